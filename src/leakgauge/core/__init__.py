@@ -1,0 +1,1 @@
+"""The words of the game; nothing here imports anything else of ours."""

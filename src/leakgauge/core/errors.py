@@ -1,0 +1,9 @@
+"""What can go wrong that a user can mend."""
+
+
+class BadInput(Exception):
+    """Something the user gave is wrong; the message names it, shows it, states the rule and the way out."""
+
+
+class IncompleteRun(Exception):
+    """A run folder does not hold all of its rounds yet; the message says how to go on."""

@@ -1,0 +1,179 @@
+"""The membership game: its roles, and the few lines in which they meet."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+
+Bits: TypeAlias = npt.NDArray[np.bool_]
+Reals: TypeAlias = npt.NDArray[np.float64]
+
+Played = TypeVar("Played")
+PlayedOut = TypeVar("PlayedOut", covariant=True)
+PlayedIn = TypeVar("PlayedIn", contravariant=True)
+Seen = TypeVar("Seen")
+SeenOut = TypeVar("SeenOut", covariant=True)
+KnowledgeIn = TypeVar("KnowledgeIn", contravariant=True)
+
+
+class Coins(StrEnum):
+    """How membership was decided; some metrics are sound for fair coins only."""
+
+    FAIR = "fair"  # flipped by the challenger, independent, one half
+    GIVEN = "given"  # set by the data: a split by hospital, a file of scores
+
+
+class Mechanism(Protocol):
+    """Noise: how to draw it, its exact law, and the promise that comes with it."""
+
+    @property
+    def guarantee(self) -> Guarantee: ...
+
+    def sample(self, values: Reals, rng: Generator) -> Reals: ...
+
+    def log_law(self, outputs: Reals, values: Reals) -> Reals:
+        """Log density (or probability) of the outputs given the true values."""
+        ...
+
+
+class Challenger(Protocol[PlayedOut]):
+    """Owns the secret data, flips the bits, makes one release per round."""
+
+    @property
+    def n_targets(self) -> int: ...
+
+    @property
+    def coins(self) -> Coins: ...
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The promise to the unit the game is about; nothing where nothing was promised."""
+        ...
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        """Decide membership: one row per round, one column per target."""
+        ...
+
+    def release(self, members: Bits, rng: Generator) -> PlayedOut:
+        """Make all that any adversary may see of these rounds."""
+        ...
+
+
+class Knowledge(Protocol[PlayedIn, SeenOut]):
+    """What an adversary has before the rounds, and what of a round reaches it."""
+
+    def view(self, played: PlayedIn) -> SeenOut: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How the scores of an attack are to be read; fixed before the first counted round.
+
+    ``threshold`` is the attack's own: a score at or above it says "member". ``signed`` scores are
+    log-likelihood ratios, or like them: zero means no evidence. ``fraction`` is the share of trials
+    on which to guess, where the attack fixed it beforehand.
+    """
+
+    threshold: float | None = None
+    signed: bool = False
+    fraction: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer(Generic[Seen]):
+    """A studied attack: one score per round and target; higher means more likely a member."""
+
+    score: Callable[[Seen, Generator], Reals]
+    reading: Reading = Reading()
+
+
+class Attack(Protocol[KnowledgeIn, Seen]):
+    """A method that turns knowledge into a scorer."""
+
+    def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[Seen]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Adversary(Generic[Played, Seen]):
+    """A studied attack behind its knowledge: it sees a round only through it."""
+
+    knowledge: Knowledge[Played, Seen]
+    scorer: Scorer[Seen]
+
+    def score(self, played: Played, rng: Generator) -> Reals:
+        return self.scorer.score(self.knowledge.view(played), rng)
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Columns of trials; rows with the same round share one release."""
+
+    rounds: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]  # positions 0..n-1, never names
+    members: Bits
+    scores: Reals
+    coins: Coins
+    reading: Reading = field(default_factory=Reading)
+
+    def __post_init__(self) -> None:
+        if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
+            raise BadInput(f"{self.members.size} membership bits but {self.scores.size} scores")
+        if (lost := np.flatnonzero(~np.isfinite(self.scores))).size:
+            first = lost[0]
+            raise BadInput(
+                f"round {self.rounds[first]}, target {self.targets[first]}: the score {self.scores[first]} "
+                "is not a finite number; every trial needs one"
+            )
+
+    def __len__(self) -> int:
+        return self.scores.size
+
+    @property
+    def shared_rounds(self) -> bool:
+        """Whether any two trials share a release."""
+        return np.unique(self.rounds).size < self.rounds.size
+
+    def where(self, rows: Bits) -> "Trials":
+        return replace(
+            self,
+            rounds=self.rounds[rows],
+            targets=self.targets[rows],
+            members=self.members[rows],
+            scores=self.scores[rows],
+        )
+
+
+def play(
+    challenger: Challenger[Played],
+    adversaries: Mapping[str, Adversary[Played, Any]],
+    seed: int,
+    rounds: range,
+    block: int,
+) -> dict[str, Trials]:
+    """Play one block; every adversary faces the same bits and the same releases."""
+    members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
+    played = challenger.release(members, stream(seed, Role.RELEASE, block))
+    row, target = np.indices(members.shape)
+    numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
+    trials = {}
+    for label, adversary in adversaries.items():
+        scores = np.asarray(adversary.score(played, stream(seed, Role.SCORE, block)), dtype=np.float64)
+        if scores.shape != members.shape:
+            raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
+        trials[label] = Trials(
+            numbers,
+            target.ravel(),
+            members.ravel(),
+            scores.ravel(),
+            challenger.coins,
+            adversary.scorer.reading,
+        )
+    return trials

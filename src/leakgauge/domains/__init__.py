@@ -1,0 +1,1 @@
+"""Kinds of release, one folder each, always of the same shape."""

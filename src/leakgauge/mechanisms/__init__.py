@@ -1,0 +1,1 @@
+"""Noise: one file is one mechanism, with its exact law and its promise."""

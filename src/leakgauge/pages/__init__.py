@@ -1,0 +1,1 @@
+"""Verdicts as one HTML file."""

@@ -1,0 +1,1 @@
+"""Figures and tables of papers, as plans, beside the published values."""

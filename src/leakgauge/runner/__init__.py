@@ -1,0 +1,1 @@
+"""Carrying out a plan: blocks, files, engines."""

@@ -1,0 +1,1 @@
+"""Ways to score that belong to no single domain."""

@@ -1,0 +1,1 @@
+"""Bounds: one file is one family of formulas, each with its source."""

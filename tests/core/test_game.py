@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, Coins, Reading, Scorer, Trials, play
+
+
+class Blind:
+    n_targets, coins, guarantee = 2, Coins.FAIR, None
+
+    def flip(self, n_rounds, rng):
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members, rng):
+        return rng.normal(size=members.shape)
+
+
+class SeesAll:
+    def view(self, played):
+        return played
+
+
+def adversary(score, reading=None):
+    return Adversary(SeesAll(), Scorer(score, reading or Reading()))
+
+
+def test_adversaries_of_a_block_face_the_same_bits_and_releases():
+    both = {"a": adversary(lambda seen, rng: seen), "b": adversary(lambda seen, rng: -seen)}
+    found = play(Blind(), both, seed=3, rounds=range(40, 50), block=4)
+    np.testing.assert_array_equal(found["a"].members, found["b"].members)
+    np.testing.assert_array_equal(found["a"].scores, -found["b"].scores)
+
+
+def test_rounds_and_targets_number_the_trials():
+    found = play(Blind(), {"a": adversary(lambda seen, rng: seen)}, seed=3, rounds=range(40, 43), block=4)[
+        "a"
+    ]
+    assert found.rounds.tolist() == [40, 40, 41, 41, 42, 42]
+    assert found.targets.tolist() == [0, 1, 0, 1, 0, 1]
+    assert found.shared_rounds
+
+
+def test_blocks_differ_and_replays_do_not():
+    def scores(block):
+        one = {"a": adversary(lambda seen, rng: seen)}
+        return play(Blind(), one, seed=3, rounds=range(5), block=block)["a"].scores
+
+    assert not np.array_equal(scores(0), scores(1))
+    np.testing.assert_array_equal(scores(1), scores(1))
+
+
+def test_a_reading_travels_with_the_trials():
+    one = {"a": adversary(lambda seen, rng: seen, Reading(signed=True))}
+    assert play(Blind(), one, seed=0, rounds=range(2), block=0)["a"].reading.signed
+
+
+def test_scores_of_the_wrong_shape_are_refused():
+    with pytest.raises(BadInput, match="shape"):
+        play(Blind(), {"a": adversary(lambda seen, rng: seen[:, :1])}, seed=0, rounds=range(3), block=0)
+
+
+def test_a_score_that_is_not_finite_is_named_by_its_round():
+    rounds = np.array([6, 7])
+    with pytest.raises(BadInput, match=r"round 7, target 0"):
+        Trials(rounds, np.zeros(2, int), np.array([True, False]), np.array([0.0, np.nan]), Coins.FAIR)
