@@ -1,0 +1,1 @@
+"""Statistics of trials: arrays in, estimates out."""

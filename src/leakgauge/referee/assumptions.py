@@ -1,0 +1,40 @@
+"""What trials must be like for a metric to be sound; whoever breaks it is refused, with the way out."""
+
+from scipy.special import bdtr, bdtrc
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins, Trials
+
+
+def need_independent_rounds(trials: Trials, metric: str) -> None:
+    """Refuse trials that share a release."""
+    if trials.shared_rounds:
+        raise BadInput(
+            f"{metric} needs one target per round: trials that share a release are not independent; "
+            "set targets = 1 or use epsilon = 'one_run'"
+        )
+
+
+def need_fair_coins(trials: Trials, metric: str) -> None:
+    """Refuse membership that was not decided by fair coins."""
+    if problem := unfair(trials):
+        raise BadInput(f"{metric} needs fair, independent coins, but {problem}; use 'clopper_pearson'")
+
+
+def need_both_worlds(trials: Trials, metric: str) -> None:
+    """Refuse trials of members only, or of non-members only."""
+    if trials.members.all() or not trials.members.any():
+        kind = "members" if len(trials) and trials.members.all() else "non-members"
+        raise BadInput(f"{metric} needs members and non-members, got {len(trials)} {kind}; play more rounds")
+
+
+def unfair(trials: Trials) -> str | None:
+    """Say why the coins cannot be taken as fair; nothing if they can.
+
+    A share of members that fair coins give once in a million is taken as a sign of another rule.
+    """
+    if trials.coins is Coins.GIVEN:
+        return "membership was given, not flipped"
+    n, k = len(trials), int(trials.members.sum())
+    tail = min(bdtr(k, n, 0.5), bdtrc(k - 1, n, 0.5) if k > 0 else 1.0) if n else 1.0
+    return f"{k} of {n} trials are members" if 2 * tail < 1e-6 else None

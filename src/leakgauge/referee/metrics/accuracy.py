@@ -1,0 +1,31 @@
+"""How often the adversary is right, at a threshold chosen on other rounds."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.game import Trials
+from leakgauge.referee.assumptions import need_both_worlds
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.leave_out import rate_estimate
+from leakgauge.referee.thresholds import accuracy_left_out, best_thresholds, odd_rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """(TPR + TNR) / 2 on the odd rounds, at the threshold that was best on the even ones."""
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        counts = odd_rounds(trials)
+        choose, count = trials.where(~counts), trials.where(counts)
+        need_both_worlds(choose, "accuracy")
+        need_both_worlds(count, "accuracy")
+        zeros = np.zeros(len(choose), np.int64)
+        threshold = best_thresholds(zeros, choose.scores, choose.members, 1)[0]
+        return rate_estimate(
+            accuracy_left_out(count, count.scores >= threshold),
+            self.confidence,
+            "balanced accuracy at a threshold chosen on other rounds, jackknife over rounds",
+        )

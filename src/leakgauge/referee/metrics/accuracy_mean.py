@@ -1,0 +1,32 @@
+"""How often the adversary is right about one target, averaged over targets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Trials
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.leave_out import rate_estimate
+from leakgauge.referee.thresholds import best_thresholds, mean_accuracy_left_out, odd_rounds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """(TPR + TNR) / 2 of each target on the odd rounds, at its own threshold from the even ones."""
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        counts = odd_rounds(trials)
+        if counts.all() or not counts.any():
+            raise BadInput("accuracy_mean needs at least two rounds: one to choose a threshold, one to count")
+        names, targets = np.unique(trials.targets, return_inverse=True)
+        choose = trials.where(~counts)
+        thresholds = best_thresholds(targets[~counts], choose.scores, choose.members, names.size)
+        says_member = trials.scores >= thresholds[targets]
+        return rate_estimate(
+            mean_accuracy_left_out(trials.where(counts), says_member[counts]),
+            self.confidence,
+            "mean over targets, each at its own threshold chosen on other rounds, jackknife over rounds",
+        )

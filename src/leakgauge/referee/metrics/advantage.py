@@ -1,0 +1,22 @@
+"""How much more often the adversary says "member" of members than of others."""
+
+from dataclasses import dataclass, replace
+
+from leakgauge.core.game import Trials
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metrics import accuracy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """TPR - FPR (Yeom et al. 2018): twice the balanced accuracy, less one; never clipped or flipped."""
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        found = accuracy.Metric(confidence=self.confidence)(trials)
+        low, value, high = (
+            None if rate is None else 2 * rate - 1 for rate in (found.low, found.value, found.high)
+        )
+        method = found.method.replace("balanced accuracy", "TPR - FPR")
+        return replace(found, value=value, low=low, high=high, method=method)

@@ -1,0 +1,35 @@
+"""Chance that a target scores higher when in than when out, averaged over targets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.game import Trials
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.leave_out import LeftOut, rate_estimate, round_numbers, world_rounds
+from leakgauge.referee.per_target import split_targets
+from leakgauge.referee.placements import placements
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """AUC of each target over its rounds, then the mean; one target leaves one trial in a round."""
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        kept, targets, ins, outs = split_targets(trials, "auc_mean")
+        placed = placements(targets, kept.scores, kept.members)
+        wins = np.bincount(targets, np.where(kept.members, placed.won, 0.0))
+        n_targets = ins.size
+        auc = wins / (ins * outs)
+        n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
+        without = np.where(
+            (n_in > 0) & (n_out > 0),
+            (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1),
+            auc[targets],
+        )
+        rounds = round_numbers(kept)
+        values = auc.mean() + np.bincount(rounds, without - auc[targets]) / n_targets
+        left_out = LeftOut(float(auc.mean()), values, values.size, world_rounds(kept))
+        return rate_estimate(left_out, self.confidence, "mean over targets, jackknife over rounds")

@@ -1,0 +1,99 @@
+"""Lower confidence bound on epsilon from both error rates at one threshold."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals, Trials
+from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import rate_high
+from leakgauge.referee.rectangle import epsilon_of_errors
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """Log-ratio of the pessimistic rates at a threshold chosen on other rounds.
+
+    Every second round of each world chooses the threshold, the others count. Each rate spends half of the
+    error (Clopper and Pearson 1934); the ratio is the bound of Jagielski, Ullman and Oprea (2020).
+    Membership need not be fair, rounds must not be shared.
+    """
+
+    delta: float = 0.0
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        need_independent_rounds(trials, "clopper_pearson")
+        chooses = every_second(trials)
+        choose, count = trials.where(chooses), trials.where(~chooses)
+        need_both_worlds(choose, "clopper_pearson")
+        need_both_worlds(count, "clopper_pearson")
+        error = (1 - self.confidence) / 2
+        thresholds = np.unique(choose.scores)
+        best = thresholds[[np.argmax(self._bound(choose, thresholds, error))]]
+        return Estimate(
+            value=finite(self._bound(count, best, 0.5)[0]),
+            low=float(self._bound(count, best, error)[0]),
+            confidence=self.confidence,
+            method="Clopper-Pearson at a threshold chosen on other rounds",
+        )
+
+    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+        """Bound for an attack that says "in" or "out" on every trial; half of them count."""
+        halves = [count // 2 for count in (hits, misses, alarms, silences)]
+        return errors_bound(*halves, delta=self.delta, error=(1 - self.confidence) / 2)
+
+    def _bound(self, trials: Trials, thresholds: Reals, error: float) -> Reals:
+        hits, alarms = counts_at(trials, thresholds)
+        n_members = int(trials.members.sum())
+        fnr = rate_high(n_members - hits, n_members, error)
+        fpr = rate_high(alarms, len(trials) - n_members, error)
+        return epsilon_of_errors(fpr, fnr, self.delta)
+
+
+def instead(trials: Trials, delta: float, confidence: float, problem: str) -> Estimate:
+    """Answer for a metric that needs fair coins, where they are not."""
+    try:
+        answer = Metric(delta=delta, confidence=confidence)(trials)
+    except BadInput as refusal:
+        return Estimate(value=None, confidence=confidence, method="none", reason=f"{problem}, and {refusal}")
+    return Estimate(
+        value=answer.value,
+        low=answer.low,
+        confidence=confidence,
+        method=f"{answer.method} (not one-run: {problem})",
+    )
+
+
+def every_second(trials: Trials) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    """Every second trial of each world, in the order of rounds: the half that chooses."""
+    half = np.zeros(len(trials), bool)
+    order = np.argsort(trials.rounds, kind="stable")
+    for world in (True, False):
+        half[order[trials.members[order] == world][::2]] = True
+    return half
+
+
+def counts_at(trials: Trials, thresholds: Reals) -> tuple[Reals, Reals]:
+    """Count members and non-members at or above each threshold."""
+    members = np.sort(trials.scores[trials.members])
+    others = np.sort(trials.scores[~trials.members])
+    hits = members.size - np.searchsorted(members, thresholds)
+    alarms = others.size - np.searchsorted(others, thresholds)
+    return hits.astype(float), alarms.astype(float)
+
+
+def errors_bound(hits: int, misses: int, alarms: int, silences: int, *, delta: float, error: float) -> float:
+    """Bound on epsilon from the counts of one threshold, each rate at its own error."""
+    if not hits + misses or not alarms + silences:
+        return 0.0
+    fpr = rate_high(alarms, alarms + silences, error)
+    fnr = rate_high(misses, hits + misses, error)
+    return float(epsilon_of_errors(fpr, fnr, delta))
+
+
+def finite(value: float) -> float | None:
+    """Nothing where a point estimate is infinite."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,95 @@
+"""Lower confidence bound on epsilon that may be read at any time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaincc, betaln
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals, Trials
+from leakgauge.referee.assumptions import need_fair_coins, need_independent_rounds
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.guesses import order_guesses
+from leakgauge.referee.one_run import FRACTIONS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """Bet on right guesses, block after block; the wealth refutes every epsilon under which it is too large.
+
+    For a rate of right guesses of at most q, the ratio of a Beta(1/2, 1/2) mixture above q to q^s (1 - q)^f
+    is a test supermartingale (Robbins 1970); thirteen of them, one per share of the trials of a block on
+    which to guess, are averaged. Blocks are read in order, at their ends. Under (epsilon, delta)-DP a round
+    shows its bit with chance delta and obeys epsilon otherwise (Murtagh and Vadhan 2016), so the chance that
+    any of the planned rounds does is taken off the error; delta > 0 therefore needs one target per round.
+    """
+
+    delta: float = 0.0
+    confidence: float = 0.95
+    block: int = 1000  # rounds between two readings
+    planned: int | None = None  # rounds that may be played at most; only delta > 0 needs it
+
+    def __call__(self, trials: Trials) -> Estimate:
+        need_fair_coins(trials, "e_process")
+        if self.delta:
+            need_independent_rounds(trials, "e_process with delta > 0")
+        planned = max(self.planned or 0, len(trials))
+        alpha = 1 - self.confidence - planned * self.delta
+        right, wrong = self._counts(trials)
+        return Estimate(
+            value=None,
+            low=max((_bound(r, w, alpha) for r, w in zip(right, wrong)), default=0.0) if alpha > 0 else 0.0,
+            confidence=self.confidence,
+            method=f"e-process read after every {self.block} rounds, valid at any time",
+            reason="an e-process has no point estimate" if alpha > 0 else "too many rounds for this delta",
+        )
+
+    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+        """Bound for an attack that says "in" or "out" on every trial."""
+        n = hits + misses + alarms + silences
+        alpha = 1 - self.confidence - max(self.planned or 0, n) * self.delta
+        if not alpha > 0:
+            return 0.0
+        return _bound(np.array([hits + silences]), np.array([misses + alarms]), alpha)
+
+    def _counts(self, trials: Trials) -> tuple[Reals, Reals]:
+        """Right and wrong guesses so far: one row per block, one column per share of the trials."""
+        if self.block < 1:
+            raise BadInput(f"e_process: block must be at least 1, got {self.block}")
+        fixed = trials.reading.fraction
+        fractions = FRACTIONS if fixed is None else (fixed,)
+        blocks = trials.rounds // self.block
+        right, wrong = [], []
+        for block in np.unique(blocks):
+            rows = np.flatnonzero(blocks == block)
+            guesses = order_guesses(trials.scores[rows], trials.reading)
+            true = np.cumsum(trials.members[rows][guesses.order] == guesses.says_member)
+            sizes = np.array([(guesses.sizes((f,), rows.size) or [0])[0] for f in fractions])
+            hits = np.array([true[size - 1] if size else 0 for size in sizes])
+            right.append(hits)
+            wrong.append(sizes - hits)
+        return np.cumsum(right, axis=0), np.cumsum(wrong, axis=0)
+
+
+def _bound(right: Reals, wrong: Reals, alpha: float) -> float:
+    """Largest epsilon whose averaged wealth reaches 1 / alpha; 0 if none."""
+    if not log_wealth(0.5, right, wrong) >= -np.log(alpha):
+        return 0.0
+    low, high = 0.0, 50.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if log_wealth(1 / (1 + np.exp(-middle)), right, wrong) >= -np.log(alpha):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def log_wealth(rate: float, right: Reals, wrong: Reals) -> float:
+    """Log of the mean wealth against a rate of right guesses of at most ``rate``."""
+    with np.errstate(divide="ignore"):
+        mixture = betaln(right + 0.5, wrong + 0.5) + np.log(betaincc(right + 0.5, wrong + 0.5, rate))
+        prior = betaln(0.5, 0.5) + np.log(betaincc(0.5, 0.5, rate))
+    single = mixture - prior - right * np.log(rate) - wrong * np.log1p(-rate)
+    top = single.max()
+    return float(top + np.log(np.mean(np.exp(single - top)))) if np.isfinite(top) else -np.inf

@@ -1,0 +1,32 @@
+"""Trials by target: each target over its own rounds."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals, Trials
+
+
+def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.int64], Reals, Reals]:
+    """Keep the targets that were in and out; number them from 0 and count their rounds in and out."""
+    names, targets = np.unique(trials.targets, return_inverse=True)
+    ins = np.bincount(targets, trials.members, names.size)
+    outs = np.bincount(targets, ~trials.members, names.size)
+    both = (ins > 0) & (outs > 0)
+    if not both.any():
+        raise BadInput(f"{metric} needs a target that is in some rounds and out of others; play more rounds")
+    kept = trials.where(both[targets])
+    numbers = (np.cumsum(both) - 1)[targets[both[targets]]].astype(np.int64)
+    return kept, numbers, ins[both].astype(np.float64), outs[both].astype(np.float64)
+
+
+def target_rows(trials: Trials) -> Iterator[tuple[int, Trials]]:
+    """Yield each target with its trials."""
+    order = np.argsort(trials.targets, kind="stable")
+    names, starts = np.unique(trials.targets[order], return_index=True)
+    for name, rows in zip(names.tolist(), np.split(order, starts[1:])):
+        chosen = np.zeros(len(trials), bool)
+        chosen[rows] = True
+        yield name, trials.where(chosen)

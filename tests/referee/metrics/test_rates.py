@@ -1,0 +1,248 @@
+"""AUC, accuracy, TPR and their intervals, against known truth."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+from known_trials import RANK, SIGNED, coins, laplace, shared_cell, trials
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins, Reading
+from leakgauge.referee.metrics import (
+    accuracy,
+    accuracy_mean,
+    advantage,
+    auc,
+    auc_mean,
+    tnr,
+    tpr,
+    tpr_at_fpr,
+    tpr_at_fpr_mean,
+)
+
+SHIFT = 1.2  # members' scores are N(SHIFT, 1), others' N(0, 1)
+TRUTH = {
+    "auc": ndtr(SHIFT / np.sqrt(2)),
+    "accuracy": ndtr(SHIFT / 2),
+    "tpr_at_0.1": ndtr(SHIFT + ndtri(0.1)),
+}
+
+
+def stream_for(*key):
+    return np.random.default_rng([20240501, *key])
+
+
+def normal(n, rng, n_targets=1, together=0.0):
+    """Scores whose rates are known; ``together`` is the share of the noise that a round has in common."""
+    members = coins(n * n_targets, rng)
+    common = np.repeat(rng.normal(size=n), n_targets)
+    noise = np.sqrt(together) * common + np.sqrt(1 - together) * rng.normal(size=n * n_targets)
+    return trials(members, members * SHIFT + noise, Reading(threshold=SHIFT / 2), n_targets=n_targets)
+
+
+def left_out_by_hand(metric, rows):
+    """Delete-one-round jackknife, one round at a time."""
+    values = [metric(rows.where(rows.rounds != number)).value for number in np.unique(rows.rounds)]
+    return np.array(values)
+
+
+@pytest.mark.parametrize("n_targets", [1, 4])
+def test_the_fast_jackknife_of_an_auc_equals_leaving_out_by_hand(n_targets):
+    from leakgauge.referee.metrics.auc import _left_out
+
+    rows = normal(40, stream_for(1), n_targets)
+    np.testing.assert_allclose(_left_out(rows).values, left_out_by_hand(auc.Metric(), rows))
+
+
+def test_the_fast_jackknife_of_a_mean_auc_equals_leaving_out_by_hand():
+    rows = normal(40, stream_for(2), 3)
+    by_hand = left_out_by_hand(auc_mean.Metric(), rows)
+    variance = 39 / 40 * np.square(by_hand - by_hand.mean()).sum()
+    found = auc_mean.Metric()(rows)
+    per_target = [auc.Metric()(rows.where(rows.targets == t)).value for t in range(3)]
+    assert found.value == pytest.approx(np.mean(per_target))
+    from leakgauge.referee.intervals import rate_interval
+
+    assert (found.low, found.high) == pytest.approx(rate_interval(found.value, variance, 40, 40, 0.05))
+
+
+def test_means_over_one_target_equal_the_pooled_value():
+    rows = normal(500, stream_for(3))
+    for pooled, mean in ((auc, auc_mean), (accuracy, accuracy_mean), (tpr_at_fpr, tpr_at_fpr_mean)):
+        one, other = pooled.Metric()(rows), mean.Metric()(rows)
+        assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
+
+
+def test_a_constant_score_has_an_auc_of_one_half_and_no_advantage():
+    rows = trials(coins(400, stream_for(4)), np.zeros(400))
+    assert auc.Metric()(rows).value == 0.5
+    assert advantage.Metric()(rows).value == 0
+    assert tpr_at_fpr.Metric(fpr=0.1)(rows).value == pytest.approx(0.1)
+
+
+def test_scores_that_point_the_wrong_way_are_not_flipped():
+    rows = normal(1_000, stream_for(5))
+    wrong = trials(rows.members, -rows.scores)
+    assert auc.Metric()(wrong).high < 0.5
+    assert advantage.Metric()(wrong).value <= 0.05
+
+
+def test_an_advantage_is_twice_the_accuracy_less_one():
+    rows = normal(300, stream_for(6))
+    one, other = accuracy.Metric()(rows), advantage.Metric()(rows)
+    assert (other.value, other.low, other.high) == pytest.approx(
+        (2 * one.value - 1, 2 * one.low - 1, 2 * one.high - 1)
+    )
+
+
+def test_a_threshold_chosen_on_even_rounds_counts_on_odd_ones():
+    """Even rounds separate the worlds, odd ones are reversed: an honest count sees none of the separation."""
+    members = np.tile([True, True, False, False], 100)
+    even = np.tile([True, False], 200)
+    scores = np.where(even == members, 1.0, 0.0)
+    assert accuracy.Metric()(trials(members, scores)).value == 0
+
+
+def test_rates_at_the_attacks_own_threshold():
+    members = np.array([True] * 40 + [False] * 40)
+    scores = np.concatenate([np.repeat([1.0, -1.0], [30, 10]), np.repeat([1.0, -1.0], [4, 36])])
+    rows = trials(members, scores, SIGNED)
+    assert tpr.Metric()(rows).value == 0.75
+    assert tnr.Metric()(rows).value == 0.9
+    assert tpr.Metric()(trials(members, scores)).value is None
+    assert "no threshold" in tpr.Metric()(trials(members, scores)).reason
+
+
+def test_fewer_than_30_rounds_give_a_value_and_a_reason():
+    answer = auc.Metric()(normal(20, stream_for(7)))
+    assert answer.value is not None
+    assert (answer.low, answer.high) == (None, None)
+    assert "20 rounds" in answer.reason
+
+
+def test_a_perfect_attack_keeps_some_doubt():
+    members = coins(100, stream_for(8))
+    rows = trials(members, members * 1.0)
+    for metric in (auc, accuracy):
+        answer = metric.Metric()(rows)
+        assert answer.value == answer.high == 1
+        assert 0.8 < answer.low < 0.97
+
+
+def test_too_few_non_members_leave_no_lower_bound_at_a_tiny_fpr():
+    answer = tpr_at_fpr.Metric(fpr=0.001)(normal(500, stream_for(9)))
+    assert answer.low == 0
+    assert "non-members are needed" in answer.reason
+
+
+def test_one_world_is_refused():
+    rows = trials(np.ones(100, bool), np.arange(100))
+    for metric in (auc, accuracy, tpr_at_fpr, auc_mean):
+        with pytest.raises(BadInput, match=r"in some rounds|members and non-members"):
+            metric.Metric()(rows)
+
+
+def test_a_tie_at_the_threshold_is_split_as_a_coin_would():
+    """Laplace log-likelihood ratios saturate: TPR at FPR 0.1 lies on the line to the first corner."""
+    rows = laplace(1.0, 20_000, stream_for(10))
+    answer = tpr_at_fpr.Metric(fpr=0.1)(rows)
+    corner = 0.5 / (0.5 * np.exp(-1.0))
+    assert answer.low < 0.1 * corner < answer.high
+    assert answer.value == pytest.approx(0.1 * corner, abs=0.02)
+
+
+def test_given_coins_have_rates_too():
+    members = np.arange(200) < 60
+    rows = trials(members, members + stream_for(11).normal(size=200), coins=Coins.GIVEN)
+    assert auc.Metric()(rows).low > 0.5
+    assert accuracy.Metric()(rows).low > 0.5
+
+
+# -- coverage ------------------------------------------------------------------------------------------------
+
+
+def misses(metric, make, truth, repeats):
+    answers = [metric(make()) for _ in range(repeats)]
+    return np.mean([not answer.low <= truth <= answer.high for answer in answers]), np.median(
+        [answer.high - answer.low for answer in answers]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [40, 200, 1_000])
+def test_intervals_of_independent_rounds_cover_in_95_of_100(n):
+    rng = stream_for(20, n)
+    for metric, truth in (
+        (auc.Metric(), TRUTH["auc"]),
+        (tpr.Metric(), ndtr(SHIFT / 2)),
+        (tnr.Metric(), ndtr(SHIFT / 2)),
+    ):
+        missed, width = misses(metric, lambda: normal(n, rng), truth, 1_000)
+        assert missed <= 0.072
+        assert width <= 4.2 / np.sqrt(n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [200, 1_000])
+def test_a_tpr_at_a_small_fpr_covers_in_95_of_100(n):
+    rng = stream_for(21, n)
+    missed, width = misses(tpr_at_fpr.Metric(fpr=0.1), lambda: normal(n, rng), TRUTH["tpr_at_0.1"], 1_000)
+    assert missed <= 0.072
+    assert width <= 9 / np.sqrt(n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("together", [0.0, 0.5])
+def test_intervals_of_shared_rounds_cover_in_95_of_100(together):
+    """Twenty targets a round whose noise has a common part: trials are far from independent."""
+    rng = stream_for(22, int(10 * together))
+    cases = [
+        (auc.Metric(), TRUTH["auc"]),
+        (auc_mean.Metric(), TRUTH["auc"]),
+        (tpr.Metric(), ndtr(SHIFT / 2)),
+        (tpr_at_fpr.Metric(fpr=0.1), TRUTH["tpr_at_0.1"]),
+    ]
+    for metric, truth in cases:
+        missed, width = misses(metric, lambda: normal(100, rng, 20, together), truth, 500)
+        assert missed <= 0.08
+        assert width <= 0.25
+
+
+@pytest.mark.slow
+def test_taking_shared_rounds_for_independent_ones_would_not_cover():
+    """The jackknife over rounds is needed: the same trials, each taken for its own round, miss often."""
+    rng = stream_for(23)
+
+    def unshared():
+        rows = normal(100, rng, 20, 0.5)
+        return trials(rows.members, rows.scores, rows.reading)
+
+    assert misses(tpr.Metric(), unshared, ndtr(SHIFT / 2), 300)[0] > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_targets", "metric"), [(1, accuracy), (20, accuracy), (20, accuracy_mean)])
+def test_an_accuracy_at_a_held_out_threshold_covers_what_that_threshold_gives(n_targets, metric):
+    """Scores of two values: every threshold between them is the same, so the truth is known."""
+    rng, epsilon = stream_for(24, n_targets), 1.0
+
+    def make():
+        members = coins(100 * n_targets, rng)
+        lies = rng.random(members.size) < 1 / (1 + np.exp(epsilon))
+        return trials(members, (members ^ lies) * 1.0, RANK, n_targets=n_targets)
+
+    missed, width = misses(metric.Metric(), make, np.exp(epsilon) / (1 + np.exp(epsilon)), 500)
+    assert missed <= 0.08
+    assert width <= 0.35
+
+
+@pytest.mark.slow
+def test_no_information_gives_no_advantage():
+    rng = stream_for(25)
+    found = [advantage.Metric()(trials(coins(500, rng), rng.normal(size=500))) for _ in range(500)]
+    assert abs(np.mean([answer.value for answer in found])) < 0.01  # an in-sample optimum would show .05
+    assert np.mean([answer.low > 0 for answer in found]) <= 0.05
+
+
+def test_shared_cells_are_counted_by_round():
+    answer = auc.Metric()(shared_cell(60, 10, 1.0, stream_for(26)))
+    assert answer.low < answer.value < answer.high
