@@ -1,0 +1,121 @@
+"""Report noisy max: add noise to every utility, and tell which option came out on top."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import log_softmax
+
+from leakgauge.core.game import Reals
+from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.mechanisms._options import chosen
+from leakgauge.mechanisms._parameters import require_positive, scale_from
+from leakgauge.mechanisms._rows import for_each_row
+from leakgauge.theory import tradeoff
+from leakgauge.theory.quadrature import log_integral, log_laplace_below
+
+
+class Noise(StrEnum):
+    """What is added to every utility."""
+
+    LAPLACE = "laplace"
+    EXPONENTIAL = "exponential"
+    GUMBEL = "gumbel"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """Tell the number of the option whose noisy utility is largest (Dwork and Roth 2014; Ding et al. 2021).
+
+    Values are utilities, options along the last axis; the output is the number of the chosen option, and
+    ``log_law`` the log probability of that choice: both have one axis less. ``sensitivity`` is how far one
+    protected unit can move each utility. The scale is ``scale``, or else 2 ``sensitivity / epsilon``, or
+    half of that if the utilities are ``monotone``: one unit moves them all up or all down. If both are
+    given, epsilon is no more than a label. With ``noise = "gumbel"`` it is the exponential mechanism.
+    """
+
+    epsilon: float | None = None
+    scale: float | None = None
+    noise: Noise = Noise.LAPLACE
+    sensitivity: float = 1.0
+    monotone: bool = False
+    relation: Relation = Relation.ADD_REMOVE
+    unit: Unit = Unit.RECORD
+
+    def __post_init__(self) -> None:
+        require_positive("noisy_max", sensitivity=self.sensitivity, scale=self.noise_scale)
+
+    @property
+    def noise_scale(self) -> float:
+        """The scale in use."""
+        return scale_from("noisy_max", self.epsilon, self.scale, self._reach)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the scale supports: the most by which one utility can move against the others, in scales.
+
+        The upper tail of each noise falls by no more than e^(-move / scale) when one utility is moved
+        against the others; an option far below the others comes as close to it as one likes.
+        """
+        epsilon = self._reach / self.noise_scale
+        return Guarantee(
+            epsilon=epsilon,
+            relation=self.relation,
+            unit=self.unit,
+            sensitivity=self.sensitivity,
+            nominal_epsilon=self.epsilon,
+            exact_epsilon=epsilon,
+        )
+
+    def sample(self, values: Reals, rng: Generator) -> Reals:
+        match self.noise:
+            case Noise.LAPLACE:
+                noise = rng.laplace(size=values.shape)
+            case Noise.EXPONENTIAL:
+                noise = rng.exponential(size=values.shape)
+            case Noise.GUMBEL:
+                noise = rng.gumbel(size=values.shape)
+        return np.argmax(values + self.noise_scale * noise, axis=-1).astype(np.float64)
+
+    def log_law(self, outputs: Reals, values: Reals) -> Reals:
+        """Log probability of each choice given the utilities: an integral over the largest noisy utility."""
+        return chosen(outputs, for_each_row(values / self.noise_scale, self._log_probabilities))
+
+    def curve(self, low: Reals, high: Reals) -> Curve | None:
+        """The exact trade-off between two vectors of utilities; unknown for several choices at once."""
+        if low.ndim != 1:
+            return None
+        laws = (np.exp(self._log_probabilities(values / self.noise_scale)) for values in (low, high))
+        return tradeoff.between(*laws)
+
+    @property
+    def _reach(self) -> float:
+        return self.sensitivity if self.monotone else 2 * self.sensitivity
+
+    def _log_probabilities(self, utilities: Reals) -> Reals:
+        """Of every option being on top; utilities in scales."""
+        match self.noise:
+            case Noise.GUMBEL:
+                return np.asarray(log_softmax(utilities))
+            case Noise.EXPONENTIAL:
+                on_top, kinks = partial(_exponential_on_top, utilities), np.array([utilities.max()])
+            case Noise.LAPLACE:
+                on_top, kinks = partial(_laplace_on_top, utilities), utilities
+        return log_integral(on_top, kinks, fastest=1 / utilities.size, slowest=1.0)
+
+
+def _laplace_on_top(utilities: Reals, top: Reals) -> Reals:
+    """Log density, per option, of being on top with this noisy utility: all others lie below."""
+    distance = top[:, None] - utilities
+    below = log_laplace_below(distance)
+    return -np.abs(distance) - np.log(2) + below.sum(axis=1, keepdims=True) - below
+
+
+def _exponential_on_top(utilities: Reals, top: Reals) -> Reals:
+    """The same for noise that only adds: the top lies above every utility."""
+    distance = top[:, None] - utilities
+    possible = (distance > 0).all(axis=1, keepdims=True)
+    below = np.log(-np.expm1(-np.where(possible, distance, 1.0)))
+    return np.where(possible, -distance + below.sum(axis=1, keepdims=True) - below, -np.inf)

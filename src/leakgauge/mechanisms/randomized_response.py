@@ -1,0 +1,75 @@
+"""Randomized response: each value is one of a few categories, and is mostly told as it is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.mechanisms._parameters import require_positive, require_whole
+from leakgauge.theory import cells, losses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """Tell the truth with odds of e^epsilon against each other category (Warner 1965; Kairouz et al. 2016).
+
+    Values are numbers of categories, 0 to ``categories`` - 1. One protected unit can change one value, so
+    the sensitivity is one value. ``log_law`` is the probability, value by value.
+    """
+
+    epsilon: float
+    categories: int = 2
+    relation: Relation = Relation.REPLACE_ONE
+    unit: Unit = Unit.RECORD
+
+    def __post_init__(self) -> None:
+        require_positive("randomized_response", epsilon=self.epsilon)
+        require_whole("randomized_response", "categories", self.categories, 2)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        truth, lie = self._log_probabilities()
+        return Guarantee(
+            epsilon=truth - lie,
+            relation=self.relation,
+            unit=self.unit,
+            nominal_epsilon=self.epsilon,
+            exact_epsilon=truth - lie,
+            curve=losses.best_attack([(cells.Response(self.epsilon, self.categories), 1)]).high,
+        )
+
+    def sample(self, values: Reals, rng: Generator) -> Reals:
+        self._require_categories(values)
+        truth, _ = self._log_probabilities()
+        lies = rng.random(values.shape) >= np.exp(truth)
+        return (values + lies * rng.integers(1, self.categories, size=values.shape)) % self.categories
+
+    def log_law(self, outputs: Reals, values: Reals) -> Reals:
+        """Log probability of each output given its value."""
+        self._require_categories(values)
+        truth, lie = self._log_probabilities()
+        possible = (outputs == np.floor(outputs)) & (outputs >= 0) & (outputs < self.categories)
+        return np.where(possible, np.where(outputs == values, truth, lie), -np.inf)
+
+    def curve(self, low: Reals, high: Reals) -> Curve | None:
+        """The trade-off between two vectors of values, never below the exact one."""
+        self._require_categories(low)
+        self._require_categories(high)
+        changed = int(np.sum(low != high))
+        return losses.best_attack([(cells.Response(self.epsilon, self.categories), changed)]).high
+
+    def _log_probabilities(self) -> tuple[float, float]:
+        """Of the truth, and of each lie."""
+        total = float(np.logaddexp(self.epsilon, np.log(self.categories - 1)))
+        return self.epsilon - total, -total
+
+    def _require_categories(self, values: Reals) -> None:
+        known = (values == np.floor(values)) & (values >= 0) & (values < self.categories)
+        if not known.all():
+            raise BadInput(
+                f"randomized_response: values must be whole numbers from 0 to {self.categories - 1}, "
+                f"got {values[~known].flat[0]}; number the categories, or raise categories"
+            )

@@ -1,0 +1,72 @@
+"""What a target may lose over several releases, when of each only epsilon and delta are known."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import betainc, expit
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Curve, Guarantee
+from leakgauge.theory.polygon import joined
+
+
+def basic(guarantee: Guarantee, n: int) -> Guarantee:
+    """The promise of n releases together: n epsilon, and 1 - (1 - delta)^n, which is at most n delta.
+
+    (Dwork et al. 2006 for epsilon; Kairouz, Oh and Viswanath 2015, theorem 3.3 with i = 0, for delta.)
+
+    >>> basic(Guarantee(epsilon=0.5), 3).epsilon
+    1.5
+    """
+    _require_number(n)
+    delta = min(_any_revealed(guarantee.delta, n), float(np.nextafter(1.0, 0.0)))
+    return replace(guarantee, epsilon=n * guarantee.epsilon, delta=delta, exact_epsilon=None, curve=None)
+
+
+def optimal(guarantee: Guarantee, n: int) -> Curve:
+    """The trade-off that no n releases under the guarantee can exceed, and some reach.
+
+    Each release reveals all with probability delta and is a randomized response else (Kairouz, Oh and
+    Viswanath 2015): unless something was revealed, the number of true answers says everything.
+    """
+    _require_number(n)
+    revealed = _any_revealed(guarantee.delta, n)
+    hidden = float(np.exp(n * np.log1p(-guarantee.delta)))
+    truths = np.arange(n, 0, -1)
+    fpr = hidden * betainc(truths, n - truths + 1, expit(-guarantee.epsilon))
+    tpr = revealed + hidden * betainc(truths, n - truths + 1, expit(guarantee.epsilon))
+    return joined(np.concatenate([[0.0], fpr, [hidden]]), np.concatenate([[revealed], tpr, [1.0]]))
+
+
+def optimal_advantage(guarantee: Guarantee, n: int) -> float:
+    """The total variation that no n releases can exceed: 1 - (1 - delta)^n (1 - that of randomized response).
+
+    >>> round(optimal_advantage(Guarantee(epsilon=0.5), 20), 4)
+    0.728
+    """
+    _require_number(n)
+    if n == 0:
+        return 0.0
+    majority = n // 2 + 1
+    true = betainc(majority, n - majority + 1, expit(guarantee.epsilon))
+    false = betainc(majority, n - majority + 1, expit(-guarantee.epsilon))
+    hidden = np.exp(n * np.log1p(-guarantee.delta))
+    return float(_any_revealed(guarantee.delta, n) + hidden * (true - false))
+
+
+def optimal_accuracy(guarantee: Guarantee, n: int) -> float:
+    """The balanced accuracy that no attack on n releases can exceed.
+
+    >>> round(optimal_accuracy(Guarantee(epsilon=0.5), 20), 4)
+    0.864
+    """
+    return (1 + optimal_advantage(guarantee, n)) / 2
+
+
+def _any_revealed(delta: float, n: int) -> float:
+    return abs(float(np.expm1(n * np.log1p(-delta))))
+
+
+def _require_number(n: int) -> None:
+    if not (n >= 0 and n == int(n)):
+        raise BadInput(f"the number of releases must be a whole number >= 0, got {n}")

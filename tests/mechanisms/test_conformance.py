@@ -1,0 +1,194 @@
+"""Every file under mechanisms/ obeys these rules; a new one is tested before its author writes a line.
+
+A mechanism is built from epsilon = 1 and what ``PARAMETERS`` adds, and fed the neighbouring values ``PAIR``.
+"""
+
+import pickle
+from dataclasses import FrozenInstanceError, is_dataclass
+from importlib import import_module
+from pkgutil import iter_modules
+
+import numpy as np
+import pytest
+from scipy.integrate import trapezoid
+from scipy.stats import chisquare, kstest
+
+from leakgauge import mechanisms
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.core.randomness import Role, stream
+from leakgauge.core.settings import read
+from leakgauge.theory import tradeoff
+
+NAMES = sorted(module.name for module in iter_modules(mechanisms.__path__) if not module.name.startswith("_"))
+PARAMETERS = {"gaussian": {"delta": 1e-5}}
+PAIR = np.array([0.0, 0.0]), np.array([1.0, 0.0])
+N = 20_000
+
+
+def build(name: str, **parameters):
+    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
+    return read(kind, {"epsilon": 1.0, **PARAMETERS.get(name, {}), **parameters}, f"mechanism {name!r}")
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def mechanism(name):
+    return build(name)
+
+
+def draw(mechanism, values: np.ndarray, block: int = 0, n: int = N) -> np.ndarray:
+    """One release per round of the same values."""
+    rounds = np.tile(values, (n, 1))
+    rounds.setflags(write=False)
+    return mechanism.sample(rounds, stream(20240501, Role.RELEASE, block))
+
+
+def joint_log_law(mechanism, outputs: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Log law of each round's whole output, whether or not the mechanism treats values one by one."""
+    return (
+        mechanism.log_law(outputs, np.tile(values, (len(outputs), 1))).reshape(len(outputs), -1).sum(axis=1)
+    )
+
+
+def known_curve(mechanism, low: np.ndarray, high: np.ndarray):
+    curve = mechanism.curve(low, high)
+    if curve is None:
+        pytest.skip("the trade-off between two values of this mechanism is not known")
+    return curve
+
+
+def losses(mechanism, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Privacy losses of non-members and members."""
+    outputs = draw(mechanism, low, 0), draw(mechanism, high, 1)
+    return tuple(joint_log_law(mechanism, y, high) - joint_log_law(mechanism, y, low) for y in outputs)
+
+
+def test_all_mechanisms_are_found_and_these_know_their_curve():
+    noise, choices = {"laplace", "gaussian", "geometric", "randomized_response"}, {"exponential", "noisy_max"}
+    for known in noise | choices | {"sparse_vector"}:
+        assert known in NAMES
+        assert build(known).curve(*PAIR) is not None
+
+
+def test_it_is_a_frozen_value_that_says_what_it_is(mechanism):
+    assert is_dataclass(mechanism)
+    assert len(type(mechanism).__doc__.splitlines()[0]) > 20
+    assert import_module(type(mechanism).__module__).__doc__
+    with pytest.raises(FrozenInstanceError):
+        mechanism.epsilon = 2.0
+    with pytest.raises(TypeError):
+        type(mechanism)(1.0)
+
+
+def test_it_travels_to_workers(mechanism):
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+    assert pickle.loads(pickle.dumps(mechanism.guarantee)).epsilon == mechanism.guarantee.epsilon
+
+
+def test_a_stream_gives_the_same_release_again_and_another_stream_another(mechanism):
+    np.testing.assert_array_equal(draw(mechanism, PAIR[1], 3), draw(mechanism, PAIR[1], 3))
+    assert (draw(mechanism, PAIR[1], 3) != draw(mechanism, PAIR[1], 4)).any()
+
+
+def test_there_is_one_output_and_one_law_per_round(mechanism):
+    outputs = draw(mechanism, PAIR[1])
+    law = mechanism.log_law(outputs, np.tile(PAIR[1], (N, 1)))
+    assert outputs.dtype == law.dtype == np.float64
+    assert len(outputs) == len(law) == N
+    assert np.isfinite(outputs).all()
+    assert np.isfinite(law).all()
+
+
+def test_the_law_sums_to_one_and_the_samples_follow_it(mechanism):
+    outputs = draw(mechanism, PAIR[1]).reshape(N, -1)
+    different, counts = np.unique(outputs, axis=0, return_counts=True)
+    if len(different) > N // 2:
+        return _check_density(mechanism)
+    shape = (len(different), *draw(mechanism, PAIR[1]).shape[1:])
+    law = np.exp(joint_log_law(mechanism, different.reshape(shape), PAIR[1]))
+    assert 0.98 < law.sum() < 1 + 1e-9
+    common = law * N >= 5
+    expected = np.append(law[common], 1 - law[common].sum()) * N
+    observed = np.append(counts[common], N - counts[common].sum())
+    seen = expected > 1e-6
+    assert chisquare(observed[seen], expected[seen] * (N / expected[seen].sum())).pvalue > 1e-3
+    return None
+
+
+def _check_density(mechanism) -> None:
+    outputs = draw(mechanism, PAIR[1][:1], n=20 * N).ravel()  # tells a scale that is off by 2 %
+    reach = 3 * np.ptp(outputs)
+    grid = np.linspace(outputs.min() - reach, outputs.max() + reach, 400_001)
+    density = np.exp(mechanism.log_law(grid, np.full(grid.size, PAIR[1][0])))
+    assert trapezoid(density, grid) == pytest.approx(1, abs=1e-5)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) / 2 * np.diff(grid))])
+    assert kstest(outputs, lambda x: np.interp(x, grid, below)).pvalue > 1e-3
+
+
+def test_the_guarantee_states_relation_unit_sensitivity_and_both_epsilons(mechanism):
+    guarantee = mechanism.guarantee
+    assert guarantee.relation in Relation
+    assert guarantee.unit in Unit
+    assert guarantee.sensitivity > 0
+    assert guarantee.nominal_epsilon == 1
+    assert guarantee.exact_epsilon == guarantee.epsilon == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_guarantee_holds_by_the_law(mechanism, swap):
+    low, high = PAIR[::-1] if swap else PAIR
+    guarantee = mechanism.guarantee
+    absent, present = losses(mechanism, low, high)
+    if guarantee.delta == 0:
+        assert max(np.abs(absent).max(), np.abs(present).max()) <= guarantee.epsilon * (1 + 1e-9)
+    lost = np.maximum(0, 1 - np.exp(guarantee.epsilon - present))
+    assert lost.mean() <= guarantee.delta + 5 * lost.std() / np.sqrt(N) + 1e-9
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_curve_between_two_values_is_what_the_law_gives(mechanism, swap):
+    low, high = PAIR[::-1] if swap else PAIR
+    curve, guarantee = known_curve(mechanism, low, high), mechanism.guarantee
+    assert tradeoff.delta_at(curve, guarantee.epsilon) <= guarantee.delta * (1 + 1e-6) + 1e-9
+    absent, present = (loss.round(9) for loss in losses(mechanism, low, high))
+    for cut in (-0.3, 0.0, 0.3):
+        fpr, tpr = np.mean(absent > cut), np.mean(present > cut)
+        slack = 5 * (np.sqrt(tpr * (1 - tpr) / N) + np.exp(max(cut, 0)) * np.sqrt(fpr * (1 - fpr) / N)) + 1e-3
+        assert abs(tradeoff.max_tpr(fpr, curve) - tpr) <= slack
+
+
+def test_the_guarantees_own_curve_covers_the_neighbours(mechanism):
+    fpr = np.linspace(0, 1, 101)
+    allowed = tradeoff.max_tpr(fpr, mechanism.guarantee)
+    for low, high in (PAIR, PAIR[::-1]):
+        assert (tradeoff.max_tpr(fpr, known_curve(mechanism, low, high)) <= allowed + 1e-9).all()
+
+
+def test_equal_values_cannot_be_told_apart(mechanism):
+    curve = known_curve(mechanism, PAIR[1], PAIR[1])
+    np.testing.assert_allclose(curve.fpr, curve.tpr, atol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [np.nan, 0.0, -1.0, np.inf])
+def test_an_epsilon_that_is_none_is_refused(name, epsilon):
+    with pytest.raises(BadInput, match=f"{name}.*epsilon"):
+        build(name, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 20.0, 2000.0])
+def test_extreme_epsilons_need_no_warning(name, epsilon):
+    mechanism = build(name, epsilon=epsilon)
+    assert mechanism.guarantee.epsilon == pytest.approx(epsilon, rel=1e-6)
+    outputs = draw(mechanism, PAIR[1])[:50]
+    assert not np.isnan(mechanism.log_law(outputs, np.tile(PAIR[1], (50, 1)))).any()
+    assert 0.5 <= tradeoff.max_accuracy(known_curve(mechanism, *PAIR)) <= 1
+
+
+def test_relation_and_unit_come_from_the_plan(name):
+    mechanism = build(name, relation="replace_one", unit="user")
+    assert (mechanism.guarantee.relation, mechanism.guarantee.unit) == (Relation.REPLACE_ONE, Unit.USER)

@@ -1,0 +1,126 @@
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Guarantee, Unit
+from leakgauge.theory import composition, tradeoff
+
+# k, accuracy for (0.5, 0), accuracy for (0.5, 1/3998): statistics by another program
+TABLE = [
+    (1, 0.6225, 0.6226),
+    (5, 0.7206, 0.7209),
+    (10, 0.7785, 0.7791),
+    (20, 0.8640, 0.8647),
+    (40, 0.9410, 0.9416),
+    (60, 0.9725, 0.9729),
+    (80, 0.9867, 0.9870),
+    (100, 0.9935, 0.9936),
+    (120, 0.9967, 0.9968),
+    (140, 0.9984, 0.9984),
+]
+
+
+def enumerated(epsilon: float, delta: float, n: int):
+    """The trade-off of n worst releases, output by output."""
+    truth = np.exp(epsilon) / (1 + np.exp(epsilon))
+    others = np.array([0, (1 - delta) * (1 - truth), (1 - delta) * truth, delta])
+    rows = np.array(list(product(range(4), repeat=n)))
+    return tradeoff.between(others[rows].prod(axis=1), others[::-1][rows].prod(axis=1))
+
+
+def kov_delta(epsilon: float, delta: float, n: int, i: int) -> tuple[float, float]:
+    """Epsilon and delta of theorem 3.3 of Kairouz, Oh and Viswanath (2015), with many digits."""
+    with mpmath.workdps(60):
+        e = mpmath.mpf(epsilon)
+        terms = (
+            mpmath.binomial(n, j) * (mpmath.exp((n - j) * e) - mpmath.exp((n - 2 * i + j) * e))
+            for j in range(i)
+        )
+        lost = sum(terms, mpmath.mpf(0)) / (1 + mpmath.exp(e)) ** n
+        return float((n - 2 * i) * e), float(1 - (1 - mpmath.mpf(delta)) ** n * (1 - lost))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.3, 0.0), (0.5, 0.05), (0.0, 0.1)])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_the_curve_is_that_of_the_worst_releases_output_by_output(epsilon, delta, n):
+    fpr, brute = np.linspace(0, 1, 1001), enumerated(epsilon, delta, n)
+    guarantee = Guarantee(epsilon=epsilon, delta=delta)
+    ours = composition.optimal(guarantee, n)
+    np.testing.assert_allclose(tradeoff.max_tpr(fpr, ours), tradeoff.max_tpr(fpr, brute), atol=1e-12)
+    assert composition.optimal_accuracy(guarantee, n) == pytest.approx(
+        tradeoff.max_accuracy(brute), abs=1e-12
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "n"), [(0.5, 0.0, 30), (0.1, 1e-4, 50), (0.01, 1e-6, 1001)])
+def test_the_curve_meets_the_published_epsilons_and_deltas(epsilon, delta, n):
+    curve = composition.optimal(Guarantee(epsilon=epsilon, delta=delta), n)
+    for i in {0, 1, n // 4, n // 2}:
+        total, lost = kov_delta(epsilon, delta, n, i)
+        assert tradeoff.delta_at(curve, total) == pytest.approx(lost, rel=1e-8, abs=1e-12)
+
+
+@pytest.mark.parametrize(("n", "pure", "approximate"), TABLE)
+def test_the_table_of_many_cells_is_reproduced(n, pure, approximate):
+    assert composition.optimal_accuracy(Guarantee(epsilon=0.5), n) == pytest.approx(pure, abs=1e-4)
+    guarantee = Guarantee(epsilon=0.5, delta=1 / 3998)
+    assert composition.optimal_accuracy(guarantee, n) == pytest.approx(approximate, abs=1e-4)
+    assert tradeoff.max_accuracy(composition.optimal(guarantee, n)) == pytest.approx(approximate, abs=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.01, 1000), (0.001, 7777), (0.05, 5000)])
+def test_thousands_of_releases_keep_their_digits(epsilon, n):
+    with mpmath.workdps(80):
+        q = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
+        brute = mpmath.mpf(0)
+        for j in range(n // 2 + 1, n + 1):
+            brute += mpmath.binomial(n, j) * (q**j * (1 - q) ** (n - j) - (1 - q) ** j * q ** (n - j))
+    guarantee = Guarantee(epsilon=epsilon)
+    assert composition.optimal_advantage(guarantee, n) == pytest.approx(float(brute), abs=1e-11)
+    assert tradeoff.max_accuracy(composition.optimal(guarantee, n)) == pytest.approx(
+        (1 + float(brute)) / 2, abs=1e-11
+    )
+
+
+def test_basic_composition_adds_epsilons_and_never_more_than_adds_deltas():
+    guarantee = Guarantee(epsilon=0.5, delta=1e-3, unit=Unit.EVENT, nominal_epsilon=0.4, exact_epsilon=0.3)
+    total = composition.basic(guarantee, 10)
+    assert total.epsilon == 5
+    assert total.delta == pytest.approx(1 - 0.999**10)
+    assert total.delta <= 10 * 1e-3
+    assert (total.unit, total.nominal_epsilon, total.exact_epsilon, total.curve) == (
+        Unit.EVENT,
+        0.4,
+        None,
+        None,
+    )
+
+
+def test_basic_composition_is_never_below_the_optimal_one():
+    guarantee, fpr = Guarantee(epsilon=0.3, delta=0.01), np.linspace(0, 1, 500)
+    for n in (1, 2, 7, 50):
+        optimal = tradeoff.max_tpr(fpr, composition.optimal(guarantee, n))
+        assert (optimal <= tradeoff.max_tpr(fpr, composition.basic(guarantee, n)) + 1e-12).all()
+
+
+def test_no_release_tells_nothing_and_endless_ones_tell_all():
+    guarantee = Guarantee(epsilon=0.5, delta=0.1)
+    assert composition.optimal_accuracy(guarantee, 0) == 0.5
+    assert tradeoff.max_accuracy(composition.optimal(guarantee, 0)) == 0.5
+    assert composition.optimal_accuracy(guarantee, 10_000) == 1
+    assert composition.basic(guarantee, 10_000).delta < 1
+
+
+@pytest.mark.parametrize("epsilon", [2000.0, np.inf])
+def test_huge_epsilons_compose_without_a_warning(epsilon):
+    assert composition.optimal_accuracy(Guarantee(epsilon=epsilon), 3) == 1
+    assert tradeoff.max_auc(composition.optimal(Guarantee(epsilon=epsilon), 3)) == 1
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, np.nan])
+def test_a_number_of_releases_is_whole(n):
+    with pytest.raises(BadInput, match="whole number"):
+        composition.optimal(Guarantee(epsilon=1.0), n)

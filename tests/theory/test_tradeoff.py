@@ -1,0 +1,128 @@
+from itertools import product
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Curve, Guarantee
+from leakgauge.theory import tradeoff
+
+PAIRS = [(0.0, 0.0), (0.0, 0.2), (0.3, 0.0), (1.0, 0.05), (3.0, 1e-5), (9.0, 0.0)]
+
+
+def worst_laws(epsilon: float, delta: float) -> tuple[np.ndarray, np.ndarray]:
+    """The four-output laws that reach (epsilon, delta) with equality: two of them betray a world for sure."""
+    truth = np.exp(epsilon) / (1 + np.exp(epsilon))
+    others = np.array([0, (1 - delta) * (1 - truth), (1 - delta) * truth, delta])
+    return others, others[::-1].copy()
+
+
+def all_events(others: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """FPR and TPR of every event."""
+    chosen = np.array(list(product([0, 1], repeat=others.size)))
+    return chosen @ others, chosen @ members
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_the_curve_is_that_of_the_laws_that_reach_the_guarantee(epsilon, delta):
+    fpr = np.linspace(0, 1, 2001)
+    exact = tradeoff.between(*worst_laws(epsilon, delta))
+    ours = tradeoff.max_tpr(fpr, Guarantee(epsilon=epsilon, delta=delta))
+    np.testing.assert_allclose(ours, tradeoff.max_tpr(fpr, exact), atol=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_the_curve_is_the_smaller_of_the_two_lines(epsilon, delta):
+    fpr = np.linspace(0, 1, 2001)
+    lines = np.minimum(delta + np.exp(epsilon) * fpr, 1 - (1 - delta - fpr) * np.exp(-epsilon))
+    ours = tradeoff.max_tpr(fpr, Guarantee(epsilon=epsilon, delta=delta))
+    np.testing.assert_allclose(ours, np.clip(lines, 0, 1), atol=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_auc_and_accuracy_agree_with_counting_pairs_and_events(epsilon, delta):
+    others, members = worst_laws(epsilon, delta)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.nan_to_num(members / others, nan=1.0, posinf=np.inf)
+    wins = (ratio[:, None] > ratio[None, :]) + 0.5 * (ratio[:, None] == ratio[None, :])
+    fpr, tpr = all_events(others, members)
+    guarantee = Guarantee(epsilon=epsilon, delta=delta)
+    assert tradeoff.max_auc(guarantee) == pytest.approx(members @ wins @ others, abs=1e-12)
+    assert tradeoff.max_accuracy(guarantee) == pytest.approx((1 + (tpr - fpr).max()) / 2, abs=1e-12)
+
+
+def test_the_curve_between_two_laws_passes_through_the_best_events_and_above_all():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        others, members = rng.dirichlet(np.full(6, 0.5), size=2)
+        fpr, tpr = all_events(others, members)
+        curve = tradeoff.between(others, members)
+        assert (tradeoff.max_tpr(np.clip(fpr, 0, 1), curve) >= tpr - 1e-12).all()
+        for x, y in zip(curve.fpr, curve.tpr):
+            assert np.min(np.abs(fpr - x) + np.abs(tpr - y)) < 1e-12
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.2])
+def test_epsilon_and_delta_of_a_curve_agree_with_all_events(delta):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        others, members = rng.dirichlet(np.full(6, 2.0), size=2)
+        fpr, tpr = all_events(others, members)
+        curve = tradeoff.between(others, members)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = np.concatenate([(tpr - delta) / fpr, (fpr - delta) / tpr])
+        brute = np.log(np.nanmax(np.append(ratios[np.isfinite(ratios)], 1.0)))
+        assert tradeoff.epsilon_at(curve, delta) == pytest.approx(max(brute, 0), abs=1e-9)
+        for epsilon in (0.0, 0.5, 2.0):
+            lost = np.concatenate([tpr - np.exp(epsilon) * fpr, fpr - np.exp(epsilon) * tpr]).max()
+            assert tradeoff.delta_at(curve, epsilon) == pytest.approx(max(lost, 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-6, 1.0, 20.0, 50.0, 300.0, 700.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.5])
+def test_a_guarantee_has_its_own_epsilon_and_delta(epsilon, delta):
+    guarantee = Guarantee(epsilon=epsilon, delta=delta)
+    assert tradeoff.epsilon_at(guarantee, delta) == pytest.approx(epsilon, rel=1e-6, abs=1e-9)
+    assert tradeoff.delta_at(guarantee, epsilon) == pytest.approx(delta, abs=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.5])
+def test_an_epsilon_of_two_thousand_still_forbids_proof_without_error(delta):
+    guarantee = Guarantee(epsilon=2000.0, delta=delta)
+    np.testing.assert_array_equal(tradeoff.max_tpr([0.0, 1e-300, 0.5, 1.0], guarantee), [delta, 1, 1, 1])
+    assert tradeoff.max_auc(guarantee) == tradeoff.max_accuracy(guarantee) == 1
+    assert tradeoff.epsilon_at(guarantee, delta) == np.inf
+
+
+def test_an_infinite_epsilon_forbids_nothing():
+    guarantee = Guarantee(epsilon=np.inf)
+    np.testing.assert_array_equal(tradeoff.max_tpr([0.0, 0.5, 1.0], guarantee), [1, 1, 1])
+    assert tradeoff.max_auc(guarantee) == tradeoff.max_accuracy(guarantee) == 1
+
+
+def test_a_guarantee_with_a_curve_is_read_off_its_curve():
+    curve = Curve(np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.1, 0.7, 1.0]))
+    guarantee = Guarantee(epsilon=5.0, curve=curve)
+    np.testing.assert_allclose(tradeoff.max_tpr([0.0, 0.25, 0.5, 1.0], guarantee), [0.1, 0.4, 0.7, 1.0])
+    assert tradeoff.max_auc(guarantee) == pytest.approx(0.2 + 0.425)
+    assert tradeoff.max_accuracy(guarantee) == pytest.approx(0.6)
+    assert tradeoff.curve(guarantee) is curve
+
+
+def test_what_betrays_absence_counts_as_much_as_what_betrays_presence():
+    curve = tradeoff.between([0.5, 0.5], [0.0, 1.0])
+    assert tradeoff.epsilon_at(curve, 0.0) == np.inf
+    assert tradeoff.epsilon_at(curve, 0.5) == pytest.approx(np.log(1.0))
+    assert tradeoff.delta_at(curve, 10.0) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("fpr", [-0.1, 1.1, np.nan])
+def test_a_rate_outside_the_unit_interval_is_refused(fpr):
+    with pytest.raises(BadInput, match="false-positive rate"):
+        tradeoff.max_tpr(fpr, Guarantee(epsilon=1.0))
+
+
+@pytest.mark.parametrize("law", [[0.5, 0.4], [1.5, -0.5], [np.nan, 1.0]])
+def test_what_is_no_law_is_refused(law):
+    with pytest.raises(BadInput, match="probabilities"):
+        tradeoff.between(law, [0.5, 0.5])
