@@ -41,3 +41,11 @@ def test_bands_widen_as_the_error_falls():
 
 def test_the_dkw_margin_is_massarts():
     assert dkw_margin(800, 0.025) == pytest.approx(np.sqrt(np.log(40) / 1600))
+
+
+def test_the_level_falls_with_the_number_of_scores():
+    from leakgauge.referee.bands import _level
+
+    levels = [_level(n, 0.025) for n in (1, 2, 3, 10, 31, 100, 316, 1000)]
+    assert levels == sorted(levels, reverse=True)
+    assert local_level(1000, 0.025) <= _level(1000, 0.025)

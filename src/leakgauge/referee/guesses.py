@@ -20,12 +20,16 @@ class Guesses:
     says_member: Bits  # aligned with order
     ends: npt.NDArray[np.intp]
 
-    def sizes(self, fractions: tuple[float, ...], n_trials: int) -> list[int]:
-        """Return the distinct numbers of guesses that reach the given shares of all trials."""
+    def reaching(self, fractions: tuple[float, ...], n_trials: int) -> npt.NDArray[np.intp]:
+        """Return the numbers of guesses that reach the given shares of all trials, where evidence lasts."""
         if not self.ends.size:
-            return []
+            return np.zeros(len(fractions), np.intp)
         wanted = np.minimum(np.ceil(np.asarray(fractions) * n_trials - 1e-9), self.ends[-1])
-        return sorted({int(self.ends[place]) for place in np.searchsorted(self.ends, wanted)})
+        return self.ends[np.searchsorted(self.ends, wanted)]
+
+    def sizes(self, fractions: tuple[float, ...], n_trials: int) -> list[int]:
+        """Return the distinct numbers of guesses among them."""
+        return sorted({int(size) for size in self.reaching(fractions, n_trials) if size})
 
 
 def order_guesses(scores: Reals, reading: Reading) -> Guesses:

@@ -9,8 +9,6 @@ from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS, jackknife_variance, rate_interval
 
-GROUPS = 50  # groups of rounds left out in turn where a statistic is not smooth enough to leave out one
-
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
@@ -30,6 +28,15 @@ def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
 def world_rounds(trials: Trials) -> int:
     """Count the rounds with a member, or with a non-member, whichever are fewer."""
     return min(np.unique(trials.rounds[trials.members]).size, np.unique(trials.rounds[~trials.members]).size)
+
+
+def deal(rounds: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
+    """Deal rounds into groups to be left out in turn, where a statistic is too rough to leave out one round.
+
+    Quantiles need groups of at least the root of the number of rounds (Shao and Wu 1989); 10 to 50 groups.
+    """
+    n_groups = int(np.clip(np.sqrt(rounds.max() + 1), 10, 50))
+    return rounds % n_groups, n_groups
 
 
 def rate_estimate(left_out: LeftOut, confidence: float, method: str) -> Estimate:

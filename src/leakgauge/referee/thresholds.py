@@ -8,11 +8,6 @@ from leakgauge.referee.leave_out import LeftOut, round_numbers, world_rounds
 from leakgauge.referee.per_target import split_targets
 
 
-def odd_rounds(trials: Trials) -> Bits:
-    """The rounds that count: every second one of those that occur; the others choose."""
-    return round_numbers(trials) % 2 == 1
-
-
 def best_thresholds(groups: npt.NDArray[np.int64], scores: Reals, members: Bits, n_groups: int) -> Reals:
     """Threshold of the largest TPR - FPR of each group; midway between neighbouring scores.
 

@@ -102,6 +102,12 @@ def test_a_threshold_chosen_on_even_rounds_counts_on_odd_ones():
     assert accuracy.Metric()(trials(members, scores)).value == 0
 
 
+def test_a_file_that_alternates_members_and_others_can_be_judged():
+    members = np.arange(400) % 2 == 0
+    rows = trials(members, members + stream_for(12).normal(size=400))
+    assert accuracy.Metric()(rows).low > 0.5
+
+
 def test_rates_at_the_attacks_own_threshold():
     members = np.array([True] * 40 + [False] * 40)
     scores = np.concatenate([np.repeat([1.0, -1.0], [30, 10]), np.repeat([1.0, -1.0], [4, 36])])
@@ -168,7 +174,7 @@ def misses(metric, make, truth, repeats):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [40, 200, 1_000])
+@pytest.mark.parametrize("n", [100, 1_000])
 def test_intervals_of_independent_rounds_cover_in_95_of_100(n):
     rng = stream_for(20, n)
     for metric, truth in (

@@ -7,18 +7,19 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.leave_out import rate_estimate
-from leakgauge.referee.thresholds import accuracy_left_out, best_thresholds, odd_rounds
+from leakgauge.referee.thresholds import accuracy_left_out, best_thresholds
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """(TPR + TNR) / 2 on the odd rounds, at the threshold that was best on the even ones."""
+    """(TPR + TNR) / 2 on one half of the rounds, at the threshold that was best on the other."""
 
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        counts = odd_rounds(trials)
+        counts = ~choosing_half(trials)
         choose, count = trials.where(~counts), trials.where(counts)
         need_both_worlds(choose, "accuracy")
         need_both_worlds(count, "accuracy")

@@ -7,18 +7,19 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.leave_out import rate_estimate
-from leakgauge.referee.thresholds import best_thresholds, mean_accuracy_left_out, odd_rounds
+from leakgauge.referee.thresholds import best_thresholds, mean_accuracy_left_out
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """(TPR + TNR) / 2 of each target on the odd rounds, at its own threshold from the even ones."""
+    """(TPR + TNR) / 2 of each target on one half of the rounds, at its own threshold from the other."""
 
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        counts = odd_rounds(trials)
+        counts = ~choosing_half(trials)
         if counts.all() or not counts.any():
             raise BadInput("accuracy_mean needs at least two rounds: one to choose a threshold, one to count")
         names, targets = np.unique(trials.targets, return_inverse=True)

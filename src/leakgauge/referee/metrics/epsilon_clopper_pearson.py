@@ -8,6 +8,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.rectangle import epsilon_of_errors
 
@@ -26,7 +27,7 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         need_independent_rounds(trials, "clopper_pearson")
-        chooses = every_second(trials)
+        chooses = choosing_half(trials)
         choose, count = trials.where(chooses), trials.where(~chooses)
         need_both_worlds(choose, "clopper_pearson")
         need_both_worlds(count, "clopper_pearson")
@@ -65,15 +66,6 @@ def instead(trials: Trials, delta: float, confidence: float, problem: str) -> Es
         confidence=confidence,
         method=f"{answer.method} (not one-run: {problem})",
     )
-
-
-def every_second(trials: Trials) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Every second trial of each world, in the order of rounds: the half that chooses."""
-    half = np.zeros(len(trials), bool)
-    order = np.argsort(trials.rounds, kind="stable")
-    for world in (True, False):
-        half[order[trials.members[order] == world][::2]] = True
-    return half
 
 
 def counts_at(trials: Trials, thresholds: Reals) -> tuple[Reals, Reals]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaincc, betaln
+from scipy.special import betaincc, betaln, logsumexp
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
@@ -38,7 +38,7 @@ class Metric:
         right, wrong = self._counts(trials)
         return Estimate(
             value=None,
-            low=max((_bound(r, w, alpha) for r, w in zip(right, wrong)), default=0.0) if alpha > 0 else 0.0,
+            low=_best_bound(right, wrong, alpha) if alpha > 0 else 0.0,
             confidence=self.confidence,
             method=f"e-process read after every {self.block} rounds, valid at any time",
             reason="an e-process has no point estimate" if alpha > 0 else "too many rounds for this delta",
@@ -50,7 +50,7 @@ class Metric:
         alpha = 1 - self.confidence - max(self.planned or 0, n) * self.delta
         if not alpha > 0:
             return 0.0
-        return _bound(np.array([hits + silences]), np.array([misses + alarms]), alpha)
+        return _best_bound(np.array([[hits + silences]]), np.array([[misses + alarms]]), alpha)
 
     def _counts(self, trials: Trials) -> tuple[Reals, Reals]:
         """Right and wrong guesses so far: one row per block, one column per share of the trials."""
@@ -63,33 +63,34 @@ class Metric:
         for block in np.unique(blocks):
             rows = np.flatnonzero(blocks == block)
             guesses = order_guesses(trials.scores[rows], trials.reading)
-            true = np.cumsum(trials.members[rows][guesses.order] == guesses.says_member)
-            sizes = np.array([(guesses.sizes((f,), rows.size) or [0])[0] for f in fractions])
-            hits = np.array([true[size - 1] if size else 0 for size in sizes])
+            true = np.append(0, np.cumsum(trials.members[rows][guesses.order] == guesses.says_member))
+            sizes = guesses.reaching(fractions, rows.size)
+            hits = true[sizes]
             right.append(hits)
             wrong.append(sizes - hits)
         return np.cumsum(right, axis=0), np.cumsum(wrong, axis=0)
 
 
-def _bound(right: Reals, wrong: Reals, alpha: float) -> float:
-    """Largest epsilon whose averaged wealth reaches 1 / alpha; 0 if none."""
-    if not log_wealth(0.5, right, wrong) >= -np.log(alpha):
+def _best_bound(right: Reals, wrong: Reals, alpha: float) -> float:
+    """Largest epsilon whose averaged wealth reached 1 / alpha at the end of some block; 0 if none."""
+    needed = -np.log(alpha)
+    low, high, running = 0.0, 50.0, log_wealth(0.5, right, wrong) >= needed
+    if not running.any():
         return 0.0
-    low, high = 0.0, 50.0
-    while high - low > 1e-6:
+    while high - low > 1e-5:
         middle = (low + high) / 2
-        if log_wealth(1 / (1 + np.exp(-middle)), right, wrong) >= -np.log(alpha):
-            low = middle
-        else:
-            high = middle
+        right, wrong = right[running], wrong[running]  # only blocks that refuted the last low can go higher
+        refutes = log_wealth(1 / (1 + np.exp(-middle)), right, wrong) >= needed
+        low, high, running = (
+            (middle, high, refutes) if refutes.any() else (low, middle, np.full(len(right), True))
+        )
     return low
 
 
-def log_wealth(rate: float, right: Reals, wrong: Reals) -> float:
-    """Log of the mean wealth against a rate of right guesses of at most ``rate``."""
+def log_wealth(rate: float, right: Reals, wrong: Reals) -> Reals:
+    """Log of the mean wealth, over the last axis, against a rate of right guesses of at most ``rate``."""
     with np.errstate(divide="ignore"):
         mixture = betaln(right + 0.5, wrong + 0.5) + np.log(betaincc(right + 0.5, wrong + 0.5, rate))
         prior = betaln(0.5, 0.5) + np.log(betaincc(0.5, 0.5, rate))
-    single = mixture - prior - right * np.log(rate) - wrong * np.log1p(-rate)
-    top = single.max()
-    return float(top + np.log(np.mean(np.exp(single - top)))) if np.isfinite(top) else -np.inf
+        single = mixture - prior - right * np.log(rate) - wrong * np.log1p(-rate)
+        return np.asarray(logsumexp(single, axis=-1) - np.log(single.shape[-1]))

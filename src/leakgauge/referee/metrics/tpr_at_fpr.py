@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import GROUPS, LeftOut, rate_estimate, round_numbers, world_rounds
+from leakgauge.referee.leave_out import LeftOut, deal, rate_estimate, round_numbers, world_rounds
 from leakgauge.referee.low_fpr import LOW_FPRS, exact_interval, fewest_others, tpr_at, tprs_left_out
 
 VARIANTS = {f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS}
@@ -41,5 +41,6 @@ class Metric:
 
     def _left_out(self, trials: Trials, value: float) -> LeftOut:
         rounds = round_numbers(trials)
-        values = tprs_left_out(trials.scores, trials.members, rounds % GROUPS, GROUPS, self.fpr)[:-1]
+        groups, n_groups = deal(rounds)
+        values = tprs_left_out(trials.scores, trials.members, groups, n_groups, self.fpr)[:-1]
         return LeftOut(value, values, int(rounds.max()) + 1, world_rounds(trials))

@@ -6,7 +6,7 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import GROUPS, LeftOut, rate_estimate, round_numbers, world_rounds
+from leakgauge.referee.leave_out import LeftOut, deal, rate_estimate, round_numbers, world_rounds
 from leakgauge.referee.low_fpr import LOW_FPRS, tprs_left_out
 from leakgauge.referee.metrics import tpr_at_fpr
 from leakgauge.referee.per_target import split_targets
@@ -26,11 +26,12 @@ class Metric:
         if ins.size == 1:
             return tpr_at_fpr.Metric(fpr=self.fpr, confidence=self.confidence)(kept)
         rounds = round_numbers(kept)
+        groups, n_groups = deal(rounds)
         order = np.argsort(targets, kind="stable")
         single, left_out = [], []
         for rows in np.split(order, np.cumsum(np.bincount(targets))[:-1]):
             scores, members = kept.scores[rows], kept.members[rows]
-            values = tprs_left_out(scores, members, rounds[rows] % GROUPS, GROUPS, self.fpr)
+            values = tprs_left_out(scores, members, groups[rows], n_groups, self.fpr)
             single.append(values[-1])
             left_out.append(values[:-1])
         statistic = LeftOut(

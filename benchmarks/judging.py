@@ -1,0 +1,18 @@
+"""Judge 100,000 trials, all metrics and the instrument check."""
+
+import numpy as np
+
+from benchmarks.measure import repeat
+from leakgauge import judge
+from leakgauge.core.game import Coins, Trials
+from leakgauge.referee.roc import roc
+
+
+def run() -> str:
+    rng = np.random.default_rng(1)
+    members = rng.random(100_000) < 0.5
+    scores = members + rng.laplace(size=members.size)
+    whole = repeat(lambda: judge(members, scores, epsilon=1.0))
+    rows = np.arange(members.size)
+    curve = repeat(lambda: roc(Trials(rows, np.zeros_like(rows), members, scores, Coins.FAIR)))
+    return f"judge 100,000 trials, everything: {whole}; {whole.median / curve.median:.0f} x one ROC curve"

@@ -1,0 +1,34 @@
+"""Repeat, take CPU time, report the median and the range."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Timing:
+    """CPU (or wall) seconds of several repeats."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds))
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} s ({min(self.seconds):.3g} to {max(self.seconds):.3g})"
+
+
+def repeat(
+    work: Callable[[], object], times: int = 5, clock: Callable[[], float] = time.process_time
+) -> Timing:
+    """Time a piece of work after one unmeasured call."""
+    work()
+    seconds = []
+    for _ in range(times):
+        start = clock()
+        work()
+        seconds.append(clock() - start)
+    return Timing(tuple(seconds))

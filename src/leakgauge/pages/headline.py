@@ -1,0 +1,66 @@
+"""The sum of all findings in two sentences."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakgauge.pages.numbers import count, level, times
+from leakgauge.verdict import Finding, Verdict
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What a reader takes away who reads nothing else."""
+
+    tone: str
+    statement: str
+    explanation: str
+
+
+def headline(verdicts: Sequence[Verdict]) -> Headline:
+    """Sum up a run; the gravest finding sets the tone."""
+    n = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in (*Finding, None)}
+    everyone = times(len(verdicts), "adversary")
+    if n[Finding.VIOLATED]:
+        who = f"{count(n[Finding.VIOLATED])} of {everyone}" if len(verdicts) > 1 else "The adversary"
+        explanation = (
+            f"{who} learned more about who is in the data than the promise allows. If the promise held, an "
+            f"audit like this one would say so in at most {_risk(verdicts)} of cases."
+        )
+        return Headline("violated", "Violated: this release leaks more than it promises.", explanation)
+    if n[Finding.UNDECIDED]:
+        who = f"For {count(n[Finding.UNDECIDED])} of {everyone}" if len(verdicts) > 1 else "Here"
+        rest = " No other adversary got past its promise." if n[Finding.NOT_VIOLATED] else ""
+        explanation = (
+            f"{who}, even an attack without a single error would have stayed within the promise.{rest} "
+            "This says nothing in favour of the release."
+        )
+        return Headline("undecided", "Undecided: these rounds could not have shown a violation.", explanation)
+    if n[Finding.NOT_VIOLATED]:
+        who = f"None of {everyone} got" if len(verdicts) > 1 else "The adversary did not get"
+        explanation = (
+            f"{who} past the promise. An audit can refute a promise but never prove one: a better adversary, "
+            "or more rounds, might still break it."
+        )
+        return Headline("not-violated", "Not violated by these adversaries, in these rounds.", explanation)
+    explanation = (
+        "No guarantee was stated, so there is nothing that could be violated. What the adversaries learned "
+        "is reported below."
+    )
+    return Headline("no-promise", "Measured; there is no promise to compare with.", explanation)
+
+
+def _risk(verdicts: Sequence[Verdict]) -> str:
+    """How often the audit would be wrong if the promise held, over all adversaries it corrects for."""
+    sure = [estimate.confidence for verdict in verdicts for estimate in verdict.metrics.values()]
+    together = all(verdict.corrected_for >= len(verdicts) for verdict in verdicts)
+    return level(round(1 - min(sure, default=0.95), 9)) + ("" if together else " (each adversary by itself)")
+
+
+def tone_of(verdict: Verdict) -> str:
+    """The style of a finding."""
+    return str(verdict.finding).replace(" ", "-") if verdict.finding else "no-promise"
+
+
+def badge_of(verdict: Verdict) -> str:
+    """A finding as a reader meets it; none of them is called "private"."""
+    return str(verdict.finding).capitalize() if verdict.finding else "No promise to compare with"

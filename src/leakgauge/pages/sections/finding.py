@@ -1,0 +1,156 @@
+"""The verdict, first and in plain words."""
+
+import math
+from typing import Any
+
+from leakgauge.pages import words
+from leakgauge.pages.headline import badge_of, headline, tone_of
+from leakgauge.pages.judged import Judged
+from leakgauge.pages.markup import render_html
+from leakgauge.pages.numbers import NOTHING, confidence, number, percent, times
+from leakgauge.pages.page import Section
+from leakgauge.pages.selection import gravest_first, left_out, most_telling
+from leakgauge.verdict import Finding, Verdict
+
+ORDER = 10
+MOST_CARDS, MOST_ROWS = 6, 80
+HUGE = 15.0  # an epsilon that allows odds of millions to one
+
+_TEMPLATE = """
+<div class="headline {{ top.tone }}">
+<p class="statement">{{ top.statement }}</p>
+<p>{{ top.explanation }}</p>
+</div>
+<p>How it was tested: in every round a <em>target</em> is in the data behind the release, or is not. An
+<em>adversary</em>, who knows certain things beforehand, sees the release and says how likely it is that the
+target is in. Blind guessing learns nothing; whoever does better has learned something about a person from
+the release alone. {{ meaning }}</p>
+<div class="cards">
+{% for card in cards %}
+<article class="card {{ card.tone }}">
+<h3>{{ card.name }}</h3>
+<p class="badge">{{ card.badge }}</p>
+<p>{{ card.text }}</p>
+<dl>
+{% for name, value in card.facts %}
+<div><dt>{{ name }}</dt><dd>{{ value }}</dd></div>
+{% endfor %}
+</dl>
+</article>
+{% endfor %}
+</div>
+{% if rows %}
+<div class="scroll" role="region" aria-label="All findings" tabindex="0">
+<table>
+<caption>Every adversary and its finding; the gravest are above. {{ omitted }}</caption>
+<thead><tr>
+<th scope="col">Audit</th><th scope="col">Adversary</th><th scope="col">Finding</th>
+<th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th>
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.audit }}</th><td>{{ row.label }}</td>
+<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td>
+<td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
+"""
+
+
+def section(run: Judged) -> Section:
+    """Say what was found, by whom, and what it does not mean."""
+    first = gravest_first(run.verdicts)[:MOST_CARDS]
+    rows = most_telling(run.verdicts, MOST_ROWS) if len(run.verdicts) > len(first) else []
+    several = len({verdict.audit for verdict in run.verdicts}) > 1
+    html = render_html(
+        _TEMPLATE,
+        top=headline(run.verdicts),
+        meaning=_meaning(first[0]),
+        cards=[_card(verdict, several) for verdict in first],
+        rows=[_row(verdict) for verdict in rows],
+        omitted=left_out(len(rows), len(run.verdicts), "adversaries") if rows else "",
+    )
+    return Section("The verdict", html)
+
+
+def _meaning(verdict: Verdict) -> str:
+    promised = verdict.promised or {}
+    epsilon, accuracy = promised.get("epsilon"), verdict.bounds.get("accuracy")
+    if epsilon is None:
+        return ""
+    promise = f"A promise of ε\u00a0=\u00a0{number(epsilon)}"
+    best = f"; no adversary should be right more than {percent(accuracy)} of the time" if accuracy else ""
+    if epsilon > HUGE:
+        return f"{promise} is next to none: it lets the odds of that guess shift almost without limit{best}."
+    rest = f", but for a chance of δ\u00a0=\u00a0{number(promised['delta'])}" if promised.get("delta") else ""
+    odds = f"shifts the odds of that guess by at most a factor of {number(math.exp(epsilon))}"
+    return f"{promise} says that the release {odds}{rest}{best}."
+
+
+def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
+    name = f"{verdict.audit} · {verdict.label}" if several else verdict.label
+    return {
+        "name": words.clip(name),
+        "tone": tone_of(verdict),
+        "badge": badge_of(verdict),
+        "text": _text(verdict),
+        "facts": _facts(verdict),
+    }
+
+
+def _text(verdict: Verdict) -> str:
+    rounds = times(verdict.rounds, "round")
+    match verdict.finding:
+        case Finding.VIOLATED:
+            beyond = [words.inline(name) for name in words.MAIN if words.exceeds(verdict, name)]
+            how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
+            early = " Play ended as soon as that was shown." if verdict.stopped_early else ""
+            return f"This adversary learned more than the promise allows.{how}{early}"
+        case Finding.NOT_VIOLATED:
+            return f"In {rounds} this adversary did not get past the promise. Another one might."
+        case Finding.UNDECIDED:
+            needed = verdict.rounds_needed
+            more = (
+                "With this method no number of rounds would do."
+                if needed is None
+                else f"At least {times(needed, 'round')} would be needed."
+            )
+            return (
+                f"{rounds} cannot decide: even an attack that never erred would stay below the bound. {more}"
+            )
+        case _:
+            return "There is no promise to compare with; the numbers say what this adversary learned."
+
+
+def _facts(verdict: Verdict) -> list[tuple[str, str]]:
+    facts = []
+    if epsilon := verdict.metrics.get("epsilon"):
+        bound = verdict.bounds.get("epsilon")
+        shown = f"ε ≥ {words.low('epsilon', epsilon, bound)}" if epsilon.low is not None else "cannot be said"
+        facts.append((f"Shown ({confidence(epsilon)} confidence)", shown))
+    facts.append(("Promised", words.promise(verdict.promised) if verdict.promised else "nothing"))
+    accuracy = verdict.metrics.get("accuracy")
+    if accuracy is not None and accuracy.value is not None:
+        allowed = verdict.bounds.get("accuracy")
+        limit = "" if allowed is None else f" ({percent(allowed)} allowed)"
+        facts.append(("Right guesses", percent(accuracy.value) + limit))
+    targets = f", {times(verdict.n_targets, 'target')} in each" if verdict.n_targets > 1 else ""
+    facts.append(("Played", times(verdict.rounds, "round") + targets))
+    return facts
+
+
+def _row(verdict: Verdict) -> dict[str, str]:
+    epsilon, bound = verdict.metrics.get("epsilon"), verdict.bounds.get("epsilon")
+    return {
+        "audit": words.clip(verdict.audit),
+        "label": words.clip(verdict.label),
+        "tone": tone_of(verdict),
+        "badge": badge_of(verdict),
+        "shown": NOTHING
+        if epsilon is None or epsilon.low is None
+        else f"≥ {words.low('epsilon', epsilon, bound)}",
+        "promised": number((verdict.promised or {}).get("epsilon")),
+    }

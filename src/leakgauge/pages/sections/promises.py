@@ -1,0 +1,61 @@
+"""What was promised, for what, and what the label says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leakgauge.pages import words
+from leakgauge.pages.judged import Judged
+from leakgauge.pages.markup import render_html
+from leakgauge.pages.numbers import NOTHING, number
+from leakgauge.pages.page import Section
+from leakgauge.pages.selection import left_out
+
+ORDER = 25
+MOST_ROWS = 40
+
+_TEMPLATE = """
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
+the unit the game is about. The ε on a label may protect something smaller, or not be what the mechanism
+really gives; where the exact law of the mechanism is known, the last column says what it gives.</p>
+<div class="scroll" role="region" aria-label="The promises" tabindex="0">
+<table>
+<caption>The promise of each audit. {{ omitted }}</caption>
+<thead><tr>
+<th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
+<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">On the label</th>
+<th scope="col" class="n">ε by the exact law</th>
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.audit }}</th><td class="n">{{ row.epsilon }}</td><td class="n">{{ row.delta }}</td>
+<td>{{ row.unit }}</td><td>{{ row.relation }}</td><td>{{ row.nominal }}</td>
+<td class="n">{{ row.exact }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+"""
+
+
+def section(run: Judged) -> Section | None:
+    """One line per audit that promises something."""
+    promises = {verdict.audit: verdict.promised for verdict in run.verdicts if verdict.promised}
+    if not promises:
+        return None
+    rows = [_row(audit, promised) for audit, promised in list(promises.items())[:MOST_ROWS]]
+    html = render_html(_TEMPLATE, rows=rows, omitted=left_out(len(rows), len(promises), "promises"))
+    return Section("What was promised", html)
+
+
+def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, str]:
+    nominal = promised.get("nominal") or {}
+    unit, relation = str(promised.get("unit") or NOTHING), str(promised.get("relation") or NOTHING)
+    return {
+        "audit": words.clip(audit),
+        "epsilon": number(promised.get("epsilon")),
+        "delta": number(promised.get("delta")),
+        "unit": words.UNITS.get(unit, words.clip(unit)),
+        "relation": words.RELATIONS.get(relation, words.clip(relation)),
+        "nominal": words.promise(nominal) if nominal.get("epsilon") is not None else NOTHING,
+        "exact": number(promised.get("exact_epsilon")),
+    }

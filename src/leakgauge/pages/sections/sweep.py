@@ -1,0 +1,153 @@
+"""Audits of a sweep, compared along the parameter that was swept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakgauge.pages import words
+from leakgauge.pages.charts import Line, Point, line_chart
+from leakgauge.pages.judged import Judged
+from leakgauge.pages.markup import render_html
+from leakgauge.pages.page import Chart, Section
+from leakgauge.pages.selection import left_out
+from leakgauge.verdict import Verdict
+
+ORDER = 40
+MOST_SWEEPS, MOST_LINES = 3, 8
+PROMISED = "promised"
+
+_TEMPLATE = """
+<p>The same audit was played at several settings. Where the line of what was shown comes close to what was
+promised, the promise is nearly used up; how both move tells which setting to choose. Every point shares its
+random numbers with the others, so differences between settings are less noisy than each point by
+itself.</p>
+<p class="note">{{ omitted }}</p>
+{% for title, charts in sweeps %}
+<h3>{{ title }}</h3>
+<div class="pair">
+{% for chart in charts %}
+{{ chart.figure }}
+{% endfor %}
+</div>
+{% endfor %}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Swept:
+    """One adversary at one setting: the parameter along the axis, and all other settings as a label."""
+
+    x: float
+    label: str
+    verdict: Verdict
+
+
+def section(run: Judged) -> Section | None:
+    """One pair of charts for each sweep; nothing where no number was swept."""
+    verdicts = run.verdicts
+    bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
+    sweeps = [
+        (words.clip(f"{base}, by {axis}"), axis, points)
+        for base in bases
+        for axis, points in [_swept([v for v in verdicts if v.audit.partition("@")[0] == base])]
+        if axis
+    ]
+    if not sweeps:
+        return None
+    pairs = [
+        (title, _charts(place, axis, points))
+        for place, (title, axis, points) in enumerate(sweeps[:MOST_SWEEPS])
+    ]
+    lines = max(len({point.label for point in points}) for _, _, points in sweeps[:MOST_SWEEPS])
+    omitted = " ".join(
+        filter(
+            None,
+            [
+                left_out(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
+                f"At most {MOST_LINES} lines are drawn in a chart." if lines > MOST_LINES else "",
+            ],
+        )
+    )
+    html = render_html(_TEMPLATE, sweeps=pairs, omitted=omitted)
+    return Section("Settings compared", html, tuple(chart for _, charts in pairs for chart in charts))
+
+
+def settings(audit: str) -> dict[str, str]:
+    """The settings in the name of a sweep point.
+
+    >>> settings("city@epsilon=0.5,suppress=1")
+    {'epsilon': '0.5', 'suppress': '1'}
+    """
+    parts = (part.partition("=") for part in audit.partition("@")[2].split(","))
+    return {key: value for key, equals, value in parts if equals}
+
+
+def _swept(verdicts: Sequence[Verdict]) -> tuple[str, list[Swept]]:
+    """The numeric parameter with the most values, and every verdict placed along it."""
+    values: dict[str, set[float | None]] = {}
+    for verdict in verdicts:
+        for key, value in settings(verdict.audit).items():
+            values.setdefault(key, set()).add(_number(value))
+    numeric = {key: len(found) for key, found in values.items() if None not in found and len(found) > 1}
+    if not numeric:
+        return "", []
+    axis = max(numeric, key=lambda key: numeric[key])
+    points = []
+    for verdict in verdicts:
+        point = settings(verdict.audit)
+        x = _number(point.pop(axis, ""))
+        if x is not None:
+            rest = ", ".join(f"{key}={value}" for key, value in point.items() if len(values[key]) > 1)
+            points.append(Swept(x, words.clip(" · ".join(filter(None, [verdict.label, rest])), 44), verdict))
+    return axis, sorted(points, key=lambda point: point.x)
+
+
+def _charts(place: int, axis: str, points: Sequence[Swept]) -> list[Chart]:
+    labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
+    kept = [point for point in points if point.label in labels]
+    charts = [_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon")]
+    if any("accuracy" in point.verdict.metrics for point in kept):
+        charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
+    return charts
+
+
+def _chart(name: str, axis: str, points: Sequence[Swept], labels: Sequence[str], metric: str) -> Chart:
+    lines = [Line(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels]
+    allowed = {
+        (p.x, p.verdict.bounds.get(metric)) for p in points if p.verdict.bounds.get(metric) is not None
+    }
+    one_each = len({x for x, _ in allowed}) == len(allowed)
+    bounds = (
+        [Line(PROMISED, tuple(Point(x=x, value=bound) for x, bound in sorted(allowed)))] if allowed else []
+    )
+    title = "ε shown (lower bound)" if metric == "epsilon" else words.term(metric).title
+    read = "; ".join(
+        f"{axis} {p.x:g}, {p.label}: {words.interval(metric, p.verdict.metrics[metric])}"
+        for p in points
+        if metric in p.verdict.metrics
+    )
+    return line_chart(
+        name,
+        lines,
+        allowed=bounds if one_each else [],
+        x_title=words.clip(axis, 44),
+        y_title=title,
+        caption=f"{title} against {words.clip(axis, 44)}",
+        alternative=words.clip(read, 2000),
+        share=words.term(metric).is_share,
+    )
+
+
+def _point(point: Swept, metric: str) -> Point:
+    estimate = point.verdict.metrics.get(metric)
+    if estimate is None:
+        return Point(x=point.x, value=None)
+    if metric == "epsilon":
+        return Point(x=point.x, value=estimate.low)
+    return Point(x=point.x, value=estimate.value, low=estimate.low, high=estimate.high)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

@@ -1,0 +1,282 @@
+"""Trials and a promise make a verdict: the only place where statistics meet theory."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from leakgauge import catalog
+from leakgauge.core.game import Reading, Trials
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+from leakgauge.plan import Metrics
+from leakgauge.referee import instrument
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.low_fpr import LOW_FPRS
+from leakgauge.referee.panel import EpsilonMetric, ask, rate_metrics
+from leakgauge.referee.per_target import target_rows
+from leakgauge.referee.roc import roc
+from leakgauge.referee.thin import thin
+from leakgauge.theory import tradeoff
+from leakgauge.theory.allowed import allowed
+
+SCHEMA = 1
+MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
+# Metrics set against an exact curve, besides epsilon; without a curve epsilon says all they could.
+CURVE_CHECKS = ("accuracy", "auc", *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS))
+
+
+class Finding(StrEnum):
+    """The three things an audit can say; none of them is "private"."""
+
+    VIOLATED = "violated"
+    NOT_VIOLATED = "not violated"  # by this adversary, in these rounds
+    UNDECIDED = "undecided"  # so few rounds could not have shown a violation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What a verdict is about."""
+
+    audit: str
+    domain: str
+    label: str
+    attack: str
+    knowledge: str
+    parameters: dict[str, dict[str, Any]]  # data, challenger, mechanism, attack
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """When an audit that may stop early is looked at: after every block, up to the planned rounds."""
+
+    block: int
+    planned: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One adversary's estimates beside the challenger's promise; the fields of verdicts.json."""
+
+    audit: str
+    domain: str
+    label: str
+    attack: str
+    knowledge: str
+    parameters: dict[str, dict[str, Any]]
+    seed: int
+    rounds: int
+    n_targets: int
+    coins: str
+    metrics: dict[str, Estimate]
+    bounds: dict[str, float | None]
+    promised: dict[str, Any] | None
+    finding: Finding | None
+    corrected_for: int
+    rounds_needed: int | None
+    stopped_early: bool
+    roc: dict[str, list[float]]  # fpr, tpr: at most 500 points
+    bound_roc: dict[str, list[float]] | None
+    per_target: list[dict[str, Any]] = field(default_factory=list)
+    instrument: dict[str, Any] = field(default_factory=dict)  # null, planted
+
+
+def reach(
+    trials: Trials,
+    *,
+    guarantee: Guarantee | None,
+    subject: Subject,
+    metrics: Metrics,
+    n_verdicts: int = 1,
+    stopped_early: bool = False,
+    schedule: Schedule | None = None,
+) -> Verdict:
+    """Judge one adversary's trials against the promise.
+
+    Intervals are at the confidence of the plan, per verdict; the finding divides the error by the number of
+    verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.
+    """
+    epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
+    curve, targets = roc(trials), np.unique(trials.targets)
+    rng = stream(subject.seed, Role.INSTRUMENT)
+    promised = None if guarantee is None else guarantee.epsilon
+    return Verdict(
+        **vars(subject),
+        rounds=np.unique(trials.rounds).size,
+        n_targets=targets.size,
+        coins=trials.coins.value,
+        metrics=_estimates(trials, epsilon, metrics.confidence, schedule),
+        bounds={} if guarantee is None else dict(allowed(guarantee, LOW_FPRS)),
+        promised=None if guarantee is None else _promise(guarantee),
+        finding=None if guarantee is None else find(trials, guarantee, metrics, n_verdicts, schedule),
+        corrected_for=n_verdicts,
+        rounds_needed=rounds_needed(targets.size, guarantee, metrics, n_verdicts, schedule),
+        stopped_early=stopped_early,
+        roc=_points(curve.fpr, curve.tpr),
+        bound_roc=None if guarantee is None else _points(*vars(tradeoff.curve(guarantee)).values()),
+        per_target=_per_target(trials) if targets.size > 1 else [],
+        instrument={
+            "null": instrument.null(trials, epsilon, metrics.confidence, rng),
+            "planted": instrument.planted(len(trials), epsilon, promised, rng),
+        },
+    )
+
+
+def decided(
+    trials: Trials, *, guarantee: Guarantee | None, metrics: Metrics, n_verdicts: int, schedule: Schedule
+) -> bool:
+    """Say whether the e-process has refuted the promise by now."""
+    if guarantee is None:
+        return False
+    error = (1 - metrics.confidence) / n_verdicts
+    bound = epsilon_metric(metrics, guarantee, schedule, 1 - error)(trials).low
+    return bound is not None and bound > guarantee.epsilon
+
+
+def epsilon_metric(
+    metrics: Metrics, guarantee: Guarantee | None, schedule: Schedule | None, confidence: float
+) -> EpsilonMetric:
+    """Build the bound on epsilon that a plan asks for, at the delta of the promise."""
+    name = metrics.epsilon if schedule is None else "e_process"
+    parameters: dict[str, Any] = {"delta": guarantee.delta if guarantee else 0.0, "confidence": confidence}
+    if schedule is not None:
+        parameters |= asdict(schedule)
+    if metrics.assume is not None and name == "gdp":
+        parameters["assume"] = metrics.assume
+    return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
+
+
+def find(
+    trials: Trials, guarantee: Guarantee, metrics: Metrics, n_verdicts: int, schedule: Schedule | None
+) -> Finding:
+    """Compare corrected lower bounds with what the promise allows.
+
+    Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
+    the rates share the other half. Undecided means that not even scores without a single error would do.
+    """
+    error, bounds = (1 - metrics.confidence) / n_verdicts, allowed(guarantee, LOW_FPRS)
+    rates = CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
+    share = error / 2 if rates else error
+    checks: dict[str, Callable[[Trials], Estimate]] = {
+        "epsilon": epsilon_metric(metrics, guarantee, schedule, 1 - share)
+    }
+    known = rate_metrics()
+    for name in rates:  # two-sided intervals: only the lower half of their error is at stake
+        checks[name] = known[name](confidence=1 - 2 * share / len(rates))
+
+    def exceeds(scored: Trials) -> bool:
+        lows = {name: ask(metric, scored, metrics.confidence).low for name, metric in checks.items()}
+        return any(low is not None and low > bounds[name] for name, low in lows.items())
+
+    if exceeds(trials):
+        return Finding.VIOLATED
+    perfect = replace(
+        trials, scores=np.where(trials.members, 1.0, -1.0), reading=Reading(threshold=0.0, signed=True)
+    )
+    return Finding.NOT_VIOLATED if exceeds(perfect) else Finding.UNDECIDED
+
+
+def rounds_needed(
+    n_targets: int, guarantee: Guarantee | None, metrics: Metrics, n_verdicts: int, schedule: Schedule | None
+) -> int | None:
+    """Count the rounds in which scores without an error would refute the promise; nothing if none do."""
+    if guarantee is None or not np.isfinite(guarantee.epsilon):
+        return None
+    metric = epsilon_metric(metrics, guarantee, schedule, 1 - (1 - metrics.confidence) / n_verdicts)
+
+    def bound(n_rounds: int) -> float:
+        n = n_rounds * n_targets
+        return metric.from_counts(n - n // 2, 0, 0, n // 2)
+
+    high, before = 1, 0.0
+    while not (found := bound(high)) > guarantee.epsilon:
+        if (
+            found < before or high * n_targets > MOST_ROUNDS
+        ):  # past the ceiling that delta sets, or beyond reach
+            return None
+        high, before = 2 * high, found
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if bound(middle) > guarantee.epsilon else (middle, high)
+    return high
+
+
+def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Write verdicts as verdicts.json holds them; what is missing or infinite becomes null."""
+    return {"schema": SCHEMA, "verdicts": [_plain(asdict(verdict)) for verdict in verdicts]}
+
+
+def from_json(content: Mapping[str, Any]) -> list[Verdict]:
+    """Read verdicts back."""
+    return [
+        Verdict(
+            **{
+                **table,
+                "metrics": {name: Estimate(**estimate) for name, estimate in table["metrics"].items()},
+                "finding": None if table["finding"] is None else Finding(table["finding"]),
+            }
+        )
+        for table in content["verdicts"]
+    ]
+
+
+def _estimates(
+    trials: Trials, epsilon: EpsilonMetric, confidence: float, schedule: Schedule | None
+) -> dict[str, Estimate]:
+    estimates = {
+        name: ask(metric(confidence=confidence), trials, confidence)
+        for name, metric in rate_metrics().items()
+    }
+    if schedule is not None:
+        reason = "the audit may stop early, which no interval for a fixed number of rounds survives"
+        estimates = {
+            name: replace(estimate, low=None, high=None, reason=reason)
+            for name, estimate in estimates.items()
+        }
+    return {**estimates, "epsilon": ask(epsilon, trials, confidence)}
+
+
+def _promise(guarantee: Guarantee) -> dict[str, Any]:
+    nominal = {"epsilon": guarantee.nominal_epsilon, "unit": guarantee.nominal_unit or guarantee.unit}
+    return {
+        "epsilon": guarantee.epsilon,
+        "delta": guarantee.delta,
+        "relation": guarantee.relation.value,
+        "unit": guarantee.unit.value,
+        "nominal": nominal if guarantee.nominal_epsilon is not None else None,
+        "exact_epsilon": guarantee.exact_epsilon,
+    }
+
+
+def _points(fpr: Any, tpr: Any) -> dict[str, list[float]]:
+    fpr, tpr = thin(fpr, tpr)
+    return {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
+
+
+def _per_target(trials: Trials) -> list[dict[str, Any]]:
+    """AUC and accuracy of each target over its rounds, without intervals: there are many."""
+    known = rate_metrics()
+    asked = {name: known[name](confidence=0.95) for name in ("auc", "accuracy")}
+    return [
+        {"target": int(target), "metrics": {name: ask(m, rows, 0.95).value for name, m in asked.items()}}
+        for target, rows in target_rows(trials)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as JSON can hold it."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value

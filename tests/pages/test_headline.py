@@ -1,0 +1,48 @@
+import pytest
+
+from leakgauge.pages.headline import badge_of, headline, tone_of
+
+KINDS = ["violated", "not violated", "undecided", "unpromised"]
+
+
+def test_the_gravest_finding_sets_the_tone(make):
+    kinds = [make(kind) for kind in KINDS]
+    assert headline(kinds).tone == "violated"
+    assert headline(kinds[1:]).tone == "undecided"
+    assert headline([kinds[1], kinds[3]]).tone == "not-violated"
+    assert headline(kinds[3:]).tone == "no-promise"
+
+
+def test_who_and_how_many_is_said(make):
+    assert "1 of 2 adversaries learned" in headline([make("violated"), make()]).explanation
+    assert "The adversary learned" in headline([make("violated")]).explanation
+    assert "None of 2 adversaries got past" in headline([make(), make()]).explanation
+    assert "For 1 of 2 adversaries" in headline([make("undecided"), make()]).explanation
+
+
+def test_not_violated_is_never_sold_as_proof(make):
+    assert "never prove" in headline([make()]).explanation
+
+
+def test_a_risk_is_stated_for_all_adversaries_only_if_the_findings_are_corrected_for_all(make):
+    corrected = [make("violated", corrected_for=2), make(corrected_for=2)]
+    assert "at most 5% of cases." in headline(corrected).explanation
+    assert "each adversary by itself" in headline([make("violated"), make()]).explanation
+
+
+def test_the_risk_follows_the_confidence(make, make_estimate):
+    sure = make("violated", metrics={"epsilon": make_estimate(2.0, 1.5, confidence=0.99)})
+    assert "at most 1% of cases" in headline([sure]).explanation
+
+
+@pytest.mark.parametrize(
+    ("kind", "tone", "badge"),
+    [
+        ("violated", "violated", "Violated"),
+        ("not violated", "not-violated", "Not violated"),
+        ("undecided", "undecided", "Undecided"),
+        ("unpromised", "no-promise", "No promise to compare with"),
+    ],
+)
+def test_each_finding_has_its_tone_and_badge(make, kind, tone, badge):
+    assert (tone_of(make(kind)), badge_of(make(kind))) == (tone, badge)

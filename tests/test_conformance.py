@@ -1,0 +1,160 @@
+"""Every metric and every attack that the catalog finds obeys the rules of its role."""
+
+import pickle
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from known_trials import laplace, nothing
+from leakgauge import catalog
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.plan import Audit, Contender, Metrics, Plan, Stop
+from leakgauge.referee.panel import rate_metrics
+
+METRICS = "leakgauge.referee.metrics"
+NEEDS = {"epsilon_gdp": {"assume": "gaussian", "delta": 1e-5}}
+
+
+@pytest.fixture(params=catalog.names(METRICS))
+def metric(request):
+    return catalog.build(METRICS, "Metric", request.param, NEEDS.get(request.param, {}))
+
+
+def rng(*key):
+    return np.random.default_rng([7, *key])
+
+
+def test_a_metric_is_a_frozen_value_with_a_docstring(metric):
+    assert is_dataclass(metric)
+    assert "confidence" in {field.name for field in fields(metric)}
+    assert type(metric).__doc__
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+def test_a_metric_leaves_trials_unchanged_and_answers_the_same_twice(metric):
+    rows = laplace(1.0, 400, rng(1))
+    for column in (rows.rounds, rows.targets, rows.members, rows.scores):
+        column.setflags(write=False)
+    assert metric(rows) == metric(rows)
+
+
+def test_a_metric_does_not_depend_on_the_order_of_rows(metric):
+    rows = laplace(1.0, 400, rng(2))
+    mixed = rng(3).permutation(len(rows))
+    shuffled = type(rows)(
+        rows.rounds[mixed],
+        rows.targets[mixed],
+        rows.members[mixed],
+        rows.scores[mixed],
+        rows.coins,
+        rows.reading,
+    )
+    one, other = metric(rows), metric(shuffled)
+    assert one.value == other.value
+    assert one.low == pytest.approx(other.low, abs=0.03)  # a broken tie may fall the other way in TPR at FPR
+    assert one.method == other.method
+
+
+def test_a_metric_sees_more_where_there_is_more_to_see(metric):
+    strong, weak = (
+        metric(laplace(4.0, 2_000, rng(4))),
+        metric(nothing(2_000, rng(5), laplace(1, 2, rng(6)).reading)),
+    )
+    assert strong.low > weak.low
+
+
+def test_a_bound_on_epsilon_has_no_upper_end_and_plans_from_counts(metric):
+    if type(metric).__module__.rpartition(".")[2].startswith("epsilon_"):
+        assert metric(laplace(1.0, 400, rng(7))).high is None
+        assert metric.from_counts(500, 0, 0, 500) > metric.from_counts(400, 100, 100, 400) > 0
+        assert metric.from_counts(250, 250, 250, 250) == 0
+        assert metric.from_counts(0, 0, 0, 0) == 0
+
+
+def test_every_rate_metric_is_on_the_panel():
+    modules = {type(make(confidence=0.9)).__module__.rpartition(".")[2] for make in rate_metrics().values()}
+    assert modules == {name for name in catalog.names(METRICS) if not name.startswith("epsilon_")}
+
+
+# -- attacks: each domain offers a naked and a blind game ----------------------------------------------
+
+GAMES = {
+    ("blackbox", "simulator"): lambda noise: {
+        "mechanism": {"name": "laplace", "scale": noise},
+        "pair": [[0, 0], [1, 1]],
+    },
+    ("blackbox", "law"): lambda noise: {
+        "mechanism": {"name": "laplace", "scale": noise},
+        "pair": [[0, 0], [1, 1]],
+    },
+}
+NAKED, BLIND = 1e-3, 1e6
+
+
+def knowledge_for(domain, attack):
+    """The knowledge an attack says it needs."""
+    return getattr(
+        import_module(f"{catalog.attacks(domain)}.{attack}"), "KNOWLEDGE", catalog.knowledge_names(domain)[1]
+    )
+
+
+@pytest.fixture(
+    params=[
+        (domain, attack) for domain in catalog.domains() for attack in catalog.names(catalog.attacks(domain))
+    ],
+    ids="-".join,
+)
+def contender(request):
+    domain, attack = request.param
+    return domain, Contender(attack=attack, knowledge=knowledge_for(domain, attack), label="it")
+
+
+def game(contender, noise, tmp_path):
+    domain, who = contender
+    tables = GAMES[domain, who.knowledge](noise)
+    audit = Audit(
+        name="a",
+        domain=domain,
+        rounds=100,
+        block=100,
+        stop=Stop.ROUNDS,
+        data={},
+        challenger={"pair": tables["pair"]},
+        mechanism=tables["mechanism"],
+        metrics=Metrics(),
+        contenders=(who,),
+    )
+    return catalog.prepare(audit, Plan(seed=1, audits=(audit,), folder=tmp_path))
+
+
+def trials(contender, noise, tmp_path, rounds=300, block=3):
+    set_up = game(contender, noise, tmp_path)
+    knowledge, attack = set_up.knowledges["it"], set_up.attacks["it"]
+    adversary = Adversary(knowledge, attack.study(knowledge, stream(1, Role.STUDY)))
+    return play(set_up.challenger, {"it": adversary}, 1, range(rounds), block)["it"]
+
+
+def test_a_block_can_be_replayed(contender, tmp_path):
+    first, again = (trials(contender, 1.0, tmp_path) for _ in range(2))
+    np.testing.assert_array_equal(first.scores, again.scores)
+
+
+def test_members_score_higher_where_nothing_protects_them(contender, tmp_path):
+    found = trials(contender, NAKED, tmp_path)
+    assert found.scores[found.members].min() > found.scores[~found.members].max()
+
+
+def test_a_blind_release_tells_an_attack_nothing(contender, tmp_path):
+    from leakgauge.referee.metrics import auc
+
+    answer = auc.Metric(confidence=0.9999)(trials(contender, BLIND, tmp_path, rounds=1_000))
+    assert answer.low <= 0.5 <= answer.high
+
+
+def test_an_attack_travels_to_workers_and_says_what_it_is(contender, tmp_path):
+    attack = game(contender, 1.0, tmp_path).attacks["it"]
+    assert pickle.loads(pickle.dumps(attack)) == attack
+    assert type(attack).__doc__

@@ -1,0 +1,209 @@
+import json
+import math
+
+import numpy as np
+import pytest
+
+from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, shared_cell, trials
+from leakgauge import verdict
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins
+from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.plan import Metrics
+from leakgauge.theory import gdp
+from leakgauge.verdict import Finding, Schedule, Subject, decided, from_json, reach, to_json
+
+SUBJECT = Subject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
+METRIC_NAMES = {
+    "auc",
+    "auc_mean",
+    "accuracy",
+    "accuracy_mean",
+    "advantage",
+    "tpr",
+    "tnr",
+    "tpr_at_fpr_0.1",
+    "tpr_at_fpr_0.01",
+    "tpr_at_fpr_0.001",
+    "epsilon",
+}
+
+
+def rng(*key):
+    return np.random.default_rng([20240501, *key])
+
+
+def judged(rows, epsilon=None, **more):
+    guarantee = None if epsilon is None else Guarantee(epsilon=epsilon, delta=more.pop("delta", 0.0))
+    return reach(rows, guarantee=guarantee, subject=SUBJECT, metrics=more.pop("metrics", Metrics()), **more)
+
+
+def test_a_broken_promise_is_violated():
+    found = judged(randomized_response(2.0, 2_000, rng(1)), 1.0)
+    assert found.finding is Finding.VIOLATED
+    assert found.metrics["epsilon"].low > 1.0
+
+
+def test_a_kept_promise_is_not_violated():
+    found = judged(randomized_response(1.0, 2_000, rng(2)), 1.5)
+    assert found.finding is Finding.NOT_VIOLATED
+
+
+def test_too_few_rounds_are_undecided_and_say_how_many_would_do():
+    found = judged(randomized_response(9.0, 200, rng(3)), 5.0)
+    assert found.finding is Finding.UNDECIDED
+    assert found.rounds_needed == pytest.approx(447, abs=2)
+
+
+def test_what_no_number_of_rounds_can_show_is_null():
+    assert judged(randomized_response(1.0, 200, rng(4)), 12.0, delta=1e-3).rounds_needed is None
+
+
+def test_no_promise_no_finding():
+    found = judged(laplace(1.0, 300, rng(5)))
+    assert found.finding is None
+    assert found.promised is None
+    assert found.bounds == {}
+    assert found.metrics["epsilon"].low is not None
+
+
+def test_the_error_of_a_finding_is_divided_by_the_verdicts():
+    """A bound just above the promise at 95 % is no violation among 500 verdicts."""
+    rows = randomized_response(1.3, 2_000, rng(6))
+    bound = judged(rows, 1.0).metrics["epsilon"].low
+    assert judged(rows, bound - 0.01).finding is Finding.VIOLATED
+    many = judged(rows, bound - 0.01, n_verdicts=500)
+    assert many.finding is Finding.NOT_VIOLATED
+    assert many.corrected_for == 500
+    assert many.metrics["epsilon"].low == bound  # the interval is still per verdict
+
+
+def test_every_metric_of_the_contract_is_there():
+    assert set(judged(laplace(1.0, 300, rng(7)), 1.0).metrics) >= METRIC_NAMES
+
+
+def test_bounds_follow_from_the_promise():
+    bounds = judged(laplace(1.0, 300, rng(8)), math.log(3)).bounds
+    assert bounds["epsilon"] == pytest.approx(math.log(3))
+    assert bounds["accuracy"] == pytest.approx(0.75)
+    assert bounds["advantage"] == pytest.approx(0.5)
+    assert bounds["tpr_at_fpr_0.1"] == pytest.approx(0.3)
+    assert bounds["auc"] == pytest.approx(0.75)  # two lines through (1/4, 3/4)
+
+
+def test_an_exact_curve_finds_what_epsilon_alone_cannot():
+    """Gaussian noise of half the promised size: accuracy breaks the exact curve long before epsilon does."""
+    sigma = gdp.sigma_for(1.0, 1e-5)
+    rows = gaussian(sigma / 2, 2_000, rng(9))
+    loose = Guarantee(epsilon=1.0, delta=1e-5)
+    exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
+    found = [reach(rows, guarantee=g, subject=SUBJECT, metrics=Metrics()).finding for g in (loose, exact)]
+    assert found == [Finding.NOT_VIOLATED, Finding.VIOLATED]
+
+
+@pytest.mark.slow
+def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
+    sigma, stream = gdp.sigma_for(1.0, 1e-5), rng(10)
+    exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
+    found = [
+        verdict.find(gaussian(sigma, 1_000, stream), exact, Metrics(), 1, None) is Finding.VIOLATED
+        for _ in range(300)
+    ]
+    assert np.mean(found) <= 0.08
+
+
+@pytest.mark.slow
+def test_a_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
+    stream, promise = rng(11), Guarantee(epsilon=1.0)
+    found = [
+        verdict.find(randomized_response(1.0, 500, stream), promise, Metrics(), 1, None) is Finding.VIOLATED
+        for _ in range(1_000)
+    ]
+    assert np.mean(found) <= 0.072
+
+
+def test_json_holds_plain_values_and_can_be_read_back():
+    promise = Guarantee(
+        epsilon=math.inf,
+        relation=Relation.REPLACE_ONE,
+        unit=Unit.USER,
+        nominal_epsilon=1.0,
+        nominal_unit=Unit.EVENT,
+    )
+    found = reach(laplace(1.0, 300, rng(12)), guarantee=promise, subject=SUBJECT, metrics=Metrics())
+    content = json.loads(json.dumps(to_json([found]), allow_nan=False))
+    assert content["schema"] == 1
+    one = content["verdicts"][0]
+    assert one["promised"] == {
+        "epsilon": None,
+        "delta": 0.0,
+        "relation": "replace_one",
+        "unit": "user",
+        "nominal": {"epsilon": 1.0, "unit": "event"},
+        "exact_epsilon": None,
+    }
+    assert one["bounds"]["epsilon"] is None
+    assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}
+    back = from_json(content)[0]
+    assert back.metrics["epsilon"] == found.metrics["epsilon"]
+    assert back.finding == found.finding
+
+
+def test_a_roc_has_at_most_500_points():
+    found = judged(laplace(1.0, 20_000, rng(13)), 1.0)
+    assert len(found.roc["fpr"]) <= 500
+    assert len(found.bound_roc["fpr"]) <= 500
+
+
+def test_several_targets_are_listed_by_position():
+    found = judged(shared_cell(100, 5, 1.0, rng(14)), 1.0)
+    assert (found.rounds, found.n_targets) == (100, 5)
+    assert [row["target"] for row in found.per_target] == list(range(5))
+    assert set(found.per_target[0]["metrics"]) == {"auc", "accuracy"}
+
+
+def test_given_coins_are_said():
+    rows = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN)
+    found = judged(rows, 1.0)
+    assert found.coins == "given"
+    assert "Clopper-Pearson" in found.metrics["epsilon"].method
+
+
+def test_every_verdict_checks_its_instrument():
+    found = judged(laplace(1.0, 500, rng(15)), 1.0).instrument
+    assert found["null"]["rate"] <= 0.1
+    assert 0 < found["planted"]["epsilon"] < found["planted"]["violating_epsilon"]
+
+
+def test_an_audit_that_may_stop_early_keeps_only_its_e_process():
+    schedule = Schedule(block=100, planned=1_000)
+    rows = randomized_response(3.0, 500, rng(16))
+    guarantee = Guarantee(epsilon=1.0)
+    ask = {"guarantee": guarantee, "metrics": Metrics(), "n_verdicts": 1, "schedule": schedule}
+    assert decided(rows, **ask)
+    assert not decided(randomized_response(0.5, 500, rng(17)), **ask)
+    found = reach(
+        rows, guarantee=guarantee, subject=SUBJECT, metrics=Metrics(), stopped_early=True, schedule=schedule
+    )
+    assert found.finding is Finding.VIOLATED
+    assert "e-process" in found.metrics["epsilon"].method
+    assert found.metrics["auc"].low is None
+    assert found.metrics["auc"].value is not None
+    assert "stop early" in found.metrics["auc"].reason
+
+
+def test_an_unknown_metric_names_the_nearest():
+    with pytest.raises(BadInput, match="epsilon_one_run"):
+        judged(laplace(1.0, 100, rng(18)), 1.0, metrics=Metrics(epsilon="one_ran"))
+
+
+def test_errorless_scores_break_any_promise_they_can():
+    members = coins(1_000, rng(19))
+    assert judged(trials(members, members * 2.0 - 1, SIGNED), 5.0).finding is Finding.VIOLATED
+
+
+def test_a_curve_that_promises_everything_is_kept():
+    free = Curve(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    rows = laplace(4.0, 500, rng(20))
+    found = reach(rows, guarantee=Guarantee(epsilon=50.0, curve=free), subject=SUBJECT, metrics=Metrics())
+    assert found.finding is Finding.UNDECIDED
