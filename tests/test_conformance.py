@@ -2,7 +2,6 @@
 
 import pickle
 from dataclasses import fields, is_dataclass
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -94,13 +93,6 @@ GAMES = {
 NAKED, BLIND = 1e-3, 1e6
 
 
-def knowledge_for(domain, attack):
-    """The knowledge an attack says it needs."""
-    return getattr(
-        import_module(f"{catalog.attacks(domain)}.{attack}"), "KNOWLEDGE", catalog.knowledge_names(domain)[1]
-    )
-
-
 @pytest.fixture(
     params=[
         (domain, attack) for domain in catalog.domains() for attack in catalog.names(catalog.attacks(domain))
@@ -109,7 +101,7 @@ def knowledge_for(domain, attack):
 )
 def contender(request):
     domain, attack = request.param
-    return domain, Contender(attack=attack, knowledge=knowledge_for(domain, attack), label="it")
+    return domain, Contender(attack=attack, knowledge=catalog.usual_knowledge(domain, attack), label="it")
 
 
 def game(contender, noise, tmp_path):

@@ -71,6 +71,7 @@ class Verdict:
     rounds: int
     n_targets: int
     coins: str
+    event: str | None = None  # what a learned attack looks at, in words
     metrics: dict[str, Estimate]
     bounds: dict[str, float | None]
     promised: dict[str, Any] | None
@@ -108,6 +109,7 @@ def reach(
         rounds=np.unique(trials.rounds).size,
         n_targets=targets.size,
         coins=trials.coins.value,
+        event=trials.reading.event,
         metrics=_estimates(trials, epsilon, metrics.confidence, schedule),
         bounds={} if guarantee is None else dict(allowed(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise(guarantee),

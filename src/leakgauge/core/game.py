@@ -79,12 +79,14 @@ class Reading:
 
     ``threshold`` is the attack's own: a score at or above it says "member". ``signed`` scores are
     log-likelihood ratios, or like them: zero means no evidence. ``fraction`` is the share of trials
-    on which to guess, where the attack fixed it beforehand.
+    on which to guess, where the attack fixed it beforehand. ``event`` says in words what a learned attack
+    looks at.
     """
 
     threshold: float | None = None
     signed: bool = False
     fraction: float | None = None
+    event: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ def rate_interval(
     trials are assumed.
     """
     n = n_if_perfect
-    if 0 < value < 1 and variance > 0:
+    if 0 < value < 1 and variance > 1e-15:  # less is rounding
         n = value * (1 - value) / variance
         n *= float(ndtri(error / 2) / stdtrit(n_groups - 1, error / 2)) ** 2
     return float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))

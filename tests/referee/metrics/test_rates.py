@@ -79,6 +79,13 @@ def test_a_constant_score_has_an_auc_of_one_half_and_no_advantage():
     assert tpr_at_fpr.Metric(fpr=0.1)(rows).value == pytest.approx(0.1)
 
 
+def test_a_constant_score_in_shared_rounds_has_finite_intervals():
+    rows = trials(coins(800, stream_for(13)), np.zeros(800), n_targets=8)
+    for metric in (auc, auc_mean, tpr_at_fpr, tpr_at_fpr_mean, accuracy, accuracy_mean):
+        answer = metric.Metric()(rows)
+        assert 0 <= answer.low <= answer.value <= answer.high <= 1
+
+
 def test_scores_that_point_the_wrong_way_are_not_flipped():
     rows = normal(1_000, stream_for(5))
     wrong = trials(rows.members, -rows.scores)

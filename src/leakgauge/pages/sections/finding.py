@@ -31,6 +31,7 @@ the release alone. {{ meaning }}</p>
 <h3>{{ card.name }}</h3>
 <p class="badge">{{ card.badge }}</p>
 <p>{{ card.text }}</p>
+{% if card.event %}<p>Told apart by: {{ card.event }}.</p>{% endif %}
 <dl>
 {% for name, value in card.facts %}
 <div><dt>{{ name }}</dt><dd>{{ value }}</dd></div>
@@ -97,6 +98,7 @@ def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
         "tone": tone_of(verdict),
         "badge": badge_of(verdict),
         "text": _text(verdict),
+        "event": words.clip(verdict.event or "", 200) if verdict.finding is Finding.VIOLATED else "",
         "facts": _facts(verdict),
     }
 

@@ -1,0 +1,189 @@
+"""Find an implementation by the name of its file, and set up a whole game from a plan's words."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any, Protocol
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.settings import read, require
+
+if TYPE_CHECKING:
+    from leakgauge.core.game import Attack, Challenger, Knowledge
+
+DOMAINS = "leakgauge.domains"
+MECHANISMS = "leakgauge.mechanisms"
+METRICS = "leakgauge.referee.metrics"
+
+
+class ContenderWords(Protocol):
+    """What is read of a contender of a plan."""
+
+    @property
+    def attack(self) -> str: ...
+    @property
+    def knowledge(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def attack_parameters(self) -> dict[str, Any]: ...
+    @property
+    def knowledge_parameters(self) -> dict[str, Any]: ...
+
+
+class AuditWords(Protocol):
+    """What is read of an audit of a plan."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def domain(self) -> str: ...
+    @property
+    def data(self) -> dict[str, Any]: ...
+    @property
+    def challenger(self) -> dict[str, Any]: ...
+    @property
+    def mechanism(self) -> dict[str, Any]: ...
+    @property
+    def contenders(self) -> Sequence[ContenderWords]: ...
+
+
+class PlanWords(Protocol):
+    """What is read of a plan besides its audits."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def path(self) -> Path | None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """A challenger, and by label the knowledge and the attack of each contender; nobody has studied yet."""
+
+    challenger: "Challenger[Any]"
+    knowledges: "Mapping[str, Knowledge[Any, Any]]"
+    attacks: "Mapping[str, Attack[Any, Any]]"
+    digest: str  # of the data behind the challenger
+
+
+def names(package: str) -> list[str]:
+    """Name the implementations in a package."""
+    return sorted(
+        module.name
+        for module in iter_modules(import_module(package).__path__)
+        if not module.name.startswith("_")
+    )
+
+
+def domains() -> list[str]:
+    """Name the kinds of release."""
+    return names(DOMAINS)
+
+
+def attacks(domain: str) -> str:
+    """Return the package of a domain's attacks."""
+    return f"{DOMAINS}.{domain}.attacks"
+
+
+def default_attacks(domain: str) -> tuple[dict[str, Any] | str, ...]:
+    """Return the attacks of a plan that names none, as a plan would write them."""
+    return tuple(import_module(f"{DOMAINS}.{domain}").DEFAULT_ATTACKS)
+
+
+def knowledge_names(domain: str) -> tuple[list[str], str]:
+    """Name what an adversary of a domain may know, and what it knows unless the plan says so."""
+    module = import_module(f"{DOMAINS}.{domain}.knowledge")
+    return list(module.NAMES), module.DEFAULT
+
+
+def usual_knowledge(domain: str, attack: str) -> str:
+    """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
+    module = import_module(f"{attacks(domain)}.{attack}")
+    return str(getattr(module, "KNOWLEDGE", knowledge_names(domain)[1]))
+
+
+def build(package: str, role: str, name: str, parameters: Mapping[str, Any], where: str = "") -> Any:
+    """Make the ``role`` (Attack, Mechanism, Metric) defined by the module ``name``.
+
+    >>> build("leakgauge.mechanisms", "Mechanism", "laplace", {"epsilon": 1}).epsilon
+    1.0
+    """
+    kind, start = role.lower(), f"{where}: " if where else ""
+    require(name, names(package), f"{start}no {kind}")
+    return read(getattr(import_module(f"{package}.{name}"), role), parameters, f"{start}{kind} {name!r}")
+
+
+def prepare(audit: AuditWords, plan: PlanWords) -> Game:
+    """Set up the game of an audit: load its data, build challenger, knowledge and attacks."""
+    domain = f"{DOMAINS}.{audit.domain}"
+    with naming(audit, plan):
+        challenger = import_module(f"{domain}.challenger").build(
+            data=audit.data,
+            challenger=audit.challenger,
+            mechanism=audit.mechanism,
+            folder=plan.folder,
+            seed=plan.seed,
+        )
+        know = import_module(f"{domain}.knowledge").build
+        knowledges = {
+            who.label: know(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
+            for who in audit.contenders
+        }
+        methods = {
+            who.label: build(attacks(audit.domain), "Attack", who.attack, who.attack_parameters)
+            for who in audit.contenders
+        }
+        return Game(challenger, knowledges, methods, challenger.digest)
+
+
+@contextmanager
+def naming(audit: AuditWords, plan: PlanWords) -> Iterator[None]:
+    """Begin messages about bad input with the plan's file and the audit."""
+    try:
+        yield
+    except BadInput as error:
+        file = f"{plan.path}: " if plan.path else ""
+        raise BadInput(f"{file}audit {audit.name!r}: {error}") from None
+
+
+def describe(what: str, domain: str | None = None) -> dict[str, str]:
+    """Say in one line each what the domains, mechanisms, metrics, attacks or knowledge are that there are."""
+    if domain is not None:
+        require(domain, domains(), "no domain")
+    wanted = domains() if domain is None else [domain]
+    match what:
+        case "domains":
+            return _first_lines(DOMAINS)
+        case "mechanisms":
+            return _first_lines(MECHANISMS)
+        case "metrics":
+            return _first_lines(METRICS)
+        case "attacks":
+            found = {name: _first_lines(attacks(name)) for name in wanted}
+        case "knowledge":
+            found = {name: _knowledge_lines(name) for name in wanted}
+        case _:
+            raise BadInput(f"nothing to show is called {what!r}")
+    if domain is not None:
+        return found[domain]
+    return {f"{place}: {name}": about for place, lines in found.items() for name, about in lines.items()}
+
+
+def _first_lines(package: str) -> dict[str, str]:
+    return {name: _first_line(import_module(f"{package}.{name}")) for name in names(package)}
+
+
+def _knowledge_lines(domain: str) -> dict[str, str]:
+    known = import_module(f"{DOMAINS}.{domain}.knowledge").NAMES
+    return {name: _first_line(known[name]) if isinstance(known, Mapping) else "" for name in known}
+
+
+def _first_line(thing: Any) -> str:
+    text = thing if isinstance(thing, str) else thing.__doc__
+    return (text or "").strip().partition("\n")[0]

@@ -1,0 +1,54 @@
+"""Judge the trials of a run folder, or scores made by any other tool: ``leakgauge judge scores.csv``."""
+
+import argparse
+from pathlib import Path
+
+from leakgauge.core.errors import BadInput
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "judge",
+        help="judge a run folder, or a file of scores",
+        description="Judge a run folder, or a CSV file with the columns member, score and maybe round and "
+        "target. Exit code: 0 not violated or nothing promised, 1 violated, 3 undecided or incomplete.",
+    )
+    parser.add_argument("what", metavar="DIR|SCORES.csv", type=Path)
+    scores = parser.add_argument_group("for a file of scores")
+    scores.add_argument("--epsilon", metavar="E", type=float, help="what was promised (default: nothing)")
+    scores.add_argument("--delta", metavar="D", type=float, help="what was promised (default: 0)")
+    scores.add_argument("--confidence", metavar="C", type=float, help="of every interval (default: 0.95)")
+    scores.add_argument(
+        "--coins",
+        choices=["fair", "given"],
+        help="fair: independent fair coins decided who is a member; given: anything else (default)",
+    )
+    scores.add_argument("--seed", metavar="N", type=int, help="for breaking ties (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judge and print verdicts."""
+    from leakgauge.cli import verdicts
+    from leakgauge.runner.in_memory import judge_file
+    from leakgauge.runner.judging import judge_folder
+
+    names = ("epsilon", "delta", "confidence", "coins", "seed")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    if arguments.what.is_dir():
+        if given:
+            raise BadInput(
+                f"--{next(iter(given))} is for a file of scores; a run folder holds its own promise"
+            )
+        found = judge_folder(arguments.what)
+    else:
+        if "delta" in given and "epsilon" not in given:
+            raise BadInput(f"--delta {given['delta']} without --epsilon promises nothing; add --epsilon")
+        found = [judge_file(arguments.what, **{"coins": "given", **given})]
+    if arguments.json:
+        verdicts.print_json(found)
+    else:
+        verdicts.print_table(found)
+    return verdicts.exit_code(found)

@@ -1,0 +1,86 @@
+"""Carry out a plan, or continue it: ``leakgauge run plan.toml``."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leakgauge.plan import Plan
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "run",
+        help="carry out a plan, or continue it",
+        description="Carry out a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided.",
+    )
+    parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="the run folder (default: runs/<name of the plan>)"
+    )
+    parser.add_argument(
+        "--engine", choices=["local", "dask", "ray"], default="local", help="who plays the blocks"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=1, help="how many play at once (default: 1)"
+    )
+    parser.add_argument(
+        "--address", metavar="A", help="a dask or ray cluster to join; otherwise one is started"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="instead of the seed in the plan")
+    parser.add_argument("--dry-run", action="store_true", help="say what it would cost; write nothing")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the plan and print its verdicts."""
+    from leakgauge import api
+    from leakgauge.cli import verdicts
+    from leakgauge.plan import read_plan
+
+    plan = read_plan(arguments.plan, seed=arguments.seed)
+    if arguments.dry_run:
+        return _dry_run(plan, arguments)
+    folder = arguments.out or api.default_folder(plan)
+    found = api.run(
+        plan, out=folder, engine=arguments.engine, workers=arguments.workers, address=arguments.address
+    )
+    if arguments.json:
+        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"))
+    else:
+        verdicts.print_table(found)
+        print(f"Report: {folder / 'report.html'}")
+    return verdicts.exit_code(found)
+
+
+def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
+    from leakgauge.pages.numbers import times
+    from leakgauge.runner import engines
+    from leakgauge.runner.dry_run import dry_run
+    from leakgauge.runner.run import Hands
+
+    engines.check(arguments.engine, arguments.workers, arguments.address)
+    hands = Hands(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
+    cost = dry_run(plan, hands)
+    if arguments.json:
+        print(json.dumps(asdict(cost)))
+        return 0
+    tried = "" if cost.measured == cost.audits else f" (from trying {cost.measured} of {cost.audits} audits)"
+    print(
+        f"{times(cost.audits, 'audit')}, {times(cost.verdicts, 'adversary')}\n"
+        f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
+        f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{tried}\n"
+        f"memory: about {cost.memory / 1e6:,.1f} MB besides the program\n"
+        "nothing was written"
+    )
+    return 0
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

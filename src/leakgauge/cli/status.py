@@ -1,0 +1,34 @@
+"""Say how far a run has come: ``leakgauge status runs/plan``."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser("status", help="say how far a run has come")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print one line per audit."""
+    from leakgauge.runner.status import status
+
+    found = status(arguments.folder)
+    if arguments.json:
+        print(json.dumps({**asdict(found), "complete": found.complete}))
+        return 0
+    for standing in found.audits:
+        state = "complete" if standing.complete else "incomplete"
+        print(f"{standing.audit}: {standing.played:,} of {standing.rounds:,} rounds, {state}")
+    if found.running:
+        print("a run is writing to it now")
+    elif found.way_on:
+        print(f"continue with: {found.way_on}")
+    elif not found.judged:
+        print(f"not judged yet: leakgauge judge {found.folder}")
+    return 0

@@ -1,0 +1,121 @@
+"""Verdicts on the terminal; not a command."""
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leakgauge.verdict import Verdict
+
+MOST_ROWS = 40
+_WIDE = 120  # columns
+_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
+_ORDER = ("violated", "undecided", "not violated", None)
+
+
+def exit_code(verdicts: "Sequence[Verdict]") -> int:
+    """Return 1 if any promise is violated, else 3 if any is undecided, else 0."""
+    findings = {verdict.finding for verdict in verdicts}
+    return 1 if "violated" in findings else 3 if "undecided" in findings else 0
+
+
+def print_json(verdicts: "Sequence[Verdict]", **more: str) -> None:
+    """Print what verdicts.json holds, and more."""
+    from leakgauge.verdict import to_json
+
+    print(json.dumps({**to_json(verdicts), **more}, ensure_ascii=False, default=str))
+
+
+def print_table(verdicts: "Sequence[Verdict]") -> None:
+    """Print the findings first, then what was measured beside what was promised, then the instrument."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from leakgauge.pages.words import amount, interval, names
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    worst = min((verdict.finding for verdict in verdicts), key=_ORDER.index)
+    console.print(Text(_headline(verdicts), style=f"bold {_COLOURS.get(worst or '', 'default')}"))
+    table = Table(box=box.SIMPLE_HEAD)
+    metrics = ("accuracy", "auc") if console.width >= _WIDE else ("accuracy",)
+    for column in ("adversary", "finding", "ε shown", "promised", *metrics):
+        table.add_column(column, overflow="fold")
+    ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
+    for name, verdict in zip(names(ordered[:MOST_ROWS], verdicts), ordered):
+        promised = verdict.promised["epsilon"] if verdict.promised else None
+        cells = [name, verdict.finding or "no promise"]
+        cells += [_interval(verdict, "epsilon", interval), amount("epsilon", promised)]
+        cells += [_interval(verdict, metric, interval) for metric in metrics]
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
+    console.print(table)
+    if len(verdicts) > MOST_ROWS:
+        console.print(f"and {len(verdicts) - MOST_ROWS} more, in verdicts.json and the report")
+    for verdict in ordered[:MOST_ROWS]:
+        if verdict.event and verdict.finding == "violated":
+            console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
+    for line in (_undecided(verdicts), _certainty(verdicts), _instrument(verdicts)):
+        if line:
+            console.print(Text(line), soft_wrap=True)
+
+
+def _headline(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.pages.numbers import times
+
+    counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
+    everyone = times(len(verdicts), "adversary")
+    if counts["violated"]:
+        return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
+    if counts["undecided"]:
+        return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
+    if counts["not violated"]:
+        return f"NOT VIOLATED by {everyone} in these rounds (an audit refutes a promise, never proves it)"
+    return "NO PROMISE to compare with; this is what the adversaries could tell"
+
+
+def _interval(verdict: "Verdict", name: str, write: Any) -> str:
+    estimate = verdict.metrics.get(name)
+    return "–" if estimate is None else write(name, estimate, verdict.bounds.get(name))
+
+
+def _undecided(verdicts: "Sequence[Verdict]") -> str:
+    undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
+    if not undecided:
+        return ""
+    needed = [verdict.rounds_needed for verdict in undecided]
+    if None in needed:
+        return "Undecided: for some promises no number of rounds would do."
+    return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."
+
+
+def _certainty(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.pages.numbers import times
+
+    confidences = sorted(
+        {estimate.confidence for verdict in verdicts for estimate in verdict.metrics.values()}
+    )
+    shares = " and ".join(f"{confidence:.4g}" for confidence in confidences)
+    n = max(verdict.corrected_for for verdict in verdicts)
+    early = sum(verdict.stopped_early for verdict in verdicts)
+    stopped = f" {early} stopped early." if early else ""
+    return f"Confidence {shares} per verdict; findings corrected for {times(n, 'verdict')}.{stopped}"
+
+
+def _instrument(verdicts: "Sequence[Verdict]") -> str:
+    """Return the least favourable instrument check."""
+    from leakgauge.pages.numbers import number, percent
+
+    nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
+    planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
+    if not nulls or not planted:
+        return ""
+    null = max(nulls, key=lambda check: check["rate"])
+    seen = [check["epsilon"] for check in planted]
+    smallest = "none at these rounds" if None in seen else number(max(seen))
+    return (
+        f"Instrument: false alarms on a null release {percent(null['rate'])} ({percent(null['low'])} to "
+        f"{percent(null['high'])}); smallest ε it could have detected: {smallest}."
+    )

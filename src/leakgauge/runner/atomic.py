@@ -1,0 +1,42 @@
+"""Files that are absent or complete, never half written."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+PARTIAL = ".partial"
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file in place in one step, and onto the disk before that."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise BadInput(
+            f"{path}: cannot be written ({error.strerror}); free the space or choose another folder"
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON; dates become strings."""
+    write(path, (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode())
+
+
+def sweep_up(folder: Path) -> None:
+    """Remove what writers left that were killed; call it only while holding the folder's lock."""
+    for leftover in folder.rglob(f"*{PARTIAL}"):
+        leftover.unlink()

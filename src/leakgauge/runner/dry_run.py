@@ -1,0 +1,117 @@
+"""What a run would cost, from playing a few rounds of it in memory."""
+
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from leakgauge.catalog import naming, prepare
+from leakgauge.plan import Audit, Plan
+from leakgauge.runner.engines import Here
+from leakgauge.runner.facts import facts_of
+from leakgauge.runner.judging import refuse_unjudgeable
+from leakgauge.runner.playing import PlayBlock, study
+from leakgauge.runner.run import Hands
+from leakgauge.runner.store import Block, blocks
+from leakgauge.runner.threads import one_thread
+
+_FEW, _SOME = 8, 64  # rounds played to see what one more costs
+_TRIAL = 25  # bytes of a trial: two whole numbers, a bit, a score
+_PATIENCE = 10.0  # seconds; audits after that are taken to cost what those before them did
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """An estimate: to be trusted within a factor of two or so."""
+
+    audits: int
+    verdicts: int
+    rounds: int
+    blocks: int
+    trials: int
+    seconds: float
+    memory: int  # bytes: of a block in every worker, and of an audit's trials
+    measured: int  # audits that were tried
+
+
+@dataclass(frozen=True)
+class _Share:
+    """What one audit costs."""
+
+    seconds: float
+    memory: int
+    targets: int
+
+
+def dry_run(plan: Plan, hands: Hands | None = None) -> Cost:
+    """Estimate what a plan costs; nothing is written.
+
+    Every attack of the audits that are tried studies once, as it would in the run.
+    """
+    hands = hands or Hands()
+    shares: list[_Share] = []
+    start = perf_counter()
+    for audit in plan.audits:
+        if shares and perf_counter() - start > _PATIENCE:
+            break
+        shares.append(_share(audit, plan, hands.workers))
+    untried = len(plan.audits) - len(shares)
+    counts = [len(blocks(audit.rounds, audit.block)) for audit in plan.audits]
+    targets = [share.targets for share in shares] + [max(share.targets for share in shares)] * untried
+    return Cost(
+        audits=len(plan.audits),
+        verdicts=sum(len(audit.contenders) for audit in plan.audits),
+        rounds=sum(audit.rounds for audit in plan.audits),
+        blocks=sum(counts),
+        trials=sum(n * audit.rounds * len(audit.contenders) for n, audit in zip(targets, plan.audits)),
+        seconds=sum(share.seconds for share in shares) * len(plan.audits) / len(shares),
+        memory=max(share.memory for share in shares),
+        measured=len(shares),
+    )
+
+
+def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
+    setting_up, game = _timed(lambda: prepare(audit, plan))
+    with naming(audit, plan):
+        refuse_unjudgeable(audit, facts_of(game))
+    studying, play = _timed(lambda: study(game, plan.seed, Here()))
+    few, some = min(_FEW, audit.block), min(_SOME, audit.block)
+    play(Block(0, range(few)))  # the first call loads libraries
+    n_blocks = len(blocks(audit.rounds, audit.block))
+    per_block = _line([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
+    at_once = _line([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
+    targets = game.challenger.n_targets
+    busy = min(workers, n_blocks)
+    return _Share(
+        seconds=2 * setting_up + studying + n_blocks * per_block / busy,
+        memory=int(at_once * busy + _TRIAL * targets * audit.rounds * len(audit.contenders)),
+        targets=targets,
+    )
+
+
+def _seconds(play: PlayBlock, n_rounds: int) -> float:
+    return min(_timed(lambda: play(Block(0, range(n_rounds))))[0] for _ in range(3))
+
+
+def _bytes(play: PlayBlock, n_rounds: int) -> float:
+    tracemalloc.start()
+    try:
+        play(Block(0, range(n_rounds)))
+        return float(tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
+
+
+def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
+    with one_thread():
+        start = perf_counter()
+        result = work()
+        return perf_counter() - start, result
+
+
+def _line(points: list[tuple[int, float]], n: int) -> float:
+    """Extend the line through two points to ``n``; never below the larger one."""
+    (few, low), (some, high) = points
+    slope = max(high - low, 0.0) / (some - few) if some > few else 0.0
+    return max(high + slope * (n - some), high if n >= some else high * n / some)

@@ -1,0 +1,123 @@
+"""Workers: in this process, in local processes, in a dask cluster, in a ray cluster.
+
+An engine takes a function once and then items; it gives back results with the positions of their items,
+as they arrive. What is computed does not depend on the engine.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any, Protocol, TypeAlias
+
+from leakgauge.core.errors import BadInput
+from leakgauge.runner.shipping import Task, opened, pack, work
+from leakgauge.runner.threads import one_thread
+
+ENGINES = ("local", "dask", "ray")
+Results: TypeAlias = Iterator[tuple[int, Any]]
+Crew: TypeAlias = Callable[[Sequence[Any]], Results]
+
+
+class Engine(Protocol):
+    """Workers that apply a function to items."""
+
+    @property
+    def workers(self) -> int: ...
+
+    def ship(self, task: Task) -> Crew:
+        """Bring a function to the workers, once; what is returned applies it to items."""
+        ...
+
+
+def in_order(engine: Engine, task: Task, items: Sequence[Any]) -> list[Any]:
+    """Apply a function to items and return the results in their order."""
+    results = dict(engine.ship(task)(items))
+    return [results[position] for position in range(len(items))]
+
+
+def check(name: str, workers: int, address: str | None) -> None:
+    """Refuse an engine that could not be opened, before anything is written."""
+    if name not in ENGINES:
+        raise BadInput(f"no engine is called {name!r}; known: {', '.join(ENGINES)}")
+    if not workers >= 1:
+        raise BadInput(f"workers must be >= 1, got {workers}")
+    if name == "local" and address is not None:
+        raise BadInput(f"address {address!r}: the local engine has none; add --engine dask or --engine ray")
+    if name != "local" and find_spec({"dask": "distributed", "ray": "ray"}[name]) is None:
+        raise BadInput(f"engine {name!r} is not installed; run: pip install 'leakgauge[distributed]'")
+
+
+@contextmanager
+def open_engine(name: str = "local", workers: int = 1, address: str | None = None) -> Iterator[Engine]:
+    """Provide workers, or join a cluster, when first needed; stop at the end what was started here."""
+    check(name, workers, address)
+    with ExitStack() as stack:
+        yield _WhenNeeded(workers, lambda: stack.enter_context(_open(name, workers, address)))
+
+
+@contextmanager
+def _open(name: str, workers: int, address: str | None) -> Iterator[Engine]:
+    match name:
+        case "dask":
+            from leakgauge.runner.dask_engine import open_dask
+
+            with open_dask(workers, address) as engine:
+                yield engine
+        case "ray":
+            from leakgauge.runner.ray_engine import open_ray
+
+            with open_ray(workers, address) as engine:
+                yield engine
+        case _:
+            yield Here() if workers == 1 else Processes(workers)
+
+
+@dataclass(frozen=True)
+class _WhenNeeded:
+    """An engine that is opened by its first use."""
+
+    workers: int
+    opening: Callable[[], Engine]
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self.opening()
+
+    def ship(self, task: Task) -> Crew:
+        return self.engine.ship(task)
+
+
+@dataclass(frozen=True)
+class Here:
+    """No worker but the process itself."""
+
+    workers: int = 1
+
+    def ship(self, task: Task) -> Crew:
+        def apply(items: Sequence[Any]) -> Results:
+            for position, item in enumerate(items):
+                with one_thread():
+                    result = task(item)
+                yield position, result
+
+        return apply
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes of this machine, by joblib and loky."""
+
+    workers: int
+
+    def ship(self, task: Task) -> Crew:
+        from joblib import Parallel, delayed
+
+        cargo = pack(task)
+
+        def apply(items: Sequence[Any]) -> Results:
+            parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
+            yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
+
+        return apply

@@ -1,0 +1,71 @@
+"""What a challenger said of itself; with it, trials can be judged later without its data."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.catalog import Game
+from leakgauge.core.game import Coins
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.settings import read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """The promise, the number of targets, how the bits were decided, and a digest of what is behind it."""
+
+    guarantee: Guarantee | None
+    n_targets: int
+    coins: Coins
+    data: str
+
+
+def facts_of(game: Game) -> Facts:
+    """Ask the challenger of a game."""
+    challenger = game.challenger
+    return Facts(
+        guarantee=challenger.guarantee,
+        n_targets=challenger.n_targets,
+        coins=challenger.coins,
+        data=game.digest,
+    )
+
+
+def to_json(facts: Facts) -> dict[str, Any]:
+    """Write facts as values JSON can hold; an infinite number becomes a string.
+
+    >>> to_json(Facts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
+    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0'}
+    """
+    guarantee = None
+    if facts.guarantee is not None:
+        curve = facts.guarantee.curve
+        guarantee = {key: _number(value) for key, value in vars(facts.guarantee).items()}
+        guarantee["curve"] = curve and {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
+    return {
+        "guarantee": guarantee,
+        "n_targets": int(facts.n_targets),
+        "coins": facts.coins.value,
+        "data": facts.data,
+    }
+
+
+def from_json(table: dict[str, Any]) -> Facts:
+    """Read facts back."""
+    guarantee = table["guarantee"]
+    if guarantee is not None:
+        curve = guarantee["curve"]
+        numbers = {key: float(value) if value == "inf" else value for key, value in guarantee.items()}
+        numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
+        guarantee = read(Guarantee, numbers, "guarantee")
+    return Facts(
+        guarantee=guarantee, n_targets=table["n_targets"], coins=Coins(table["coins"]), data=table["data"]
+    )
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return "inf" if math.isinf(value) else float(value)
+    return value

@@ -1,0 +1,158 @@
+"""What a run folder is a run of: its plan, the facts of its audits, the code that plays it."""
+
+import json
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.settings import read
+from leakgauge.plan import Audit, Plan, canonical
+from leakgauge.runner import atomic, facts
+from leakgauge.runner.facts import Facts
+from leakgauge.runner.plan_file import has_other_seed
+from leakgauge.runner.sources import versions
+from leakgauge.runner.store import Store
+from leakgauge.version import VERSION
+
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """All that is needed to continue a run and to judge it."""
+
+    plan: Plan
+    facts: dict[str, Facts]  # by audit
+    package: str  # the digest of this package's sources
+    digest: str  # of all that decides the trials
+
+    @property
+    def n_verdicts(self) -> int:
+        return sum(len(audit.contenders) for audit in self.plan.audits)
+
+    def stores(self, folder: Path, audit: Audit) -> dict[str, Store]:
+        """Return where the blocks of an audit are, by label."""
+        return {
+            contender.label: Store(
+                folder / "audits" / audit.name / contender.label,
+                f"{self.digest}/{audit.name}/{contender.label}",
+            )
+            for contender in audit.contenders
+        }
+
+
+def manifest_of(plan: Plan, known: dict[str, Facts], package: str) -> Manifest:
+    """Return the manifest of a plan; its digest covers the plan without rounds, the data and the sources."""
+    data = {name: said.data for name, said in known.items()}
+    return Manifest(plan=plan, facts=known, package=package, digest=_digest([canonical(plan), data, package]))
+
+
+def write(manifest: Manifest, folder: Path) -> None:
+    """Write the file."""
+    plan = canonical(manifest.plan)
+    for table, audit in zip(plan["audits"], manifest.plan.audits):
+        table["rounds"] = audit.rounds
+    path = manifest.plan.path
+    content = {
+        "schema": 1,
+        "digest": manifest.digest,
+        "package": manifest.package,
+        "versions": versions(),
+        "seed": manifest.plan.seed,
+        "other_seed": has_other_seed(manifest.plan),
+        "plan_file": path and os.path.relpath(path, folder),
+        "plan": plan,
+        "facts": {name: facts.to_json(known) for name, known in manifest.facts.items()},
+    }
+    atomic.write_json(folder / NAME, {**content, "checksum": _digest(content)})
+
+
+def load(folder: Path) -> dict[str, Any]:
+    """Read the file of a run folder, as it is."""
+    path = folder / NAME
+    try:
+        content = json.loads(path.read_bytes())
+        if content.get("schema") != 1:
+            raise BadInput(f"{path}: written by another version of leakgauge; use that one")
+        if content.pop("checksum") != _digest(content):
+            raise ValueError
+    except (FileNotFoundError, NotADirectoryError):
+        raise BadInput(f"{folder}: not a run folder (no {NAME} in it); leakgauge run makes one") from None
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    except (ValueError, KeyError, AttributeError):
+        raise BadInput(f"{path}: damaged; put it back, or run into another --out") from None
+    return content
+
+
+def from_json(content: dict[str, Any], folder: Path) -> Manifest:
+    """Return the manifest in a file."""
+    path = Path(os.path.normpath(folder / content["plan_file"])) if content["plan_file"] else None
+    audits = tuple(read(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"])
+    plan = Plan(seed=content["seed"], audits=audits, folder=path.parent if path else folder, path=path)
+    known = {name: facts.from_json(entry) for name, entry in content["facts"].items()}
+    return Manifest(plan=plan, facts=known, package=content["package"], digest=content["digest"])
+
+
+def refuse_other(old: dict[str, Any], new: Manifest, folder: Path) -> None:
+    """Stop if a folder holds another run: its trials and the new ones must not mix."""
+    if old["digest"] == new.digest:
+        return
+    then = from_json(old, folder)
+    difference = _difference(canonical(then.plan), canonical(new.plan), "plan")
+    if difference is None and then.package != new.package:
+        difference = f"leakgauge itself changed (version {old['versions']['leakgauge']}, now {VERSION})"
+    if difference is None:
+        changed = [repr(name) for name, known in new.facts.items() if known.data != then.facts[name].data]
+        difference = f"the data or code behind audit {', '.join(changed)} changed"
+    raise BadInput(
+        f"{folder} holds another run: {difference}; choose another --out, or put back what changed"
+    )
+
+
+def how_to_continue(content: dict[str, Any], folder: Path) -> str:
+    """Return what continues a run."""
+    if content["plan_file"] is None:
+        return f"leakgauge.run(plan, out={str(folder)!r})"
+    seed = f" --seed {content['seed']}" if content["other_seed"] else ""
+    return f"leakgauge run {os.path.relpath(folder / content['plan_file'])} --out {folder}{seed}"
+
+
+def for_report(folder: Path) -> dict[str, Any]:
+    """Return what a report says of a run besides its verdicts: nothing about the machine."""
+    content = load(folder)
+    name = Path(content["plan_file"]).name if content["plan_file"] else "plan.toml"
+    seed = f" --seed {content['seed']}" if content["other_seed"] else ""
+    return {
+        "command": f"leakgauge run {name}{seed}",
+        "plan": (folder / "plan.toml").read_text(encoding="utf-8"),
+        "seed": content["seed"],
+        "digest": content["digest"],
+        "data": {name: known["data"] for name, known in content["facts"].items()},
+        "versions": content["versions"],
+    }
+
+
+def _difference(then: Any, now: Any, where: str) -> str | None:
+    """Name the first place where two plans differ."""
+    if isinstance(then, list) and isinstance(now, list):
+        if len(then) != len(now):
+            return f"{where} had {len(then)} entries, has {len(now)}"
+        found = (_difference(*pair, f"{where}[{i}]") for i, pair in enumerate(zip(then, now)))
+        return next(filter(None, found), None)
+    if isinstance(then, dict) and isinstance(now, dict):
+        missing = object()
+        for key in {**then, **now}:
+            if then.get(key, missing) is missing or now.get(key, missing) is missing:
+                return f"{where}.{key} was {'added' if key in now else 'removed'}"
+        found = (_difference(then[key], now[key], f"{where}.{key}") for key in then)
+        return next(filter(None, found), None)
+    same = then == now and type(then) is type(now)
+    return None if same else f"{where} was {then!r}, is {now!r}"
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,85 @@
+"""The blocks of an audit taken in order, as far as the audit goes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from leakgauge import verdict
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import Trials
+from leakgauge.plan import Audit, Stop
+from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.store import Block, Store
+from leakgauge.verdict import Schedule
+
+
+@dataclass(eq=False)
+class Prefix:
+    """Consecutive blocks from the first on; an audit that stops early ends with the one that decides it.
+
+    How many blocks were played, by whom and in which order does not change where it ends.
+    """
+
+    labels: tuple[str, ...]
+    decided: Callable[[Trials], bool] | None  # nothing: the audit plays all its rounds
+    parts: list[Mapping[str, Trials]] = field(default_factory=list)
+
+    def add(self, trials: Mapping[str, Trials]) -> bool:
+        """Take the next block; say whether every contender is decided now."""
+        self.parts.append(trials)
+        return self.decided is not None and all(map(self.decided, map(self.trials, self.labels)))
+
+    def trials(self, label: str) -> Trials:
+        """Return the trials of one contender."""
+        parts = [part[label] for part in self.parts]
+        if any(part.reading != parts[0].reading for part in parts):
+            raise BadInput(
+                f"{label}: the attack studied differently when the run was continued (another machine or "
+                "other library versions?); run into another --out"
+            )
+        return replace(
+            parts[0],
+            rounds=np.concatenate([part.rounds for part in parts]),
+            targets=np.concatenate([part.targets for part in parts]),
+            members=np.concatenate([part.members for part in parts]),
+            scores=np.concatenate([part.scores for part in parts]),
+        )
+
+
+def prefix_of(audit: Audit, run: Manifest) -> Prefix:
+    """Return the empty prefix of an audit."""
+    labels = tuple(contender.label for contender in audit.contenders)
+    schedule = schedule_of(audit)
+    if schedule is None:
+        return Prefix(labels, None)
+    ask = partial(
+        verdict.decided,
+        guarantee=run.facts[audit.name].guarantee,
+        metrics=audit.metrics,
+        n_verdicts=run.n_verdicts,
+        schedule=schedule,
+    )
+    return Prefix(labels, ask)
+
+
+def schedule_of(audit: Audit) -> Schedule | None:
+    """Return when an audit that may stop early is looked at."""
+    return None if audit.stop is Stop.ROUNDS else Schedule(block=audit.block, planned=audit.rounds)
+
+
+def load(stores: Mapping[str, Store], block: Block) -> dict[str, Trials] | None:
+    """Read one block of all contenders; it counts only where it is whole."""
+    found = {label: store.load(block) for label, store in stores.items()}
+    whole = {label: trials for label, trials in found.items() if trials is not None}
+    return whole if len(whole) == len(found) else None
+
+
+def must_load(stores: Mapping[str, Store], block: Block) -> dict[str, Trials]:
+    """Read a block that has to be there."""
+    if (trials := load(stores, block)) is None:
+        raise IncompleteRun(
+            f"block {block.index} (rounds {block.rounds.start} to {block.rounds.stop - 1}) is missing"
+        )
+    return trials

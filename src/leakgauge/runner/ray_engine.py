@@ -1,0 +1,73 @@
+"""Workers of a ray cluster: one of this machine, or one at an address."""
+
+import logging
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.runner.engines import Crew, Results
+from leakgauge.runner.shipping import Task, opened, pack, work
+
+_PATIENCE = 10.0  # seconds
+
+
+@contextmanager
+def open_ray(workers: int, address: str | None) -> Iterator["Ray"]:
+    """Join the cluster at an address, or start one that listens on loopback only."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no telemetry
+    if address is None:
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # loopback only, on any system
+    import ray
+
+    ours = not ray.is_initialized()
+    if ours:
+        quiet = {"logging_level": logging.CRITICAL, "log_to_driver": False, "configure_logging": True}
+        try:
+            if address is None:
+                ray.init(num_cpus=workers, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+            else:
+                _knock(address)
+                ray.init(address=address, **quiet)
+        except (OSError, ValueError, RuntimeError) as error:
+            raise BadInput(f"no ray cluster answers at {address!r} ({error}); check --address") from None
+    try:
+        yield Ray(max(workers, int(ray.cluster_resources().get("CPU", 1))))
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise an error if nobody listens at an address; ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+
+
+@dataclass(frozen=True)
+class Ray:
+    """Workers behind ray."""
+
+    workers: int
+
+    def ship(self, task: Task) -> Crew:
+        import ray
+
+        packed, docket = pack(task)
+        there, remote = ray.put(packed), ray.remote(work)
+
+        def apply(items: Sequence[Any]) -> Results:
+            jobs = iter(enumerate(items))
+            flying = [remote.remote(there, docket, *job) for job in islice(jobs, 2 * self.workers)]
+            while flying:
+                [done], flying = ray.wait(flying, num_returns=1)
+                yield opened(ray.get(done))
+                if (job := next(jobs, None)) is not None:
+                    flying.append(remote.remote(there, docket, *job))
+
+        return apply

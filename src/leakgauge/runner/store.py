@@ -1,0 +1,98 @@
+"""Finished blocks on disk: the whole state of a run."""
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.runner import atomic
+
+COLUMNS = ("rounds", "targets", "members", "scores")
+
+# What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fixed number of consecutive rounds; the last one of an audit may be shorter."""
+
+    index: int
+    rounds: range
+
+
+def blocks(n_rounds: int, size: int) -> list[Block]:
+    """Cut rounds into blocks.
+
+    >>> [block.rounds for block in blocks(5, 2)]
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    return [
+        Block(index, range(first, min(first + size, n_rounds)))
+        for index, first in enumerate(range(0, n_rounds, size))
+    ]
+
+
+@dataclass(frozen=True)
+class Store:
+    """The blocks of one contender.
+
+    ``identity`` says whose they are (run, audit, label). It enters the checksum of every file, so that
+    a file from elsewhere is never taken for one of these.
+    """
+
+    folder: Path
+    identity: str
+
+    def path(self, block: Block) -> Path:
+        return self.folder / f"block-{block.index:08d}.npz"
+
+    def save(self, block: Block, trials: Trials) -> None:
+        """Write a block."""
+        columns = {name: getattr(trials, name) for name in COLUMNS}
+        header = json.dumps({"coins": trials.coins, "reading": asdict(trials.reading)}, sort_keys=True)
+        checksum = self._checksum(block, header, columns)
+        archive = io.BytesIO()
+        np.savez_compressed(archive, header=np.array(header), checksum=np.array(checksum), **columns)
+        atomic.write(self.path(block), archive.getvalue())
+
+    def load(self, block: Block) -> Trials | None:
+        """Read a block; one that is missing, damaged, foreign or of other rounds is no block."""
+        try:
+            with np.load(io.BytesIO(self.path(block).read_bytes()), allow_pickle=False) as archive:
+                columns = {name: archive[name] for name in COLUMNS}
+                header, checksum = str(archive["header"]), str(archive["checksum"])
+            if checksum != self._checksum(block, header, columns):
+                return None
+        except _DAMAGE:
+            return None
+        about = json.loads(header)
+        return Trials(**columns, coins=Coins(about["coins"]), reading=Reading(**about["reading"]))
+
+    def _checksum(self, block: Block, header: str, columns: dict[str, Any]) -> str:
+        rounds = [block.rounds.start, block.rounds.stop]
+        shapes = {name: [column.dtype.str, *column.shape] for name, column in columns.items()}
+        digest = sha256(json.dumps([self.identity, block.index, rounds, header, shapes]).encode())
+        for name in COLUMNS:
+            digest.update(np.ascontiguousarray(columns[name]).tobytes())
+        return digest.hexdigest()

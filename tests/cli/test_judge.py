@@ -1,0 +1,92 @@
+import json
+
+import numpy as np
+import pytest
+
+from leakgauge import api
+
+
+@pytest.fixture(autouse=True)
+def _no_report(monkeypatch):
+    monkeypatch.setattr(api, "report", lambda *_: None)
+
+
+@pytest.fixture
+def scores(tmp_path):
+    """Randomized response at epsilon 2: its promise is met with equality."""
+    rng = np.random.default_rng(3)
+    members = rng.random(2000) < 0.5
+    said = members ^ (rng.random(2000) < 1 / (1 + np.exp(2)))
+    lines = [f"{int(member)},{float(score)}" for member, score in zip(members, said)]
+    (tmp_path / "scores.csv").write_text("\n".join(["member,score", *lines]))
+    return "scores.csv"
+
+
+def test_a_file_of_scores_is_judged(call, scores):
+    assert call("judge", scores).code == 0
+    assert call("judge", scores, "--epsilon", "2").code == 0
+    violated = call("judge", scores, "--epsilon", "1")
+    assert violated.code == 1
+    assert violated.out.startswith("VIOLATED")
+    assert call("judge", scores, "--epsilon", "9").code == 3
+
+
+def test_coins_of_a_file_are_taken_as_given_unless_it_is_said(call, scores):
+    given = json.loads(call("judge", scores, "--json").out)["verdicts"][0]
+    fair = json.loads(call("judge", scores, "--json", "--coins", "fair").out)["verdicts"][0]
+    assert (given["coins"], fair["coins"]) == ("given", "fair")
+    assert given["metrics"]["epsilon"]["low"] < fair["metrics"]["epsilon"]["low"] <= 2.0
+
+
+def test_delta_and_confidence_are_used(call, scores):
+    found = call("judge", scores, "--epsilon", "1", "--delta", "1e-5", "--confidence", "0.99", "--json")
+    [verdict] = json.loads(found.out)["verdicts"]
+    assert verdict["promised"]["delta"] == 1e-5
+    assert verdict["metrics"]["epsilon"]["confidence"] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--epsilon", "-1"], "epsilon must be >= 0, got -1.0"),
+        (["--epsilon", "nan"], "epsilon must be >= 0, got nan"),
+        (["--delta", "0.1"], "without --epsilon promises nothing"),
+        (["--epsilon", "1", "--delta", "2"], "delta must be in [0, 1), got 2.0"),
+        (["--confidence", "0.1"], "confidence must be in [0.5, 1), got 0.1"),
+    ],
+)
+def test_bad_options_are_code_2(call, scores, flags, words):
+    outcome = call("judge", scores, *flags)
+    assert outcome.code == 2
+    assert words in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+def test_a_bad_file_is_code_2_and_says_where(call, tmp_path):
+    (tmp_path / "scores.csv").write_text("member,score\n1,0.5\n0,oops\n")
+    assert call("judge", "scores.csv") == (
+        2,
+        "",
+        "leakgauge: scores.csv, line 3: score must be a number, got 'oops'\n",
+    )
+    assert call("judge", "none.csv").code == 2
+
+
+def test_a_run_folder_is_judged_again(call, plan):
+    assert call("run", plan()).code == 0
+    outcome = call("judge", "runs/plan", "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["verdicts"][0]["rounds"] == 200
+    assert call("judge", "runs/plan", "--epsilon", "1").code == 2
+
+
+def test_an_incomplete_folder_is_code_3(call, plan, tmp_path):
+    call("run", plan())
+    next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
+    outcome = call("judge", "runs/plan")
+    assert outcome.code == 3
+    assert outcome.err.endswith("continue with: leakgauge run plan.toml --out runs/plan\n")
+
+
+def test_a_folder_that_is_no_run_is_code_2(call, tmp_path):
+    assert call("judge", ".").code == 2

@@ -1,0 +1,120 @@
+import subprocess
+import sys
+import time
+
+import pytest
+
+from leakgauge import __version__
+from leakgauge.cli import main as cli
+from leakgauge.core.errors import BadInput, IncompleteRun
+
+
+def stop(error):
+    """A command that ends with an error."""
+
+    def command(_):
+        raise error
+
+    return command
+
+
+@pytest.fixture
+def ending(monkeypatch, call):
+    """Call a command that ends with an error."""
+
+    def run(error):
+        monkeypatch.setattr("leakgauge.cli.show.run", stop(error))
+        return call("show", "domains")
+
+    return run
+
+
+def test_every_command_is_there_and_says_what_it_does(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--help"])
+    out = capsys.readouterr().out
+    for command in ("run", "status", "judge", "report", "show"):
+        assert f"\n    {command} " in out
+    assert "verdicts" not in out
+
+
+@pytest.mark.parametrize("command", ["run", "status", "judge", "report", "show"])
+def test_every_command_explains_itself(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main([command, "--help"])
+    assert "--json" in capsys.readouterr().out
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"leakgauge {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["rum"], ["run"], ["run", "p", "--workers", "two"], ["show", "colours"]]
+)
+def test_a_wrong_command_line_is_bad_input(argv, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(argv)
+    assert capsys.readouterr().err.startswith("usage: leakgauge")
+
+
+def test_bad_input_is_one_line_and_no_traceback(ending):
+    outcome = ending(BadInput("this\nis wrong"))
+    assert outcome == (2, "", "leakgauge: this is wrong\n")
+
+
+def test_an_incomplete_run_is_code_3(ending):
+    assert ending(IncompleteRun("go on")) == (3, "", "leakgauge: go on\n")
+
+
+def test_an_incomplete_run_shows_what_went_wrong(ending):
+    error = IncompleteRun("go on")
+    error.__cause__ = ZeroDivisionError("the reason")
+    outcome = ending(error)
+    assert outcome.code == 3
+    assert "ZeroDivisionError: the reason" in outcome.err
+    assert outcome.err.endswith("leakgauge: go on\n")
+
+
+def test_an_interruption_is_code_130(ending):
+    outcome = ending(KeyboardInterrupt())
+    assert outcome.code == 130
+    assert outcome.err.endswith("the same command continues: leakgauge show domains\n")
+
+
+def test_a_fault_of_ours_is_never_taken_for_a_finding(ending):
+    outcome = ending(KeyError("oops"))
+    assert outcome.code == 70
+    assert "KeyError: 'oops'" in outcome.err
+
+
+def test_help_needs_no_heavy_library():
+    code = "import sys; from leakgauge.cli.main import parser; parser(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    heavy = {"numpy", "scipy", "rich", "joblib", "sklearn", "altair", "dask", "ray", "jinja2", "tomllib"}
+    assert heavy.isdisjoint(loaded)
+    assert "leakgauge.cli.run" in loaded
+
+
+def test_help_is_fast():
+    """Within three times an empty Python, plus 0.3 seconds; the best of five of each."""
+
+    def best(*command):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run([sys.executable, *command], capture_output=True, check=True)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert best("-m", "leakgauge.cli.main", "--help") <= 3 * best("-c", "pass") + 0.3
+
+
+def test_whoever_stops_reading_gets_no_traceback():
+    command = f"{sys.executable} -m leakgauge.cli.main show metrics | head -n 0"
+    outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert outcome.stderr == ""

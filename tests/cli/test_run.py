@@ -1,0 +1,173 @@
+import json
+import sys
+
+import pytest
+
+from leakgauge import api
+
+
+@pytest.fixture(autouse=True)
+def _no_report(monkeypatch, request):
+    """Reports take seconds and have their own tests."""
+    if "report" not in request.node.name:
+        monkeypatch.setattr(api, "report", lambda *_: None)
+
+
+def test_a_kept_promise_is_code_0(call, plan, tmp_path):
+    outcome = call("run", plan(), "--out", "here")
+    assert outcome.code == 0
+    assert outcome.out.startswith("NOT VIOLATED by 1 adversary in these rounds (an audit refutes a promise")
+    assert "Instrument: false alarms on a null release" in outcome.out
+    assert outcome.out.endswith("Report: here/report.html\n")
+    assert outcome.err == ""
+    assert (tmp_path / "here" / "verdicts.json").exists()
+
+
+def test_a_broken_promise_is_code_1(call, plan):
+    outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 5.0 }")))
+    assert outcome.code == 1
+    assert outcome.out.startswith("VIOLATED: 1 of 1 adversary showed a larger leak than was promised")
+
+
+def test_too_few_rounds_are_code_3(call, plan):
+    outcome = call("run", plan(("promised = 1.0", "promised = 8.0")))
+    assert outcome.code == 3
+    assert outcome.out.startswith("UNDECIDED")
+    assert "a violation could show from" in outcome.out
+
+
+def test_no_promise_is_code_0(call, plan):
+    outcome = call("run", plan(("promised = 1.0", "targets = 1")))
+    assert outcome.code == 0
+    assert outcome.out.startswith("NO PROMISE")
+
+
+def test_the_folder_is_named_after_the_plan(call, plan, tmp_path):
+    plan()
+    (tmp_path / "plan.toml").rename(tmp_path / "my-plan.toml")
+    call("run", "my-plan.toml")
+    assert (tmp_path / "runs" / "my-plan" / "manifest.json").exists()
+
+
+def test_json_is_all_that_is_printed(call, plan):
+    outcome = call("run", plan(), "--json")
+    found = json.loads(outcome.out)
+    assert found["schema"] == 1
+    assert found["verdicts"][0]["finding"] == "not violated"
+    assert (found["folder"], found["report"]) == ("runs/plan", "runs/plan/report.html")
+    with open("runs/plan/verdicts.json") as file:  # noqa: PTH123
+        assert json.load(file)["verdicts"] == found["verdicts"]
+
+
+def test_a_report_is_written(call, plan, tmp_path):
+    call("run", plan())
+    assert "<html" in (tmp_path / "runs" / "plan" / "report.html").read_text()[:200]
+
+
+def test_the_seed_can_be_given(call, plan):
+    first = json.loads(call("run", plan(), "--json", "--seed", "3", "--out", "a").out)
+    assert first["verdicts"][0]["seed"] == 3
+    assert call("run", plan(), "--seed", "4", "--out", "a").code == 2
+
+
+def test_a_dry_run_writes_nothing(call, plan, tmp_path):
+    plan()
+    outcome = call("run", "plan.toml", "--dry-run")
+    assert outcome.code == 0
+    assert "200 rounds in 2 blocks, 200 trials" in outcome.out
+    assert outcome.out.endswith("nothing was written\n")
+    found = json.loads(call("run", "plan.toml", "--dry-run", "--json").out)
+    assert found["rounds"] == 200
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (("seed = 7", "sead = 7"),),
+        (("rounds = 200", "rounds = 'many'"),),
+        (("rounds = 200", "rounds = -1"),),
+        (("promised = 1.0", "promised = -1.0"),),
+        (("promised = 1.0", "promised = nan"),),
+        (("promised = 1.0", "promise = 1.0"),),
+        (('domain = "coin"', 'domain = "dice"'),),
+        (("epsilon = 1.0 }", "epsilon = 'small' }"),),
+        (("[[audit]]", "[audit]"),),
+        (("seed = 7", "seed ="),),
+    ],
+)
+def test_a_bad_plan_is_code_2_in_one_line_and_writes_nothing(call, plan, tmp_path, change):
+    outcome = call("run", plan(*change))
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert outcome.err.startswith("leakgauge: plan.toml: ")
+    assert outcome.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("data = { source = 'nobody.csv' }", "no such file: nobody.csv"),
+        ("attacks = [{ name = 'peek', noize = 1 }]", "did you mean 'noise'?"),
+        ("metrics = { epsilon = 'gdp' }", "gaussian"),
+    ],
+)
+def test_what_shows_only_when_the_game_is_set_up_is_bad_input_too(call, plan, tmp_path, more, words):
+    for flags in ([], ["--dry-run"]):
+        outcome = call("run", plan(more=more), *flags)
+        assert outcome.code == 2
+        assert words in outcome.err
+        assert "audit 'coin'" in outcome.err
+        assert outcome.err.count("\n") == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--workers", "0"],
+        ["--address", "tcp://127.0.0.1:1"],
+        ["--seed", "-1"],
+        ["--out", "plan.toml"],
+        ["--out", "."],
+        ["--out", "plan.toml/run"],
+    ],
+)
+def test_bad_options_are_code_2_and_write_nothing(call, plan, tmp_path, flags):
+    outcome = call("run", plan(), *flags)
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_a_missing_plan_is_code_2(call):
+    assert call("run", "none.toml").err == "leakgauge: none.toml: no such plan file; check the path\n"
+
+
+def test_a_block_that_fails_is_code_3_with_the_traceback_of_whoever_wrote_the_release(call, plan):
+    outcome = call("run", plan(("promised = 1.0", "promised = 1.0, fails_at = 100")))
+    assert outcome.code == 3
+    assert "ZeroDivisionError: the coin broke" in outcome.err
+    assert "while playing rounds 0 to 99" in outcome.err
+    last = outcome.err.splitlines()[-1]
+    assert last.startswith("leakgauge: audit 'coin' ended with ZeroDivisionError: the coin broke")
+    assert last.endswith("continue with: leakgauge run plan.toml --out runs/plan")
+
+
+def test_another_plan_for_the_same_folder_is_code_2(call, plan):
+    assert call("run", plan()).code == 0
+    outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 0.5 }")))
+    assert outcome.code == 2
+    assert "mechanism.epsilon was 1.0, is 0.5" in outcome.err
+
+
+def test_more_rounds_continue(call, plan):
+    assert call("run", plan()).code == 0
+    found = json.loads(call("run", plan(("rounds = 200", "rounds = 300")), "--json").out)
+    assert found["verdicts"][0]["rounds"] == 300
+
+
+def test_nothing_is_shown_on_stderr_without_a_terminal(call, plan):
+    assert not sys.stderr.isatty()
+    assert call("run", plan()).err == ""

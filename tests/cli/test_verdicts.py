@@ -1,0 +1,55 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leakgauge.cli import verdicts as shown
+from leakgauge.runner.in_memory import judge
+
+
+@pytest.fixture(scope="module")
+def verdict():
+    rng = np.random.default_rng(1)
+    members = rng.random(500) < 0.5
+    return judge(members, members + rng.normal(size=500), epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [
+        (["not violated"], 0),
+        ([None], 0),
+        (["not violated", "undecided"], 3),
+        (["undecided", "violated", "not violated"], 1),
+    ],
+)
+def test_the_worst_finding_decides_the_exit_code(verdict, findings, code):
+    assert shown.exit_code([replace(verdict, finding=finding) for finding in findings]) == code
+
+
+def test_the_worst_come_first_and_many_are_cut(verdict, capsys):
+    many = [replace(verdict, label=f"kept-{n}", finding="not violated") for n in range(60)]
+    worst = replace(verdict, label="the-worst", finding="violated")
+    shown.print_table([*many, worst])
+    out = capsys.readouterr().out
+    assert out.startswith("VIOLATED: 1 of 61 adversaries")
+    rows = [line.split()[0] for line in out.splitlines() if "violated  " in line]
+    assert rows[0] == "the-worst"
+    assert len(rows) == shown.MOST_ROWS
+    assert "and 21 more" in out
+
+
+def test_an_instrument_that_sees_nothing_says_so(verdict, capsys):
+    blind = {"null": {"rate": 0.0, "low": 0.0, "high": 0.02}, "planted": {"epsilon": None}}
+    shown.print_table([verdict, replace(verdict, label="blind", instrument=blind)])
+    assert "smallest ε it could have detected: none at these rounds." in capsys.readouterr().out
+
+
+def test_a_promise_beyond_reach_is_told(verdict, capsys):
+    shown.print_table([replace(verdict, finding="undecided", rounds_needed=None)])
+    assert "no number of rounds would do" in capsys.readouterr().out
+
+
+def test_names_are_not_taken_for_markup(verdict, capsys):
+    shown.print_table([replace(verdict, label="[bold]x[/bold]")])
+    assert "[bold]x[/bold]" in capsys.readouterr().out

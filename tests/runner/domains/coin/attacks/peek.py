@@ -1,0 +1,21 @@
+"""Believe the coin."""
+
+from dataclasses import dataclass
+
+from leakgauge.core.game import Reading, Scorer
+from leakgauge.core.spread import spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score 1 where the coin says "in", with a little noise of the attack's own."""
+
+    noise: float = 0.1
+
+    def study(self, knowledge, rng):
+        shift = sum(spread(abs, [0.0, rng.random()])) * 1e-3
+
+        def score(seen, rng):
+            return seen * 1.0 + shift + self.noise * rng.random(seen.shape)
+
+        return Scorer(score, Reading(threshold=0.5 + shift))

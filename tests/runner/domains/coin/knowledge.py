@@ -1,0 +1,31 @@
+"""What one may know about a coin."""
+
+from dataclasses import dataclass
+
+from leakgauge.core.settings import read
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nothing:
+    """Only what comes out."""
+
+    shift: float = 0.0
+
+    def view(self, played):
+        return played
+
+
+@dataclass(frozen=True, kw_only=True)
+class Little:
+    """Hardly more."""
+
+    def view(self, played):
+        return played
+
+
+NAMES = {"nothing": Nothing, "little": Little}
+DEFAULT = "nothing"
+
+
+def build(name, parameters, challenger, seed):
+    return read(NAMES[name], parameters, f"knowledge {name!r}")

@@ -1,0 +1,119 @@
+import os
+from ipaddress import ip_address
+
+import numpy as np
+import psutil
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.spread import spread, spreading
+from leakgauge.runner import engines
+from leakgauge.runner.engines import in_order, open_engine
+from leakgauge.runner.shipping import WorkerError
+
+LOCAL = [("local", 1), ("local", 2)]
+CLUSTERS = [pytest.param("dask", 2, marks=pytest.mark.slow), pytest.param("ray", 2, marks=pytest.mark.slow)]
+
+
+def threads_seen(_):
+    """How many threads linear algebra may use, and what a library loaded now would be told."""
+    from threadpoolctl import threadpool_info
+
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return [pool["num_threads"] for pool in threadpool_info()], os.environ["OMP_NUM_THREADS"]
+
+
+def fails(item):
+    if item == 3:
+        raise ZeroDivisionError("item three")
+    return item
+
+
+def refuses(item):
+    raise BadInput(f"no {item} here")
+
+
+@pytest.mark.parametrize(("name", "workers"), [*LOCAL, *CLUSTERS])
+def test_an_engine_does_its_work(name, workers):
+    """One engine start serves all that is asked of an engine: starting a cluster takes seconds."""
+    weights = np.arange(300_000)  # more than a megabyte, so that it is shared rather than copied
+
+    def weigh(item):
+        return int(weights[item])
+
+    with open_engine(name, workers) as engine:
+        assert in_order(engine, weigh, range(7)) == list(range(7))
+        crew = engine.ship(weigh)
+        assert sorted(crew([5, 6])) == [(0, 5), (1, 6)]
+        assert sorted(crew([8])) == [(0, 8)]
+        assert list(crew([])) == []
+        for pools, told in in_order(engine, threads_seen, [0, 1]):
+            assert pools
+            assert set(pools) == {1}
+            assert told == "1"
+        with pytest.raises(BadInput, match="no cat here"):
+            in_order(engine, refuses, ["cat"])
+        error = WorkerError if workers > 1 else ZeroDivisionError
+        with pytest.raises(error, match="item three"):
+            in_order(engine, fails, [1, 2, 3])
+        assert in_order(engine, weigh, [4]) == [4], "an engine survives an error"
+        assert strangers_may_call() == []
+    assert "raylet" not in {process.name() for process in psutil.Process().children(recursive=True)}
+
+
+def strangers_may_call():
+    """Return where this process and its children listen, other than on loopback."""
+    here = psutil.Process()
+    found = [
+        connection.laddr.ip.removeprefix("::ffff:")
+        for process in (here, *here.children(recursive=True))
+        for connection in process.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    return [address for address in found if not ip_address(address).is_loopback]
+
+
+def test_an_error_in_a_worker_brings_its_traceback():
+    with open_engine("local", 2) as engine, pytest.raises(WorkerError) as caught:
+        in_order(engine, fails, [3])
+    assert str(caught.value) == "ZeroDivisionError: item three"
+    assert "in fails" in caught.value.__notes__[0]
+
+
+def test_spread_reaches_the_workers():
+    with open_engine("local", 2) as engine, spreading(lambda task, items: in_order(engine, task, items)):
+        assert os.getpid() not in spread(lambda _: os.getpid(), range(4))
+
+
+def test_workers_start_when_first_needed(monkeypatch):
+    monkeypatch.setattr(engines, "_open", lambda *_: pytest.fail("started"))
+    with open_engine("local", 2) as engine:
+        assert engine.workers == 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "workers", "address", "message"),
+    [
+        ("spark", 1, None, "no engine is called 'spark'; known: local, dask, ray"),
+        ("local", 0, None, "workers must be >= 1, got 0"),
+        ("local", 1, "tcp://h:1", "the local engine has none"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused(engine, workers, address, message):
+    with pytest.raises(BadInput, match=message):
+        engines.check(engine, workers, address)
+
+
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_a_missing_extra_is_named(name, monkeypatch):
+    monkeypatch.setattr(engines, "find_spec", lambda _: None)
+    with pytest.raises(BadInput, match=r"pip install 'leakgauge\[distributed\]'"):
+        engines.check(name, 2, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "address"), [("dask", "tcp://127.0.0.1:9"), ("ray", "127.0.0.1:9")])
+def test_a_cluster_that_does_not_answer_is_bad_input(name, address, monkeypatch):
+    monkeypatch.setattr("leakgauge.runner.dask_engine._TIMEOUT", "1s")
+    with pytest.raises(BadInput, match="check --address"), open_engine(name, 2, address) as engine:
+        engine.ship(fails)

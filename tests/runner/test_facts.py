@@ -1,0 +1,40 @@
+import json
+
+import numpy as np
+import pytest
+
+from leakgauge.core.game import Coins
+from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.runner.facts import Facts, from_json, to_json
+
+CURVE = Curve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        None,
+        Guarantee(epsilon=0.1),
+        Guarantee(epsilon=float("inf")),
+        Guarantee(
+            epsilon=np.float64(1) / 3,
+            delta=1e-5,
+            relation=Relation.REPLACE_ONE,
+            unit=Unit.USER_DAY,
+            sensitivity=2,
+            nominal_epsilon=1.0,
+            nominal_unit=Unit.EVENT,
+            exact_epsilon=2207.3,
+        ),
+    ],
+)
+def test_facts_survive_a_file(guarantee):
+    facts = Facts(guarantee=guarantee, n_targets=3, coins=Coins.GIVEN, data="f0")
+    assert from_json(json.loads(json.dumps(to_json(facts), allow_nan=False))) == facts
+
+
+def test_a_curve_survives_a_file_exactly():
+    facts = Facts(guarantee=Guarantee(epsilon=1.0, curve=CURVE), n_targets=1, coins=Coins.FAIR, data="")
+    curve = from_json(json.loads(json.dumps(to_json(facts)))).guarantee.curve
+    np.testing.assert_array_equal(curve.fpr, CURVE.fpr)
+    np.testing.assert_array_equal(curve.tpr, CURVE.tpr)

@@ -1,0 +1,404 @@
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.core.settings import read
+from leakgauge.runner import manifest, run, sources
+from leakgauge.runner.engines import Here
+from leakgauge.runner.run import Hands, carry_out, describe
+from leakgauge.runner.shipping import WorkerError
+from leakgauge.runner.store import Store, blocks
+from leakgauge.verdict import to_json
+
+
+def files(folder):
+    """Everything that decides a verdict, byte by byte."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("block-*"))}
+
+
+def count_plays(monkeypatch):
+    """Watch which blocks are saved."""
+    saved, save = [], Store.save
+
+    def watch(self, block, trials):
+        saved.append(block.index)
+        save(self, block, trials)
+
+    monkeypatch.setattr(Store, "save", watch)
+    return saved
+
+
+def test_a_run_folder_holds_what_the_contract_says(plan, tmp_path):
+    verdicts = carry_out(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir()} == {
+        "plan.toml",
+        "manifest.json",
+        "audits",
+        "verdicts.json",
+        "lock",
+    }
+    assert set(files(out)) == {
+        f"audits/coin/{label}/block-{n:08d}.npz"
+        for label in ("peek-nothing", "sleep-nothing")
+        for n in range(4)
+    }
+    assert (out / "plan.toml").read_text() == (tmp_path / "plan.toml").read_text()
+    written = json.loads((out / "verdicts.json").read_text())
+    assert written["schema"] == 1
+    assert [table["label"] for table in written["verdicts"]] == [verdict.label for verdict in verdicts]
+    assert [verdict.rounds for verdict in verdicts] == [100, 100]
+    assert [verdict.corrected_for for verdict in verdicts] == [2, 2]
+    assert verdicts[0].parameters == {
+        "data": {},
+        "challenger": {"promised": 1.0},
+        "mechanism": {"epsilon": 1.0},
+        "attack": {},
+    }
+
+
+def test_the_trials_are_those_of_the_game_itself(plan, tmp_path):
+    """Played without the runner: the streams of seed, role and block decide every number."""
+    from leakgauge.domains.coin.attacks.peek import Attack
+    from leakgauge.domains.coin.challenger import Challenger
+    from leakgauge.domains.coin.knowledge import Nothing
+
+    given = plan()
+    carry_out(given, tmp_path / "out")
+    knowledge = Nothing()
+    adversary = Adversary(knowledge, Attack().study(knowledge, stream(7, Role.STUDY)))
+    challenger = read(Challenger, {"epsilon": 1.0, "promised": 1.0}, "")
+    described, _ = describe(given)
+    store = described.stores(tmp_path / "out", given.audits[0])["peek-nothing"]
+    for block in blocks(100, 30):
+        expected = play(challenger, {"it": adversary}, 7, block.rounds, block.index)["it"]
+        np.testing.assert_array_equal(store.load(block).scores, expected.scores)
+        np.testing.assert_array_equal(store.load(block).members, expected.members)
+        assert store.load(block).reading == expected.reading
+
+
+def test_a_finished_run_plays_and_studies_nothing_again(plan, tmp_path, monkeypatch):
+    first = carry_out(plan(), tmp_path / "out")
+    monkeypatch.setattr(run, "study", lambda *_: pytest.fail("studied again"))
+    assert carry_out(plan(), tmp_path / "out") == first
+
+
+def test_missing_damaged_and_cut_blocks_are_played_again(plan, tmp_path, monkeypatch):
+    carry_out(plan(), tmp_path / "out")
+    whole = files(tmp_path / "out")
+    paths = sorted((tmp_path / "out").rglob("block-*"))
+    paths[0].unlink()
+    paths[1].write_bytes(paths[1].read_bytes()[:-10])
+    flipped = bytearray(paths[3].read_bytes())
+    flipped[len(flipped) // 2] ^= 4
+    paths[3].write_bytes(flipped)
+    saved = count_plays(monkeypatch)
+    carry_out(plan(), tmp_path / "out")
+    assert saved == [0, 1, 3]
+    assert files(tmp_path / "out") == whole
+
+
+def test_leftovers_of_a_killed_writer_are_removed(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    leftover = tmp_path / "out" / "audits" / "coin" / "peek-nothing" / "block-00000001.npz.17.partial"
+    leftover.write_bytes(b"half")
+    carry_out(plan(), tmp_path / "out")
+    assert not leftover.exists()
+
+
+def test_raising_the_rounds_continues(plan, tmp_path, monkeypatch):
+    carry_out(plan(rounds=100), tmp_path / "out")
+    saved = count_plays(monkeypatch)
+    verdicts = carry_out(plan(rounds=150), tmp_path / "out")
+    assert saved == [3, 4], "the last block had 10 rounds and has 30 now"
+    assert verdicts[0].rounds == 150
+    assert "rounds = 150" in (tmp_path / "out" / "plan.toml").read_text()
+    carry_out(plan(rounds=150), tmp_path / "fresh")
+    assert files(tmp_path / "out") == files(tmp_path / "fresh")
+
+
+@pytest.fixture
+def _coins_travel():
+    """Let the test domain travel by value: workers do not know where it is."""
+    from importlib import import_module
+
+    import cloudpickle
+
+    names = ("challenger", "knowledge", "attacks.peek", "attacks.sleep")
+    modules = [import_module(f"leakgauge.domains.coin.{name}") for name in names]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    yield
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)
+
+
+@pytest.mark.usefixtures("_coins_travel")
+@pytest.mark.parametrize(
+    "engine",
+    ["local", pytest.param("dask", marks=pytest.mark.slow), pytest.param("ray", marks=pytest.mark.slow)],
+)
+def test_neither_the_engine_nor_the_number_of_workers_changes_a_trial(plan, tmp_path, engine):
+    given = plan(attacks='["peek", "sleep"]', challenger="{ promised = 1.0, targets = 4 }")
+    one = carry_out(given, tmp_path / "one")
+    two = carry_out(given, tmp_path / "two", Hands(engine=engine, workers=2))
+    assert files(tmp_path / "one") == files(tmp_path / "two")
+    assert to_json(one) == to_json(two)
+
+
+def test_a_failed_block_is_not_saved_and_the_others_are(plan, tmp_path):
+    broken = plan(challenger="{ promised = 1.0, fails_at = 10 }")  # the last block has 10 rounds
+    with pytest.raises(
+        IncompleteRun, match=r"'coin' ended with ZeroDivisionError: the coin broke.*continue with:"
+    ) as caught:
+        carry_out(broken, tmp_path / "out")
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.__cause__.__notes__ == ["while playing rounds 90 to 99"]
+    assert len(files(tmp_path / "out")) == 3
+    assert not (tmp_path / "out" / "verdicts.json").exists()
+
+
+def test_bad_input_in_a_block_names_its_rounds(plan, tmp_path, monkeypatch):
+    plan()
+    from leakgauge.domains.coin.attacks import peek
+
+    monkeypatch.setattr(peek, "Reading", lambda **_: None)
+
+    def study(self, knowledge, rng):
+        return peek.Scorer(lambda seen, rng: np.full(seen.shape, np.nan))
+
+    monkeypatch.setattr(peek.Attack, "study", study)
+    with pytest.raises(BadInput, match=r"audit 'coin': rounds 0 to 29: round 0, target 0: the score nan"):
+        carry_out(plan(), tmp_path / "out")
+    assert files(tmp_path / "out") == {}
+
+
+def test_another_plan_is_refused_and_the_folder_left_alone(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    for change, message in [
+        ({"mechanism": "{ epsilon = 2.0 }"}, r"plan.audits\[0\].mechanism.epsilon was 1.0, is 2.0"),
+        ({"seed": 8}, "plan.seed was 7, is 8"),
+        ({"block": 31}, r"plan.audits\[0\].block was 30, is 31"),
+        ({"attacks": '["peek", "sleep"]'}, r"contenders had 1 entries, has 2"),
+        ({"data": "{ extra = 1 }"}, r"data.extra was added"),
+    ]:
+        with pytest.raises(BadInput, match=rf"holds another run: .*{message}; choose another --out"):
+            carry_out(plan(**change), tmp_path / "out")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    carry_out(plan(), tmp_path / "out")
+
+
+def test_other_data_are_refused(plan, tmp_path):
+    (tmp_path / "people.csv").write_text("a")
+    settings = {"data": '{ source = "people.csv" }'}
+    carry_out(plan(**settings), tmp_path / "out")
+    (tmp_path / "people.csv").write_text("b")
+    with pytest.raises(BadInput, match="the data or code behind audit 'coin' changed"):
+        carry_out(plan(**settings), tmp_path / "out")
+
+
+def test_another_package_is_refused(plan, tmp_path, monkeypatch):
+    carry_out(plan(), tmp_path / "out")
+    monkeypatch.setattr(run, "package_digest", lambda: "another")
+    with pytest.raises(BadInput, match=r"leakgauge itself changed \(version"):
+        carry_out(plan(), tmp_path / "out")
+
+
+def test_data_that_change_between_two_looks_are_refused(plan, tmp_path):
+    given = plan(data='{ source = "people.csv" }', sweep='{ "mechanism.epsilon" = [1.0, 2.0] }')
+    (tmp_path / "people.csv").write_text("a")
+    described, games = describe(given)
+    assert games == {}, "two games are set up in turn, not kept side by side"
+    (tmp_path / "people.csv").write_text("b")
+    audit = given.audits[0]
+    with pytest.raises(BadInput, match="the data changed while the run was starting"):
+        run._play_audit(audit, described, tmp_path / "out", Here(), lambda *_: None, None)
+
+
+@pytest.mark.parametrize("name", ["thesis.txt", "plan.toml", "audits"])
+def test_a_folder_with_other_things_is_not_written_to(plan, tmp_path, name):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / name).write_text("mine")
+    with pytest.raises(BadInput, match="not empty and not a run folder; choose another --out"):
+        carry_out(plan(), out)
+    assert {path.name: path.read_text() for path in out.iterdir()} == {name: "mine"}
+
+
+def test_a_run_killed_before_its_manifest_can_be_started_again(plan, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "lock").touch()
+    (out / "manifest.json.17.partial").write_text("{")
+    carry_out(plan(), out)
+    assert not list(out.glob("*.partial"))
+
+
+def test_a_file_cannot_be_a_run_folder(plan, tmp_path):
+    with pytest.raises(BadInput, match="cannot be a run folder"):
+        carry_out(plan(), tmp_path / "plan.toml")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 1, "checksum": ""}'])
+def test_a_damaged_manifest_is_never_trusted(plan, tmp_path, content):
+    carry_out(plan(), tmp_path / "out")
+    (tmp_path / "out" / "manifest.json").write_text(content)
+    with pytest.raises(BadInput, match="damaged; put it back"):
+        carry_out(plan(), tmp_path / "out")
+
+
+def test_a_manifest_that_was_edited_is_damaged(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    path = tmp_path / "out" / "manifest.json"
+    text = path.read_text()
+    assert '"epsilon": 1.0' in text
+    path.write_text(text.replace('"epsilon": 1.0', '"epsilon": 9.0'))
+    with pytest.raises(BadInput, match="damaged"):
+        manifest.load(tmp_path / "out")
+
+
+def test_a_manifest_of_another_version_is_not_read(tmp_path):
+    (tmp_path / "manifest.json").write_text('{"schema": 2}')
+    with pytest.raises(BadInput, match="written by another version"):
+        manifest.load(tmp_path)
+
+
+def test_a_manifest_names_no_place_of_the_machine(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
+
+
+def test_an_audit_that_may_stop_early_ends_at_the_block_that_decides_it(plan, tmp_path):
+    lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
+    lying["challenger"] = "{ promised = 0.5 }"
+    [verdict] = carry_out(plan(**lying), tmp_path / "out")
+    assert verdict.stopped_early
+    assert verdict.finding == "violated"
+    played = len(files(tmp_path / "out"))
+    assert verdict.rounds == played * 20 < 2000
+    for path in (tmp_path / "out").rglob("block-*"):
+        if path.name > f"block-{played - 2:08d}":
+            path.unlink()
+    with pytest.raises(IncompleteRun):
+        run.judge(describe(plan(**lying))[0], manifest.load(tmp_path / "out"), tmp_path / "out")
+
+
+def test_where_an_audit_stops_does_not_depend_on_how_many_play(plan, tmp_path, monkeypatch):
+    lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
+    lying["challenger"] = "{ promised = 0.5 }"
+    given = plan(**lying)
+    [one] = carry_out(given, tmp_path / "one")
+    waves = run._waves
+    monkeypatch.setattr(run, "_waves", lambda audit, _: waves(audit, 7))
+    [seven] = carry_out(given, tmp_path / "seven")
+    assert len(files(tmp_path / "seven")) > len(files(tmp_path / "one"))
+    assert one == seven
+
+
+def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path):
+    [verdict] = carry_out(plan(stop='"decided"'), tmp_path / "out")
+    assert not verdict.stopped_early
+    assert verdict.rounds == 100
+    assert "e-process" in verdict.metrics["epsilon"].method
+
+
+@pytest.mark.parametrize(
+    ("challenger", "message"),
+    [
+        ("{ }", "nothing was promised"),
+        ('{ promised = 1.0, coins = "given" }', "needs fair, independent coins"),
+        ("{ promised = 1.0, delta = 1e-5, targets = 2 }", "needs one target per round"),
+    ],
+)
+def test_what_the_e_process_cannot_judge_may_not_stop_early(plan, tmp_path, challenger, message):
+    with pytest.raises(BadInput, match=f"stop = 'rounds' can: .*{message}"):
+        carry_out(plan(stop='"decided"', challenger=challenger), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeypatch):
+    from leakgauge.domains.coin.attacks import peek
+
+    carry_out(plan(), tmp_path / "out")
+    next((tmp_path / "out").rglob("block-*")).unlink()
+    monkeypatch.setattr(peek, "spread", lambda *_: [0.25])
+    with pytest.raises(BadInput, match="studied differently when the run was continued"):
+        carry_out(plan(), tmp_path / "out")
+
+
+def test_a_plan_made_in_python_runs_and_leaves_a_file_that_reads_back(plan, tmp_path):
+    given = replace(
+        plan(attacks='[{ name = "peek", noise = 0.5, knowledge = { name = "nothing", shift = 0.1 } }]'),
+        path=None,
+        text=None,
+    )
+    carry_out(given, tmp_path / "out")
+    from leakgauge.plan import read_plan
+
+    again = read_plan(tmp_path / "out" / "plan.toml")
+    assert (again.audits, again.seed) == (given.audits, given.seed)
+    next((tmp_path / "out").rglob("block-*")).unlink()
+    with pytest.raises(IncompleteRun, match=r"continue with: leakgauge.run\(plan, out="):
+        run.judge(describe(given)[0], manifest.load(tmp_path / "out"), tmp_path / "out")
+
+
+def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    from leakgauge.plan import read_plan
+
+    plan()
+    carry_out(read_plan("plan.toml", seed=11), Path("runs/x"))
+    content = manifest.load(Path("runs/x"))
+    assert (
+        manifest.how_to_continue(content, Path("runs/x")) == "leakgauge run plan.toml --out runs/x --seed 11"
+    )
+    assert Path("runs/x/plan.toml").read_text().startswith("# played with --seed 11\n")
+
+
+def test_a_bad_engine_is_refused_before_anything_is_written(plan, tmp_path):
+    with pytest.raises(BadInput, match="workers must be >= 1"):
+        carry_out(plan(), tmp_path / "out", Hands(workers=0))
+    assert not (tmp_path / "out").exists()
+
+
+def test_studies_spread_over_the_workers(plan, tmp_path, monkeypatch):
+    from leakgauge.domains.coin.attacks import peek
+
+    seen, spread = [], peek.spread
+
+    def watch(task, items):
+        found = spread(lambda item: (os.getpid(), task(item)), items)
+        seen.extend(pid for pid, _ in found)
+        return [value for _, value in found]
+
+    monkeypatch.setattr(peek, "spread", watch)
+    _, games = describe(plan())
+    from leakgauge.runner.engines import open_engine
+    from leakgauge.runner.playing import study
+
+    with open_engine("local", 2) as engine:
+        study(games["coin"], 7, engine)
+    assert seen
+    assert os.getpid() not in seen
+
+
+def test_the_package_digest_is_that_of_the_sources(plan):
+    assert describe(plan())[0].package == sources.package_digest()
+
+
+def test_a_worker_error_is_named_once():
+    error = WorkerError("ZeroDivisionError: x")
+    audit = type("A", (), {"name": "a"})
+    with (
+        pytest.raises(IncompleteRun, match=r"^audit 'a' ended with ZeroDivisionError: x; "),
+        run._telling_where(audit, ""),
+    ):
+        raise error

@@ -1,0 +1,44 @@
+import shutil
+
+from leakgauge.runner.lock import locked
+from leakgauge.runner.run import carry_out
+from leakgauge.runner.status import Standing, status
+
+
+def test_a_finished_run_is_complete(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    found = status(tmp_path / "out")
+    assert found.audits == (Standing(audit="coin", played=100, rounds=100, complete=True),)
+    assert found.complete
+    assert found.judged
+    assert not found.running
+    assert found.way_on is None
+
+
+def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
+    carry_out(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
+    folder = tmp_path / "out" / "audits" / "coin"
+    (folder / "peek-nothing" / "block-00000000.npz").unlink()
+    shutil.rmtree(folder / "sleep-nothing")
+    found = status(tmp_path / "out")
+    assert found.audits == (Standing(audit="coin", played=0, rounds=100, complete=False),)
+    assert found.way_on.startswith("leakgauge run ")
+
+
+def test_a_run_that_stopped_early_is_complete(plan, tmp_path):
+    lying = {
+        "mechanism": "{ epsilon = 4.0 }",
+        "challenger": "{ promised = 0.5 }",
+        "rounds": 2000,
+        "block": 20,
+    }
+    carry_out(plan(stop='"decided"', **lying), tmp_path / "out")
+    [standing] = status(tmp_path / "out").audits
+    assert standing.played < standing.rounds
+    assert standing.complete
+
+
+def test_a_run_that_is_writing_is_seen(plan, tmp_path):
+    carry_out(plan(), tmp_path / "out")
+    with locked(tmp_path / "out"):
+        assert status(tmp_path / "out").running

@@ -1,0 +1,79 @@
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import leakgauge
+from leakgauge import api
+from leakgauge.plan import read_plan
+
+PLAN = """
+seed = 7
+[[audit]]
+name = "coin"
+domain = "coin"
+rounds = 100
+block = 50
+challenger = { promised = 1.0 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _coins(monkeypatch, tmp_path):
+    import leakgauge.domains
+
+    domains = Path(__file__).parent / "runner" / "domains"
+    monkeypatch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plan.toml").write_text(PLAN)
+
+
+def test_the_verbs_are_there():
+    for verb in ("run", "judge", "audit_mechanism"):
+        assert callable(getattr(leakgauge, verb))
+        assert verb in dir(leakgauge)
+    with pytest.raises(AttributeError, match="has no attribute 'fly'"):
+        leakgauge.fly  # noqa: B018
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, leakgauge; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {"numpy", "scipy", "leakgauge.plan", "leakgauge.runner"}.isdisjoint(loaded)
+
+
+def test_no_module_carries_the_name_of_a_verb():
+    import leakgauge.runner.in_memory
+
+    root = Path(leakgauge.__file__).parent
+    for verb in ("run", "judge", "audit_mechanism", "reproduce"):
+        assert not (root / f"{verb}.py").exists()
+        assert not (root / verb).exists()
+
+
+def test_a_plan_runs_from_its_file_and_writes_a_report(tmp_path):
+    [verdict] = leakgauge.run("plan.toml")
+    assert verdict.finding == "not violated"
+    assert {path.name for path in (tmp_path / "runs" / "plan").iterdir()} == {
+        "audits",
+        "lock",
+        "manifest.json",
+        "plan.toml",
+        "report.html",
+        "verdicts.json",
+    }
+
+
+def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "report", lambda *_: None)
+    plan = replace(read_plan("plan.toml"), path=None, text=None)
+    [from_value] = leakgauge.run(plan, out="value", seed=9)
+    [from_file] = leakgauge.run("plan.toml", out=tmp_path / "file", seed=9)
+    assert from_value == from_file
+    assert from_file.seed == 9
+    leakgauge.run(plan)
+    assert (tmp_path / "runs" / "plan" / "verdicts.json").exists()

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import pytest
+
+import leakgauge.domains
+from leakgauge import catalog
+from leakgauge.core.errors import BadInput
+from leakgauge.plan import Audit, Contender, Metrics, Plan, Stop
+
+
+@pytest.fixture(autouse=True)
+def _coins(monkeypatch):
+    domains = Path(__file__).parent / "runner" / "domains"
+    monkeypatch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
+
+
+def plan_with(attack=None, knowledge=None, challenger=None, path=Path("plan.toml")):
+    contenders = (
+        Contender(
+            attack="peek",
+            knowledge="nothing",
+            label="it",
+            attack_parameters=attack or {},
+            knowledge_parameters=knowledge or {},
+        ),
+        Contender(attack="sleep", knowledge="little", label="other"),
+    )
+    audit = Audit(
+        name="a",
+        domain="coin",
+        rounds=1,
+        block=1,
+        stop=Stop.ROUNDS,
+        data={},
+        challenger=challenger or {},
+        mechanism={"epsilon": 2},
+        metrics=Metrics(),
+        contenders=contenders,
+    )
+    return audit, Plan(seed=1, audits=(audit,), folder=Path(), path=path)
+
+
+def test_files_are_found_by_name_and_private_ones_are_not(tmp_path, monkeypatch):
+    for name in ("beta", "alpha", "_shared"):
+        (tmp_path / f"{name}.py").write_text(f'"""File {name}."""')
+    monkeypatch.setattr(leakgauge.domains, "__path__", [str(tmp_path)])
+    assert catalog.domains() == ["alpha", "beta"]
+
+
+def test_a_game_is_set_up_from_the_words_of_a_plan():
+    game = catalog.prepare(*plan_with(attack={"noise": 1}, knowledge={"shift": 2}, challenger={"targets": 3}))
+    assert game.challenger.n_targets == 3
+    assert game.challenger.epsilon == 2.0
+    assert game.attacks["it"].noise == 1.0
+    assert game.knowledges["it"].shift == 2.0
+    assert type(game.knowledges["other"]).__name__ == "Little"
+    assert set(game.attacks) == {"it", "other"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"attack": {"noize": 1}}, "attack 'peek': no key is called 'noize'; did you mean 'noise'?"),
+        ({"attack": {"noise": "loud"}}, "attack 'peek'.noise: must be a number, got 'loud'"),
+        ({"knowledge": {"shif": 1}}, "knowledge 'nothing': no key is called 'shif'; did you mean 'shift'?"),
+        ({"challenger": {"target": 1}}, "challenger: no key is called 'target'; did you mean 'targets'?"),
+    ],
+)
+def test_wrong_words_are_named_with_file_and_audit(settings, message):
+    with pytest.raises(BadInput) as caught:
+        catalog.prepare(*plan_with(**settings))
+    assert str(caught.value) == f"plan.toml: audit 'a': {message}"
+    with pytest.raises(BadInput) as caught:
+        catalog.prepare(*plan_with(**settings, path=None))
+    assert str(caught.value) == f"audit 'a': {message}"
+
+
+def test_an_unknown_implementation_points_to_the_nearest(monkeypatch):
+    with pytest.raises(BadInput, match=r"^here: no attack is called 'pek'; did you mean 'peek'\?$"):
+        catalog.build(catalog.attacks("coin"), "Attack", "pek", {}, "here")
+
+
+def test_what_there_is_is_described_in_one_line():
+    assert catalog.describe("attacks", "coin") == {"peek": "Believe the coin.", "sleep": "Say nothing."}
+    assert catalog.describe("knowledge", "coin") == {
+        "nothing": "Only what comes out.",
+        "little": "Hardly more.",
+    }
+    assert catalog.describe("attacks")["coin: peek"] == "Believe the coin."
+    assert (
+        catalog.describe("domains")["coin"] == "A domain for tests: the release is a biased coin per target."
+    )
+    for what in ("mechanisms", "metrics"):
+        found = catalog.describe(what)
+        assert found
+        assert all(about and "\n" not in about for about in found.values())
+    with pytest.raises(BadInput, match=r"^no domain is called 'con'; did you mean 'coin'\?$"):
+        catalog.describe("attacks", "con")

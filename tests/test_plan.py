@@ -1,0 +1,233 @@
+from pathlib import Path
+
+import pytest
+
+import leakgauge.domains
+from leakgauge.core.errors import BadInput
+from leakgauge.plan import Contender, Metrics, Stop, canonical, read_plan
+from leakgauge.runner.plan_file import to_toml
+
+AUDIT = """
+[[audit]]
+name = "a"
+domain = "coin"
+"""
+
+FULL = """
+seed = 20240501
+
+[[audit]]
+name = "city-by-hour"
+domain = "coin"
+rounds = 300
+block = 100
+stop = "decided"
+data = { source = "synthetic", users = 5000, window = ["2013-11-01", "2013-11-08"], since = 2013-11-01 }
+mechanism = { name = "laplace", epsilon = 1.0, round = true }
+sweep = { "mechanism.epsilon" = [0.5, 1.0], "mechanism.suppress" = [0, 1] }
+metrics = { epsilon = "clopper_pearson", confidence = 0.9 }
+attacks = [
+  { name = "peek", knowledge = "little" },
+  { name = "sleep", knowledge = { name = "nothing", trace = 0.1 }, label = "sleep-10", depth = 3 },
+]
+
+[audit.challenger]
+group_size = 1000
+targets = { n = 50, choose = "random" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def _coins(monkeypatch):
+    domains = Path(__file__).parent / "runner" / "domains"
+    monkeypatch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write(text, **settings):
+        path = tmp_path / "plan.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_plan(path, **settings)
+
+    return write
+
+
+def test_a_short_plan_gets_the_defaults(read, tmp_path):
+    plan = read(AUDIT)
+    [audit] = plan.audits
+    assert plan.seed == 0
+    assert plan.folder == tmp_path.resolve()
+    assert (audit.rounds, audit.block, audit.stop, audit.metrics) == (2000, 1000, Stop.ROUNDS, Metrics())
+    assert audit.data == audit.challenger == audit.mechanism == {}
+    assert audit.contenders == (Contender(attack="peek", knowledge="nothing", label="peek-nothing"),)
+
+
+def test_a_full_plan_says_it_all(read):
+    plan = read(FULL)
+    assert plan.seed == 20240501
+    assert [audit.name for audit in plan.audits] == [
+        f"city-by-hour@epsilon={epsilon},suppress={suppress}" for epsilon in (0.5, 1.0) for suppress in (0, 1)
+    ]
+    audit = plan.audits[1]
+    assert audit.mechanism == {"name": "laplace", "epsilon": 0.5, "round": True, "suppress": 1}
+    assert audit.challenger == {"group_size": 1000, "targets": {"n": 50, "choose": "random"}}
+    assert audit.stop is Stop.DECIDED
+    assert audit.metrics == Metrics(epsilon="clopper_pearson", confidence=0.9)
+    assert audit.contenders == (
+        Contender(attack="peek", knowledge="little", label="peek-little"),
+        Contender(
+            attack="sleep",
+            knowledge="nothing",
+            label="sleep-10",
+            attack_parameters={"depth": 3},
+            knowledge_parameters={"trace": 0.1},
+        ),
+    )
+
+
+def test_the_seed_can_be_overridden(read):
+    assert read(FULL, seed=3).seed == 3
+
+
+def test_a_metric_can_be_swept(read):
+    plan = read(AUDIT + "sweep = { metrics.confidence = [0.9, 0.99] }")
+    assert [audit.metrics.confidence for audit in plan.audits] == [0.9, 0.99]
+
+
+def test_the_canonical_form_holds_everything_but_the_rounds(read):
+    plan = read(FULL)
+    assert canonical(plan) == canonical(read(FULL.replace("rounds = 300", "rounds = 900")))
+    for old, new in [
+        ("seed = 20240501", "seed = 1"),
+        ("block = 100", "block = 10"),
+        ("users = 5000", "users = 5001"),
+        ("round = true", "round = false"),
+        ("confidence = 0.9", "confidence = 0.95"),
+        ("depth = 3", "depth = 4"),
+        ("trace = 0.1", "trace = 0.2"),
+        ("sleep-10", "sleep-11"),
+        ('"decided"', '"rounds"'),
+        ("n = 50", "n = 51"),
+    ]:
+        assert old in FULL
+        assert canonical(read(FULL.replace(old, new))) != canonical(plan), old
+
+
+def test_a_plan_written_as_a_file_reads_back(read, tmp_path):
+    text = FULL.replace('"synthetic"', r'"tab\t \"quoted\" back\\slash \u007f città"')
+    plan = read(text)
+    (tmp_path / "again.toml").write_text(to_toml(plan), encoding="utf-8")
+    again = read_plan(tmp_path / "again.toml")
+    assert (again.seed, again.audits) == (plan.seed, plan.audits)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'audit' is missing"),
+        ("audit = []", "no audit in it; add one that begins with [[audit]]"),
+        ("[audit]\nname = 'a'", "write [[audit]] with two brackets"),
+        ("audit = 3", ".audit: must be a list, got 3"),
+        ("seed = 1\nblock = = 2", "not valid TOML: Invalid value (at line 2, column 9)"),
+        ("sed = 1" + AUDIT, "no key is called 'sed'; did you mean 'seed'?"),
+        ("seed = '1'" + AUDIT, ".seed: must be a whole number, got '1'"),
+        ("seed = -1" + AUDIT, "seed must be a whole number in 0..2^63-1, got -1"),
+        ("seed = true" + AUDIT, ".seed: must be a whole number, got True"),
+        ("[[audit]]\ndomain = 'coin'", "audit number 1: 'name' is missing; add name = ..."),
+        ("[[audit]]\nname = 'a'", "audit 'a': 'domain' is missing"),
+        ("[[audit]]\nname = 3\ndomain = 'coin'", "audit number 1.name: must be a string, got 3"),
+        ("[[audit]]\nname = 'a'\ndomain = 'coins'", "no domain is called 'coins'; did you mean 'coin'?"),
+        (AUDIT + "roundz = 3", "audit 'a': no key is called 'roundz'; did you mean 'rounds'?"),
+        (AUDIT + "rounds = 2.5", "audit 'a'.rounds: must be a whole number, got 2.5"),
+        (AUDIT + "rounds = 0", "audit 'a': rounds must be in 1..1000000000, got 0"),
+        (AUDIT + "rounds = 1000000001", "rounds must be in 1..1000000000"),
+        (AUDIT + "block = -5", "block must be in 1..1000000000, got -5"),
+        (AUDIT + "stop = 'decide'", "audit 'a'.stop: no choice is called 'decide'; did you mean 'decided'?"),
+        (AUDIT + "data = 'x.csv'", "audit 'a'.data: must be a table, got 'x.csv'"),
+        (AUDIT + "mechanism = 'laplace'", "audit 'a'.mechanism: must be a table, got 'laplace'"),
+        (
+            AUDIT + "metrics = { confidense = 0.9 }",
+            "no key is called 'confidense'; did you mean 'confidence'?",
+        ),
+        (AUDIT + "metrics = { confidence = 95 }", "confidence must be in [0.5, 1), got 95.0"),
+        (AUDIT + "metrics = { confidence = nan }", "confidence must be in [0.5, 1), got nan"),
+        (
+            AUDIT + "metrics = { epsilon = 'one_rum' }",
+            "no metric of epsilon is called 'one_rum'; did you mean 'one_run'?",
+        ),
+        (AUDIT + "metrics = { assume = 'laplace' }", "no assumption is called 'laplace'; known: gaussian"),
+        (AUDIT + "attacks = 'peek'", "audit 'a'.attacks: must be a list, got 'peek'"),
+        (AUDIT + "attacks = []", "audit 'a'.attacks: the list is empty"),
+        (AUDIT + "attacks = [3]", "audit 'a'.attacks[0]: must be a table, got 3"),
+        (
+            AUDIT + "attacks = ['peak']",
+            "attacks[0].name: no attack on coin is called 'peak'; did you mean 'peek'?",
+        ),
+        (AUDIT + "attacks = [{ label = 'x' }]", "attacks[0]: 'name' is missing"),
+        (AUDIT + "attacks = [{ name = 3 }]", "attacks[0].name: must be a string, got 3"),
+        (
+            AUDIT + "attacks = [{ name = 'peek', knowledge = 'litle' }]",
+            "attacks[0].knowledge: no knowledge of coin is called 'litle'; did you mean 'little'?",
+        ),
+        (
+            AUDIT + "attacks = [{ name = 'peek', knowledge = {} }]",
+            "knowledge: 'name' is missing; one of nothing, little",
+        ),
+        (
+            AUDIT + "attacks = [{ name = 'peek', knowledge = 7 }]",
+            "attacks[0].knowledge: must be a table, got 7",
+        ),
+        (
+            AUDIT + "attacks = ['peek', 'peek']",
+            "two are called 'peek-nothing'; give one a label = ... of its own",
+        ),
+        (
+            AUDIT + "attacks = ['peek', { name = 'sleep', label = 'PEEK-nothing' }]",
+            "two are called 'PEEK-nothing'",
+        ),
+        (AUDIT + "attacks = [{ name = 'peek', label = '../x' }]", "attacks[0].label: '../x' names a folder"),
+        (AUDIT + "attacks = [{ name = 'peek', label = 3 }]", "attacks[0].label: must be a string, got 3"),
+        (AUDIT + AUDIT, "two audits are called 'a'; their names must differ"),
+        (AUDIT + AUDIT.replace("'a'", "'A'").replace('"a"', '"A"'), "two audits are called 'A'"),
+        (AUDIT + "sweep = { rounds = [1, 2] }", "audit 'a'.sweep: 'rounds' cannot be swept"),
+        (AUDIT + "sweep = [1]", "audit 'a'.sweep: must be a table, got [1]"),
+        (AUDIT + "sweep = { data.x = [1, 1] }", "two audits are called 'a@x=1'"),
+        (AUDIT + "sweep = { data.x = ['a/b', 'a b'] }", "two audits are called 'a@x=a-b'"),
+        (
+            AUDIT + "sweep = { metrics.confidence = [0.9, 2.0] }",
+            "audit 'a@confidence=2.0'.metrics: confidence must be in",
+        ),
+        (AUDIT + f"sweep = {{ data.x = ['{'y' * 300}'] }}", "is over 200 characters; shorten it"),
+    ],
+)
+def test_what_is_wrong_with_a_plan_is_said_in_one_line(read, text, message):
+    with pytest.raises(BadInput) as caught:
+        read(text)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert "plan.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", ".hidden", "-x", "a/b", "a\\\\b", "a b", "città", "a\\nb", "x" * 201]
+)
+def test_a_name_that_cannot_be_a_folder_is_refused(read, name):
+    with pytest.raises(BadInput, match="names a folder: use 1 to 200 letters"):
+        read(f'[[audit]]\nname = "{name}"\ndomain = "coin"')
+
+
+def test_a_file_that_is_no_plan_is_bad_input(tmp_path):
+    with pytest.raises(BadInput, match="no such plan file"):
+        read_plan(tmp_path / "none.toml")
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_plan(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"name = '\xe0'")
+    with pytest.raises(BadInput, match="not a text file in UTF-8"):
+        read_plan(tmp_path / "latin.toml")
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63])
+def test_an_overriding_seed_is_checked_too(read, seed):
+    with pytest.raises(BadInput, match="seed must be a whole number in 0"):
+        read(AUDIT, seed=seed)
