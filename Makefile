@@ -1,0 +1,48 @@
+# make audit   set up and audit the embedded example
+# make test    set up and run every check that a change must pass
+# make bench   measure speed as ratios
+# make docs    build the documentation into site/
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLE := examples/noisy-count/plan.toml
+# Tests run in as many processes as there are cores.
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+
+.PHONY: audit test lint tests docs bench clean
+
+audit: $(VENV)/.core
+	@status=0; $(BIN)/leakgauge run $(EXAMPLE) --out runs/noisy-count || status=$$?; \
+	case $$status in 0|1|3) echo "Open runs/noisy-count/report.html in a browser." ;; *) exit $$status ;; esac
+
+test: lint docs tests
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+tests: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) site build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@ $(VENV)/.core
