@@ -402,3 +402,15 @@ def test_a_worker_error_is_named_once():
         run._telling_where(audit, ""),
     ):
         raise error
+
+
+def test_a_folder_in_which_no_block_was_played_may_be_used_for_another_run(plan, tmp_path, monkeypatch):
+    def broken(game, seed, engine):
+        raise BadInput("the release raised an error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(run, "study", broken)
+        with pytest.raises(BadInput, match="the release raised an error"):
+            carry_out(plan(), tmp_path / "out")
+    other = replace(plan(), seed=plan().seed + 1)
+    assert carry_out(other, tmp_path / "out")[0].seed == other.seed

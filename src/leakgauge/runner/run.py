@@ -83,7 +83,7 @@ def _held(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); choose another --out") from None
     with lock.locked(folder):
-        if (folder / manifest.NAME).exists():
+        if any(folder.glob("audits/*/*/block-*.npz")):  # a run that never played a block may be replaced
             manifest.refuse_other(manifest.load(folder), run, folder)
         atomic.sweep_up(folder)
         manifest.write(run, folder)

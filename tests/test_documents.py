@@ -1,0 +1,102 @@
+"""What the README, the documentation and the examples tell a reader to do works."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
+EXPECTED = {  # finding by audit, or by audit and adversary
+    "noisy-count": {
+        "counts": "not violated",
+        "counts-and-total": "violated",
+        "counts-to-the-last-bit": "violated",
+    },
+    "laplace-sweep": "not violated",
+}
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def leakgauge(*arguments, folder):
+    script = Path(sys.executable).with_name("leakgauge")
+    return subprocess.run(
+        [script, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder like a checkout, with a file of scores beside it."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    rng = np.random.default_rng(1)
+    members = rng.random(400) < 0.5
+    rows = zip(members.astype(int).tolist(), (members + rng.laplace(size=400)).tolist(), strict=True)
+    (tmp_path / "scores.csv").write_text("member,score\n" + "\n".join(f"{m},{s}" for m, s in rows) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_work(checkout):
+    commands = [
+        shlex.split(line, comments=True)
+        for block in blocks(ROOT / "README.md", "bash")
+        for line in block.splitlines()
+        if line.startswith("leakgauge")
+    ]
+    assert len(commands) >= 5
+    for command in commands:
+        done = leakgauge(*command[1:], folder=checkout)
+        assert done.returncode in (0, 1, 3), done.stderr
+        assert done.stdout
+
+
+def test_the_python_of_the_readme_prints_what_it_says(capsys):
+    (code,) = blocks(ROOT / "README.md", "python")
+    exec(compile(code, "README.md", "exec"), {})
+    finding, bound = capsys.readouterr().out.split()
+    assert finding == "violated"
+    assert 1.8 < float(bound) <= 2.0  # "about 1.9"; the truth is 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_compiles(page):
+    for code in blocks(page, "python"):
+        compile(code, page.name, "exec")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.parent.name)
+def test_an_example_finds_what_it_is_about(plan, tmp_path):
+    done = leakgauge("run", str(plan), "--out", str(tmp_path / "run"), "--json", folder=tmp_path)
+    expected = EXPECTED[plan.parent.name]
+    verdicts = json.loads(done.stdout)["verdicts"]
+    for verdict in verdicts:
+        wanted = expected if isinstance(expected, str) else expected[verdict["audit"]]
+        assert verdict["finding"] == wanted, (verdict["audit"], verdict["label"])
+    assert (tmp_path / "run" / "report.html").stat().st_size < 1_500_000
+
+
+def test_every_command_is_documented():
+    from leakgauge.cli.main import parser
+
+    text = "\n".join(page.read_text() for page in PAGES)
+    actions = next(action for action in parser()._actions if action.choices)
+    for command in actions.choices:
+        assert f"leakgauge {command}" in text, command
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
