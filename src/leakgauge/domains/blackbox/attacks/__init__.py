@@ -1,0 +1,1 @@
+"""Attacks on a black box, one file each."""

@@ -1,0 +1,55 @@
+"""Learn from simulated rounds which event tells the worlds apart, then watch for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.blackbox.knowledge import KnowsLaw, Simulates
+from leakgauge.strategies.learning import Event, learn_event
+from leakgauge.strategies.shadows import draw
+from leakgauge.strategies.wording import describe
+
+KNOWLEDGE = "simulator"  # what it needs, unless a plan says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score outputs by what shadows of both worlds showed, whatever kind of thing they are.
+
+    (After the classifiers of Bichsel et al. 2021 and the events of Ding et al. 2018.) ``shadows`` rounds are
+    simulated, half in each world. Many ways to score are learned on one half of them and compared, by the
+    one-run bound at ``delta`` (that of the promise, unless given), on the other. The winner and the share of
+    rounds on which it guesses are fixed before the first counted round.
+    """
+
+    shadows: int = 20_000
+    delta: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.shadows >= 100:
+            raise BadInput(f"learned_event: shadows must be >= 100, got {self.shadows}; 20000 is usual")
+        if self.delta is not None and not 0 <= self.delta < 1:
+            raise BadInput(f"learned_event: delta must be in [0, 1), got {self.delta}")
+
+    def study(self, knowledge: Simulates | KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, (Simulates, KnowsLaw)):
+            raise BadInput('learned_event: needs knowledge = "simulator", to make shadows')
+        shadows = draw(knowledge.simulate, self.shadows, rng)
+        delta = knowledge.delta if self.delta is None else self.delta
+        event = learn_event(shadows.outputs, shadows.members, delta=delta)
+        words = None if event.candidate is None else describe(event.candidate, event.paths)
+        return Scorer(Watch(event), Reading(threshold=0.0, signed=True, fraction=event.fraction, event=words))
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Scores a block by the learned event."""
+
+    event: Event
+
+    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
+        return self.event(seen)[:, None]

@@ -1,0 +1,54 @@
+"""The likelihood ratio of the two worlds: the best there is for who knows the law."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.blackbox.knowledge import KnowsLaw
+from leakgauge.strategies.likelihood import LogRatio
+from leakgauge.strategies.selection import choose
+from leakgauge.strategies.shadows import draw
+
+KNOWLEDGE = "law"  # what it needs, unless a plan says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score an output by the log-likelihood ratio, summed over its coordinates (Neyman and Pearson 1933).
+
+    The share of rounds on which to guess is fixed beforehand, on ``shadows`` drawn from the law, for the
+    delta of the promise; with ``shadows = 0`` it is left open.
+    """
+
+    shadows: int = 20_000
+
+    def __post_init__(self) -> None:
+        if not self.shadows >= 0:
+            raise BadInput(f"likelihood: shadows must be >= 0, got {self.shadows}")
+
+    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, KnowsLaw):
+            raise BadInput(
+                'likelihood: needs knowledge = "law", and so a named mechanism; or use learned_event'
+            )
+        score = ByLaw(LogRatio(knowledge.mechanism.log_law, knowledge.low, knowledge.high))
+        if not self.shadows:
+            return Scorer(score, Reading(threshold=0.0, signed=True))
+        shadows = draw(knowledge.simulate, self.shadows, rng)
+        scores = score(shadows.outputs, rng)[:, 0]
+        choice = choose([scores], shadows.members, delta=knowledge.delta)
+        return Scorer(score, Reading(threshold=0.0, signed=True, fraction=choice.fraction))
+
+
+@dataclass(frozen=True, eq=False)
+class ByLaw:
+    """Scores a block by the law."""
+
+    ratio: LogRatio
+
+    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
+        return self.ratio(seen)[:, None]

@@ -1,0 +1,35 @@
+"""Ask whether the sum of all values is nearer to the sum with the target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.blackbox.knowledge import KnowsLaw
+from leakgauge.strategies.thresholds import SumRule
+
+KNOWLEDGE = "law"  # what it needs, unless a plan says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score an output by how far its sum lies beyond the middle of the two true sums (Liu et al. 2024)."""
+
+    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, KnowsLaw):
+            raise BadInput('one_threshold: needs knowledge = "law", for the true values')
+        rule = SumRule.between(knowledge.low, knowledge.high)
+        return Scorer(BySum(rule), Reading(threshold=0.0, signed=True))
+
+
+@dataclass(frozen=True, eq=False)
+class BySum:
+    """Scores a block by its sums."""
+
+    rule: SumRule
+
+    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
+        return self.rule(seen)[:, None]

@@ -1,0 +1,38 @@
+"""Ask whether most values are nearer to what they are with the target."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.blackbox.knowledge import KnowsLaw
+from leakgauge.strategies.thresholds import VoteRule
+
+KNOWLEDGE = "law"  # what it needs, unless a plan says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Let every value that the target moves vote, and score by the majority (Liu et al. 2024).
+
+    A tied vote scores zero: no evidence, and "member" where the attack must say one or the other.
+    """
+
+    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, KnowsLaw):
+            raise BadInput('two_threshold: needs knowledge = "law", for the true values')
+        rule = VoteRule.between(knowledge.low, knowledge.high)
+        return Scorer(ByVote(rule), Reading(threshold=0.0, signed=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ByVote:
+    """Scores a block by its votes."""
+
+    rule: VoteRule
+
+    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
+        return self.rule(seen)[:, None]

@@ -1,0 +1,64 @@
+"""The black box: a release, called once per round on one of two inputs, and watched while it works."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.domains.blackbox.seals import Seal
+from leakgauge.strategies.outputs import require_supported
+
+Release: TypeAlias = Callable[[Any, Generator], Any]
+
+_MUTABLE = (list, dict, np.ndarray)
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """A named mechanism as a release: its input are the true values."""
+
+    mechanism: Mechanism
+
+    def __call__(self, values: Reals, rng: Generator) -> Any:
+        return self.mechanism.sample(np.asarray(values, dtype=np.float64), rng)
+
+
+def open_box(function: Release, pair: tuple[Any, Any], members: Bits, rng: Generator) -> list[Any]:
+    """Return what the release gives out, round by round; ``members`` says for which input."""
+    if isinstance(function, Noise):
+        return _draw(function.mechanism, pair, members, rng)
+    seals = [Seal(given) for given in pair]
+    outputs: list[Any] = []
+    try:
+        for member in members.tolist():
+            output = function(pair[member], rng)
+            # A release may hand out the same list again, with other numbers in it.
+            outputs.append(output.copy() if type(output) in _MUTABLE else output)
+    except Exception as error:
+        raise _complaint(error, len(outputs), bool(members[len(outputs)])) from error
+    for seal, which in zip(seals, ("without", "with"), strict=True):
+        if seal.broken:
+            raise BadInput(
+                f"release changed its input, the one {which} the target; it must leave it as it is: "
+                "work on a copy (copy.deepcopy)"
+            )
+    require_supported(outputs)
+    return outputs
+
+
+def _draw(mechanism: Mechanism, pair: tuple[Any, Any], members: Bits, rng: Generator) -> list[Any]:
+    low, high = (np.asarray(values, dtype=np.float64) for values in pair)
+    chosen = np.where(members.reshape(-1, *(1,) * low.ndim), high, low)
+    return list(mechanism.sample(chosen, rng))
+
+
+def _complaint(error: Exception, number: int, member: bool) -> BadInput:
+    where = f"in round {number} of its block, for the input {'with' if member else 'without'} the target"
+    text = " ".join(str(error).split()) or "(no message)"
+    if isinstance(error, ValueError) and "read-only" in text:
+        return BadInput(f"release tried to change its input {where} ({text}); work on a copy (copy.deepcopy)")
+    return BadInput(f"release raised {type(error).__name__}: {text} {where}")

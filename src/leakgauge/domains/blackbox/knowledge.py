@@ -1,0 +1,73 @@
+"""What an adversary of a black box may know; nothing else reaches an attack."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.core.settings import require
+from leakgauge.domains.blackbox.box import Noise, Release, open_box
+from leakgauge.domains.blackbox.challenger import Challenger
+
+
+@dataclass(frozen=True, eq=False)
+class Simulates:
+    """Can run the release on both inputs itself, as often as it likes; sees the output of each round."""
+
+    function: Release
+    pair: tuple[Any, Any]
+    delta: float  # of the promise, which is public; 0 where nothing was promised
+
+    def simulate(self, members: Bits, rng: Generator) -> list[Any]:
+        """Make shadows: outputs for the input with the target where ``members`` says so."""
+        return open_box(self.function, self.pair, members, rng)
+
+    def view(self, played: Sequence[Any]) -> Sequence[Any]:
+        return played
+
+
+@dataclass(frozen=True, eq=False)
+class KnowsLaw:
+    """Knows the law of the noise and the true values in both worlds; sees the output of each round."""
+
+    mechanism: Mechanism
+    low: Reals  # without the target
+    high: Reals  # with the target
+    delta: float  # of the promise
+
+    def simulate(self, members: Bits, rng: Generator) -> list[Any]:
+        """Make shadows, by the law."""
+        return open_box(Noise(self.mechanism), (self.low, self.high), members, rng)
+
+    def view(self, played: Sequence[Any]) -> Sequence[Any]:
+        return played
+
+
+NAMES = {"simulator": Simulates, "law": KnowsLaw}
+DEFAULT = "simulator"
+
+
+def build(
+    name: str,
+    parameters: dict[str, Any],
+    challenger: Challenger,
+    seed: int,  # noqa: ARG001 (nothing here is drawn)
+) -> Simulates | KnowsLaw:
+    """Give an adversary what it may know of a challenger."""
+    require(name, list(NAMES), "knowledge: none")
+    if parameters:
+        raise BadInput(f"knowledge {name!r}: has no parameters, got {sorted(parameters)}; leave them out")
+    delta = challenger.guarantee.delta if challenger.guarantee else 0.0
+    if name == "simulator":
+        return Simulates(challenger.function, challenger.pair, delta)
+    if challenger.mechanism is None:
+        raise BadInput(
+            "knowledge 'law': the law of a release of one's own is not known; name a mechanism, or use "
+            'knowledge = "simulator"'
+        )
+    low, high = (np.asarray(values, dtype=np.float64) for values in challenger.pair)
+    return KnowsLaw(challenger.mechanism, low, high, delta)

@@ -1,0 +1,104 @@
+import cloudpickle
+import numpy as np
+import pytest
+
+from domains.blackbox.auditing import bound, played, studied
+from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case
+from leakgauge.core.errors import BadInput
+from leakgauge.core.randomness import Role, stream
+from leakgauge.core.spread import spreading
+from leakgauge.domains.blackbox.attacks.learned_event import Attack
+from leakgauge.domains.blackbox.knowledge import KnowsLaw, Simulates
+from leakgauge.mechanisms import laplace
+from leakgauge.strategies import shadows
+
+CASES = {case.name: case for case in (*BROKEN, *CORRECT)}
+
+
+def test_the_share_the_threshold_and_the_event_are_fixed_in_study():
+    reading = studied(CASES["naive floats"], 2_000, 1).scorer.reading
+    assert reading.signed
+    assert reading.threshold == 0.0
+    assert 0 < reading.fraction <= 1
+    assert "bit" in reading.event
+
+
+def test_study_and_rounds_can_be_repeated():
+    case = CASES["sparse vector, not scaled"]
+    one, other = (played(case, studied(case, 1_000, 5), 500, 5).scores for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_it_does_not_matter_who_makes_the_shadows(monkeypatch):
+    case = CASES["budget not split"]
+    alone = studied(case, 1_000, 5)
+    monkeypatch.setattr(shadows, "_WORTH_SPREADING", 0.0)
+    with spreading(
+        lambda function, items: [cloudpickle.loads(cloudpickle.dumps(function))(item) for item in items]
+    ):
+        helped = studied(case, 1_000, 5)
+    np.testing.assert_array_equal(played(case, alone, 300, 5).scores, played(case, helped, 300, 5).scores)
+    assert alone.scorer.reading == helped.scorer.reading
+
+
+def test_a_studied_adversary_travels():
+    case = CASES["sparse vector, with value"]
+    adversary = studied(case, 1_000, 5)
+    again = cloudpickle.loads(cloudpickle.dumps(adversary))
+    np.testing.assert_array_equal(played(case, adversary, 200, 5).scores, played(case, again, 200, 5).scores)
+
+
+def test_scores_do_not_depend_on_the_size_of_blocks():
+    case = CASES["length of the data"]
+    adversary = studied(case, 1_000, 5)
+    seen = adversary.knowledge.simulate(np.arange(40) % 2 == 0, np.random.default_rng(1))
+    rng = np.random.default_rng(1)
+    together = adversary.scorer.score(seen, rng)
+    assert together.shape == (40, 1)
+    np.testing.assert_array_equal(
+        together, np.concatenate([adversary.scorer.score([one], rng) for one in seen])
+    )
+
+
+def test_the_delta_of_the_promise_is_used_unless_another_is_given():
+    chosen = {}
+    for delta in (0.0, 1e-3):
+        knowledge = Simulates(lambda x, rng: x + rng.normal(scale=3.73), (100.0, 101.0), delta)
+        for own in (None, 1e-3):
+            scorer = Attack(shadows=4_000, delta=own).study(knowledge, stream(3, Role.STUDY))
+            chosen[delta, own] = scorer.reading.fraction
+    assert chosen[0.0, 1e-3] == chosen[1e-3, None] == chosen[1e-3, 1e-3] > chosen[0.0, None]
+
+
+def test_who_knows_the_law_can_learn_as_well():
+    knowledge = KnowsLaw(laplace.Mechanism(epsilon=2.0), np.zeros(2), np.ones(2), 0.0)
+    scorer = Attack(shadows=1_000).study(knowledge, stream(1, Role.STUDY))
+    assert np.isfinite(
+        scorer.score(knowledge.simulate(np.ones(9, bool), stream(1, Role.RELEASE)), stream(1, Role.SCORE))
+    ).all()
+
+
+@pytest.mark.parametrize("parameters", [{"shadows": 99}, {"delta": 1.0}, {"delta": float("nan")}])
+def test_parameters_out_of_range_are_refused(parameters):
+    with pytest.raises(BadInput, match="learned_event"):
+        Attack(**parameters)
+
+
+def test_other_knowledge_is_refused():
+    with pytest.raises(BadInput, match='needs knowledge = "simulator"'):
+        Attack().study(object(), stream(1, Role.STUDY))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.1, 4.0])
+def test_small_and_large_epsilons_are_bounded_soundly_and_well(epsilon):
+    # The corrected bound of the likelihood ratio itself: .50 and .94 of the truth at 10,000 rounds.
+    case = Case(
+        name="laplace",
+        release=lambda x, rng: x + rng.laplace(scale=1 / epsilon),
+        pair=(100.0, 101.0),
+        epsilon=epsilon,
+    )
+    bounds = np.array([bound(case, rounds=10_000, shadows=10_000, seed=seed) for seed in range(40)]) / epsilon
+    assert np.median(bounds) > {0.1: 0.4, 4.0: 0.92}[epsilon]
+    assert np.sum(bounds > 1) <= 7  # more than 7 of 40 has a chance of 4e-4 at 5 % each
