@@ -1,0 +1,78 @@
+"""Make the figures and tables of a paper again: ``leakgauge reproduce liu24 --only figure_6``."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leakgauge.papers.made import Reproduction
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="make the figures and tables of a paper again",
+        description="Make the figures and tables of a paper again and set them beside the published values. "
+        "The same command continues what was stopped.",
+    )
+    parser.add_argument("paper", metavar="PAPER", help="a paper's short name, such as liu24")
+    parser.add_argument("--only", metavar="ITEM", help="one figure or table, such as figure_6")
+    parser.add_argument(
+        "--scale", choices=["quick", "full"], default="quick", help="how much to play (default: quick)"
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", type=Path, help="the folder of the data sets, for some items"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", type=Path, help="where to write (default: runs/reproduce-PAPER)"
+    )
+    parser.add_argument(
+        "--engine", choices=["local", "dask", "ray"], default="local", help="who plays the blocks"
+    )
+    parser.add_argument(
+        "--workers", metavar="N", type=int, default=1, help="how many play at once (default: 1)"
+    )
+    parser.add_argument(
+        "--address", metavar="A", help="a dask or ray cluster to join; otherwise one is started"
+    )
+    parser.add_argument("--seed", metavar="N", type=int, help="instead of the usual one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(command=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reproduce the paper and print how its numbers compare."""
+    from leakgauge.papers.reproduction import SEED, reproduce
+
+    made = reproduce(
+        arguments.paper,
+        only=arguments.only,
+        scale=arguments.scale,
+        data=arguments.data,
+        out=arguments.out,
+        seed=SEED if arguments.seed is None else arguments.seed,
+        engine=arguments.engine,
+        workers=arguments.workers,
+        address=arguments.address,
+    )
+    if arguments.json:
+        print(json.dumps(made.to_json(), ensure_ascii=False))
+        return 0
+    _print_table(made)
+    print(f"Page: {made.page}")
+    return 0
+
+
+def _print_table(made: "Reproduction") -> None:
+    """Print how many numbers compare how, and those that differ."""
+    from leakgauge.papers.comparison import Agreement, write_exact
+
+    agree, differ, rest = (made.count(agreement) for agreement in Agreement)
+    print(f"{made.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
+    for item in made.items:
+        print(item.item.title)
+        for cell in item.shown.cells:
+            if cell.verdict is Agreement.DIFFERS:
+                print(f"  differs: {cell.setting}: {write_exact(cell.ours.value)}. {cell.reason}")

@@ -1,0 +1,175 @@
+"""One number of a paper beside ours, and what follows: the rule by which a reproduction is judged."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+_ROUNDING = 1e-9  # what two ways to compute one number may differ by
+
+RULE = (
+    "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
+    "printed digit; what follows exactly from a formula has an interval of no width. Where the paper says "
+    "“above” or “at most”, our whole interval must lie there; if it reaches across, nothing is said. Where "
+    "the paper draws something without printing a number, ours is compared with the exact value of what is "
+    "drawn, and “published” stays empty. What the paper does not have at all is not comparable."
+)
+
+
+class Agreement(StrEnum):
+    """What a comparison can say."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    NOT_COMPARABLE = "not comparable"
+
+
+class Says(StrEnum):
+    """How a paper places a quantity."""
+
+    EQUAL = "equal to"
+    ABOVE = "above"
+    AT_MOST = "at most"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A number that a paper prints, or that follows from a formula as it is printed there.
+
+    ``places`` is the number of decimals printed; without it the number is exact, as ln 2 is.
+    """
+
+    value: float
+    where: str
+    places: int | None = None
+    says: Says = Says.EQUAL
+
+    @property
+    def slack(self) -> float:
+        """How far the number may be from what was meant, by rounding."""
+        return _ROUNDING if self.places is None else 0.5 * 10.0**-self.places
+
+    @property
+    def written(self) -> str:
+        """The number as the paper says it."""
+        value = write_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
+        return value if self.says is Says.EQUAL else f"{self.says} {value}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ours:
+    """The same quantity as we find it, and its interval; without one it is exact."""
+
+    value: float
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high:
+            raise BadInput(f"a value of {self.value} is outside its interval {self.low} to {self.high}")
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+
+def write_exact(value: float) -> str:
+    """Write a number that was computed, to four decimals; what is not quite 0 or 1 is never shown as such.
+
+    >>> write_exact(0.91504), write_exact(0.99995), write_exact(0.0), write_exact(3e-16)
+    ('0.9150', '0.99995', '0', '0')
+    """
+    if abs(value - round(value)) < _ROUNDING:
+        return f"{value:.0f}".replace("-0", "0")
+    text = f"{value:.4f}"
+    return text if text.strip("-") not in ("0.0000", "1.0000") else f"{value:.5g}"
+
+
+def exactly(value: float) -> Ours:
+    """A value that was computed, not measured."""
+    return Ours(value=float(value), low=float(value), high=float(value))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One number of ours, with what the paper says of it.
+
+    ``exact`` is what theory says; if ``drawn``, the paper draws that quantity without printing the number.
+    ``why`` explains a difference, or why nothing can be compared.
+    """
+
+    setting: str
+    ours: Ours
+    published: Published | None = None
+    exact: float | None = None
+    drawn: bool = False
+    why: str = ""
+
+    @property
+    def verdict(self) -> Agreement:
+        """Judge by the rule."""
+        if self.published is not None:
+            return _judge(self.ours, self.published)
+        if self.drawn and self.exact is not None:
+            return _judge(self.ours, Published(value=self.exact, where="theory"))
+        return Agreement.NOT_COMPARABLE
+
+    @property
+    def reason(self) -> str:
+        """Say in a sentence what the verdict rests on."""
+        return " ".join(filter(None, [self._basis(), self.why or self._unexplained()]))
+
+    def to_json(self, paper: str, item: str) -> dict[str, Any]:
+        """Return the cell of reproduction.json."""
+        return {
+            "paper": paper,
+            "item": item,
+            "setting": self.setting,
+            "published": None if self.published is None else self.published.value,
+            "ours": self.ours.value,
+            "low": self.ours.low,
+            "high": self.ours.high,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+        }
+
+    def _basis(self) -> str:
+        if self.published is not None:
+            return f"Published: {self.published.written}, {self.published.where}."
+        here = "The paper draws this without a number" if self.drawn else "The paper does not have this"
+        if self.exact is None:
+            return f"{here}."
+        if self.ours.is_exact:
+            return f"{here}; its formula gives {write_exact(self.exact)}."
+        place = "inside" if _inside(self.ours, self.exact, _ROUNDING) else "outside"
+        return f"{here}; the exact value, {write_exact(self.exact)}, lies {place} our interval."
+
+    def _unexplained(self) -> str:
+        match self.verdict:
+            case Agreement.DIFFERS:
+                return "No explanation is known."
+            case Agreement.NOT_COMPARABLE if self.published is not None:
+                return "Our interval reaches across it: too few rounds to tell; use --scale full."
+            case _:
+                return ""
+
+
+def _judge(ours: Ours, published: Published) -> Agreement:
+    match published.says:
+        case Says.EQUAL:
+            if _inside(ours, published.value, published.slack):
+                return Agreement.AGREES
+            return Agreement.DIFFERS
+        case Says.ABOVE:
+            yes, no = ours.low > published.value, ours.high <= published.value
+        case Says.AT_MOST:
+            yes, no = (
+                ours.high <= published.value + published.slack,
+                ours.low > published.value + published.slack,
+            )
+    return Agreement.AGREES if yes else Agreement.DIFFERS if no else Agreement.NOT_COMPARABLE
+
+
+def _inside(ours: Ours, value: float, slack: float) -> bool:
+    return ours.low - slack <= value <= ours.high + slack

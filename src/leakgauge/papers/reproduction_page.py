@@ -1,0 +1,231 @@
+"""The page of a reproduction: our figures, the published numbers beside ours, and why some differ."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from leakgauge.pages import page
+from leakgauge.pages.markup import render_html
+from leakgauge.pages.numbers import NOTHING, count, lower, measured, times, upper
+from leakgauge.pages.page import Section
+from leakgauge.papers.comparison import RULE, Agreement, Cell, write_exact
+from leakgauge.papers.made import Made, Reproduction
+from leakgauge.papers.measured import confidence
+
+_TONES = {
+    Agreement.AGREES: "not-violated",
+    Agreement.DIFFERS: "undecided",
+    Agreement.NOT_COMPARABLE: "no-promise",
+}
+
+_SUMMARY = """
+<div class="headline {{ tone }}">
+<p class="statement">{{ statement }}</p>
+<p>{{ detail }}</p>
+</div>
+<div class="scroll" role="region" aria-label="Items" tabindex="0">
+<table>
+<caption>What was made again</caption>
+<thead><tr><th scope="col">Item</th>
+{% for name in agreements %}
+<th scope="col" class="n">{{ name }}</th>
+{% endfor %}
+<th scope="col" class="n">rounds played</th></tr></thead>
+<tbody>
+{% for title, counts, rounds in items %}
+<tr><th scope="row">{{ title }}</th>
+{% for n in counts %}
+<td class="n">{{ n }}</td>
+{% endfor %}
+<td class="n">{{ rounds }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+<details>
+<summary>How agreement is judged</summary>
+<p>{{ rule }}</p>
+</details>
+"""
+
+_ITEM = """
+<p>{{ about }}</p>
+{% for chart in charts %}
+{{ chart.figure }}
+{% endfor %}
+{% if notes %}
+<h3>Where we differ, and why</h3>
+<ul>
+{% for note in notes %}
+<li>{{ note }}</li>
+{% endfor %}
+</ul>
+{% endif %}
+{{ stated }}
+{% if others %}
+<details>
+<summary>All {{ n_others }} without a printed value</summary>
+{{ others }}
+</details>
+{% endif %}
+"""
+
+_TABLE = """
+<div class="scroll" role="region" aria-label="{{ caption }}" tabindex="0">
+<table>
+<caption>{{ caption }}</caption>
+<thead><tr><th scope="col">Quantity</th><th scope="col" class="n">{{ reference }}</th>
+<th scope="col" class="n">Ours</th><th scope="col">Verdict</th>
+{% if explained %}<th scope="col">Why</th>{% endif %}
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.setting }}</th>
+<td class="n">{{ row.reference }}</td>
+<td class="n">{{ row.value }}{% if row.interval %}<small>{{ row.interval }}</small>{% endif %}</td>
+<td><span class="badge {{ row.tone }}">{{ row.verdict }}</span></td>
+{% if explained %}<td>{{ row.why }}</td>{% endif %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+"""
+
+_AGAIN = """
+<p>Every random number comes from the seed, so the same command with the same versions gives the same
+numbers. Each item was played as an ordinary plan; its run folder lies under <code>runs/</code> beside this
+page, and <code>reproduction.json</code> holds every number and the reason of every verdict.</p>
+<pre class="command"><code>{{ command }}</code></pre>
+<dl class="settings">
+<div><dt>Seed</dt><dd>{{ seed }}</dd></div>
+<div><dt>Scale</dt><dd>{{ scale }}</dd></div>
+</dl>
+{% for title, plan in plans %}
+<details>
+<summary>The plan of {{ title }}</summary>
+<pre><code>{{ plan }}</code></pre>
+</details>
+{% endfor %}
+"""
+
+
+def write(reproduction: Reproduction) -> Path:
+    """Write the page: the outcome first, then each item, then how to make it again."""
+    paper = reproduction.paper
+    sections = [
+        _summary(reproduction),
+        *(_item(made) for made in reproduction.items),
+        _again(reproduction),
+    ]
+    lead = f"“{paper.title}”, {paper.authors} ({paper.year}). Scale: {reproduction.scope.scale}."
+    return page.render(f"Does {reproduction.name} reproduce?", sections, reproduction.page, lead=lead)
+
+
+def _summary(reproduction: Reproduction) -> Section:
+    printed = [cell for cell in reproduction.cells if cell.published is not None]
+    differs = any(cell.verdict is Agreement.DIFFERS for cell in reproduction.cells)
+    html = render_html(
+        _SUMMARY,
+        tone=_TONES[Agreement.DIFFERS if differs else Agreement.AGREES],
+        statement=f"Of {times(len(printed), 'statement')} in the paper, {_tally(printed)}.",
+        detail=_detail(reproduction),
+        agreements=[agreement.value for agreement in Agreement],
+        items=[
+            (
+                made.item.title,
+                [sum(cell.verdict is kind for cell in made.shown.cells) for kind in Agreement],
+                count(made.played.rounds) if made.played.verdicts else "theory only",
+            )
+            for made in reproduction.items
+        ],
+        rule=RULE,
+    )
+    return Section("In short", html)
+
+
+def _detail(reproduction: Reproduction) -> str:
+    drawn = [cell for cell in reproduction.cells if cell.published is None and cell.drawn]
+    alone = sum(cell.published is None and not cell.drawn for cell in reproduction.cells)
+    parts = [
+        f"Of {times(len(drawn), 'value')} that it draws without printing them, {_tally(drawn)}."
+        if drawn
+        else "",
+        f"{times(alone, 'number')} of ours it does not have." if alone else "",
+        "Each difference is explained below.",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def _tally(cells: Sequence[Cell]) -> str:
+    """How many of these agree with ours, and how many do not."""
+    agree = sum(cell.verdict is Agreement.AGREES for cell in cells)
+    differ = sum(cell.verdict is Agreement.DIFFERS for cell in cells)
+    unclear = len(cells) - agree - differ
+    told = [f"{agree} agree with ours", f"{differ} differ"] + ([f"{unclear} are unclear"] if unclear else [])
+    return ", ".join(told[:-1]) + f" and {told[-1]}"
+
+
+def _item(made: Made) -> Section:
+    stated = [cell for cell in made.shown.cells if cell.published is not None]
+    others = [cell for cell in made.shown.cells if cell.published is None]
+    html = render_html(
+        _ITEM,
+        about=made.item.about,
+        charts=made.shown.charts,
+        notes=made.item.notes,
+        stated=_table(stated, "What the paper prints, beside ours", "Published") if stated else "",
+        others=_table(others, _others_caption(made), "Exact") if others else "",
+        n_others=times(len(others), "number"),
+    )
+    return Section(made.item.title, html, made.shown.charts)
+
+
+def _others_caption(made: Made) -> str:
+    known = confidence(made.played.verdicts)
+    sure = f" Each interval holds with {known} confidence." if known else ""
+    return f"What the paper draws without numbers, or does not have: theory and play.{sure}"
+
+
+def _table(cells: Sequence[Cell], caption: str, reference: str) -> Markup:
+    return render_html(
+        _TABLE,
+        caption=caption,
+        reference=reference,
+        rows=[_row(cell) for cell in cells],
+        explained=any(cell.why for cell in cells),
+    )
+
+
+def _row(cell: Cell) -> dict[str, Any]:
+    exact = cell.ours.is_exact
+    return {
+        "setting": cell.setting,
+        "reference": _reference(cell),
+        "value": write_exact(cell.ours.value) if exact else measured(cell.ours.value),
+        "interval": "exact" if exact else f"{lower(cell.ours.low)} to {upper(cell.ours.high)}",
+        "verdict": cell.verdict.value,
+        "tone": _TONES[cell.verdict],
+        "why": cell.why,
+    }
+
+
+def _reference(cell: Cell) -> Markup | str:
+    if cell.published is not None:
+        return render_html(
+            "{{ text }}<small>{{ where }}</small>", text=cell.published.written, where=cell.published.where
+        )
+    return NOTHING if cell.exact is None else write_exact(cell.exact)
+
+
+def _again(reproduction: Reproduction) -> Section:
+    html = render_html(
+        _AGAIN,
+        command=reproduction.command,
+        seed=reproduction.seed,
+        scale=reproduction.scope.scale.value,
+        plans=[(made.item.title, made.played.plan) for made in reproduction.items if made.played.plan],
+    )
+    return Section("How to make it again", html)

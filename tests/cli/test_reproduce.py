@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+
+import leakgauge.papers
+
+
+@pytest.fixture(autouse=True)
+def _tiny_paper(monkeypatch):
+    more = str(Path(__file__).parents[1] / "papers" / "more")
+    monkeypatch.setattr(leakgauge.papers, "__path__", [*leakgauge.papers.__path__, more])
+
+
+def test_differences_are_printed_with_their_reasons_and_the_page_is_named(call, tmp_path):
+    outcome = call("reproduce", "tiny26", "--only", "table_1")
+    assert outcome.code == 0
+    assert outcome.out.splitlines() == [
+        "tiny26: 0 numbers agree, 1 differ, 1 cannot be compared",
+        "Table 1",
+        "  differs: one half: 0.5000. Published: 0.4000, text. <why>",
+        "Page: runs/reproduce-tiny26/reproduction.html",
+    ]
+    assert (tmp_path / "runs" / "reproduce-tiny26" / "reproduction.html").exists()
+
+
+def test_json_is_what_the_file_holds(call, tmp_path):
+    outcome = call("reproduce", "tiny26", "--only", "table_1", "--out", "here", "--json")
+    assert json.loads(outcome.out) == json.loads((tmp_path / "here" / "reproduction.json").read_text())
+
+
+def test_a_figure_is_played(call, tmp_path):
+    outcome = call("reproduce", "tiny26", "--only", "figure_1", "--scale", "full", "--seed", 3, "--json")
+    (cell,) = json.loads(outcome.out)["cells"]
+    assert outcome.err == ""
+    assert cell["low"] < cell["ours"] < cell["high"]
+    plan = tmp_path / "runs" / "reproduce-tiny26" / "plans" / "figure_1-full.toml"
+    assert plan.read_text().startswith("seed = 3\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["tiny"], "no paper is called 'tiny'; did you mean 'tiny26'? papers: "),
+        (["tiny26", "--only", "figure_7"], "did you mean 'figure_1'? items: figure_1, table_1, table_2"),
+        (["tiny26", "--only", "table_2"], "needs real data; name its folder with --data DIR"),
+        (["tiny26", "--data", "nowhere"], "--data nowhere: no such folder"),
+    ],
+)
+def test_bad_input_is_code_2(call, words, message, tmp_path):
+    outcome = call("reproduce", *words)
+    assert outcome.code == 2
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()

@@ -1,0 +1,96 @@
+import math
+import re
+
+import numpy as np
+import pytest
+
+from leakgauge.papers import liu24
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.reproduction import reproduce
+
+FIGURE = liu24.PAPER.items["figure_6"]
+
+# Computed and simulated elsewhere: noise, cells, one_threshold, two_threshold, likelihood.
+TABLE = [
+    ("laplace", 1, 0.6106, 0.6106, 0.6106),
+    ("laplace", 5, 0.6648, 0.7007, 0.7028),
+    ("laplace", 20, 0.7888, 0.8387, 0.8509),
+    ("laplace", 60, 0.9150, 0.9580, 0.9639),
+    ("laplace", 140, 0.9817, 0.9959, 0.9970),
+    ("gaussian", 1, 0.5241, 0.5241, 0.5241),
+    ("gaussian", 5, 0.5539, 0.5452, 0.5539),
+    ("gaussian", 20, 0.6068, 0.5845, 0.6068),
+    ("gaussian", 60, 0.6805, 0.6453, 0.6805),
+    ("gaussian", 140, 0.7632, 0.7159, 0.7632),
+]
+ATTACKS = ("one_threshold", "two_threshold", "likelihood")
+
+
+@pytest.fixture
+def shown():
+    return FIGURE.show(Played(scope=Scope(scale=Scale.QUICK)))
+
+
+@pytest.mark.parametrize(("noise", "k", "one", "two", "best"), TABLE)
+def test_the_lines_are_where_they_should_be(noise, k, one, two, best):
+    for attack, rate in zip(ATTACKS, (one, two, best), strict=True):
+        assert abs(liu24._exact(noise, attack, np.array([float(k)]))[0] - rate) < 1e-4
+
+
+def test_the_noise_is_that_of_the_paper():
+    assert pytest.approx(8.2543, abs=5e-5) == liu24.SIGMA
+    assert liu24.DELTA == 1 / 3998
+
+
+def test_who_wins_is_as_the_paper_says_but_for_two_cells(shown):
+    verdicts = {cell.setting: cell.verdict for cell in shown.cells}
+    assert (
+        verdicts["Laplace: two_threshold less one_threshold, least over 3 to 140 cells"] is Agreement.AGREES
+    )
+    assert (
+        verdicts["Gaussian: one_threshold less two_threshold, least over 2 to 140 cells"] is Agreement.AGREES
+    )
+    assert verdicts["Gaussian: the optimum less one_threshold, 140 cells"] is Agreement.AGREES
+    two = next(cell for cell in shown.cells if cell.setting.endswith("2 cells"))
+    assert two.verdict is Agreement.DIFFERS
+    # One vote of two is wasted; two Laplace variables have a closed form.
+    assert two.ours.value == pytest.approx((2 + 0.5) * math.exp(-0.5) / 4 - math.exp(-0.25) / 2, abs=1e-12)
+
+
+def test_misprints_are_found(shown):
+    cells = {cell.setting: cell for cell in shown.cells}
+    printed = cells["Laplace: one_threshold, 60 cells"]
+    assert printed.published.value == pytest.approx(0.570, abs=5e-4)
+    assert printed.ours.value == pytest.approx(0.9150, abs=5e-5)
+    assert "0.9145" in printed.reason
+    missed = cells["Laplace: β′, how often one cell of a member is misread"]
+    assert missed.ours.value == pytest.approx(0.3894, abs=5e-5)
+    assert missed.published.value == pytest.approx(0.6106, abs=5e-5)
+    assert printed.verdict is missed.verdict is Agreement.DIFFERS
+
+
+def test_there_is_a_panel_for_each_noise_with_the_bound_above_all(shown):
+    assert [chart.name for chart in shown.charts] == ["figure-6-laplace", "figure-6-gaussian"]
+    for chart in shown.charts:
+        rows = [row for row in chart.spec["data"]["values"] if "CLT" not in row["label"]]
+        bound = {row["x"]: row["value"] for row in rows if row["label"].startswith("KOV")}
+        assert sorted(bound) == list(range(1, 141))
+        assert all(row["value"] <= bound[row["x"]] for row in rows)
+
+
+@pytest.mark.slow
+def test_played_attacks_are_as_good_as_they_should_be(tmp_path):
+    made = reproduce("liu24", out=tmp_path / "out")
+    played = {
+        (match[1].lower(), match[2], int(match[3])): cell
+        for cell in made.cells
+        if (match := re.fullmatch(r"(\w+): (\w+), (\d+) cells?, played", cell.setting))
+    }
+    assert len(played) == len(TABLE) * len(ATTACKS)
+    for noise, k, *rates in TABLE:
+        for attack, rate in zip(ATTACKS, rates, strict=True):
+            cell = played[noise, attack, k]
+            assert cell.ours.low - 5e-5 <= rate <= cell.ours.high + 5e-5
+            assert cell.ours.high - cell.ours.low < 0.025
+            assert cell.verdict is (Agreement.NOT_COMPARABLE if attack == "likelihood" else Agreement.AGREES)

@@ -1,0 +1,99 @@
+import json
+import os
+
+import pytest
+
+import leakgauge
+from leakgauge.core.errors import BadInput
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.reproduction import reproduce
+
+FIELDS = ["paper", "item", "setting", "published", "ours", "low", "high", "verdict", "reason"]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "out"
+
+
+def test_a_figure_is_played_and_compared(folder):
+    made = leakgauge.reproduce("tiny26", only="figure_1", out=folder)
+    (cell,) = json.loads((folder / "reproduction.json").read_text())["cells"]
+    assert list(cell) == FIELDS
+    assert cell["paper"] == "tiny26"
+    assert cell["item"] == "figure_1"
+    assert cell["published"] == 0.93
+    assert cell["low"] < 0.9323 < cell["high"]  # 1 - e^-2 / 2
+    assert cell["verdict"] == "agrees"
+    assert made.count(Agreement.AGREES) == 1
+    assert (folder / "runs" / "figure_1-quick" / "verdicts.json").exists()
+    assert (folder / "plans" / "figure_1-quick.toml").read_text().startswith("seed = 20240501\n")
+
+
+def test_theory_alone_needs_no_run(folder):
+    reproduce("tiny26", only="table_1", out=folder)
+    cells = json.loads((folder / "reproduction.json").read_text())["cells"]
+    assert [(cell["verdict"], cell["published"], cell["low"], cell["high"]) for cell in cells] == [
+        ("differs", 0.4, 0.5, 0.5), ("not comparable", None, 1 / 3, 1 / 3),
+    ]  # fmt: skip
+    assert all(cell["reason"] for cell in cells)
+    assert sorted(path.name for path in folder.iterdir()) == ["reproduction.html", "reproduction.json"]
+
+
+def test_what_was_stopped_is_continued(folder):
+    reproduce("tiny26", only="figure_1", out=folder)
+    first = (folder / "reproduction.json").read_bytes()
+    blocks = sorted(folder.rglob("block-*"))
+    assert len(blocks) == 4
+    for block in blocks:
+        os.utime(block, ns=(1, 1))
+    blocks[1].unlink()
+    (folder / "reproduction.json").unlink()
+    reproduce("tiny26", only="figure_1", out=folder)
+    assert [block.stat().st_mtime_ns == 1 for block in blocks] == [True, False, True, True]
+    assert (folder / "reproduction.json").read_bytes() == first
+
+
+def test_quick_and_full_live_side_by_side(folder):
+    reproduce("tiny26", only="figure_1", out=folder)
+    made = reproduce("tiny26", only="figure_1", scale="full", out=folder)
+    assert made.items[0].played.rounds == 800
+    assert sorted(path.name for path in (folder / "runs").iterdir()) == ["figure_1-full", "figure_1-quick"]
+
+
+def test_the_seed_decides_everything(tmp_path):
+    found = [
+        reproduce("tiny26", only="figure_1", out=tmp_path / name, seed=seed).to_json()
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    ]
+    assert found[0] == found[1] != found[2]
+
+
+def test_the_usual_folder_is_under_runs(tmp_path):
+    made = reproduce("tiny26", only="table_1")
+    assert (tmp_path / made.page).samefile(tmp_path / "runs" / "reproduce-tiny26" / "reproduction.html")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"scale": "huge"}, "scale: no choice is called 'huge'; known: quick, full"),
+        ({"only": "figure_2"}, "did you mean 'figure_1'"),
+        ({"data": "nowhere"}, "--data nowhere: no such folder"),
+        ({"seed": -1}, "seed must be"),
+        ({"engine": "lokal"}, "'lokal'"),
+        ({"workers": 0}, "workers"),
+        ({"only": None}, "table_2: this item needs real data"),
+        ({"only": "table_2"}, "table_2: this item needs real data; name its folder with --data DIR"),
+    ],
+)
+def test_bad_input_stops_before_anything_is_written(given, message, folder):
+    with pytest.raises(BadInput, match=message):
+        reproduce("tiny26", out=folder, **({"only": "figure_1"} | given))
+    assert not folder.exists()
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(BadInput, match="cannot be written"):
+        reproduce("tiny26", only="table_1", out=tmp_path / "out")
