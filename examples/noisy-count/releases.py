@@ -16,7 +16,7 @@ def noisy_counts(table, rng):
 
 
 def noisy_counts_with_total(table, rng):
-    """The same, and the total of positives besides: the patient is counted twice, the budget was not split."""
+    """The same, and the total of positives besides: the patient counts twice, the budget was not split."""
     return {
         "by ward": noisy_counts(table, rng),
         "positives": round(table[:, 1].sum() + rng.laplace(scale=1.0), 1),
