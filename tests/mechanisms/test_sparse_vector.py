@@ -139,3 +139,9 @@ def test_rows_that_cannot_come_out_are_impossible():
 def test_parameters_that_make_no_sense_are_refused(parameters, message):
     with pytest.raises(BadInput, match=f"sparse_vector.*{message}"):
         Mechanism(**parameters)
+
+
+def test_a_single_row_has_a_law_too():
+    mechanism = Mechanism(epsilon=1.0)
+    row, value = np.array([0.0, 1.0, -1.0]), np.array([0.0, 0.0, 1.0])
+    assert mechanism.log_law(row, value) == mechanism.log_law(row[None], value[None])[0]

@@ -12,4 +12,4 @@ def for_each_row(rows: Reals, law: Callable[[Reals], Reals]) -> Reals:
     flat = rows.reshape(-1, rows.shape[-1])
     different, place = np.unique(flat, axis=0, return_inverse=True)
     results = np.array([law(row) for row in different])
-    return results[place.ravel()].reshape(*rows.shape[:-1], *results.shape[1:])
+    return results[place.ravel()].reshape((*rows.shape[:-1], *results.shape[1:]))

@@ -32,7 +32,6 @@ def digest(function=one, pair=(0, 1), sources=()):
         {"pair": ({"a": 1}, {"a": 2})},
         {"sources": ("text",)},
     ],
-    ids=str,
 )
 def test_what_is_played_differently_has_another_name(change):
     assert digest(**change) != digest()

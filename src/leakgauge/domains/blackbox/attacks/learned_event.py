@@ -9,9 +9,9 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.blackbox.knowledge import KnowsLaw, Simulates
+from leakgauge.strategies.describing import describe
 from leakgauge.strategies.learning import Event, learn_event
 from leakgauge.strategies.shadows import draw
-from leakgauge.strategies.wording import describe
 
 KNOWLEDGE = "simulator"  # what it needs, unless a plan says otherwise
 
