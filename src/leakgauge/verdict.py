@@ -24,6 +24,7 @@ from leakgauge.theory.allowed import allowed
 
 SCHEMA = 1
 MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
+FEW_ROUNDS = 2**13  # whoever shows nothing by then, without a single error, never will: delta is too large
 # Metrics set against an exact curve, besides epsilon; without a curve epsilon says all they could.
 CURVE_CHECKS = ("accuracy", "auc", *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS))
 
@@ -195,9 +196,7 @@ def rounds_needed(
 
     high, before = 1, 0.0
     while not (found := bound(high)) > guarantee.epsilon:
-        if (
-            found < before or high * n_targets > MOST_ROUNDS
-        ):  # past the ceiling that delta sets, or beyond reach
+        if found < before or high * n_targets > (MOST_ROUNDS if found else FEW_ROUNDS):
             return None
         high, before = 2 * high, found
     low = high // 2

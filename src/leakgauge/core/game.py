@@ -141,6 +141,8 @@ class Trials:
     @property
     def shared_rounds(self) -> bool:
         """Whether any two trials share a release."""
+        if (np.diff(self.rounds) > 0).all():
+            return False
         return np.unique(self.rounds).size < self.rounds.size
 
     def where(self, rows: Bits) -> "Trials":

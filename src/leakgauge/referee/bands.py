@@ -17,6 +17,7 @@ def dkw_margin(n: int, error: float) -> float:
     return float(np.sqrt(np.log(1 / error) / (2 * n)))
 
 
+@lru_cache(maxsize=8)
 def local_levels_band(n: int, error: float) -> Reals:
     """Upper bound of the rate below each order statistic; all n hold together with chance 1 - error.
 

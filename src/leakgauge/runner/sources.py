@@ -10,7 +10,7 @@ from pathlib import Path
 from leakgauge.version import VERSION
 
 ROOT = Path(__file__).parents[1]
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "dp-accounting")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:

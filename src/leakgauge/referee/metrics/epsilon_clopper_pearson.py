@@ -12,6 +12,8 @@ from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.rectangle import epsilon_of_errors
 
+MOST_THRESHOLDS = 500  # tried by the half that chooses
+
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
@@ -33,6 +35,7 @@ class Metric:
         need_both_worlds(count, "clopper_pearson")
         error = (1 - self.confidence) / 2
         thresholds = np.unique(choose.scores)
+        thresholds = thresholds[:: -(-thresholds.size // MOST_THRESHOLDS)]
         best = thresholds[[np.argmax(self._bound(choose, thresholds, error))]]
         return Estimate(
             value=finite(self._bound(count, best, 0.5)[0]),
