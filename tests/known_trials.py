@@ -56,3 +56,16 @@ def shared_cell(n_rounds: int, n_targets: int, epsilon: float, rng: Generator) -
     noisy = members.sum(axis=1) + rng.laplace(scale=1 / epsilon, size=n_rounds)
     scores = np.repeat(noisy - n_targets / 2, n_targets)
     return trials(members.ravel(), scores, SIGNED, n_targets=n_targets)
+
+
+def leaky_response(epsilon: float, delta: float, n: int, rng: Generator) -> Trials:
+    """Meets (epsilon, delta) with equality: shows the bit with chance delta, else randomized response."""
+    plain = randomized_response(epsilon, n, rng)
+    shown = rng.random(n) < delta
+    return trials(plain.members, np.where(shown, np.where(plain.members, 2.0, -2.0), plain.scores), SIGNED)
+
+
+def own_responses(n_rounds: int, n_targets: int, epsilon: float, rng: Generator) -> Trials:
+    """Many targets in one release, each with a randomized response of its own: each meets its epsilon."""
+    one = randomized_response(epsilon, n_rounds * n_targets, rng)
+    return trials(one.members, one.scores, SIGNED, n_targets=n_targets)

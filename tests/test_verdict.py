@@ -1,11 +1,12 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, shared_cell, trials
-from leakgauge import verdict
+from leakgauge import catalog, verdict
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
@@ -110,6 +111,43 @@ def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
         for _ in range(300)
     ]
     assert np.mean(found) <= 0.08
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
+def test_a_kept_curve_with_hardly_an_error_is_rarely_called_violated(epsilon, n):
+    promise = catalog.build(catalog.MECHANISMS, "Mechanism", "laplace", {"epsilon": epsilon}).guarantee
+    stream = rng(21, n)
+    found = [verdict.find(laplace(epsilon, n, stream), promise, Metrics(), 1, None) for _ in range(300)]
+    assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
+
+
+@pytest.mark.slow
+def test_a_kept_curve_in_shared_rounds_is_rarely_called_violated():
+    stream, promise = rng(22), Guarantee(epsilon=20.0, delta=1e-9, curve=gdp.curve(2.0))
+
+    def make():
+        one = gaussian(0.5, 400, stream)
+        return trials(one.members, one.scores, SIGNED, n_targets=4)
+
+    found = [verdict.find(make(), promise, Metrics(), 1, None) for _ in range(300)]
+    assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
+
+
+def test_rounds_needed_counts_trials_not_names():
+    """Every row a target of its own: a round is still one trial."""
+    rows = randomized_response(9.0, 200, rng(23))
+    named = replace(rows, targets=np.arange(200))
+    assert judged(named, 5.0).rounds_needed == judged(rows, 5.0).rounds_needed
+
+
+def test_given_coins_are_planned_for_with_the_bound_that_answers():
+    given = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN)
+    assert judged(given, 3.0).rounds_needed == pytest.approx(304, abs=4)
+    shared = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN, n_targets=3)
+    found = judged(shared, 3.0)
+    assert found.rounds_needed is None
+    assert found.instrument["planted"]["epsilon"] is None
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Metrics
 from leakgauge.referee import instrument
+from leakgauge.referee.assumptions import unfair
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.panel import EpsilonMetric, ask, rate_metrics
@@ -102,12 +103,13 @@ def reach(
     verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.
     """
     epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
-    curve, targets = roc(trials), np.unique(trials.targets)
+    answers = answering(trials, metrics)
+    curve, targets, n_rounds = roc(trials), np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
     return Verdict(
         **vars(subject),
-        rounds=np.unique(trials.rounds).size,
+        rounds=n_rounds,
         n_targets=targets.size,
         coins=trials.coins.value,
         event=trials.reading.event,
@@ -116,14 +118,21 @@ def reach(
         promised=None if guarantee is None else _promise(guarantee),
         finding=None if guarantee is None else find(trials, guarantee, metrics, n_verdicts, schedule),
         corrected_for=n_verdicts,
-        rounds_needed=rounds_needed(targets.size, guarantee, metrics, n_verdicts, schedule),
+        rounds_needed=rounds_needed(
+            answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
+        ),
         stopped_early=stopped_early,
         roc=_points(curve.fpr, curve.tpr),
         bound_roc=None if guarantee is None else _points(*vars(tradeoff.curve(guarantee)).values()),
         per_target=_per_target(trials) if targets.size > 1 else [],
         instrument={
             "null": instrument.null(trials, epsilon, metrics.confidence, rng),
-            "planted": instrument.planted(len(trials), epsilon, promised, rng),
+            "planted": instrument.planted(
+                len(trials),
+                epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
+                promised,
+                rng,
+            ),
         },
     )
 
@@ -152,6 +161,19 @@ def epsilon_metric(
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
 
 
+def answering(trials: Trials, metrics: Metrics) -> Metrics | None:
+    """Return which bound on epsilon really answers for these trials; nothing where none can."""
+    if metrics.epsilon not in ("one_run", "e_process") or not unfair(trials):
+        return metrics
+    answers = metrics.epsilon == "one_run" and not trials.shared_rounds
+    return replace(metrics, epsilon="clopper_pearson") if answers else None
+
+
+def curve_checks(guarantee: Guarantee, schedule: Schedule | None) -> tuple[str, ...]:
+    """Name the rates that are compared besides epsilon, which then gets half of the error."""
+    return CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
+
+
 def find(
     trials: Trials, guarantee: Guarantee, metrics: Metrics, n_verdicts: int, schedule: Schedule | None
 ) -> Finding:
@@ -161,7 +183,7 @@ def find(
     the rates share the other half. Undecided means that not even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, allowed(guarantee, LOW_FPRS)
-    rates = CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
+    rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
     checks: dict[str, Callable[[Trials], Estimate]] = {
         "epsilon": epsilon_metric(metrics, guarantee, schedule, 1 - share)
@@ -183,20 +205,25 @@ def find(
 
 
 def rounds_needed(
-    n_targets: int, guarantee: Guarantee | None, metrics: Metrics, n_verdicts: int, schedule: Schedule | None
+    metrics: Metrics | None,
+    guarantee: Guarantee | None,
+    n_verdicts: int,
+    schedule: Schedule | None,
+    trials_per_round: float,
 ) -> int | None:
-    """Count the rounds in which scores without an error would refute the promise; nothing if none do."""
-    if guarantee is None or not np.isfinite(guarantee.epsilon):
+    """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
+    if metrics is None or guarantee is None or not np.isfinite(guarantee.epsilon):
         return None
-    metric = epsilon_metric(metrics, guarantee, schedule, 1 - (1 - metrics.confidence) / n_verdicts)
+    error = (1 - metrics.confidence) / n_verdicts / (2 if curve_checks(guarantee, schedule) else 1)
+    metric = epsilon_metric(metrics, guarantee, schedule, 1 - error)
 
     def bound(n_rounds: int) -> float:
-        n = n_rounds * n_targets
+        n = round(n_rounds * trials_per_round)
         return metric.from_counts(n - n // 2, 0, 0, n // 2)
 
     high, before = 1, 0.0
     while not (found := bound(high)) > guarantee.epsilon:
-        if found < before or high * n_targets > (MOST_ROUNDS if found else FEW_ROUNDS):
+        if found < before or high * trials_per_round > (MOST_ROUNDS if found else FEW_ROUNDS):
             return None
         high, before = 2 * high, found
     low = high // 2
@@ -263,7 +290,13 @@ def _per_target(trials: Trials) -> list[dict[str, Any]]:
     known = rate_metrics()
     asked = {name: known[name](confidence=0.95) for name in ("auc", "accuracy")}
     return [
-        {"target": int(target), "metrics": {name: ask(m, rows, 0.95).value for name, m in asked.items()}}
+        {
+            "target": int(target),
+            "metrics": {
+                name: ask(metric, rows, 0.95).value if 0 < rows.members.sum() < len(rows) else None
+                for name, metric in asked.items()
+            },
+        }
         for target, rows in target_rows(trials)
     ]
 

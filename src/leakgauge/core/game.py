@@ -145,7 +145,7 @@ class Trials:
             return False
         return np.unique(self.rounds).size < self.rounds.size
 
-    def where(self, rows: Bits) -> "Trials":
+    def where(self, rows: Bits | npt.NDArray[np.intp]) -> "Trials":
         return replace(
             self,
             rounds=self.rounds[rows],

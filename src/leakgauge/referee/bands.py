@@ -43,12 +43,12 @@ def local_level(n: int, error: float) -> float:
 def _level(n: int, error: float) -> float:
     """Find the level by bisection on the exact chance, ending on the safe side."""
     low, high = np.log(error / n), np.log(error)
+    guess, step = np.log(approximate_level(n, error)) if n > 2048 else (low + high) / 2, 0.05
     while high - low > 1e-3:
-        middle = (low + high) / 2
-        if _chance_all_hold(n, float(np.exp(middle))) >= 1 - error:
-            low = middle
+        if _chance_all_hold(n, float(np.exp(guess))) >= 1 - error:
+            low, guess = guess, min(guess + step, (guess + high) / 2)
         else:
-            high = middle
+            high, guess = guess, max(guess - step, (low + guess) / 2)
     return float(np.exp(low))
 
 

@@ -33,12 +33,16 @@ def null(trials: Trials, metric: EpsilonMetric, confidence: float, rng: Generato
     }
 
 
-def planted(n_trials: int, metric: EpsilonMetric, promised: float | None, rng: Generator) -> dict[str, Any]:
+def planted(
+    n_trials: int, metric: EpsilonMetric | None, promised: float | None, rng: Generator
+) -> dict[str, Any]:
     """Plant randomized response: the smallest epsilon that is seen at all, and that breaks the promise.
 
     Seen means in 80 % of runs. The answer is exact for a one-bit release; ``found`` is the share of 200
-    simulated releases at that epsilon in which the metric did see it.
+    simulated releases at that epsilon in which the metric did see it. Without a metric nothing is seen.
     """
+    if metric is None:
+        return {"epsilon": None, "violating_epsilon": None, "found": None, "draws": DRAWS}
     seen = _smallest(n_trials, metric, 0.0)
     breaks = None if promised is None else _smallest(n_trials, metric, promised)
     return {

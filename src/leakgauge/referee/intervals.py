@@ -9,6 +9,7 @@ from scipy.special import betaincinv, ndtri, stdtrit
 Numbers: TypeAlias = npt.ArrayLike
 
 FEWEST_ROUNDS = 30  # below this a jackknife says too little about its own error
+FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
 
 
 def rate_low(hits: Numbers, n: Numbers, error: float) -> npt.NDArray[np.float64]:
@@ -34,16 +35,17 @@ def jackknife_variance(left_out: npt.NDArray[np.float64]) -> float:
 
 
 def rate_interval(
-    value: float, variance: float, n_groups: int, n_if_perfect: float, error: float
+    value: float, variance: float, n_independent: float, n_most: float, error: float
 ) -> tuple[float, float]:
     """Two-sided interval of a rate whose trials are correlated, ``error`` in all.
 
     Clopper-Pearson at the effective number of trials (Korn and Graubard 1998): value (1 - value) / variance,
-    reduced by the degrees of freedom of the variance. Where nothing varies, ``n_if_perfect`` independent
-    trials are assumed.
+    reduced by the degrees of freedom of the variance, and never more than ``n_most`` trials. Where nothing
+    varies, as many are assumed as there are independent ones.
     """
-    n = n_if_perfect
+    n = n_independent
     if 0 < value < 1 and variance > 1e-15:  # less is rounding
         n = value * (1 - value) / variance
-        n *= float(ndtri(error / 2) / stdtrit(n_groups - 1, error / 2)) ** 2
+        n *= float(ndtri(error / 2) / stdtrit(n_independent - 1, error / 2)) ** 2
+        n = min(n, n_most)
     return float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))

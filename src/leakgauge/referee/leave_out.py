@@ -7,17 +7,17 @@ import numpy.typing as npt
 
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import FEWEST_ROUNDS, jackknife_variance, rate_interval
+from leakgauge.referee.intervals import FEWEST_OF_A_WORLD, FEWEST_ROUNDS, jackknife_variance, rate_interval
 
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """A statistic, and its value with each round (or group of rounds) left out."""
+    """A statistic, its value with each round left out, and how much is behind it."""
 
     value: float
     values: Reals
-    n_rounds: int
-    n_if_perfect: float  # independent trials behind it: rounds of the scarcer world
+    n_independent: int  # rounds of the scarcer world
+    n_most: int  # trials it could be worth at most: twice those of the scarcer world
 
 
 def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
@@ -25,31 +25,29 @@ def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
     return np.unique(trials.rounds, return_inverse=True)[1].astype(np.int64)
 
 
-def world_rounds(trials: Trials) -> int:
-    """Count the rounds with a member, or with a non-member, whichever are fewer."""
-    return min(np.unique(trials.rounds[trials.members]).size, np.unique(trials.rounds[~trials.members]).size)
-
-
-def deal(rounds: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], int]:
-    """Deal rounds into groups to be left out in turn, where a statistic is too rough to leave out one round.
-
-    Quantiles need groups of at least the root of the number of rounds (Shao and Wu 1989); 10 to 50 groups.
-    """
-    n_groups = int(np.clip(np.sqrt(rounds.max() + 1), 10, 50))
-    return rounds % n_groups, n_groups
+def left_out_of(trials: Trials, value: float, values: Reals) -> LeftOut:
+    """Add to a statistic how many trials are behind it."""
+    ins, outs = trials.rounds[trials.members], trials.rounds[~trials.members]
+    return LeftOut(
+        value, values, min(np.unique(ins).size, np.unique(outs).size), 2 * min(ins.size, outs.size)
+    )
 
 
 def rate_estimate(left_out: LeftOut, confidence: float, method: str) -> Estimate:
     """Turn a statistic with rounds left out into an estimate."""
-    if left_out.n_rounds < FEWEST_ROUNDS:
+    if left_out.values.size < FEWEST_ROUNDS or left_out.n_independent < FEWEST_OF_A_WORLD:
         return Estimate(
             value=left_out.value,
             confidence=confidence,
             method=method,
-            reason=f"{left_out.n_rounds} rounds; an interval needs {FEWEST_ROUNDS}",
+            reason=f"{left_out.values.size} rounds, {left_out.n_independent} of the scarcer world; "
+            f"an interval needs {FEWEST_ROUNDS}, and {FEWEST_OF_A_WORLD} of each",
         )
-    variance = jackknife_variance(left_out.values)
     low, high = rate_interval(
-        left_out.value, variance, left_out.values.size, left_out.n_if_perfect, 1 - confidence
+        left_out.value,
+        jackknife_variance(left_out.values),
+        left_out.n_independent,
+        left_out.n_most,
+        1 - confidence,
     )
     return Estimate(value=left_out.value, low=low, high=high, confidence=confidence, method=method)

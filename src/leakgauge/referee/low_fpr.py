@@ -5,7 +5,6 @@ where scores are equal this is what breaking ties at random gives.
 """
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc
 
 from leakgauge.core.game import Bits, Reals, Trials
@@ -21,30 +20,10 @@ def tpr_at(scores: Reals, members: Bits, fpr: float) -> float:
     >>> tpr_at(np.array([1.0, 1.0, 0.0, 0.0]), np.array([True, False, True, False]), 0.25)
     0.25
     """
-    return float(tprs_left_out(scores, members, np.zeros(scores.size, np.int64), 0, fpr)[-1])
-
-
-def tprs_left_out(
-    scores: Reals, members: Bits, groups: npt.NDArray[np.int64], n_groups: int, fpr: float
-) -> Reals:
-    """TPR at one FPR with each group of trials left out, and with none left out as the last entry.
-
-    It is unchanged where a world would be empty.
-    """
     order = np.argsort(-scores, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(scores[order])), order.size - 1)
-    member, group = members[order], groups[order]
-    whole = _tpr(np.cumsum(member)[ends], np.cumsum(~member)[ends], fpr)
-    values = np.full(n_groups + 1, whole)
-    for left_out in np.unique(groups) if n_groups else ():
-        kept = group != left_out
-        hits, alarms = np.cumsum(member & kept)[ends], np.cumsum(~member & kept)[ends]
-        if hits[-1] and alarms[-1]:
-            values[left_out] = _tpr(hits, alarms, fpr)
-    return values
-
-
-def _tpr(hits: npt.NDArray[np.int64], alarms: npt.NDArray[np.int64], fpr: float) -> float:
+    ranked, member = scores[order], members[order]
+    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), order.size - 1)
+    hits, alarms = np.cumsum(member)[ends], np.cumsum(~member)[ends]
     return float(np.interp(fpr, np.append(0, alarms) / alarms[-1], np.append(0, hits) / hits[-1]))
 
 
@@ -71,6 +50,16 @@ def exact_interval(trials: Trials, fpr: float, error: float) -> tuple[float, flo
         hits = np.count_nonzero(members > others[surely_above[0]])
         high = float(rate_high(hits, members.size, error / 4))
     return low, high
+
+
+def one_per_round(trials: Trials) -> Trials:
+    """Keep one trial of each round, drawn by a fixed stream: these are independent, and as likely as all."""
+    order = np.lexsort((trials.targets, trials.rounds))
+    chance = np.empty(len(trials))
+    chance[order] = stream(0, Role.TIES, 1).random(len(trials))
+    shuffled = np.lexsort((chance, trials.rounds))
+    first = np.append(True, np.diff(trials.rounds[shuffled]) > 0)
+    return trials.where(shuffled[first])
 
 
 def fewest_others(fpr: float, error: float) -> int:

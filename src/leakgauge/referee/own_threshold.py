@@ -21,4 +21,4 @@ def own_rate(trials: Trials, of: Bits, says_member: bool, confidence: float) -> 
     value = float(right.sum() / n.sum())
     rest = n.sum() - n
     values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
-    return rate_estimate(LeftOut(value, values, n.size, n.size), confidence, method)
+    return rate_estimate(LeftOut(value, values, n.size, int(n.sum())), confidence, method)

@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Trials
+from leakgauge.core.game import Bits, Reals, Trials
+from leakgauge.referee.leave_out import round_numbers
 
 
 def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.int64], Reals, Reals]:
@@ -22,11 +23,23 @@ def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.i
     return kept, numbers, ins[both].astype(np.float64), outs[both].astype(np.float64)
 
 
+def means_left_out(
+    trials: Trials, targets: npt.NDArray[np.int64], whole: Reals, without: Reals, lasts: Bits
+) -> Reals:
+    """Mean over targets of a statistic, with each round left out.
+
+    ``whole`` is the statistic by target, ``without`` by trial: that of its target without this trial. A
+    target that would have only one world left (not ``lasts``) drops out of the mean.
+    """
+    rounds = round_numbers(trials)
+    total = whole.sum() + np.bincount(rounds, np.where(lasts, without, 0.0) - whole[targets])
+    count = whole.size - np.bincount(rounds, ~lasts)
+    return np.where(count > 0, total / np.maximum(count, 1), whole.mean())
+
+
 def target_rows(trials: Trials) -> Iterator[tuple[int, Trials]]:
     """Yield each target with its trials."""
     order = np.argsort(trials.targets, kind="stable")
     names, starts = np.unique(trials.targets[order], return_index=True)
     for name, rows in zip(names.tolist(), np.split(order, starts[1:])):
-        chosen = np.zeros(len(trials), bool)
-        chosen[rows] = True
-        yield name, trials.where(chosen)
+        yield name, trials.where(rows)

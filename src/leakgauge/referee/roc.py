@@ -34,7 +34,7 @@ def roc(trials: Trials) -> Roc:
     members = trials.members
     order = np.argsort(-trials.scores, kind="stable")
     ranked = trials.scores[order]
-    last_of_tie = np.append(np.flatnonzero(np.diff(ranked)), ranked.size - 1)
+    last_of_tie = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), ranked.size - 1)
     hits = np.cumsum(members[order])[last_of_tie]
     alarms = last_of_tie + 1 - hits
     return Roc(

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals, Trials
-from leakgauge.referee.leave_out import LeftOut, round_numbers, world_rounds
-from leakgauge.referee.per_target import split_targets
+from leakgauge.referee.leave_out import LeftOut, left_out_of, round_numbers
+from leakgauge.referee.per_target import means_left_out, split_targets
 
 
 def best_thresholds(groups: npt.NDArray[np.int64], scores: Reals, members: Bits, n_groups: int) -> Reals:
@@ -29,7 +29,7 @@ def _best_threshold(ranked: Reals, members: Bits) -> float:
     if n_in == 0 or n_out == 0:
         return float(np.median(ranked))
     below = np.cumsum(np.where(members, -1 / n_in, 1 / n_out))  # TPR - FPR of "above this score"
-    ends = np.append(np.flatnonzero(np.diff(ranked)), ranked.size - 1)
+    ends = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), ranked.size - 1)
     best = ends[np.argmax(below[ends])]
     if best == ranked.size - 1:
         return float(np.nextafter(ranked[-1], np.inf))
@@ -48,7 +48,7 @@ def accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
     value = float((tallies[0].sum() / tallies[1].sum() + tallies[2].sum() / tallies[3].sum()) / 2)
     enough = (ins > 0) & (outs > 0)
     values = np.where(enough, (hits / np.maximum(ins, 1) + silences / np.maximum(outs, 1)) / 2, value)
-    return LeftOut(value, values, rounds.max() + 1, world_rounds(trials))
+    return left_out_of(trials, value, values)
 
 
 def mean_accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
@@ -63,14 +63,10 @@ def mean_accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
     silences = np.bincount(targets, ~kept.members & right, ins.size)
     accuracy = (hits / ins + silences / outs) / 2
     n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
-    without = np.where(
-        (n_in > 0) & (n_out > 0),
-        (
-            (hits[targets] - (kept.members & right)) / np.maximum(n_in, 1)
-            + (silences[targets] - (~kept.members & right)) / np.maximum(n_out, 1)
-        )
-        / 2,
-        accuracy[targets],
-    )
-    values = accuracy.mean() + np.bincount(round_numbers(kept), without - accuracy[targets]) / ins.size
-    return LeftOut(float(accuracy.mean()), values, values.size, world_rounds(kept))
+    lasts = (n_in > 0) & (n_out > 0)
+    without = (
+        (hits[targets] - (kept.members & right)) / np.maximum(n_in, 1)
+        + (silences[targets] - (~kept.members & right)) / np.maximum(n_out, 1)
+    ) / 2
+    values = means_left_out(kept, targets, accuracy, without, lasts)
+    return left_out_of(kept, float(accuracy.mean()), values)

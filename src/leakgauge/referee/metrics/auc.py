@@ -7,7 +7,7 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import LeftOut, rate_estimate, round_numbers, world_rounds
+from leakgauge.referee.leave_out import LeftOut, left_out_of, rate_estimate, round_numbers
 from leakgauge.referee.placements import placements
 
 
@@ -36,4 +36,4 @@ def _left_out(trials: Trials) -> LeftOut:
     pairs = (n_in - ins) * (n_out - outs)
     value = float(total / (n_in * n_out))
     values = np.where(pairs > 0, (total - wins + own) / np.maximum(pairs, 1), value)
-    return LeftOut(value, values, n_rounds, world_rounds(trials))
+    return left_out_of(trials, value, values)

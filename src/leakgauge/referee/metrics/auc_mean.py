@@ -6,8 +6,8 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import LeftOut, rate_estimate, round_numbers, world_rounds
-from leakgauge.referee.per_target import split_targets
+from leakgauge.referee.leave_out import left_out_of, rate_estimate
+from leakgauge.referee.per_target import means_left_out, split_targets
 from leakgauge.referee.placements import placements
 
 
@@ -21,15 +21,10 @@ class Metric:
         kept, targets, ins, outs = split_targets(trials, "auc_mean")
         placed = placements(targets, kept.scores, kept.members)
         wins = np.bincount(targets, np.where(kept.members, placed.won, 0.0))
-        n_targets = ins.size
         auc = wins / (ins * outs)
         n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
-        without = np.where(
-            (n_in > 0) & (n_out > 0),
-            (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1),
-            auc[targets],
-        )
-        rounds = round_numbers(kept)
-        values = auc.mean() + np.bincount(rounds, without - auc[targets]) / n_targets
-        left_out = LeftOut(float(auc.mean()), values, values.size, world_rounds(kept))
+        lasts = (n_in > 0) & (n_out > 0)
+        without = (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1)
+        values = means_left_out(kept, targets, auc, without, lasts)
+        left_out = left_out_of(kept, float(auc.mean()), values)
         return rate_estimate(left_out, self.confidence, "mean over targets, jackknife over rounds")

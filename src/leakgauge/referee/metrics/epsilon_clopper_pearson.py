@@ -67,7 +67,8 @@ def instead(trials: Trials, delta: float, confidence: float, problem: str) -> Es
         value=answer.value,
         low=answer.low,
         confidence=confidence,
-        method=f"{answer.method} (not one-run: {problem})",
+        method=f"{answer.method} (not one-run: {problem}); assumes that without the release "
+        "members and non-members would score alike",
     )
 
 

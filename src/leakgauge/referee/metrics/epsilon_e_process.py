@@ -60,8 +60,8 @@ class Metric:
         fractions = FRACTIONS if fixed is None else (fixed,)
         blocks = trials.rounds // self.block
         right, wrong = [], []
-        for block in np.unique(blocks):
-            rows = np.flatnonzero(blocks == block)
+        order = np.argsort(blocks, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1):
             guesses = order_guesses(trials.scores[rows], trials.reading)
             true = np.append(0, np.cumsum(trials.members[rows][guesses.order] == guesses.says_member))
             sizes = guesses.reaching(fractions, rows.size)
@@ -74,7 +74,7 @@ class Metric:
 def _best_bound(right: Reals, wrong: Reals, alpha: float) -> float:
     """Largest epsilon whose averaged wealth reached 1 / alpha at the end of some block; 0 if none."""
     needed = -np.log(alpha)
-    low, high, running = 0.0, 50.0, log_wealth(0.5, right, wrong) >= needed
+    low, high, running = 0.0, 36.0, log_wealth(0.5, right, wrong) >= needed
     if not running.any():
         return 0.0
     while high - low > 1e-5:

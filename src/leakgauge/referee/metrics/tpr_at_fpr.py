@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import LeftOut, deal, rate_estimate, round_numbers, world_rounds
-from leakgauge.referee.low_fpr import LOW_FPRS, exact_interval, fewest_others, tpr_at, tprs_left_out
+from leakgauge.referee.low_fpr import LOW_FPRS, exact_interval, fewest_others, one_per_round, tpr_at
 
 VARIANTS = {f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """TPR at one FPR over all trials: exact for independent rounds, else by jackknife over rounds."""
+    """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared."""
 
     fpr: float = 0.01
     confidence: float = 0.95
@@ -21,26 +20,16 @@ class Metric:
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "tpr_at_fpr")
         value = tpr_at(trials.scores, trials.members, self.fpr)
-        if trials.shared_rounds:
-            return rate_estimate(
-                self._left_out(trials, value), self.confidence, "jackknife over groups of rounds"
-            )
-        error = 1 - self.confidence
-        low, high = exact_interval(trials, self.fpr, error)
+        shared = trials.shared_rounds
+        alone = one_per_round(trials) if shared else trials
+        error, n_others = 1 - self.confidence, int((~alone.members).sum())
+        low, high = exact_interval(alone, self.fpr, error) if 0 < n_others < len(alone) else (0.0, 1.0)
         need = fewest_others(self.fpr, error)
-        few = f"{need} non-members are needed for a lower bound" if (~trials.members).sum() < need else None
-        method = "exact, by order statistics of non-members"
         return Estimate(
             value=value,
             low=min(low, value),
             high=max(high, value),
             confidence=self.confidence,
-            method=method,
-            reason=few,
+            method="exact, by order statistics of non-members" + (", one trial per round" if shared else ""),
+            reason=f"{need} non-members are needed for a lower bound" if n_others < need else None,
         )
-
-    def _left_out(self, trials: Trials, value: float) -> LeftOut:
-        rounds = round_numbers(trials)
-        groups, n_groups = deal(rounds)
-        values = tprs_left_out(trials.scores, trials.members, groups, n_groups, self.fpr)[:-1]
-        return LeftOut(value, values, int(rounds.max()) + 1, world_rounds(trials))
