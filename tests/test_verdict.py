@@ -1,4 +1,3 @@
-import json
 import math
 from dataclasses import replace
 
@@ -9,10 +8,10 @@ from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, 
 from leakgauge import catalog, verdict
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.core.guarantee import Curve, Guarantee
 from leakgauge.plan import Metrics
 from leakgauge.theory import gdp
-from leakgauge.verdict import Finding, Schedule, Subject, decided, from_json, reach, to_json
+from leakgauge.verdict import Finding, Schedule, Subject, decided, reach
 
 SUBJECT = Subject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
 METRIC_NAMES = {
@@ -158,33 +157,6 @@ def test_a_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
         for _ in range(1_000)
     ]
     assert np.mean(found) <= 0.072
-
-
-def test_json_holds_plain_values_and_can_be_read_back():
-    promise = Guarantee(
-        epsilon=math.inf,
-        relation=Relation.REPLACE_ONE,
-        unit=Unit.USER,
-        nominal_epsilon=1.0,
-        nominal_unit=Unit.EVENT,
-    )
-    found = reach(laplace(1.0, 300, rng(12)), guarantee=promise, subject=SUBJECT, metrics=Metrics())
-    content = json.loads(json.dumps(to_json([found]), allow_nan=False))
-    assert content["schema"] == 1
-    one = content["verdicts"][0]
-    assert one["promised"] == {
-        "epsilon": None,
-        "delta": 0.0,
-        "relation": "replace_one",
-        "unit": "user",
-        "nominal": {"epsilon": 1.0, "unit": "event"},
-        "exact_epsilon": None,
-    }
-    assert one["bounds"]["epsilon"] is None
-    assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}
-    back = from_json(content)[0]
-    assert back.metrics["epsilon"] == found.metrics["epsilon"]
-    assert back.finding == found.finding
 
 
 def test_a_roc_has_at_most_500_points():

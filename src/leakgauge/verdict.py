@@ -1,6 +1,6 @@
 """Trials and a promise make a verdict: the only place where statistics meet theory."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -23,7 +23,6 @@ from leakgauge.referee.thin import thin
 from leakgauge.theory import tradeoff
 from leakgauge.theory.allowed import allowed
 
-SCHEMA = 1
 MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
 FEW_ROUNDS = 2**13  # whoever shows nothing by then, without a single error, never will: delta is too large
 # Metrics set against an exact curve, besides epsilon; without a curve epsilon says all they could.
@@ -233,25 +232,6 @@ def rounds_needed(
     return high
 
 
-def to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
-    """Write verdicts as verdicts.json holds them; what is missing or infinite becomes null."""
-    return {"schema": SCHEMA, "verdicts": [_plain(asdict(verdict)) for verdict in verdicts]}
-
-
-def from_json(content: Mapping[str, Any]) -> list[Verdict]:
-    """Read verdicts back."""
-    return [
-        Verdict(
-            **{
-                **table,
-                "metrics": {name: Estimate(**estimate) for name, estimate in table["metrics"].items()},
-                "finding": None if table["finding"] is None else Finding(table["finding"]),
-            }
-        )
-        for table in content["verdicts"]
-    ]
-
-
 def _estimates(
     trials: Trials, epsilon: EpsilonMetric, confidence: float, schedule: Schedule | None
 ) -> dict[str, Estimate]:
@@ -299,18 +279,3 @@ def _per_target(trials: Trials) -> list[dict[str, Any]]:
         }
         for target, rows in target_rows(trials)
     ]
-
-
-def _plain(value: Any) -> Any:
-    """Return the value as JSON can hold it."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if isinstance(value, (float, np.floating)):
-        return float(value) if np.isfinite(value) else None
-    if isinstance(value, np.integer):
-        return int(value)
-    return value

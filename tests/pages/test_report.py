@@ -10,7 +10,8 @@ from leakgauge.core.game import Coins, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.pages import report
 from leakgauge.plan import Metrics
-from leakgauge.verdict import Finding, Subject, from_json, reach, to_json
+from leakgauge.verdict import Finding, Subject, reach
+from leakgauge.verdict_file import from_json, to_json
 
 MOST_BYTES = 1_500_000
 NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'

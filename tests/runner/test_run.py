@@ -15,7 +15,7 @@ from leakgauge.runner.engines import Here
 from leakgauge.runner.run import Hands, carry_out, describe
 from leakgauge.runner.shipping import WorkerError
 from leakgauge.runner.store import Store, blocks
-from leakgauge.verdict import to_json
+from leakgauge.verdict_file import to_json
 
 
 def files(folder):

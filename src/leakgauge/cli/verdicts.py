@@ -21,7 +21,7 @@ def exit_code(verdicts: "Sequence[Verdict]") -> int:
 
 def print_json(verdicts: "Sequence[Verdict]", **more: str) -> None:
     """Print what verdicts.json holds, and more."""
-    from leakgauge.verdict import to_json
+    from leakgauge.verdict_file import to_json
 
     print(json.dumps({**to_json(verdicts), **more}, ensure_ascii=False, default=str))
 

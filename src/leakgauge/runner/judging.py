@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge import verdict
+from leakgauge import verdict, verdict_file
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Contender, Plan
@@ -35,7 +35,7 @@ def judge(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verdict]
         for audit in run.plan.audits
         for found in _judge_audit(audit, run, _collect(audit, run, content, folder))
     ]
-    atomic.write_json(folder / NAME, verdict.to_json(verdicts))
+    atomic.write_json(folder / NAME, verdict_file.to_json(verdicts))
     return verdicts
 
 
@@ -116,7 +116,7 @@ def read_verdicts(folder: Path) -> list[Verdict]:
     manifest.load(folder)
     path = folder / NAME
     try:
-        return verdict.from_json(json.loads(path.read_bytes()))
+        return verdict_file.from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
     except (OSError, ValueError, KeyError, TypeError):
