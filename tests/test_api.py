@@ -77,3 +77,28 @@ def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
     assert from_file.seed == 9
     leakgauge.run(plan)
     assert (tmp_path / "runs" / "plan" / "verdicts.json").exists()
+
+
+def test_values_given_in_a_plan_stay_out_of_verdicts_and_report(tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        '# patient Anna Schmidt\n[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 100\n'
+        'mechanism = { name = "laplace", epsilon = 1.0 }\n'
+        "challenger = { pair = [[73219, 5], [73220, 5]] }\nattacks = ['one_threshold']\n"
+    )
+    leakgauge.run(tmp_path / "plan.toml", out=tmp_path / "out")
+    for name in ("verdicts.json", "report.html"):
+        text = (tmp_path / "out" / name).read_text()
+        assert "73219" not in text
+        assert "Anna" not in text
+
+
+def test_so_few_rounds_that_a_world_is_missing_are_undecided(tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        '[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 1\n'
+        'mechanism = { name = "laplace", epsilon = 1.0 }\n'
+        "challenger = { pair = [0, 1] }\nattacks = ['one_threshold']\n"
+    )
+    (verdict,) = leakgauge.run(tmp_path / "plan.toml", out=tmp_path / "out")
+    assert verdict.finding == "undecided"
+    assert verdict.roc == {"fpr": [], "tpr": []}
+    assert (tmp_path / "out" / "report.html").exists()

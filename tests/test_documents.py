@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leakgauge.core.game import Adversary, play
+from leakgauge.domains.blackbox import challenger, knowledge
+
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
@@ -85,6 +88,23 @@ def test_an_example_finds_what_it_is_about(plan, tmp_path):
         wanted = expected if isinstance(expected, str) else expected[verdict["audit"]]
         assert verdict["finding"] == wanted, (verdict["audit"], verdict["label"])
     assert (tmp_path / "run" / "report.html").stat().st_size < 1_500_000
+
+
+def test_the_attack_of_the_documentation_works(tmp_path):
+    (code, *_) = blocks(ROOT / "docs" / "adding.md", "python")
+    made: dict[str, object] = {"__name__": "midpoint"}
+    exec(compile(code, "adding.md", "exec"), made)
+    game = challenger.build(
+        data={},
+        challenger={"pair": [[0.0], [1.0]]},
+        mechanism={"name": "laplace", "epsilon": 4.0},
+        folder=tmp_path,
+        seed=1,
+    )
+    knows = knowledge.build(made["KNOWLEDGE"], {}, game, 1)
+    adversary = Adversary(knows, made["Attack"]().study(knows, np.random.default_rng(1)))
+    found = play(game, {"it": adversary}, seed=1, rounds=range(500), block=0)["it"]
+    assert np.mean((found.scores > 0) == found.members) > 0.85
 
 
 def test_every_command_is_documented():

@@ -102,6 +102,15 @@ def knowledge_names(domain: str) -> tuple[list[str], str]:
     return list(module.NAMES), module.DEFAULT
 
 
+def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a challenger's table as a report may show it: without values from the data."""
+    private = getattr(import_module(f"{DOMAINS}.{domain}.challenger"), "PRIVATE", ())
+    return {
+        key: "(not shown)" if key in private and not isinstance(value, str) else value
+        for key, value in table.items()
+    }
+
+
 def usual_knowledge(domain: str, attack: str) -> str:
     """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
     module = import_module(f"{attacks(domain)}.{attack}")

@@ -236,8 +236,8 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
 def _refuse_unsafe(name: str, where: str) -> None:
     if not _SAFE.fullmatch(name) or len(name) > _LONGEST:
         raise BadInput(
-            f"{where}: {name!r} names a folder: use 1 to {_LONGEST} letters, digits and _ . , = @ + -, "
-            "beginning with a letter, a digit or _"
+            f"{where}: {name!r} names a folder: use 1 to {_LONGEST} letters A to Z, digits and _ . , = @ + -,"
+            " beginning with a letter, a digit or _"
         )
 
 

@@ -103,7 +103,7 @@ def reach(
     """
     epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
     answers = answering(trials, metrics)
-    curve, targets, n_rounds = roc(trials), np.unique(trials.targets), np.unique(trials.rounds).size
+    targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
     return Verdict(
@@ -121,7 +121,7 @@ def reach(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
         ),
         stopped_early=stopped_early,
-        roc=_points(curve.fpr, curve.tpr),
+        roc=_roc(trials),
         bound_roc=None if guarantee is None else _points(*vars(tradeoff.curve(guarantee)).values()),
         per_target=_per_target(trials) if targets.size > 1 else [],
         instrument={
@@ -258,6 +258,14 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
         "nominal": nominal if guarantee.nominal_epsilon is not None else None,
         "exact_epsilon": guarantee.exact_epsilon,
     }
+
+
+def _roc(trials: Trials) -> dict[str, list[float]]:
+    """Thin the ROC curve; so few rounds that one world is missing have none."""
+    if trials.members.all() or not trials.members.any():
+        return {"fpr": [], "tpr": []}
+    curve = roc(trials)
+    return _points(curve.fpr, curve.tpr)
 
 
 def _points(fpr: Any, tpr: Any) -> dict[str, list[float]]:

@@ -1,6 +1,8 @@
+import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -118,3 +120,20 @@ def test_whoever_stops_reading_gets_no_traceback():
     command = f"{sys.executable} -m leakgauge.cli.main show metrics | head -n 0"
     outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert outcome.stderr == ""
+
+
+def test_the_exit_code_survives_a_reader_who_has_left(tmp_path):
+    """Undecided is 3, also when nobody reads the output."""
+    rows = "\n".join(f"{i % 2},{i % 2}" for i in range(20))
+    (tmp_path / "scores.csv").write_text(f"member,score\n{rows}\n")
+    script = Path(sys.executable).with_name("leakgauge")
+    left, right = os.pipe()
+    os.close(left)
+    with os.fdopen(right, "w") as nobody:
+        done = subprocess.run(
+            [script, "judge", tmp_path / "scores.csv", "--epsilon", "9"],
+            stdout=nobody,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (3, b"")

@@ -5,10 +5,13 @@ leakgauge itself, never a finding.
 """
 
 import argparse
+import io
+import os
 import shlex
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -24,9 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = parser().parse_args(argv)
     try:
-        code = arguments.command(arguments)
-        sys.stdout.flush()
-        return int(code)
+        return _run(arguments)
     except BadInput as error:
         return _say(error, 2)
     except IncompleteRun as error:
@@ -38,12 +39,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(
             f"interrupted; what is finished is kept, and the same command continues: {again}", INTERRUPTED
         )
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read the output left
-        return 0
     except Exception:
         traceback.print_exc()
         return _say("this is a fault in leakgauge; please report it with the lines above", FAULT)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    """Call the command; its exit code counts even if whoever reads its output has left."""
+    if sys.stdout.isatty():
+        return int(arguments.command(arguments))
+    told = io.StringIO()
+    try:
+        with redirect_stdout(told):
+            return int(arguments.command(arguments))
+    finally:
+        try:
+            sys.stdout.write(told.getvalue())
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> argparse.ArgumentParser:

@@ -86,6 +86,9 @@ def _undecided(verdicts: "Sequence[Verdict]") -> str:
     if not undecided:
         return ""
     needed = [verdict.rounds_needed for verdict in undecided]
+    bounds = [verdict.metrics["epsilon"] for verdict in undecided]
+    if reasons := {str(bound.reason) for bound in bounds if bound.low is None}:
+        return f"No bound on ε: {'; '.join(sorted(reasons))}."
     if None in needed:
         return "Undecided: for some promises no number of rounds would do."
     return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
+from numbers import Integral, Real
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from leakgauge.core.errors import BadInput
@@ -68,11 +69,11 @@ def convert(kind: Any, value: Any, where: str) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         return read(kind, value, where)
     if kind is float:
-        real = isinstance(value, (int, float)) and not isinstance(value, bool)
+        real = isinstance(value, Real) and not isinstance(value, bool)
         return float(value) if real else _refuse(value, "a number", where)
     if kind is int:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        return value if whole else _refuse(value, "a whole number", where)
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return int(value) if whole else _refuse(value, "a whole number", where)
     if kind is bool:
         return value if isinstance(value, bool) else _refuse(value, "true or false", where)
     if kind is str:

@@ -11,7 +11,7 @@ def need_independent_rounds(trials: Trials, metric: str) -> None:
     if trials.shared_rounds:
         raise BadInput(
             f"{metric} needs one target per round: trials that share a release are not independent; "
-            "set targets = 1 or use epsilon = 'one_run'"
+            "play one target per round, or use the one-run bound, which needs fair coins"
         )
 
 

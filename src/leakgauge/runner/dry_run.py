@@ -16,8 +16,9 @@ from leakgauge.runner.run import Hands
 from leakgauge.runner.store import Block, blocks
 from leakgauge.runner.threads import one_thread
 
-_FEW, _SOME = 8, 64  # rounds played to see what one more costs
-_TRIAL = 25  # bytes of a trial: two whole numbers, a bit, a score
+_FEW, _SOME = 16, 512  # rounds played to see what one more costs
+_TRIAL = 250  # bytes of a trial while it is judged: its own 25, and those that the referee sorts and counts
+_JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
 _PATIENCE = 10.0  # seconds; audits after that are taken to cost what those before them did
 
 
@@ -65,7 +66,7 @@ def dry_run(plan: Plan, hands: Hands | None = None) -> Cost:
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(counts),
         trials=sum(n * audit.rounds * len(audit.contenders) for n, audit in zip(targets, plan.audits)),
-        seconds=sum(share.seconds for share in shares) * len(plan.audits) / len(shares),
+        seconds=_REPORT + sum(share.seconds for share in shares) * len(plan.audits) / len(shares),
         memory=max(share.memory for share in shares),
         measured=len(shares),
     )
@@ -83,9 +84,10 @@ def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
     at_once = _line([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
     targets = game.challenger.n_targets
     busy = min(workers, n_blocks)
+    trials = targets * audit.rounds * len(audit.contenders)
     return _Share(
-        seconds=2 * setting_up + studying + n_blocks * per_block / busy,
-        memory=int(at_once * busy + _TRIAL * targets * audit.rounds * len(audit.contenders)),
+        seconds=2 * setting_up + studying + n_blocks * per_block / busy + _JUDGING * trials,
+        memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
     )
 

@@ -16,6 +16,7 @@ from leakgauge.core.settings import convert
 from leakgauge.domains.blackbox import knowledge
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.dice import refuse_own_dice
 from leakgauge.plan import Metrics
 from leakgauge.runner.engines import in_order, open_engine
 from leakgauge.runner.given import trials_of
@@ -47,10 +48,14 @@ def audit_mechanism(
     rounds of its own which outputs tell the two apart; then ``rounds`` fresh ones are counted. A slow release
     gains from ``workers``.
     """
-    whole = convert(int, rounds, "rounds")
+    whole, seed = convert(int, rounds, "rounds"), convert(int, seed, "seed")
     if not whole >= 1:
         raise BadInput(f"rounds must be >= 1, got {rounds}; 20000 is usual")
-    promise = None if epsilon is None else Guarantee(epsilon=float(epsilon), delta=float(delta))
+    if not 0 <= seed < 2**63:
+        raise BadInput(f"seed must be in 0..2^63-1, got {seed}")
+    promise = _promise(epsilon, delta)
+    if workers > 1:
+        refuse_own_dice(release, "release")
     challenger = Challenger(release, pair, promise)
     attack = Attack(shadows=max(whole, FEWEST_SHADOWS))
     game = Game(
@@ -106,7 +111,7 @@ def judge(
     trials = trials_of(members, scores, rounds, targets, convert(Coins, coins, "coins"))
     return verdict.reach(
         trials,
-        guarantee=None if epsilon is None else Guarantee(epsilon=float(epsilon), delta=float(delta)),
+        guarantee=_promise(epsilon, delta),
         subject=Subject(
             audit="scores",
             domain="scores",
@@ -118,6 +123,12 @@ def judge(
         ),
         metrics=Metrics(confidence=confidence),
     )
+
+
+def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
+    if epsilon is None:
+        return None
+    return Guarantee(epsilon=convert(float, epsilon, "epsilon"), delta=convert(float, delta, "delta"))
 
 
 def judge_file(path: Path, **settings: Any) -> Verdict:

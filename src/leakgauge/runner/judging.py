@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge import verdict, verdict_file
+from leakgauge import catalog, verdict, verdict_file
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Contender, Plan
@@ -94,7 +94,7 @@ def subject(contender: Contender, audit: Audit, plan: Plan) -> Subject:
     """Return what a verdict is about."""
     parameters = {
         "data": audit.data,
-        "challenger": audit.challenger,
+        "challenger": catalog.shown(audit.domain, audit.challenger),
         "mechanism": audit.mechanism,
         "attack": contender.attack_parameters,
     }

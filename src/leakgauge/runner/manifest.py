@@ -2,17 +2,18 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import read
 from leakgauge.plan import Audit, Plan, canonical
 from leakgauge.runner import atomic, facts
 from leakgauge.runner.facts import Facts
-from leakgauge.runner.plan_file import has_other_seed
+from leakgauge.runner.plan_file import has_other_seed, to_toml
 from leakgauge.runner.sources import versions
 from leakgauge.runner.store import Store
 from leakgauge.version import VERSION
@@ -128,12 +129,18 @@ def for_report(folder: Path) -> dict[str, Any]:
     seed = f" --seed {content['seed']}" if content["other_seed"] else ""
     return {
         "command": f"leakgauge run {name}{seed}",
-        "plan": (folder / "plan.toml").read_text(encoding="utf-8"),
+        "plan": to_toml(_without_data(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],
         "data": {name: known["data"] for name, known in content["facts"].items()},
         "versions": content["versions"],
     }
+
+
+def _without_data(plan: Plan) -> Plan:
+    """Return a plan as a report may show it."""
+    audits = [replace(one, challenger=catalog.shown(one.domain, one.challenger)) for one in plan.audits]
+    return replace(plan, audits=tuple(audits))
 
 
 def _difference(then: Any, now: Any, where: str) -> str | None:

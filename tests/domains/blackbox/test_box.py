@@ -114,3 +114,27 @@ def test_a_named_mechanism_takes_single_numbers_and_gives_whole_choices():
     assert np.shape(opened(Noise(laplace.Mechanism(epsilon=1.0)), (0, 1))) == (4,)
     chosen = opened(Noise(noisy_max.Mechanism(epsilon=1e6)), ([3, 1], [1, 3]))
     assert chosen == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("wrap", [lambda a: {"a": a}, lambda a: [a], lambda a: a])
+def test_a_release_may_hand_out_the_same_thing_again_with_other_numbers_in_it(wrap):
+    kept = np.zeros(1)
+
+    def reuses(dataset, rng):
+        kept[0] = rng.random()
+        return wrap(kept)
+
+    assert len({str(output) for output in opened(reuses)}) == len(MEMBERS)
+
+
+def test_a_release_that_ends_the_program_is_an_error_and_not_a_verdict():
+    def leaves(dataset, rng):
+        raise SystemExit(0)
+
+    with pytest.raises(BadInput, match="release raised SystemExit"):
+        opened(leaves)
+
+
+def test_what_a_release_prints_stays_out_of_the_output(capsys):
+    opened(lambda dataset, rng: print("hello"))
+    assert capsys.readouterr().out == ""

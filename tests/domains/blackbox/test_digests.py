@@ -66,3 +66,13 @@ def test_the_name_is_the_same_in_every_process():
     ]
     assert len({run.stdout for run in runs}) == 1
     assert len(runs[0].stdout.strip()) == 64
+
+
+class Ward:
+    def __init__(self, patients):
+        self.patients = patients
+
+
+def test_inputs_of_an_unknown_type_are_told_apart_by_what_is_in_them():
+    digests = {digest(pair=(Ward([1, 2]), Ward(more))) for more in ([3], [4])}
+    assert len(digests) == 2

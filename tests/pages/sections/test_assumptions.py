@@ -33,7 +33,7 @@ def test_stopping_early_is_owned_up_to(make, read):
     text = read(make("violated", stopped_early=True), looks=7)
     assert "Play against 1 adversary stopped as soon as a violation was shown" in text
     assert "at any time (it was read 7 times);" in text
-    assert "nobody stopped at a convenient moment" in read(make())
+    assert "Intervals hold for a number of rounds fixed beforehand" in read(make())
 
 
 def test_methods_are_counted(make, read):

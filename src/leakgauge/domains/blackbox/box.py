@@ -1,6 +1,9 @@
 """The black box: a release, called once per round on one of two inputs, and watched while it works."""
 
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,12 +12,13 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.domains.blackbox.dice import seeded_globals
 from leakgauge.domains.blackbox.seals import Seal
 from leakgauge.strategies.outputs import require_supported
 
 Release: TypeAlias = Callable[[Any, Generator], Any]
 
-_MUTABLE = (list, dict, np.ndarray)
+_IMMUTABLE = (int, float, str, type(None), np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +38,13 @@ def open_box(function: Release, pair: tuple[Any, Any], members: Bits, rng: Gener
     seals = [Seal(given) for given in pair]
     outputs: list[Any] = []
     try:
-        for member in members.tolist():
-            output = function(pair[member], rng)
-            # A release may hand out the same list again, with other numbers in it.
-            outputs.append(output.copy() if type(output) in _MUTABLE else output)
-    except Exception as error:
+        # What a release prints must not mix with what we print.
+        with seeded_globals(rng), redirect_stdout(sys.stderr):
+            for member in members.tolist():
+                output = function(pair[member], rng)
+                # A release may hand out the same thing again, with other numbers in it.
+                outputs.append(output if isinstance(output, _IMMUTABLE) else deepcopy(output))
+    except (Exception, SystemExit) as error:
         raise _complaint(error, len(outputs), bool(members[len(outputs)])) from error
     for seal, which in zip(seals, ("without", "with"), strict=True):
         if seal.broken:
@@ -56,9 +62,10 @@ def _draw(mechanism: Mechanism, pair: tuple[Any, Any], members: Bits, rng: Gener
     return list(mechanism.sample(chosen, rng))
 
 
-def _complaint(error: Exception, number: int, member: bool) -> BadInput:
+def _complaint(error: BaseException, number: int, member: bool) -> BadInput:
     where = f"in round {number} of its block, for the input {'with' if member else 'without'} the target"
     text = " ".join(str(error).split()) or "(no message)"
     if isinstance(error, ValueError) and "read-only" in text:
         return BadInput(f"release tried to change its input {where} ({text}); work on a copy (copy.deepcopy)")
-    return BadInput(f"release raised {type(error).__name__}: {text} {where}")
+    hint = "; import it at the top of the module" if isinstance(error, ModuleNotFoundError) else ""
+    return BadInput(f"release raised {type(error).__name__}: {text} {where}{hint}")

@@ -10,8 +10,11 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins, Mechanism
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.blackbox.box import Noise, Release, open_box
+from leakgauge.domains.blackbox.dice import refuse_own_dice
 from leakgauge.domains.blackbox.digests import digest_of
 from leakgauge.domains.blackbox.seals import frozen
+
+PRIVATE = ("pair",)  # keys of a plan whose values may be data
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,4 +72,5 @@ def build(
     if data:
         raise BadInput(f"data: a black box takes none, got {sorted(data)}; put its inputs in challenger.pair")
     words = read_words(challenger, mechanism, folder)
+    refuse_own_dice(words.function, "challenger.release")
     return Challenger(words.function, words.pair, words.guarantee, words.sources)

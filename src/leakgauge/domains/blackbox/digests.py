@@ -6,6 +6,7 @@ from dataclasses import astuple, is_dataclass
 from hashlib import sha256
 from typing import Any
 
+import cloudpickle
 import numpy as np
 
 from leakgauge.domains.blackbox.box import Noise
@@ -33,7 +34,7 @@ def source_of(function: Any) -> str:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Spell out a value; of a type we do not know, its name only."""
+    """Spell out a value; of a type we do not know, what it would be sent to a worker as."""
     name = type(value).__name__
     match value:
         case np.ndarray() if value.dtype.kind != "O":
@@ -55,4 +56,4 @@ def _words(value: Any) -> Iterator[str]:
             yield name
             yield from _words(astuple(value))
         case _:
-            yield name
+            yield f"{name} {sha256(cloudpickle.dumps(value)).hexdigest()}"

@@ -69,7 +69,7 @@ class Loader:
                 exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
         except SyntaxError as error:
             raise BadInput(f"{where}: {file}, line {error.lineno}: {error.msg}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise BadInput(f"{where}: running {file} raised {_told(error)}") from error
         for name, path in imported.items():
             self._remember(name, path)

@@ -31,7 +31,8 @@ Play against {{ stopped }} stopped as soon as a violation was shown. That findin
 be read at any time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of
 rounds are not valid there.
 {% else %}
-Play went on for all its rounds; nobody stopped at a convenient moment.
+Play went on for all its rounds. Intervals hold for a number of rounds fixed beforehand: rounds that were
+added because of what the first ones showed would make them too narrow.
 {% endif %}
 </li>
 <li><strong>Nothing is chosen on the rounds that count.</strong> Thresholds and events are fixed beforehand
