@@ -96,3 +96,10 @@ def test_what_there_is_is_described_in_one_line():
         assert all(about and "\n" not in about for about in found.values())
     with pytest.raises(BadInput, match=r"^no domain is called 'con'; did you mean 'coin'\?$"):
         catalog.describe("attacks", "con")
+
+
+def test_knowledge_that_an_attack_cannot_use_is_refused_before_anything_is_played():
+    catalog.refuse_knowledge("blackbox", "likelihood", "law")
+    catalog.refuse_knowledge("blackbox", "learned_event", "law")
+    with pytest.raises(BadInput, match="likelihood cannot use knowledge 'simulator'; it needs 'law'"):
+        catalog.refuse_knowledge("blackbox", "likelihood", "simulator")

@@ -231,3 +231,11 @@ def test_a_file_that_is_no_plan_is_bad_input(tmp_path):
 def test_an_overriding_seed_is_checked_too(read, seed):
     with pytest.raises(BadInput, match="seed must be a whole number in 0"):
         read(AUDIT, seed=seed)
+
+
+def test_more_files_than_a_folder_should_hold_are_refused(tmp_path):
+    (tmp_path / "plan.toml").write_text(
+        '[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 1000000000\nblock = 1\n'
+    )
+    with pytest.raises(BadInput, match="make too many files; raise block"):
+        read_plan(tmp_path / "plan.toml")

@@ -15,6 +15,7 @@ from leakgauge.core.settings import convert, read, require
 from leakgauge.sweep import points
 
 MOST_ROUNDS = 10**9
+MOST_BLOCKS = 100_000  # each is a file
 
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,=@+-]*")
 _LONGEST = 200  # characters of a folder's name
@@ -112,6 +113,8 @@ class _Entry:
         for name in ("rounds", "block"):
             if not 1 <= getattr(self, name) <= MOST_ROUNDS:
                 raise BadInput(f"{name} must be in 1..{MOST_ROUNDS}, got {getattr(self, name)}")
+        if self.rounds > MOST_BLOCKS * self.block:
+            raise BadInput(f"{self.rounds} rounds in blocks of {self.block} make too many files; raise block")
 
 
 def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:

@@ -61,3 +61,10 @@ def test_a_file_that_is_not_there_is_bad_input(tmp_path):
         read_scores(tmp_path / "none.csv")
     with pytest.raises(BadInput, match="cannot be read"):
         read_scores(tmp_path)
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_columns_separated_otherwise_are_named_as_such(tmp_path, mark):
+    (tmp_path / "scores.csv").write_text(f"member{mark}score\n1{mark}0.5\n")
+    with pytest.raises(BadInput, match="separate columns by commas"):
+        read_scores(tmp_path / "scores.csv")

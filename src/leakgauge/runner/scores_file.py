@@ -42,6 +42,8 @@ def _read(lines: Any, where: str) -> Scores:
     if not header:
         raise BadInput(f"{where}: empty; it needs a header line with member and score")
     for name in header:
+        if ";" in name or "\t" in name:
+            raise BadInput(f"{where}: {name!r} is one column; separate columns by commas")
         require(name, list(COLUMNS), f"{where}: no column")
         if header.count(name) > 1:
             raise BadInput(f"{where}: two columns are called {name!r}; keep one")

@@ -13,7 +13,7 @@ from leakgauge.strategies.describing import describe
 from leakgauge.strategies.learning import Event, learn_event
 from leakgauge.strategies.shadows import draw
 
-KNOWLEDGE = "simulator"  # what it needs, unless a plan says otherwise
+KNOWLEDGE = "simulator"  # what it is given, unless a plan says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,8 @@ from leakgauge.strategies.likelihood import LogRatio
 from leakgauge.strategies.selection import choose
 from leakgauge.strategies.shadows import draw
 
-KNOWLEDGE = "law"  # what it needs, unless a plan says otherwise
+KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
+ACCEPTS = ("law",)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,8 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.blackbox.knowledge import KnowsLaw
 from leakgauge.strategies.thresholds import SumRule
 
-KNOWLEDGE = "law"  # what it needs, unless a plan says otherwise
+KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
+ACCEPTS = ("law",)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+
+from known_trials import trials
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins
+from leakgauge.referee.assumptions import need_both_worlds, need_fair_coins, need_independent_rounds, unfair
+from leakgauge.referee.halves import choosing_half
+
+
+def given_members(n, k, **more):
+    return trials(np.arange(n) < k, np.zeros(n), **more)
+
+
+@pytest.mark.parametrize(("k", "fair"), [(500, True), (423, True), (420, False), (580, False), (0, False)])
+def test_a_share_that_happens_once_in_a_million_is_not_taken_for_fair(k, fair):
+    """Two-sided binomial: 423 of 1,000 has chance 1.3e-6, 420 has 4.6e-7."""
+    assert (unfair(given_members(1_000, k)) is None) == fair
+
+
+def test_given_coins_are_never_fair():
+    assert "given" in unfair(given_members(10, 5, coins=Coins.GIVEN))
+
+
+def test_each_refusal_names_the_metric_and_a_way_out():
+    with pytest.raises(BadInput, match=r"x needs one target per round.*; play"):
+        need_independent_rounds(given_members(10, 5, n_targets=2), "x")
+    with pytest.raises(BadInput, match=r"x needs fair, independent coins.*; use"):
+        need_fair_coins(given_members(10, 5, coins=Coins.GIVEN), "x")
+    with pytest.raises(BadInput, match=r"x needs members and non-members, got 10 non-members; play more"):
+        need_both_worlds(given_members(10, 0), "x")
+
+
+def test_both_halves_have_both_worlds_and_no_score_is_looked_at():
+    rows = given_members(100, 40)
+    half = choosing_half(rows)
+    assert (half.sum(), rows.members[half].sum()) == (50, 20)
+    other = trials(rows.members, np.random.default_rng(1).normal(size=100))
+    np.testing.assert_array_equal(half, choosing_half(other))
+
+
+def test_shared_rounds_are_not_torn_apart():
+    rows = given_members(100, 40, n_targets=4)
+    half = choosing_half(rows)
+    assert set(rows.rounds[half]) & set(rows.rounds[~half]) == set()
