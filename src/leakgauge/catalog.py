@@ -117,6 +117,15 @@ def usual_knowledge(domain: str, attack: str) -> str:
     return str(getattr(module, "KNOWLEDGE", knowledge_names(domain)[1]))
 
 
+def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
+    """Refuse knowledge that an attack cannot use; one that names none accepts any."""
+    accepts = getattr(import_module(f"{attacks(domain)}.{attack}"), "ACCEPTS", (knowledge,))
+    if knowledge not in accepts:
+        raise BadInput(
+            f"{attack} cannot use knowledge {knowledge!r}; it needs {' or '.join(map(repr, accepts))}"
+        )
+
+
 def build(package: str, role: str, name: str, parameters: Mapping[str, Any], where: str = "") -> Any:
     """Make the ``role`` (Attack, Mechanism, Metric) defined by the module ``name``.
 
@@ -132,6 +141,8 @@ def prepare(audit: AuditWords, plan: PlanWords) -> Game:
     """Set up the game of an audit: load its data, build challenger, knowledge and attacks."""
     domain = f"{DOMAINS}.{audit.domain}"
     with naming(audit, plan):
+        for who in audit.contenders:
+            refuse_knowledge(audit.domain, who.attack, who.knowledge)
         challenger = import_module(f"{domain}.challenger").build(
             data=audit.data,
             challenger=audit.challenger,
