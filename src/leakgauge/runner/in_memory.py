@@ -16,7 +16,7 @@ from leakgauge.core.settings import convert
 from leakgauge.domains.blackbox import knowledge
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.dice import refuse_own_dice
+from leakgauge.core.dice import refuse_own_dice
 from leakgauge.plan import Metrics
 from leakgauge.runner.engines import in_order, open_engine
 from leakgauge.runner.given import trials_of

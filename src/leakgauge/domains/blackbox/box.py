@@ -12,8 +12,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.domains.blackbox.dice import seeded_globals
-from leakgauge.domains.blackbox.seals import Seal
+from leakgauge.core.dice import seeded_globals
+from leakgauge.core.seals import Seal
 from leakgauge.strategies.outputs import require_supported
 
 Release: TypeAlias = Callable[[Any, Generator], Any]

@@ -6,7 +6,7 @@ import cloudpickle
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.blackbox.loading import Loader
+from leakgauge.core.loading import Loader
 
 
 @pytest.fixture

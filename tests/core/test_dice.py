@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.dice import refuse_own_dice, seeded_globals
+from leakgauge.core.dice import refuse_own_dice, seeded_globals
 
 OWN = np.random.default_rng(0)
 

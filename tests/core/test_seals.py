@@ -2,7 +2,7 @@ import threading
 
 import numpy as np
 
-from leakgauge.domains.blackbox.seals import Seal, frozen
+from leakgauge.core.seals import Seal, frozen
 
 
 class Frame:
