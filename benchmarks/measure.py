@@ -1,7 +1,7 @@
 """Repeat, take CPU time, report the median and the range."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,3 +32,9 @@ def repeat(
         work()
         seconds.append(clock() - start)
     return Timing(tuple(seconds))
+
+
+def growth(sizes: Sequence[float], timings: Sequence[Timing]) -> float:
+    """The slope of log time over log size: 1 where time grows in proportion."""
+    seconds = [timing.median for timing in timings]
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])

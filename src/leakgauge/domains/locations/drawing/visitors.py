@@ -1,0 +1,82 @@
+"""Shadow groups on some cells: only the people who visit one of them matter there."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.drawing.chosen import Counts
+from leakgauge.domains.locations.drawing.classes import MOST_COLUMNS, NANOSECONDS, Classes
+from leakgauge.domains.locations.drawing.entry import quickest
+from leakgauge.domains.locations.drawing.subsets import Subsets
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Random groups, and for each of them one further person who is not in it.
+
+    With the target in a group, and with the further person instead, two groups differ in nothing else: the
+    paired sampling of Guan et al. (2024).
+    """
+
+    common: Counts  # a row for each group
+    extra: csr_array  # the visits of the further person, a row for each group
+
+    def completed(self) -> Counts:
+        """The counts once the further person has joined."""
+        counts = self.common.copy()
+        counts[np.repeat(np.arange(len(counts)), np.diff(self.extra.indptr)), self.extra.indices] += 1
+        return counts
+
+
+@dataclass(frozen=True, eq=False)
+class Visitors:
+    """Those of a crowd who visit one of some cells, ready for any number of shadow groups on these cells."""
+
+    n_people: int  # of the crowd that groups are drawn from
+    visits: csr_array  # a row for each visitor, a column for each cell
+
+    def counts(self, n_rounds: int, size: int, rng: Generator) -> Counts:
+        """How many of a random group visit each cell: a row for each of the groups."""
+        require_room(n_rounds, size, self.n_people)
+        if self.visits.nnz * n_rounds == 0:
+            return np.zeros((n_rounds, self.visits.shape[1]), np.int32)
+        return self._way(size).groups(n_rounds, size, rng)
+
+    def pairs(self, n_rounds: int, size: int, rng: Generator) -> Pairs:
+        """The same, and for each group of this size one further person of the crowd."""
+        require_room(n_rounds, size + 1, self.n_people)
+        if self.visits.nnz * n_rounds == 0:
+            shape = (n_rounds, self.visits.shape[1])
+            return Pairs(np.zeros(shape, np.int32), csr_array(shape, dtype=np.uint8))
+        return Pairs(*self._way(size).pairs(n_rounds, size, rng))
+
+    def _way(self, size: int) -> Classes | Subsets:
+        """Class by class where there are few classes for that many visitors."""
+        n, share = self.visits.shape[0], size / self.n_people
+        if self._classes and NANOSECONDS * self._classes.sizes.size < quickest(n, share).nanoseconds(
+            n, share
+        ):
+            return self._classes
+        return self._subsets
+
+    @cached_property
+    def _subsets(self) -> Subsets:
+        return Subsets(self.n_people, self.visits)
+
+    @cached_property
+    def _classes(self) -> Classes | None:
+        return Classes.of(self.n_people, self.visits) if self.visits.shape[1] <= MOST_COLUMNS else None
+
+
+def require_room(n_rounds: int, size: int, n_people: int) -> None:
+    """Refuse to draw more people than there are."""
+    if n_rounds < 0 or size < 0:
+        raise BadInput(
+            f"groups: {n_rounds} groups of {size} people are wanted; neither number may be negative"
+        )
+    if size > n_people:
+        raise BadInput(f"groups: {size} people cannot be drawn from {n_people}; lower the group size")

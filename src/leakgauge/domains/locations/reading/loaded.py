@@ -1,0 +1,53 @@
+"""Visits that were read, and what became of the rows they were read from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.domains.locations.traces import Traces
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """How many rows there were, and why some were left out; in traces a person visits a cell once."""
+
+    rows: int
+    kept: int
+    bad: int = 0
+    bad_rows: tuple[str, ...] = ()  # where the first are, and what is wrong with them
+    pointless: int = 0  # features without a point, which are no visits
+    outside_window: int = 0
+    outside_map: int = 0  # in the window, but not in the box or not at one of the top places
+
+    @property
+    def words(self) -> str:
+        """One line about the rows; it holds nothing of anybody.
+
+        >>> Tally(rows=12, kept=9, outside_window=3).words
+        '12 rows read: 9 kept, 3 outside the window'
+        """
+        parts = {
+            "kept": self.kept,
+            "outside the window": self.outside_window,
+            "outside the map": self.outside_map,
+            "without a point": self.pointless,
+            "bad": self.bad,
+        }
+        told = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "kept")
+        return f"{self.rows:,} rows read: {told}"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Loaded:
+    """Traces, the tally of the rows behind them, and a name for both that is the same in every process.
+
+    ``places`` are the names of places, if they have any. ``first`` is where epoch 0 begins, in local time:
+    some Monday if folded. A generated city has no date, and begins on a Monday too.
+    """
+
+    traces: Traces
+    tally: Tally
+    digest: str
+    places: npt.NDArray[np.str_] | None = None
+    first: str | None = None

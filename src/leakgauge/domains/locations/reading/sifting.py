@@ -1,0 +1,129 @@
+"""Sort visits: the bad ones, those outside the window or the map, and those that are kept."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice
+
+from leakgauge.domains.locations.reading.clock import Clock
+from leakgauge.domains.locations.reading.grid import Grid
+from leakgauge.domains.locations.reading.parsing import Parser
+from leakgauge.domains.locations.reading.rows import Connection
+from leakgauge.domains.locations.reading.values import good_point, good_time
+from leakgauge.domains.locations.reading.zones import Steps
+
+SHOWN = 5  # bad rows that a message names
+
+
+class Status(IntEnum):
+    """What becomes of a row."""
+
+    KEPT = 0
+    NO_USER = 1
+    NO_TIME = 2
+    NO_POINT = 3
+    NO_PLACE = 4
+    POINTLESS = 5  # no visit at all
+    OUTSIDE_WINDOW = 6
+    OUTSIDE_MAP = 7
+
+
+BAD = {
+    Status.NO_USER: "user",
+    Status.NO_TIME: "time",
+    Status.NO_POINT: "coordinates",
+    Status.NO_PLACE: "place",
+}
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """Where a bad row is, which part of it is wrong, and what stands there."""
+
+    where: str  # "visits.csv: line 7"
+    part: str
+    shown: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Sieve:
+    """Decides what becomes of each row. ``known`` says that a table ``known`` lists all places there are."""
+
+    parser: Parser
+    clock: Clock
+    walk: Steps
+    grid: Grid | None
+    known: bool
+
+    def judged(self, relation: str, more: Mapping[str, str]) -> str:
+        """SQL for every row with its status, place and epoch."""
+        cases = [
+            ("pointless", Status.POINTLESS),
+            ("who IS NULL", Status.NO_USER),
+            (f"NOT {good_time('wall')}", Status.NO_TIME),
+        ]
+        if self.grid is not None:
+            cases.append((f"NOT {good_point('lat', 'lon')}", Status.NO_POINT))
+        else:
+            cases.append(("id IS NULL" if self.known else "spot IS NULL", Status.NO_PLACE))
+        cases.append((f"NOT {self.clock.inside('wall')}", Status.OUTSIDE_WINDOW))
+        if self.grid is not None:
+            cases.append((f"NOT {self.grid.box.inside('lat', 'lon')}", Status.OUTSIDE_MAP))
+        status = " ".join(f"WHEN {sql} THEN {int(status)}" for sql, status in cases)
+        join = " LEFT JOIN known USING (spot)" if self.known else ""
+        return (
+            f"SELECT *, CASE {status} ELSE 0 END AS status "
+            f"FROM ({self.parser.timed(relation, self.walk, more)}){join}"
+        )
+
+    def sift(self, connection: Connection) -> dict[Status, int]:
+        """Make a table ``visits`` of who was in which place and epoch, and count what became of the rows.
+
+        Visits to a place that goes by its name keep their sums of coordinates.
+        """
+        place = self.grid.place("lat", "lon") if self.grid else ("id" if self.known else "spot")
+        kept = {"who": "who", "place": place, "epoch": self.clock.epoch("wall")}
+        columns = [f"CASE WHEN status = 0 THEN {sql} END AS {name}" for name, sql in kept.items()]
+        columns += ["status", "count(*) AS n"]
+        if self.grid is None and not self.known:
+            columns += [
+                f"sum({name}) FILTER (WHERE {good_point('lat', 'lon')}) AS {name}" for name in ("lat", "lon")
+            ]
+            columns += [f"count(*) FILTER (WHERE {good_point('lat', 'lon')}) AS n_points"]
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE visits AS SELECT {', '.join(columns)} "
+            f"FROM ({self.judged(self.parser.rows.relation, {})}) GROUP BY ALL"
+        )
+        found = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
+        return {Status(status): int(n) for status, n in found}
+
+    def bad_rows(self, connection: Connection) -> tuple[BadRow, ...]:
+        """Say where the first bad rows are, and what is wrong with them."""
+        return tuple(islice(self._bad_rows(connection), SHOWN))
+
+    def _bad_rows(self, connection: Connection) -> Iterator[BadRow]:
+        rows = self.parser.rows
+        raw = {"time": rows.time, "lat": rows.lat, "lon": rows.lon, "place": rows.place}
+        fields = {name: field for name, field in raw.items() if field is not None}
+        more = {"lg_line": "lg_line"} | {
+            f"raw_{name}": f"CAST({field.sql} AS VARCHAR)" for name, field in fields.items()
+        }
+        for piece in rows.pieces(connection):
+            told = {line: BadRow(f"{piece.label} {line}", "columns") for line in piece.torn[:SHOWN]}
+            if piece.relation is not None:
+                found = connection.execute(
+                    f"SELECT status, {', '.join(more)} FROM ({self.judged(piece.relation, more)}) "
+                    f"WHERE status IN ({', '.join(str(int(status)) for status in BAD)}) "
+                    f"ORDER BY lg_line LIMIT {SHOWN}"
+                ).fetchall()
+                for status, line, *texts in found:
+                    shown = _shown(Status(status), dict(zip(fields, texts)))
+                    told[line] = BadRow(f"{piece.label} {line}", BAD[Status(status)], shown)
+            yield from (told[line] for line in sorted(told))
+
+
+def _shown(status: Status, texts: dict[str, str | None]) -> str:
+    """The values that are wrong; never who they are about."""
+    parts = {Status.NO_TIME: ("time",), Status.NO_POINT: ("lat", "lon"), Status.NO_PLACE: ("place",)}
+    blank = {name: not (texts.get(name) or "").strip() for name in parts.get(status, ())}
+    return ", ".join(f"{name} missing" if blank[name] else f"{name} {texts[name]!r:.40}" for name in blank)

@@ -1,0 +1,107 @@
+"""Real files, against figures that were counted by other means (README of the data, section 2)."""
+
+import os
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.domains.locations.data import load
+
+FOLDER = os.environ.get("LEAKGAUGE_DATA")
+pytestmark = pytest.mark.skipif(
+    FOLDER is None, reason="real data are not part of the package; LEAKGAUGE_DATA names their folder"
+)
+
+CABS = {
+    "source": "cabspotting/cabspotting_2008-05-19_2008-06-08.parquet",
+    "columns": {"user": "cab", "time": "ts", "lat": "lat_e5", "lon": "lon_e5"},
+    "scale": 1e-5,
+    "timezone": "America/Los_Angeles",
+    "grid": [10, 10],
+    "box": [37.70, -122.52, 37.82, -122.37],
+}
+NEW_YORK = {
+    "source": "foursquare_nyc/foursquare_nyc_checkins.csv.gz",
+    "columns": {"user": "user", "time": "timestamp", "lat": "lat", "lon": "lon"},
+    "timezone": "America/New_York",
+    "grid": [10, 10],
+    "box": "p0.5",
+}
+KUALA_LUMPUR = {
+    "source": "foursquare_cities/foursquare_kuala_lumpur_checkins.parquet",
+    "columns": {"time": "hour", "place": "region"},
+    "time_unit": "h",
+    "origin": "2012-04-02",
+}
+SPRING = date(2012, 4, 9)
+
+
+def weeks(n, first=SPRING):
+    return {"window": [str(first), str(first + timedelta(weeks=n))]}
+
+
+def counted(table):
+    """People present, those with at least ten visits, and the densities of both on 100 places."""
+    traces = load(table, Path(FOLDER), seed=1).traces
+    many = traces.n_visits[traces.n_visits >= 10]
+    cells = 100 * traces.map.n_epochs
+    densities = (traces.n_visits.mean() / cells, many.mean() / cells)
+    return traces.n_people, many.size, *densities
+
+
+@pytest.mark.parametrize(
+    ("table", "figures"),
+    [
+        (CABS | weeks(1, date(2008, 5, 19)), (516, 514, 6.0e-2, 6.0e-2)),
+        (CABS | weeks(3, date(2008, 5, 19)), (534, 533, 5.9e-2, 5.9e-2)),
+        (
+            CABS | weeks(3, date(2008, 5, 19)) | {"box": [37.745, -122.4535, 37.8175, -122.362]},
+            (534, 533, 7.3e-2, 7.3e-2),
+        ),
+        (NEW_YORK | weeks(1), (829, 224, 4.8e-4, 1.0e-3)),
+        (NEW_YORK | weeks(4), (940, 737, 4.0e-4, 4.8e-4)),
+        (NEW_YORK | weeks(8), (987, 908, 3.6e-4, 3.9e-4)),
+        (NEW_YORK | {"fold": True, "timezone": "Etc/GMT+4"}, (1082, 1080, 4.5e-3, 4.5e-3)),
+        (KUALA_LUMPUR | weeks(1), (2347, 405, 3.4e-4, 9.1e-4)),
+        (KUALA_LUMPUR | weeks(4), (3219, 1615, 2.3e-4, 3.9e-4)),
+        (KUALA_LUMPUR | weeks(8), (3852, 2427, 1.8e-4, 2.8e-4)),
+        (KUALA_LUMPUR | {"fold": True}, (6378, 5283, 3.6e-3, 4.3e-3)),
+        (
+            KUALA_LUMPUR | {"fold": True, "top": 100, "columns": {"time": "hour", "place": "venue"}},
+            (6072, 3327, 1.0e-3, 1.7e-3),
+        ),
+    ],
+    ids=lambda value: None,
+)
+def test_people_and_densities_are_as_counted_elsewhere(table, figures):
+    n_people, n_active, *densities = counted(table)
+    assert (n_people, n_active) == figures[:2]
+    for found, figure in zip(densities, figures[2:], strict=True):  # two digits, rounded more than once
+        assert abs(found - figure) < 0.055 * 10 ** np.floor(np.log10(figure))
+
+
+def test_fixes_are_counted_and_none_is_bad():
+    tally = load(CABS | weeks(3, date(2008, 5, 19)), Path(FOLDER), seed=1).tally
+    assert (tally.rows, tally.bad, tally.outside_window) == (10_006_896, 0, 0)
+
+
+def test_visits_are_as_many_as_a_plain_query_counts():
+    import duckdb
+
+    source = Path(FOLDER) / KUALA_LUMPUR["source"]
+    rows = f"SELECT DISTINCT \"user\", region, hour FROM '{source}' WHERE hour >= 168 AND hour < 336"
+    ((n_visits,),) = duckdb.connect().execute(f"SELECT count(*) FROM ({rows})").fetchall()
+    assert load(KUALA_LUMPUR | weeks(1), Path(FOLDER), seed=1).traces.visits.nnz == n_visits
+
+
+def test_clocks_put_back_bring_habits_of_summer_and_winter_together():
+    fixed, true = (
+        counted(NEW_YORK | {"fold": True, "timezone": zone})[2] for zone in ("UTC", "America/New_York")
+    )
+    assert 0.97 < true / fixed < 0.99
+
+
+def test_the_map_of_kuala_lumpur_has_no_positions():
+    assert load(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None

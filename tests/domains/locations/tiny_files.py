@@ -1,0 +1,38 @@
+"""Tiny files of visits, written by hand, and their traces spelled out."""
+
+import gzip
+from pathlib import Path
+
+from leakgauge.domains.locations.data import load
+
+HEADER = "user,time,lat,lon"
+
+
+def written(folder: Path, name: str, *lines: str, encoding: str = "utf-8") -> Path:
+    """Write a text file, compressed if its name says so."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = ("\n".join(lines) + "\n").encode(encoding)
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+def parquet(folder: Path, name: str, select: str) -> Path:
+    """Write what a query selects."""
+    import duckdb
+
+    duckdb.connect().execute(f"COPY ({select}) TO '{folder / name}' (FORMAT parquet)")
+    return folder / name
+
+
+def spelled(loaded):
+    """Who visits which (place, epoch)."""
+    traces = loaded.traces
+    return {
+        str(traces.names[i]): [divmod(int(cell), traces.map.n_epochs) for cell in traces.cells(i)]
+        for i in range(traces.n_people)
+    }
+
+
+def loaded(folder, **table):
+    return load(table, folder, seed=1)
