@@ -5,7 +5,7 @@ the loss of a member has the law of minus the loss of a non-member, as for a shi
 the losses above zero say everything: the rest of the curve is their mirror image.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,9 +30,11 @@ class Half:
         if self.low.size <= n:
             return self
         mass = np.cumsum(self.members)
-        top, bottom = np.searchsorted(mass, [1e-15, mass[-1] * (1 - 1e-15)])
-        span = max(self.low[top] - self.low[min(bottom, self.low.size - 1)], np.finfo(float).tiny)
-        place = np.clip((self.low[top] - self.low) / span * n, 0, n - 1).astype(np.int64)
+        ends = np.searchsorted(mass, [min(1e-15, mass[-1]), mass[-1] * (1 - 1e-15)])
+        top, bottom = np.minimum(ends, self.low.size - 1)
+        span = max(self.low[top] - self.low[bottom], np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            place = np.clip((self.low[top] - self.low) / span * n, 0, n - 1).astype(np.int64)
         first = np.flatnonzero(np.append(True, np.diff(place) > 0))
         last = np.append(first[1:], self.low.size) - 1
         return Half(
@@ -43,9 +45,27 @@ class Half:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Losses above zero, and below zero with the worlds exchanged, so that these are above zero too.
+
+    ``sure_members`` is how often a member is revealed for sure, by an output that no non-member gives;
+    ``sure_others`` how often a non-member is.
+    """
+
+    above: Half
+    below: Half
+    sure_members: float = 0.0
+    sure_others: float = 0.0
+
+    def coarser(self, n: int) -> "Whole":
+        """Join neighbouring bins until at most ``n`` are left on either side."""
+        return replace(self, above=self.above.coarser(n), below=self.below.coarser(n))
+
+
 def inner(half: Half) -> Curve:
     """The polygon of an adversary who sees no more of a loss than its bin: a lower bound."""
-    return _mirrored(np.cumsum(half.others), np.cumsum(half.members))
+    return _mirrored(*_corners_inside(half))
 
 
 def outer(half: Half) -> Curve:
@@ -54,6 +74,24 @@ def outer(half: Half) -> Curve:
     The push keeps the probability of the bin in both worlds, so it is a mean-preserving spread of the
     likelihood ratio, and reveals more (Blackwell 1953; for privacy losses Doroshenko et al. 2022).
     """
+    return _mirrored(*_corners_outside(half))
+
+
+def inner_whole(whole: Whole) -> Curve:
+    """The polygon inside the curve of a pair of laws that need not mirror each other."""
+    return _ends_met(whole, _corners_inside(whole.above), _corners_inside(whole.below))
+
+
+def outer_whole(whole: Whole) -> Curve:
+    """The polygon outside the curve of a pair of laws that need not mirror each other."""
+    return _ends_met(whole, _corners_outside(whole.above), _corners_outside(whole.below))
+
+
+def _corners_inside(half: Half) -> tuple[Reals, Reals]:
+    return np.cumsum(half.others), np.cumsum(half.members)
+
+
+def _corners_outside(half: Half) -> tuple[Reals, Reals]:
     width = half.high - half.low
     atom = ~(width > 0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
@@ -63,7 +101,7 @@ def outer(half: Half) -> Curve:
     strong_others = np.where(atom, half.others, np.minimum(strong * np.exp(-half.high), half.others))
     members = np.stack([strong, half.members - strong], axis=1).ravel()
     others = np.stack([strong_others, half.others - strong_others], axis=1).ravel()
-    return _mirrored(np.cumsum(others), np.cumsum(members))
+    return np.cumsum(others), np.cumsum(members)
 
 
 def joined(fpr: Reals, tpr: Reals) -> Curve:
@@ -82,4 +120,14 @@ def _mirrored(fpr: Reals, tpr: Reals) -> Curve:
     tpr = np.minimum(tpr, 1 - fpr)  # the mirror is where FPR = 1 - TPR; rounding may step across it
     return joined(
         np.concatenate([[0.0], fpr, 1 - tpr[::-1], [1.0]]), np.concatenate([[0.0], tpr, 1 - fpr[::-1], [1.0]])
+    )
+
+
+def _ends_met(whole: Whole, above: tuple[Reals, Reals], below: tuple[Reals, Reals]) -> Curve:
+    """Draw the curve from both of its ends; where they meet, losses of zero fill the gap."""
+    fpr, tpr = above[0], whole.sure_members + above[1]
+    tnr, fnr = whole.sure_others + below[1], below[0]
+    return joined(
+        np.concatenate([[0.0], fpr, 1 - tnr[::-1], [1 - whole.sure_others]]),
+        np.concatenate([[whole.sure_members], tpr, 1 - fnr[::-1], [1.0]]),
     )

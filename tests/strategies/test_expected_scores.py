@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+
+from leakgauge.strategies.cell_outlooks import Moments, Worlds
+from leakgauge.strategies.expected_scores import sum_of, votes_needed, votes_of
+from leakgauge.theory.votes import at_least
+
+RNG = np.random.default_rng(20240501)
+N = 200_000
+
+
+def spread(values):
+    return Worlds(values, values + 1, values)
+
+
+def test_a_weighted_sum_has_the_moments_that_are_simulated():
+    """Cells of Poisson counts and Gaussian noise; the target is in each with the chance of its weight."""
+    rates, weights = np.array([2.0, 0.5, 7.0]), np.array([1.0, 0.3, 0.6])
+    cells = Moments(spread(rates), Worlds(rates + 1, rates + 1, rates + 1))
+    law = sum_of(cells, weights, shared=0.0)
+    outside = RNG.poisson(rates, (N, 3)) + RNG.normal(size=(N, 3))
+    inside = outside + (RNG.random((N, 3)) < weights)
+    assert law.without == pytest.approx((outside @ weights).mean(), abs=0.03)
+    assert law.with_target == pytest.approx((inside @ weights).mean(), abs=0.03)
+    variance = ((outside @ weights).var() + (inside @ weights).var()) / 2
+    assert law.variance == pytest.approx(variance, rel=0.02)
+    assert sum_of(cells, weights, shared=5.0).variance == pytest.approx(law.variance + 5.0)
+
+
+def test_where_the_target_may_be_makes_a_sum_vary():
+    quiet = Moments(spread(np.zeros(8)), Worlds(*np.full((3, 8), 0.01)))
+    weights = np.full(8, 0.5)
+    inside = ((RNG.random((N, 8)) < weights) + RNG.normal(scale=0.1, size=(N, 8))) @ weights
+    assert sum_of(quiet, weights).variance == pytest.approx((inside.var() + 8 * 0.01 / 4) / 2, rel=0.02)
+
+
+def test_votes_have_the_moments_that_are_simulated():
+    chances, weights = (
+        Worlds(np.array([0.2, 0.5]), np.array([0.7, 0.6]), np.array([0.2, 0.5])),
+        np.array([1.0, 0.5]),
+    )
+    law = votes_of(chances, weights)
+    outside = (RNG.random((N, 2)) < chances.out) @ weights
+    inside = (RNG.random((N, 2)) < chances.member(weights)) @ weights
+    assert law.without == pytest.approx(outside.mean(), abs=0.01)
+    assert law.with_target == pytest.approx(inside.mean(), abs=0.01)
+    assert law.variance == pytest.approx((outside.var() + inside.var()) / 2, rel=0.02)
+
+
+def test_every_round_may_have_its_own_cells():
+    rows = Worlds(
+        np.array([[0.1, 0.2], [0.3, 0.4]]), np.full((2, 2), 0.8), np.array([[0.1, 0.2], [0.3, 0.4]])
+    )
+    law = votes_of(rows, np.ones(2))
+    assert law.without.tolist() == pytest.approx([0.3, 0.7])
+    needed = votes_needed(law, np.ones(2), 0.1, rows.out)
+    assert needed.tolist() == [2.0, 3.0]  # .28 and .58 of at least one vote, .02 and .12 of two
+
+
+@pytest.mark.parametrize("fpr", [0.01, 0.05, 0.2])
+def test_the_votes_needed_keep_a_fixed_rate(fpr):
+    alarms = RNG.uniform(0.1, 0.6, 40)
+    law = votes_of(Worlds(alarms, alarms + 0.2, alarms), np.ones(40))
+    exact = votes_needed(law, np.ones(40), fpr, alarms)
+    assert at_least(alarms, exact) <= fpr < at_least(alarms, exact - 1)
+    normal = votes_needed(law, np.ones(40), fpr)
+    assert abs(np.ceil(normal) - exact) <= 1
+
+
+def test_cells_that_move_together_need_more_votes():
+    """One coin moves all cells: the Poisson-binomial law does not hold, the normal one about does."""
+    low, high, n = 0.2, 0.5, 60
+    alarms, shared = np.full(n, 0.35), n * (n - 1) * 0.15**2
+    law = votes_of(Worlds(alarms, alarms + 0.2, alarms), np.ones(n), shared)
+    drawn = RNG.random((N // 10, n)) < np.where(RNG.random((N // 10, 1)) < 0.5, low, high)
+    needed = votes_needed(law, np.ones(n), 0.05, alarms, shared)
+    assert (drawn.sum(axis=1) >= needed).mean() <= 0.05
+    apart = votes_needed(votes_of(Worlds(alarms, alarms + 0.2, alarms), np.ones(n)), np.ones(n), 0.05, alarms)
+    assert (drawn.sum(axis=1) >= apart).mean() > 0.2
+
+
+def test_without_a_rate_half_way_is_enough():
+    law = votes_of(Worlds(np.full(4, 0.25), np.full(4, 0.75), np.full(4, 0.25)), np.ones(4))
+    assert votes_needed(law, np.ones(4), None) == 2.0
