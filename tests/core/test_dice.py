@@ -3,9 +3,9 @@ import random
 import numpy as np
 import pytest
 
+from leakgauge.core.dice import refuse_own_dice, seeded_globals
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.core.dice import refuse_own_dice, seeded_globals
 
 OWN = np.random.default_rng(0)
 

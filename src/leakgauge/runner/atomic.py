@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ from leakgauge.core.errors import BadInput
 PARTIAL = ".partial"
 
 
-def write(path: Path, content: bytes) -> None:
-    """Put a file in place in one step, and onto the disk before that."""
+def write(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Put a file in place in one step, and onto the disk before that; ``private``: for its owner alone."""
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("wb") as file:
+        partial.unlink(missing_ok=True)
+        mode = stat.S_IRUSR | stat.S_IWUSR if private else 0o666
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from leakgauge import verdict
 from leakgauge.catalog import Game
+from leakgauge.core.dice import refuse_own_dice
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee
@@ -16,7 +17,6 @@ from leakgauge.core.settings import convert
 from leakgauge.domains.blackbox import knowledge
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.core.dice import refuse_own_dice
 from leakgauge.plan import Metrics
 from leakgauge.runner.engines import in_order, open_engine
 from leakgauge.runner.given import trials_of

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.dice import seeded_globals
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.core.dice import seeded_globals
 from leakgauge.core.seals import Seal
 from leakgauge.strategies.outputs import require_supported
 

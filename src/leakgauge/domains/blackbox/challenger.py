@@ -6,13 +6,13 @@ from typing import Any
 
 from numpy.random import Generator
 
+from leakgauge.core.dice import refuse_own_dice
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins, Mechanism
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.blackbox.box import Noise, Release, open_box
-from leakgauge.core.dice import refuse_own_dice
-from leakgauge.domains.blackbox.digests import digest_of
 from leakgauge.core.seals import frozen
+from leakgauge.domains.blackbox.box import Noise, Release, open_box
+from leakgauge.domains.blackbox.digests import digest_of
 
 PRIVATE = ("pair",)  # keys of a plan whose values may be data
 

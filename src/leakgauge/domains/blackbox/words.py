@@ -12,9 +12,9 @@ from leakgauge import mechanisms
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.core.loading import Loader
 from leakgauge.core.settings import read, require
 from leakgauge.domains.blackbox.box import Noise, Release
-from leakgauge.core.loading import Loader
 from leakgauge.domains.blackbox.promises import promise_for_pair
 
 OWN = "own"

@@ -17,8 +17,8 @@ Ints = npt.NDArray[np.int64]
 class Map:
     """The cells of a release: every place in every epoch. Cell ``place * n_epochs + epoch`` is a column.
 
-    ``days`` says of each epoch on which day it lies. ``positions`` are places east and north of some point, in
-    metres, where they are known.
+    ``days`` says of each epoch on which day it lies. ``positions`` are metres east and north of
+    some point, where they are known.
     """
 
     n_places: int

@@ -1,0 +1,1 @@
+"""Attacks on counts per place and hour: one file is one attack."""

@@ -1,0 +1,97 @@
+"""Ask whether a release is closer to the target's trace than to those of people who are not in it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Scorer
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.by_cells import Piece, Watch, study_each
+from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
+from leakgauge.domains.locations.shadow_sources import FEWEST, USUAL, people_of
+from leakgauge.domains.locations.simulator import Public, Simulator
+from leakgauge.domains.locations.teaching import FromTraces
+from leakgauge.domains.locations.traces import Ints, Traces
+from leakgauge.strategies.normal_scores import NormalScore
+from leakgauge.strategies.thresholds import SumRule
+
+KNOWLEDGE = "auxiliary"
+ACCEPTS = ("informed", "partial", "auxiliary", "zero", "friends")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score by the inner product of the release with the target's trace less that of a reference.
+
+    (Dwork, Smith, Steinke, Ullman and Vadhan 2015.) So many ``references`` of the adversary's own people,
+    or all of them, stand for what is usual; several are averaged. The product runs over the ``cells`` of
+    the target, as Liu et al. (2024) have it, or over all that the target or a reference visited, as in the
+    original. Known counts are taken off first. The threshold comes from ``shadows`` of the adversary's own:
+    midway, or at a fixed ``fpr``. With zero knowledge all people are made up. Scores are in units of log
+    odds, so that targets can be compared.
+    """
+
+    references: int | Literal["all"] = 1
+    cells: Literal["target", "all"] = "target"
+    fpr: float | None = None
+    shadows: int = USUAL
+
+    def __post_init__(self) -> None:
+        if isinstance(self.references, int) and not self.references >= 1:
+            raise BadInput(f'references must be >= 1 or "all", got {self.references}')
+        if self.fpr is not None and not 0 < self.fpr < 1:
+            raise BadInput(f"fpr must be in (0, 1), got {self.fpr}; leave it out for the midpoint")
+        if not self.shadows >= FEWEST:
+            raise BadInput(f"shadows must be >= {FEWEST}, got {self.shadows}")
+
+    def study(self, knowledge: Auxiliary | Zero, rng: Generator) -> Scorer[Seen]:
+        sketches, people = knowledge.sketches, people_of(knowledge, rng)
+        chosen = self._choose(people.n_people, len(sketches), rng)
+        theta = knowledge.theta if isinstance(knowledge, Auxiliary) else 0.0
+        simulator = Simulator(knowledge.public, _crowd(people, chosen, knowledge.public), theta)
+        learn = _Learn(self, people, chosen)
+        sources = FromTraces(sketches, simulator, simulator)
+        reading = Reading(threshold=0.0, signed=self.fpr is None)
+        return Scorer(study_each(learn, sources, len(sketches), rng, long=True), reading)
+
+    def _choose(self, n_people: int, n_targets: int, rng: Generator) -> tuple[Ints, ...]:
+        """Who is the reference of each target."""
+        if self.references == "all":
+            return (np.arange(n_people),) * n_targets
+        if self.references > n_people:
+            raise BadInput(
+                f"reference: references = {self.references}, but the adversary has {n_people} traces; lower "
+                'it, or say "all"'
+            )
+        return tuple(rng.choice(n_people, self.references, replace=False) for _ in range(n_targets))
+
+
+def _crowd(people: Traces, chosen: tuple[Ints, ...], public: Public) -> Crowd:
+    """Shadows are of other people than the references, who are never in the group; if enough are left."""
+    needed = public.n_company + (public.relation is Relation.REPLACE_ONE)
+    rest = np.setdiff1d(np.arange(people.n_people), np.concatenate(chosen))
+    return Crowd(people.of(rest) if rest.size >= needed else people)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learn:
+    """Sets a target against its reference, and learns the threshold from shadows."""
+
+    attack: Attack
+    people: Traces
+    chosen: tuple[Ints, ...]
+
+    def __call__(self, sources: FromTraces, piece: Piece) -> Watch:
+        sketch, chosen = sources.sketches[piece.target], self.chosen[piece.target]
+        toward = -self.people.of(chosen).visitors() / chosen.size
+        toward[sketch.cells] += sketch.weights
+        cells = sketch.cells if self.attack.cells == "target" else np.flatnonzero(toward)
+        n = self.attack.shadows + self.attack.shadows % 2
+        shadows = sources.train(piece.target, cells, n, piece.rng)
+        rule = SumRule(toward[cells], threshold=0.0)
+        law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
+        return Watch(cells, rule.cut_at(law.threshold(self.attack.fpr), law.evidence))

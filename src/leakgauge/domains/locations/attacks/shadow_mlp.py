@@ -1,0 +1,163 @@
+"""A network with one hidden layer that learns to read a target's cells from shadows."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.locations.by_cells import ByCells, Knowledge, Piece, Watch, study_each
+from leakgauge.domains.locations.imagining import Imagination, elsewhere, known_habits, stand_in
+from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero
+from leakgauge.domains.locations.sketches import Sketch
+from leakgauge.domains.locations.teaching import (
+    FromReleases,
+    FromTraces,
+    Teacher,
+    by_halves,
+    refuse_besides_past,
+)
+from leakgauge.strategies.cutoffs import best_cutoff
+from leakgauge.strategies.lessons import Lesson
+from leakgauge.strategies.mlp import Learned, learn
+from leakgauge.strategies.rule_index import RuleIndex, rule_index
+
+KNOWLEDGE = "auxiliary"
+ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
+
+SHADOWS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Learn a network of sigmoid units on what a target's cells hold beyond known counts (Liu et al. 2024).
+
+    ``hidden`` units: "n", as many as the target has cells, or a number (100 in Pyrgelis et al. 2018).
+    ``shadows`` to learn from are groups of one half of the traces, ``validation`` shadows groups of the other
+    half: they say when to stop, and choose the threshold. With knowledge "past" the earlier releases take the
+    place of both, four to one; with "zero" people are imagined from one earlier release.
+
+    ``pretrain``: learn from so many ``pretrain_shadows`` first, of "public" people, of a generated city, or
+    of "synthetic" ones, who move as the people do whom the adversary knows of. Which rule was learned is
+    said by the index of each network: ``scorer.score.watches[target].rule.index``.
+    """
+
+    hidden: Literal["n"] | int = "n"
+    shadows: int | None = None
+    validation: int | None = None
+    pretrain: Literal["public", "synthetic"] | None = None
+    pretrain_shadows: int = 200_000
+    traces: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("hidden", 1),
+            ("shadows", 20),
+            ("validation", 10),
+            ("pretrain_shadows", 20),
+            ("traces", 1),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, int) and not value >= least:
+                raise BadInput(f"{name} must be >= {least}, got {value}")
+
+    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
+        teachers = Teachers(self._teacher(knowledge, rng), self._before(knowledge, rng))
+        pupil = Pupil(self, knowledge.sketches)
+        watches = study_each(pupil, teachers, len(knowledge.sketches), rng, long=True)
+        return Scorer(watches, Reading(threshold=0.0, signed=True, event=_words(watches)))
+
+    def _teacher(self, knowledge: Knowledge, rng: Generator) -> Teacher:
+        public = knowledge.public
+        match knowledge:
+            case Past():
+                refuse_besides_past("shadow_mlp", shadows=self.shadows, validation=self.validation)
+                return FromReleases(knowledge)
+            case Zero():
+                people = self._imagination.people(known_habits(knowledge), public, rng)
+                return by_halves(knowledge.sketches, public, people, 0.0, rng)
+            case Auxiliary():
+                return by_halves(knowledge.sketches, public, knowledge.reference, knowledge.theta, rng)
+
+    @property
+    def _imagination(self) -> Imagination:
+        return Imagination(traces=self.traces)
+
+    def _before(self, knowledge: Knowledge, rng: Generator) -> FromTraces | None:
+        """What to learn from beforehand."""
+        public = knowledge.public
+        theta = knowledge.theta if isinstance(knowledge, Auxiliary) else 0.0
+        match self.pretrain:
+            case "public":
+                people = elsewhere(public.map, self._imagination.n_people(public), rng)
+                others = tuple(stand_in(people, sketch, rng) for sketch in knowledge.sketches)
+                return by_halves(others, public, people, theta, rng)
+            case "synthetic":
+                people = self._imagination.people(known_habits(knowledge), public, rng)
+                return by_halves(knowledge.sketches, public, people, theta, rng)
+            case _:
+                return None
+
+
+@dataclass(frozen=True, eq=False)
+class Teachers:
+    """Who gives the shadows, and who gave some before."""
+
+    main: Teacher
+    before: FromTraces | None
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A network, less its threshold, and what is seen of the rule it learned."""
+
+    learned: Learned
+    cutoff: float
+    index: RuleIndex
+
+    def __call__(self, outputs: Reals) -> Reals:
+        return self.learned(outputs) - self.cutoff
+
+
+@dataclass(frozen=True, eq=False)
+class Pupil:
+    """Learns to classify one target."""
+
+    attack: Attack
+    sketches: tuple[Sketch, ...]
+
+    def __call__(self, teachers: Teachers, piece: Piece) -> Watch:
+        sketch = self.sketches[piece.target]
+        lessons = [self._lesson(teachers.main, sketch, piece, self.attack.shadows or SHADOWS)]
+        if (before := teachers.before) is not None:
+            other = before.sketches[piece.target]
+            lessons.insert(0, self._lesson(before, other, piece, self.attack.pretrain_shadows))
+        hidden = self.attack.hidden
+        learned = learn(lessons, sketch.cells.size if hidden == "n" else hidden, piece.rng)
+        return Watch(sketch.cells, _trained(learned, lessons[-1]))
+
+    def _lesson(self, teacher: Teacher, sketch: Sketch, piece: Piece, n: int) -> Lesson:
+        n_check = self.attack.validation or int(np.clip(n // 4, 100, 20_000))
+        train = teacher.train(piece.target, sketch.cells, n + n % 2, piece.rng)
+        check = teacher.check(piece.target, sketch.cells, n_check, piece.rng)
+        return Lesson(train, check.labelled())
+
+
+def _trained(learned: Learned, lesson: Lesson) -> Trained:
+    train, check = lesson.train, lesson.check
+    scores = learned(check.rows)
+    middles = (train.rows[train.members].mean(axis=0) + train.rows[~train.members].mean(axis=0)) / 2
+    votes = (check.rows >= middles).sum(axis=1).astype(np.float64)
+    index = rule_index(learned.network.inner, scores, check.rows.sum(axis=1), votes)
+    return Trained(learned, best_cutoff(scores, check.members), index)
+
+
+def _words(watches: ByCells) -> str:
+    indices = [watch.rule.index for watch in watches.watches if isinstance(watch.rule, Trained)]
+    diagonal, one, two = np.mean([[i.diagonal, i.one_threshold, i.two_threshold] for i in indices], axis=0)
+    return (
+        f"a network with {diagonal:.2f} of its weights on their diagonal, whose scores correlate {one:.2f} "
+        f"with the sum of the cells and {two:.2f} with their votes"
+    )

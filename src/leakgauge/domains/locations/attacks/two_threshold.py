@@ -1,0 +1,107 @@
+"""Ask in how many of the target's cells more is seen than is usual without it."""
+
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.locations.by_cells import ByCells, Knowledge, Piece, Watch, study_each
+from leakgauge.domains.locations.cut_laws import ChainCuts
+from leakgauge.domains.locations.expectations import FromRelease, FromTraces, law_of, settled
+from leakgauge.domains.locations.joint_visits import shared_variance, typical_known
+from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
+from leakgauge.domains.locations.per_round import VotesPerRound
+from leakgauge.domains.locations.shadow_sources import Source, n_shadows, source
+from leakgauge.domains.locations.sketches import Sketch
+from leakgauge.strategies import cell_outlooks
+from leakgauge.strategies.expected_scores import votes_needed, votes_of
+from leakgauge.strategies.lessons import Labelled
+from leakgauge.strategies.normal_scores import NormalScore
+from leakgauge.strategies.thresholds import TO_MEMBER, VoteRule, cuts_reached_by
+
+KNOWLEDGE = "auxiliary"
+ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Let every cell of the target vote, and compare the number of votes with a threshold (Liu et al. 2024).
+
+    A cell votes if what it holds beyond the known count reaches its cut: midway between its usual values
+    (algorithm 5), or, with ``cell_fpr``, where that share of releases without the target lies above
+    (algorithm 7). The votes needed lie midway between their usual numbers; with ``fpr``, where that share
+    of non-members lies above. Ties go to "member", in cells and in votes (equation 10). A cell where the
+    target may have been has a vote by how likely that is. Cuts and thresholds come from so many ``shadows``
+    of the adversary's own; with 0 from the law of the chain, by which independent cells have a
+    Poisson-binomial number of votes; left out, from the law where that is known. The law is applied to each
+    round anew with zero knowledge, and where known counts are clamped or suppressed. Scores are in units of
+    log odds, so that targets can be compared.
+    """
+
+    fpr: float | None = None
+    cell_fpr: float | None = None
+    shadows: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("fpr", "cell_fpr"):
+            rate = getattr(self, name)
+            if rate is not None and not 0 < rate < 1:
+                raise BadInput(f"{name} must be in (0, 1), got {rate}; leave it out for the midpoint")
+
+    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
+        reading = Reading(threshold=0.0, signed=self.fpr is None)
+        n, law = n_shadows("two_threshold", self.shadows, knowledge), law_of(knowledge)
+        if n or law is None:
+            learn = _Learn(self, knowledge.sketches, n)
+            sources = source(knowledge, rng)
+            return Scorer(study_each(learn, sources, len(knowledge.sketches), rng, long=True), reading)
+        assert isinstance(knowledge, Auxiliary | Zero)
+        return Scorer(self._computed(knowledge, law), reading)
+
+    def _computed(self, knowledge: Auxiliary | Zero, law: ChainCuts) -> ByCells | VotesPerRound:
+        sketches = knowledge.sketches
+        if isinstance(knowledge, Zero):
+            expecting = FromRelease.of_votes(knowledge, law, self.cell_fpr)
+            return VotesPerRound(expecting, sketches, (0.0,) * len(sketches), self.fpr)
+        shared = tuple(self._shared(knowledge, target, law) for target in range(len(sketches)))
+        if not settled(knowledge):
+            return VotesPerRound(FromTraces.of(knowledge, law, self.cell_fpr), sketches, shared, self.fpr)
+        watches = []
+        for target, sketch in enumerate(sketches):
+            votes = cell_outlooks.votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr)
+            expected = votes_of(votes.chance, sketch.weights, shared[target])
+            needed = votes_needed(expected, sketch.weights, self.fpr, votes.chance.out, shared[target])
+            rule = VoteRule(votes.cut, sketch.weights, needed, TO_MEMBER, expected.evidence)
+            watches.append(Watch(sketch.cells, rule))
+        return ByCells(tuple(watches))
+
+    def _shared(self, knowledge: Auxiliary, target: int, law: ChainCuts) -> float:
+        """Variance of the number of votes because people move several cells."""
+        known = 0 if settled(knowledge) else typical_known(knowledge, target)
+        chance = cell_outlooks.votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr, known).chance
+        return shared_variance(knowledge, target, knowledge.sketches[target].weights * chance.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learn:
+    """Learns a target's cuts and the votes needed from shadows."""
+
+    attack: Attack
+    sketches: tuple[Sketch, ...]
+    n_shadows: int
+
+    def __call__(self, sources: Source, piece: Piece) -> Watch:
+        sketch = self.sketches[piece.target]
+        shadows = sources.train(piece.target, sketch.cells, self.n_shadows, piece.rng)
+        rule = VoteRule(_cuts(shadows, self.attack.cell_fpr), sketch.weights, 0.0, TO_MEMBER)
+        law = NormalScore.of(rule.votes(shadows.rows), shadows.members)
+        needed = votes_needed(law, sketch.weights, self.attack.fpr)
+        return Watch(sketch.cells, rule.cut_at(needed, law.evidence))
+
+
+def _cuts(shadows: Labelled, fpr: float | None) -> Reals:
+    rows, members = shadows.rows.astype("float64"), shadows.members
+    if fpr is not None:
+        return cuts_reached_by(fpr, rows[~members])
+    return (rows[~members].mean(axis=0) + rows[members].mean(axis=0)) / 2

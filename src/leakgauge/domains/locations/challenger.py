@@ -1,0 +1,165 @@
+"""Releases of counts: a random group, with the targets in or out, through the chain."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from leakgauge.core.dice import refuse_own_dice
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Coins
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.core.loading import Loader
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.own import OwnChain
+from leakgauge.domains.locations.people import People, divide
+from leakgauge.domains.locations.played import Played, Rounds
+from leakgauge.domains.locations.promises import promise, stated_promise
+from leakgauge.domains.locations.tables import Own, Setting, read_mechanism, read_setting
+from leakgauge.domains.locations.traces import Ints, Traces
+
+# Blocks of the stream of the data, so that none depends on how much another draws.
+CITY, CAPS, SPLIT, EARLIER, SKETCHES = range(5)
+
+
+@dataclass(frozen=True, eq=False)
+class Challenger:
+    """Owns the traces; in each round publishes the counts of a new random group.
+
+    ``others`` are drawn from the pool in every round; the targets are in by fair coins. Under ``replace_one``
+    somebody else takes the place of every target that is out.
+    """
+
+    traces: Traces  # of everybody, after the caps
+    people: People
+    crowd: Crowd  # the pool
+    chain: Chain | OwnChain
+    setting: Setting
+    guarantee: Guarantee | None
+    digest: str
+    seed: int
+
+    coins = Coins.FAIR
+
+    @property
+    def n_targets(self) -> int:
+        return int(self.people.targets.size)
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members: Bits, rng: Generator) -> Played:
+        drawing, near, far = rng.spawn(3)
+        targets = self.traces.visits[self.people.targets]
+        return Played(
+            rounds=Rounds(self.crowd, *self._group(members, drawing), members, targets),
+            chain=self.chain,
+            near=np.unique(targets.indices).astype(np.int64),
+            streams=(near, far),
+            n_cells=self.traces.map.n_cells,
+            splits=isinstance(self.chain, Chain),
+        )
+
+    def earlier(self, n_rounds: int) -> tuple[Bits, Played]:
+        """Releases of the same kind before the first round, for adversaries who saw those."""
+        rng = stream(self.seed, Role.DATA, EARLIER)
+        members = self.flip(n_rounds, rng)
+        return members, self.release(members, rng)
+
+    def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        n_others = self.setting.group_size - self.n_targets
+        spare = self.n_targets if self.setting.relation is Relation.REPLACE_ONE else 0
+        drawn = self.crowd.people(len(members), n_others + spare, rng)
+        spares = (
+            np.where(members, -1, drawn[:, n_others:]) if spare else np.empty((len(members), 0), np.int32)
+        )
+        return drawn[:, :n_others], spares.astype(np.int32)
+
+
+def build(
+    *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
+) -> Challenger:
+    """Make the challenger that the tables of a plan describe."""
+    from leakgauge.domains.locations.capping import capped
+    from leakgauge.domains.locations.data import load
+
+    setting = read_setting(challenger)
+    said = read_mechanism(mechanism, setting)
+    loader = Loader(folder)
+    loaded = load(data, folder, seed)
+    traces = capped(
+        loaded.traces,
+        per_epoch=setting.per_epoch,
+        per_day=setting.per_day,
+        per_user=setting.per_user,
+        rng=stream(seed, Role.DATA, CAPS),
+    )
+    people = divide(traces, setting, stream(seed, Role.DATA, SPLIT))
+    chain = _own_chain(said, traces, loader) if isinstance(said, Own) else said
+    words = (
+        loaded.digest,
+        repr(setting),
+        repr(said),
+        *(f"{k}\n{v}" for k, v in sorted(loader.sources.items())),
+    )
+    return Challenger(
+        traces=traces,
+        people=people,
+        crowd=Crowd(traces.of(people.pool)),
+        chain=chain,
+        setting=setting,
+        guarantee=_guarantee(said, traces, people, setting),
+        digest=sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest(),
+        seed=seed,
+    )
+
+
+def _own_chain(own: Own, traces: Traces, loader: Loader) -> OwnChain:
+    found = {}
+    for key, reference in (("release", own.release), ("law", own.law)):
+        if reference is None:
+            continue
+        function = loader.load(reference, f"mechanism.{key}")
+        if not callable(function):
+            raise BadInput(f"mechanism.{key}: {reference!r} is a {type(function).__name__}, not callable")
+        refuse_own_dice(function, f"mechanism.{key}")
+        found[key] = function
+    size = (traces.map.n_places, traces.map.n_epochs)
+    return OwnChain(found["release"], *size, law=found.get("law"), whole=own.whole)
+
+
+def _guarantee(said: Chain | Own, traces: Traces, people: People, setting: Setting) -> Guarantee | None:
+    """The promise to the target with the most to lose; nothing where nothing was promised.
+
+    Who takes a target's place moves cells too: under ``replace_one`` add those of the most active other.
+    """
+    replaces = setting.relation is Relation.REPLACE_ONE
+    if isinstance(said, Own):
+        if (stated := said.stated) is None:
+            return None
+        owned = _units(traces, said.unit)
+        n_units = int(owned[people.targets].max()) + (int(owned[people.pool].max()) if replaces else 0)
+        return stated_promise(stated, n_units, setting.relation)
+    if said.noise is None:
+        return None
+    n_cells = int(traces.n_visits[people.targets].max())
+    if replaces:
+        n_cells += int(traces.n_visits[people.pool].max())
+    return promise(said.noise, n_cells, setting.relation)
+
+
+def _units(traces: Traces, unit: Unit) -> Ints:
+    """How many of the units that a pipeline protects each person owns."""
+    match unit:
+        case Unit.EVENT:
+            return traces.n_visits
+        case Unit.USER_DAY:
+            return traces.n_days
+        case _:
+            return np.ones(traces.n_people, dtype=np.int64)

@@ -1,0 +1,168 @@
+"""How exposed everybody is in counts per place and hour, without playing."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.exposure import Against, Exposure
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.crowd_cells import PLACES, CrowdCells
+from leakgauge.domains.locations.estimates import from_release
+from leakgauge.domains.locations.exposed_cells import Groups, believed_laws, informed_laws
+from leakgauge.domains.locations.informed_table import informed_table
+from leakgauge.domains.locations.reference_rates import reference_rates
+from leakgauge.domains.locations.simulator import Public
+from leakgauge.domains.locations.traces import Ints, Traces
+from leakgauge.theory.score_sums import Reached, reached
+
+_CHECKED, _VISITS = 60, 1500  # people, and visits of theirs, that are computed again
+_FINER = 4
+_BELIEVED = 1e-9, 0.999
+
+INFORMED = {
+    Relation.ADD_REMOVE: (
+        "the best possible attack, by somebody who knows everybody else in the group: nobody can do better, "
+        "whatever they know"
+    ),
+    Relation.REPLACE_ONE: (
+        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It is "
+        "no ceiling: whoever takes the person's place moves other cells too, and those may tell more"
+    ),
+}
+AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
+ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
+
+Solve = Callable[[CrowdCells, bool], Reached]
+
+
+def expose(challenger: Challenger) -> Exposure:
+    """Work out what informed, auxiliary and zero-knowledge adversaries reach against each person.
+
+    Each person is taken as the only target, beside a group drawn from the rest of the pool.
+    """
+    chain, traces = challenger.chain, challenger.traces
+    if not isinstance(chain, Chain):
+        raise BadInput(
+            "exposure is computed from the law of the release, and that of a pipeline of one's own is not "
+            "known; play it with leakgauge run, or name a mechanism"
+        )
+    groups = _groups(challenger)
+    crowd = CrowdCells.of(traces, challenger.people)
+    sample = _sample(traces.n_visits)
+    relation = challenger.setting.relation
+    return Exposure(
+        names=_names(traces),
+        cells=traces.n_visits,
+        against=(
+            _informed(chain, groups, crowd, sample, INFORMED[relation]),
+            _checked("auxiliary", AUXILIARY, _auxiliary(challenger, chain, groups), crowd, sample),
+            _checked("zero", ZERO, _zero(challenger, chain, groups), crowd, sample),
+        ),
+        notes=_notes(chain, groups, relation),
+    )
+
+
+def _groups(challenger: Challenger) -> Groups:
+    n_people = int(challenger.people.pool.size) - 1
+    further = challenger.setting.relation is Relation.REPLACE_ONE
+    n_in = min(challenger.setting.group_size - 1, n_people - further)
+    if n_in < 0:
+        raise BadInput(
+            f"challenger.reference leaves {n_people + 1} people in the pool, too few to draw a group from; "
+            "lower it"
+        )
+    return Groups(n_people, n_in, n_in + further)
+
+
+def _informed(chain: Chain, groups: Groups, crowd: CrowdCells, sample: Ints, basis: str) -> Against:
+    if chain.shift_free and not groups.replaces:
+        found, error = informed_table(chain, crowd.traces.n_visits)
+        return _against("informed", basis, found, error)
+
+    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+        kinds = crowd.by_count(exactly=finely)
+        laws = informed_laws(chain, groups, kinds.visitors)
+        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+
+    return _checked("informed", basis, solve, crowd, sample)
+
+
+def _auxiliary(challenger: Challenger, chain: Chain, groups: Groups) -> Solve:
+    rates = reference_rates(challenger.traces.of(challenger.people.reference))
+
+    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+        kinds = crowd.by_belief(crowd.believed(rates), exactly=finely)
+        assert kinds.rates is not None
+        laws = believed_laws(chain, groups, kinds.visitors, kinds.rates)
+        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+
+    return solve
+
+
+def _zero(challenger: Challenger, chain: Chain, groups: Groups) -> Solve:
+    setting = challenger.setting
+    public = Public(chain, setting.group_size, challenger.n_targets, setting.relation, challenger.traces.map)
+    _, played = challenger.earlier(1)
+    rates = np.clip(from_release(played.whole[0], public).rates, *_BELIEVED)
+
+    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=finely)
+        assert kinds.rates is not None
+        laws = believed_laws(chain, groups, kinds.visitors, kinds.rates)
+        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+
+    return solve
+
+
+def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints) -> Against:
+    """Compute everybody's numbers, and those of a few again: finely, with nothing taken together."""
+    found = solve(crowd, False)
+    error = 0.0
+    if sample.size:
+        again = solve(crowd.only(sample), True)
+        error = max(
+            float(np.max(np.abs(getattr(found, metric)[sample] - getattr(again, metric))))
+            for metric in ("accuracy", "auc", "tpr")
+        )
+    return _against(name, basis, found, error)
+
+
+def _against(name: str, basis: str, found: Reached, error: float) -> Against:
+    return Against(
+        adversary=name, basis=basis, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
+    )
+
+
+def _sample(n_visits: Ints) -> Ints:
+    """People of few and of many visits, as many as can be computed finely in no time."""
+    order = np.argsort(n_visits, kind="stable")
+    order = order[np.searchsorted(n_visits[order], 1) :]
+    if not order.size:
+        return order
+    some = order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
+    kept = some[np.cumsum(n_visits[some]) <= _VISITS]
+    return kept if kept.size else some[:1]
+
+
+def _names(traces: Traces) -> "np.ndarray[tuple[int], np.dtype[np.str_]]":
+    return np.arange(traces.n_people).astype(np.str_) if traces.names is None else traces.names
+
+
+def _notes(chain: Chain, groups: Groups, relation: Relation) -> tuple[str, ...]:
+    target = (
+        f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
+        f"{groups.n_people:,} others."
+    )
+    apart = (
+        "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
+        "people visit several of them, play with leakgauge run."
+    )
+    if relation is Relation.REPLACE_ONE:
+        ceiling = "Informed is no ceiling: it is one under add_remove, and this audit is under replace_one."
+    else:
+        ceiling = "Informed is a ceiling under add_remove, as in this audit; under replace_one it is none."
+    counts = "Informed: the others' counts in a person's cells are taken as independent."
+    return (target, ceiling, apart) if chain.shift_free else (target, ceiling, counts, apart)

@@ -1,0 +1,286 @@
+"""What an adversary of published counts may know; nothing else reaches an attack."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
+from leakgauge.core.guarantee import Relation
+from leakgauge.core.randomness import Role, stream
+from leakgauge.core.settings import read, require
+from leakgauge.domains.locations import sketches
+from leakgauge.domains.locations.challenger import SKETCHES, Challenger
+from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.played import Played, Result
+from leakgauge.domains.locations.simulator import Public, Simulator
+from leakgauge.domains.locations.sketches import Sketch
+from leakgauge.domains.locations.traces import Ints, Traces
+from leakgauge.strategies.count_ratios import CountPrior
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
+
+    played: Played
+    n_known: int
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.played.rounds.members)
+
+    def at(self, columns: Ints) -> Reals:
+        """The published counts of some cells, a row for each round."""
+        return self.played.at(columns)
+
+    def known(self, columns: Ints) -> Reals:
+        """How many of the people it knows are in these cells."""
+        return self.played.known(self.n_known, columns).astype(np.float64)
+
+    @property
+    def whole(self) -> Reals:
+        """Everything published, a row for each round."""
+        return self.played.whole
+
+    def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
+        """What ``make`` makes of everything published, made once for all adversaries who ask for it."""
+        return self.played.once(key, lambda: make(self.whole))
+
+
+@dataclass(frozen=True, eq=False)
+class Auxiliary:
+    """Holds traces of other people like those in the group, and of a share ``theta`` of the group."""
+
+    public: Public
+    sketches: tuple[Sketch, ...]  # of the targets
+    reference: Traces  # without the targets
+    theta: float
+
+    @cached_property
+    def crowd(self) -> Crowd:
+        return Crowd(self.reference)
+
+    @property
+    def simulator(self) -> Simulator:
+        """Plays the game with the reference."""
+        return Simulator(self.public, self.crowd, self.theta)
+
+    @cached_property
+    def visitors(self) -> Ints:
+        """How many of the reference visited each cell."""
+        return self.reference.visitors()
+
+    def prior(self, target: int, pseudo: float) -> CountPrior:
+        """The law of the others' counts in a target's cells; ``pseudo`` people are spread over all cells."""
+        cells = self.sketches[target].cells
+        n = self.reference.n_people
+        share = self.visitors.sum() / (n * self.public.map.n_cells)
+        rates = (self.visitors[cells] + pseudo * share) / (n + pseudo)
+        return count_prior(self.public, self.sketches, target, rates, self.simulator.n_known)
+
+    def view(self, played: Played) -> Seen:
+        return Seen(played, self.simulator.n_known)
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """Holds earlier releases, and knows in which of them each target was (Pyrgelis et al. 2018)."""
+
+    public: Public
+    sketches: tuple[Sketch, ...]
+    releases: Reals  # one row each, over all cells
+    members: Bits  # releases x targets
+
+    def view(self, played: Played) -> Seen:
+        return Seen(played, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Zero:
+    """Knows something of the targets and nothing of anybody else: all the rest comes from the release itself.
+
+    ``earlier`` is one release of the same kind, in which nobody's membership is known; for attacks that learn
+    once instead of from every release anew (Guan et al. 2024).
+    """
+
+    public: Public
+    sketches: tuple[Sketch, ...]
+    earlier: Reals  # over all cells
+
+    def prior(self, target: int, rates: Reals) -> CountPrior:
+        """The law of the others' counts in a target's cells, given the chance of one person to be there."""
+        return count_prior(self.public, self.sketches, target, rates, 0)
+
+    def view(self, played: Played) -> Seen:
+        return Seen(played, 0)
+
+
+def count_prior(
+    public: Public, all_sketches: tuple[Sketch, ...], target: int, rates: Reals, n_known: int
+) -> CountPrior:
+    """The others, a chance each to be in a cell; and the other targets seen there, a fair coin each.
+
+    Half of the other targets are in. Where not all of their cells are known, they are counted among the
+    others too; and where others take the places of those who are out, so are these.
+    """
+    own = all_sketches[target]
+    seen = np.sort(np.concatenate([sketch.cells[sketch.weights == 1] for sketch in all_sketches]))
+    first, last = (np.searchsorted(seen, own.cells, side) for side in ("left", "right"))
+    half = (public.n_targets - 1) // 2
+    replaces = public.relation is Relation.REPLACE_ONE
+    partly = not all(sketch.complete for sketch in all_sketches)
+    n = public.n_others - n_known + half * (replaces + partly)
+    return CountPrior(rates=rates, n_in=n, n_out=n + replaces, coins=last - first - (own.weights == 1))
+
+
+NAMES = {
+    "informed": "Holds the traces of everybody else in the group.",
+    "partial": "Holds the traces of a share theta of the others in the group, and of people like them.",
+    "auxiliary": "Holds the traces of other people, like those in the group (Knock-Knock).",
+    "past": "Holds earlier releases, and knows in which of them each target was (Knock-Knock).",
+    "zero": "Holds a part of the target's trace and sees the release; nothing else.",
+    "friends": "Holds traces of the target's friends and of other people, but not of the target (LocMIA).",
+}
+DEFAULT = "auxiliary"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Trace:
+    """How much of the target's trace is known."""
+
+    trace: float = 1.0
+    observations: int | None = None
+    places: int | Literal["all"] | None = None
+    spread: Literal["weighed", "greedy", "random"] = "weighed"
+    theta: float | None = None
+    releases: int = 400  # earlier ones
+    friends: int = 5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.trace <= 1:
+            raise BadInput(f"trace must be in (0, 1], got {self.trace}: the share of the target's visits")
+        for name in ("observations", "releases", "friends"):
+            value = getattr(self, name)
+            if value is not None and not value >= 1:
+                raise BadInput(f"{name} must be >= 1, got {value}")
+        if isinstance(self.places, int) and not self.places >= 1:
+            raise BadInput(f'places must be >= 1 or "all", got {self.places}')
+        if sum([self.trace < 1, self.observations is not None, self.places is not None]) > 1:
+            raise BadInput(
+                "trace, observations and places each say what is known of the target; keep one of them"
+            )
+        if self.theta is not None and not 0 <= self.theta <= 1:
+            raise BadInput(
+                f"theta must be in [0, 1], got {self.theta}: the share of the others that is known"
+            )
+
+
+_TAKES = {
+    "informed": ("trace", "observations"),
+    "partial": ("trace", "observations", "theta"),
+    "auxiliary": ("trace", "observations", "places", "spread"),
+    "past": ("trace", "observations", "releases"),
+    "zero": ("trace", "observations", "places", "spread"),
+    "friends": ("friends",),
+}
+
+
+def build(
+    name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
+) -> Auxiliary | Past | Zero:
+    """Give an adversary what it may know of a challenger."""
+    require(name, list(NAMES), "knowledge: none")
+    for key in parameters:
+        require(key, list(_TAKES[name]), f"knowledge {name!r}: no key")
+    table = read(_Trace, parameters, f"knowledge {name!r}")
+    if name == "partial" and table.theta is None:
+        raise BadInput(
+            "knowledge 'partial': 'theta' is missing; add theta = ... (1 is informed, 0 is auxiliary)"
+        )
+    public = Public(
+        challenger.chain,
+        challenger.setting.group_size,
+        challenger.n_targets,
+        challenger.setting.relation,
+        challenger.traces.map,
+    )
+    rng = stream(seed, Role.DATA, SKETCHES)
+    if name == "zero":
+        _, played = challenger.earlier(1)
+        earlier = played.whole[0]
+        return Zero(public, _from_release(table, challenger, public, earlier, rng), earlier)
+    if name == "past":
+        members, played = challenger.earlier(table.releases)
+        return Past(public, _known_parts(table, challenger, rng), played.whole, members)
+    reference = challenger.traces.of(challenger.people.reference)
+    if name == "friends":
+        found = _friends(table, challenger)
+    elif table.places is not None:
+        found = _at_places(table, challenger, *_habits(reference), rng)
+    else:
+        found = _known_parts(table, challenger, rng)
+    theta = {"informed": 1.0, "partial": table.theta}.get(name) or 0.0
+    return Auxiliary(public, found, reference, theta)
+
+
+def _known_parts(table: _Trace, challenger: Challenger, rng: Generator) -> tuple[Sketch, ...]:
+    found = []
+    for person, own in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
+        cells = challenger.traces.cells(person)
+        if table.observations is not None:
+            found.append(sketches.some(cells, table.observations, own))
+        else:
+            found.append(sketches.part(cells, table.trace, own))
+    return tuple(found)
+
+
+def _at_places(
+    table: _Trace, challenger: Challenger, mean: float, time: Reals, rng: Generator
+) -> tuple[Sketch, ...]:
+    """Sketches of those who know places without times; how often and when people move is given."""
+    found = []
+    n = None if table.places == "all" else table.places
+    for person, own in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
+        places = sketches.top_places(challenger.traces.cells(person), challenger.traces.map, n)
+        match table.spread:
+            case "greedy":
+                found.append(sketches.everywhere(places, challenger.traces.map))
+            case "random":
+                found.append(sketches.sampled(places, challenger.traces.map, mean, time, own))
+            case _:
+                found.append(sketches.weighed(places, challenger.traces.map, mean, time))
+    return tuple(found)
+
+
+def _from_release(
+    table: _Trace, challenger: Challenger, public: Public, earlier: Reals, rng: Generator
+) -> tuple[Sketch, ...]:
+    if table.places is None:
+        return _known_parts(table, challenger, rng)
+    from leakgauge.domains.locations.estimates import from_release
+
+    estimate = from_release(earlier, public)
+    return _at_places(table, challenger, estimate.mean, estimate.time, rng)
+
+
+def _habits(reference: Traces) -> tuple[float, Reals]:
+    """The mean number of visits of a person, and the share of each epoch."""
+    epochs = reference.map.epochs(reference.visits.indices.astype(np.int64))
+    visits = np.bincount(epochs, minlength=reference.map.n_epochs).astype(np.float64)
+    return float(visits.sum() / reference.n_people), visits / max(visits.sum(), 1.0)
+
+
+def _friends(table: _Trace, challenger: Challenger) -> tuple[Sketch, ...]:
+    """Who moves like a target stands for its friends; the adversary has their traces, not the target's."""
+    found = []
+    for person in challenger.people.targets:
+        friends = sketches.most_similar(
+            challenger.traces, int(person), challenger.people.reference, table.friends
+        )
+        found.append(sketches.like_friends(challenger.traces.of(friends)))
+    return tuple(found)

@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.exposure import METRICS, Against, Exposure
+
+
+def against(name: str, auc: list[float]) -> Against:
+    values = np.array(auc)
+    return Against(adversary=name, basis="", accuracy=values, auc=values, tpr=values / 2, error=0.0)
+
+
+def test_the_most_exposed_come_first_and_ties_are_broken_by_the_next_adversary():
+    exposure = Exposure(
+        names=np.array(["a", "b", "c", "d"]),
+        cells=np.ones(4, dtype=np.int64),
+        against=(against("informed", [0.5, 0.9, 0.9, 0.7]), against("zero", [0.9, 0.6, 0.8, 0.5])),
+    )
+    assert exposure.names[exposure.order].tolist() == ["c", "b", "d", "a"]
+    assert exposure.n_people == 4
+
+
+def test_every_metric_has_a_name():
+    one = against("zero", [0.8])
+    assert [one.metric(name)[0] for name in METRICS] == [0.8, 0.8, 0.4]
+
+
+def test_numbers_must_be_there_for_everybody():
+    with pytest.raises(BadInput, match="each of 3 people, got 2"):
+        Exposure(
+            names=np.array(["a", "b", "c"]),
+            cells=np.ones(3, dtype=np.int64),
+            against=(against("zero", [0.5] * 2),),
+        )

@@ -1,0 +1,170 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from domains.locations.small_town import game, town
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.attacks.shadow_logistic import ACCEPTS, Attack
+from leakgauge.domains.locations.city import City, generate
+from leakgauge.domains.locations.knowledge import build
+
+CITY = generate(City(users=1600, sites=25, epochs=48, visits=15.0), seed=3).traces
+NOISE = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True}
+RAW = {"name": "raw"}
+
+
+def city(mechanism, n_targets=6, **setting):
+    targets = {"n": n_targets, "min_visits": 10}
+    return game(CITY, mechanism, group_size=300, reference=0.5, targets=targets, **setting)
+
+
+def mean_auc(trials):
+    found = []
+    for target in range(trials.targets.max() + 1):
+        own = trials.where(trials.targets == target)
+        inside, outside = own.scores[own.members], own.scores[~own.members]
+        found.append(np.mean(np.sign(inside[:, None] - outside) / 2 + 0.5))
+    return np.mean(found)
+
+
+def adversary(challenger, attack, name="auxiliary", **known):
+    knowledge = build(name, known, challenger, seed=1)
+    return Adversary(knowledge, attack.study(knowledge, stream(1, Role.STUDY)))
+
+
+def trials(challenger, adversaries, n_rounds=200):
+    return play(challenger, adversaries, seed=1, rounds=range(n_rounds), block=0)
+
+
+@pytest.mark.parametrize("name", sorted({*ACCEPTS} - {"friends"}))
+def test_every_knowledge_it_accepts_tells_it_something(name):
+    challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=2)
+    known = {"partial": {"theta": 0.5}, "past": {"releases": 200}}.get(name, {})
+    who = adversary(challenger, Attack(), name, **known)
+    found = trials(challenger, {"it": who})["it"]
+    assert np.isfinite(found.scores).all()
+    assert mean_auc(found) > 0.8
+    assert found.reading.threshold == 0.0
+
+
+def test_traces_of_friends_say_a_little():
+    challenger = city(RAW, n_targets=4)
+    found = trials(challenger, {"it": adversary(challenger, Attack(shadows=200), "friends")}, 400)["it"]
+    assert 0.55 < mean_auc(found) < 0.9
+
+
+def test_pairs_teach_more_than_independent_shadows_under_noise():
+    """Guan et al. (2024), section 6.4."""
+    challenger = city(NOISE | {"epsilon": 0.7})
+    found = trials(
+        challenger,
+        {how: adversary(challenger, Attack(sampling=how)) for how in ("paired", "independent")},
+    )
+    assert mean_auc(found["paired"]) > mean_auc(found["independent"]) + 0.03
+
+
+def test_raw_counts_give_members_away_once_the_rule_is_asked():
+    """Guan et al. (2024), section 6.1: at least .99."""
+    sparse = generate(City(users=1600, sites=100, epochs=168, visits=15.0), seed=3).traces
+    challenger = game(sparse, RAW, group_size=300, targets={"n": 6, "min_visits": 10})
+    for name in ("auxiliary", "zero"):
+        found = trials(challenger, {"it": adversary(challenger, Attack(), name)})["it"]
+        assert mean_auc(found) >= 0.99
+        assert np.mean((found.scores >= 0) == found.members) > 0.97
+
+
+def test_the_rule_only_ever_helps():
+    challenger = city(RAW)
+    found = trials(
+        challenger, {str(rule): adversary(challenger, Attack(rule=rule)) for rule in (True, False)}
+    )
+    assert mean_auc(found["True"]) > mean_auc(found["False"]) + 0.02
+
+
+def test_more_noise_and_more_suppression_protect_more():
+    # The same streams for all: only the chain differs.
+    aucs = [
+        mean_auc(trials(challenger, {"it": adversary(challenger, Attack(shadows=100))})["it"])
+        for challenger in (
+            city(RAW, n_targets=4),
+            city(NOISE, n_targets=4),
+            city(NOISE | {"epsilon": 0.3}, n_targets=4),
+            city(RAW | {"suppress": 2}, n_targets=4),
+            city(RAW | {"suppress": 8}, n_targets=4),
+        )
+    ]
+    raw, some, more, few, many = aucs
+    assert raw > some > more
+    assert raw > few > many
+
+
+def test_the_threshold_is_chosen_on_shadows_of_its_own():
+    challenger = city(NOISE)
+    found = trials(challenger, {"it": adversary(challenger, Attack())}, 400)["it"]
+    said = found.scores >= 0
+    assert 0.25 < said.mean() < 0.75
+    assert np.mean(said == found.members) > 0.65
+
+
+def test_every_release_may_teach_its_own_classifier():
+    challenger = city(NOISE | {"epsilon": 4.0}, n_targets=2)
+    attack = Attack(reuse=False, shadows=60, validation=20, traces=600)
+    found = trials(challenger, {"it": adversary(challenger, attack, "zero")}, 24)["it"]
+    assert mean_auc(found) > 0.75
+
+
+def test_a_scorer_travels_and_a_study_can_be_repeated():
+    challenger = city(NOISE, n_targets=2)
+    first, again = (adversary(challenger, Attack(shadows=40, validation=20)) for _ in range(2))
+    sent = Adversary(first.knowledge, pickle.loads(pickle.dumps(first.scorer)))
+    found = trials(challenger, {"first": first, "again": again, "sent": sent}, 20)
+    np.testing.assert_array_equal(found["first"].scores, found["again"].scores)
+    np.testing.assert_array_equal(found["first"].scores, found["sent"].scores)
+
+
+def test_a_pipeline_of_ones_own_is_learned_like_any_other(tmp_path):
+    from domains.locations.small_town import pipeline_file
+    from leakgauge.core.loading import Loader
+
+    pipeline_file(
+        tmp_path, "def halve(counts, rng):\n    return counts // 2 + rng.integers(2, size=counts.shape)\n"
+    )
+    challenger = game(
+        CITY,
+        {"name": "own", "release": "mine:halve"},
+        loader=Loader(tmp_path),
+        group_size=300,
+        targets={"n": 2, "min_visits": 10},
+    )
+    for name in ("auxiliary", "zero"):
+        found = trials(challenger, {"it": adversary(challenger, Attack(), name)}, 100)["it"]
+        assert mean_auc(found) > 0.6
+
+
+def test_a_release_that_says_nothing_is_scored_by_chance():
+    challenger = city(RAW | {"clamp": True, "suppress": 300}, n_targets=2)
+    found = trials(challenger, {"it": adversary(challenger, Attack())}, 20)["it"]
+    assert not found.scores.any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"shadows": 2}, "shadows must be >= 4"),
+        ({"validation": 0}, "validation must be >= 2"),
+        ({"strength": float("nan")}, "strength must be > 0"),
+        ({"traces": 0}, "traces must be >= 1"),
+        ({"skew": -1.0}, "skew must be"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, words):
+    with pytest.raises(BadInput, match=words):
+        Attack(**parameters)
+
+
+def test_shadows_beside_earlier_releases_are_refused():
+    with pytest.raises(BadInput, match="take their place"):
+        adversary(game(town()), Attack(shadows=400), "past")

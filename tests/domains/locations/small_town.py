@@ -1,0 +1,53 @@
+"""A town small enough to count by hand, and games in it."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.challenger import SPLIT, Challenger, _guarantee, _own_chain
+from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.people import divide
+from leakgauge.domains.locations.tables import Own, read_mechanism, read_setting
+from leakgauge.domains.locations.traces import Map, Traces
+
+LAPLACE = {"name": "laplace", "epsilon": 1.0}
+RAW = {"name": "raw"}
+
+
+def traces(visits, n_epochs=1, epochs_per_day=24, positions=None) -> Traces:
+    """People's visits, as rows of zeros and ones."""
+    ones = csr_array(np.asarray(visits, dtype=np.uint8))
+    days = np.arange(n_epochs) // epochs_per_day
+    return Traces(ones, Map(ones.shape[1] // n_epochs, n_epochs, days, positions))
+
+
+def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
+    """People who are anywhere with the same chance, at least somewhere."""
+    visits = np.random.default_rng(seed).random((n_people, n_places * n_epochs)) < density
+    visits[np.arange(n_people), np.arange(n_people) % visits.shape[1]] = True
+    return traces(visits, n_epochs, epochs_per_day=2)
+
+
+def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> Challenger:
+    """The challenger of a plan's tables, for people who are there already."""
+    rules = read_setting({"group_size": 20, **setting})
+    said = read_mechanism(mechanism, rules)
+    divided = divide(people, rules, stream(seed, Role.DATA, SPLIT))
+    chain = _own_chain(said, people, loader) if isinstance(said, Own) else said
+    return Challenger(
+        traces=people,
+        people=divided,
+        crowd=Crowd(people.of(divided.pool)),
+        chain=chain,
+        setting=rules,
+        guarantee=_guarantee(said, people, divided, rules),
+        digest="",
+        seed=seed,
+    )
+
+
+def pipeline_file(folder: Path, text: str) -> None:
+    """A release pipeline of one's own, in the folder of a plan."""
+    (folder / "mine.py").write_text(text)

@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+
+from domains.locations.small_town import LAPLACE, game, pipeline_file, town, traces
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, Trials, play
+from leakgauge.core.loading import Loader
+from leakgauge.domains.locations import knowledge
+from leakgauge.domains.locations.attacks.likelihood import Attack
+from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.exposure import expose
+from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.people import People
+from leakgauge.domains.locations.traces import Traces
+from leakgauge.theory.cells import Laplace
+from leakgauge.theory.losses import best_attack
+
+SUPPRESSED = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
+
+
+def independent_city(n_people: int, seed: int) -> Traces:
+    """People who decide about every cell by itself; busy cells and quiet ones."""
+    rng = np.random.default_rng(seed)
+    space, time = np.exp(rng.normal(size=20)), np.exp(0.7 * rng.normal(size=30))
+    rates = np.minimum(12 * np.outer(space / space.sum(), time / time.sum()).ravel(), 0.5)
+    return traces(rng.random((n_people, 600)) < rates, n_epochs=30)
+
+
+def about(challenger: Challenger, person: int) -> Challenger:
+    """The same game about somebody else."""
+    old = challenger.people
+    people = People(np.array([person]), np.setdiff1d(old.pool, person), np.setdiff1d(old.reference, person))
+    return Challenger(
+        **{**vars(challenger), "people": people, "crowd": Crowd(challenger.traces.of(people.pool))}
+    )
+
+
+def auc(trials: Trials) -> float:
+    absent = np.sort(trials.scores[~trials.members])
+    present = trials.scores[trials.members]
+    wins = np.searchsorted(absent, present, "left") + np.searchsorted(absent, present, "right")
+    return float(wins.mean() / (2 * absent.size))
+
+
+def test_unrounded_noise_exposes_to_the_informed_what_composition_allows():
+    found = expose(game(town()))
+    informed = found.against[0]
+    assert informed.adversary == "informed"
+    assert informed.error < 1e-5
+    for cells in np.unique(found.cells):
+        best = best_attack([(Laplace(1.0), int(cells))])
+        np.testing.assert_allclose(informed.accuracy[found.cells == cells], np.mean(best.accuracy), atol=1e-6)
+        np.testing.assert_allclose(informed.auc[found.cells == cells], np.mean(best.auc), atol=1e-6)
+        np.testing.assert_allclose(informed.tpr[found.cells == cells], np.mean(best.tpr_at(0.01)), atol=1e-6)
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_who_knows_more_reaches_more(relation):
+    found = expose(game(independent_city(800, 1), SUPPRESSED, group_size=200, relation=relation))
+    informed, auxiliary, zero = found.against
+    assert (informed.auc > auxiliary.auc - 2e-3).all()
+    assert informed.auc.mean() > auxiliary.auc.mean() + 0.05
+    assert auxiliary.auc.mean() > zero.auc.mean() - 0.005
+    assert zero.auc.mean() > 0.6
+    for one in found.against:
+        assert (one.accuracy >= 0.5).all()
+        assert one.error < 5e-3
+
+
+def test_rounding_clamping_and_suppressing_never_expose_more():
+    city = independent_city(400, 2)
+    plain, cut = (expose(game(city, mechanism, group_size=100)) for mechanism in (LAPLACE, SUPPRESSED))
+    assert (cut.against[0].auc <= plain.against[0].auc + 1e-3).all()
+    assert (cut.against[0].accuracy <= plain.against[0].accuracy + 1e-3).all()
+
+
+def test_who_has_no_visits_is_not_exposed():
+    visits = np.random.default_rng(1).random((80, 24)) < 0.2
+    visits[:5] = False
+    visits[5:, 0] = True
+    found = expose(game(traces(visits, n_epochs=6), SUPPRESSED))
+    for one in found.against:
+        np.testing.assert_array_equal(one.accuracy[:5], 0.5)
+        np.testing.assert_array_equal(one.auc[:5], 0.5)
+        np.testing.assert_array_equal(one.tpr[:5], 0.01)
+
+
+def test_a_ceiling_is_called_one_where_it_is_one_alone():
+    city = town(n_people=100)
+    added, replaced = (expose(game(city, relation=relation)) for relation in ("add_remove", "replace_one"))
+    assert "nobody can do better" in added.against[0].basis
+    assert any("is a ceiling" in note for note in added.notes)
+    assert "no ceiling" in replaced.against[0].basis
+    assert not any("is a ceiling" in note for note in replaced.notes)
+
+
+def test_it_can_be_computed_again():
+    first, again = (expose(game(town(n_people=100), SUPPRESSED)) for _ in range(2))
+    for one, other in zip(first.against, again.against):
+        np.testing.assert_array_equal(one.auc, other.auc)
+
+
+def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
+    pipeline_file(tmp_path, "def release(counts, rng):\n    return counts\n")
+    challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=Loader(tmp_path))
+    with pytest.raises(BadInput, match="pipeline of one's own"):
+        expose(challenger)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_fifty_people_are_played_as_exposed(relation):
+    challenger = game(independent_city(2_000, 3), SUPPRESSED, group_size=400, relation=relation)
+    found = expose(challenger)
+    people = np.random.default_rng(4).choice(np.flatnonzero(found.cells >= 3), 50, replace=False)
+    differences: dict[str, list[float]] = {"informed": [], "auxiliary": []}
+    for person in people.tolist():
+        own = about(challenger, person)
+        adversaries = {}
+        for name in differences:
+            knows = knowledge.build(name, {}, own, 1)
+            scorer = Attack(fit="never", shadows=0).study(knows, np.random.default_rng(person))
+            adversaries[name] = Adversary(knows, scorer)
+        for name, trials in play(own, adversaries, seed=person, rounds=range(1_500), block=0).items():
+            exposed = next(one for one in found.against if one.adversary == name)
+            differences[name].append(auc(trials) - float(exposed.auc[person]))
+    for name, each in differences.items():
+        error = np.std(each) / np.sqrt(50)
+        assert abs(np.mean(each)) < 3.5 * error + 1e-3, name
+        assert np.std(each) < 0.03, name

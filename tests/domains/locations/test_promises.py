@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.locations.promises import promise, stated_promise
+from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.theory import tradeoff
+
+
+@pytest.mark.parametrize("kind", [laplace, geometric])
+def test_pure_noise_promises_as_many_epsilons_as_there_are_cells(kind):
+    found = promise(kind.Mechanism(epsilon=0.5, unit=Unit.EVENT), 20, Relation.ADD_REMOVE)
+    assert found.epsilon == found.exact_epsilon == pytest.approx(10.0)
+    assert (found.delta, found.unit, found.nominal_epsilon, found.nominal_unit) == (
+        0,
+        Unit.USER,
+        0.5,
+        Unit.EVENT,
+    )
+    assert found.sensitivity == 20
+
+
+def test_the_curve_of_laplace_noise_is_that_of_the_best_attack():
+    """The table of optima for 20 cells at 0.5 each, found by characteristic functions and simulation."""
+    found = promise(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE)
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(0.8509, abs=1e-4)
+
+
+def test_noise_for_a_larger_unit_is_larger_and_promises_a_person_the_same_in_all():
+    """User-level noise with a cap of 9 visits: who has 9 gets epsilon, who has fewer gets less."""
+    noise = laplace.Mechanism(epsilon=1.0, sensitivity=9.0, unit=Unit.USER)
+    assert promise(noise, 9, Relation.ADD_REMOVE).epsilon == pytest.approx(1.0)
+    assert promise(noise, 3, Relation.ADD_REMOVE).epsilon == pytest.approx(1 / 3)
+
+
+def test_gaussian_noise_composes_by_squares():
+    noise = gaussian.Mechanism(sigma=8.2543, delta=1e-5)
+    found = promise(noise, 20, Relation.ADD_REMOVE)
+    assert found.epsilon == pytest.approx(2.180, abs=1e-3)  # the exact epsilon of 20 such cells
+    mu = np.sqrt(20) / 8.2543
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(norm.cdf(mu / 2), abs=1e-4)
+
+
+def test_the_relation_is_that_of_the_game():
+    assert promise(laplace.Mechanism(epsilon=1.0), 3, Relation.REPLACE_ONE).relation is Relation.REPLACE_ONE
+
+
+def test_a_stated_promise_is_composed_over_the_units_a_person_owns():
+    stated = Guarantee(epsilon=0.5, delta=1e-6, unit=Unit.USER_DAY)
+    found = stated_promise(stated, 7, Relation.ADD_REMOVE)
+    assert (found.epsilon, found.delta) == (pytest.approx(3.5), pytest.approx(7e-6, rel=1e-3))
+    assert (found.unit, found.nominal_epsilon, found.nominal_unit) == (Unit.USER, 0.5, Unit.USER_DAY)
+
+
+def test_the_curve_of_a_stated_promise_is_randomized_response_repeated():
+    """Seven answers that are right with chance e^.5 / (1 + e^.5) each: the majority is the best guess."""
+    found = stated_promise(Guarantee(epsilon=0.5), 7, Relation.ADD_REMOVE)
+    right = 1 / (1 + np.exp(-0.5))
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(binom.sf(3, 7, right), abs=1e-6)
+
+
+def test_one_unit_needs_no_composition():
+    found = stated_promise(Guarantee(epsilon=0.5, unit=Unit.USER), 1, Relation.ADD_REMOVE)
+    assert (found.epsilon, found.curve) == (0.5, None)
