@@ -80,16 +80,25 @@ def test_every_rate_metric_is_on_the_panel():
 
 # -- attacks: each domain offers a naked and a blind game ----------------------------------------------
 
-GAMES = {
-    ("blackbox", "simulator"): lambda noise: {
+
+def box(noise, folder):
+    return {"challenger": {"pair": [[0, 0], [1, 1]]}, "mechanism": {"name": "laplace", "scale": noise}}
+
+
+def city(noise, folder):
+    """Somebody who goes where nobody else goes, and a crowd that goes elsewhere."""
+    lonely = [("them", hour, "edge") for hour in range(12)]
+    crowd = [(f"p{i}", (7 * i + 5 * k) % 24, f"s{(i + k) % 4}") for i in range(120) for k in range(4)]
+    rows = "\n".join(f"{user},{hour},{place}" for user, hour, place in lonely + crowd)
+    (folder / "visits.csv").write_text(f"user,time,place\n{rows}\n")
+    return {
+        "data": {"source": "visits.csv", "time_unit": "h", "epoch": "1h"},
+        "challenger": {"group_size": 40, "targets": {"n": 1, "min_visits": 12}},
         "mechanism": {"name": "laplace", "scale": noise},
-        "pair": [[0, 0], [1, 1]],
-    },
-    ("blackbox", "law"): lambda noise: {
-        "mechanism": {"name": "laplace", "scale": noise},
-        "pair": [[0, 0], [1, 1]],
-    },
-}
+    }
+
+
+GAMES = {"blackbox": box, "locations": city}
 NAKED, BLIND = 1e-3, 1e6
 
 
@@ -106,15 +115,15 @@ def contender(request):
 
 def game(contender, noise, tmp_path):
     domain, who = contender
-    tables = GAMES[domain, who.knowledge](noise)
+    tables = GAMES[domain](noise, tmp_path)
     audit = Audit(
         name="a",
         domain=domain,
         rounds=100,
         block=100,
         stop=Stop.ROUNDS,
-        data={},
-        challenger={"pair": tables["pair"]},
+        data=tables.get("data", {}),
+        challenger=tables["challenger"],
         mechanism=tables["mechanism"],
         metrics=Metrics(),
         contenders=(who,),

@@ -63,12 +63,15 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
 
 
 def _headline(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.pages.headline import beyond_promises, too_weak
     from leakgauge.pages.numbers import times
 
     counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
     everyone = times(len(verdicts), "adversary")
     if counts["violated"]:
         return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
+    if too_weak(verdicts):
+        return f"UNDECIDED: the promise is too weak to be broken. {beyond_promises(verdicts)}"
     if counts["undecided"]:
         return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
     if counts["not violated"]:
@@ -82,8 +85,10 @@ def _interval(verdict: "Verdict", name: str, write: Any) -> str:
 
 
 def _undecided(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.pages.headline import too_weak
+
     undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
-    if not undecided:
+    if not undecided or too_weak(undecided):
         return ""
     needed = [verdict.rounds_needed for verdict in undecided]
     bounds = [verdict.metrics["epsilon"] for verdict in undecided]

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakgauge.pages.numbers import count, level, times
+from leakgauge.pages.numbers import count, level, number, percent, times
 from leakgauge.verdict import Finding, Verdict
+
+HUGE = 15.0  # an epsilon that allows odds of millions to one
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
             f"audit like this one would say so in at most {_risk(verdicts)} of cases."
         )
         return Headline("violated", "Violated: this release leaks more than it promises.", explanation)
+    if too_weak(verdicts):
+        return Headline(
+            "undecided", "Undecided: the promise is too weak to be broken.", beyond_promises(verdicts)
+        )
     if n[Finding.UNDECIDED]:
         who = f"For {count(n[Finding.UNDECIDED])} of {everyone}" if len(verdicts) > 1 else "Here"
         rest = " No other adversary got past its promise." if n[Finding.NOT_VIOLATED] else ""
@@ -47,6 +53,26 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
         "is reported below."
     )
     return Headline("no-promise", "Measured; there is no promise to compare with.", explanation)
+
+
+def too_weak(verdicts: Sequence[Verdict]) -> bool:
+    """Whether every finding is undecided because the promise allows almost anything."""
+    return all(
+        verdict.finding is Finding.UNDECIDED and verdict.promised and verdict.promised["epsilon"] > HUGE
+        for verdict in verdicts
+    )
+
+
+def beyond_promises(verdicts: Sequence[Verdict]) -> str:
+    """What to look at where the promise says nothing: how often the best adversary was right."""
+    least = min(verdict.promised["epsilon"] for verdict in verdicts if verdict.promised)
+    told = f"A promise of ε = {number(least)} or more to a person lets an adversary be almost certain."
+    known = [verdict for verdict in verdicts if verdict.metrics["accuracy"].value is not None]
+    if not known:
+        return told
+    best = max(known, key=lambda verdict: verdict.metrics["accuracy"].value or 0.0)
+    value = percent(best.metrics["accuracy"].value)
+    return f"{told} What counts is what was measured: {best.label} was right {value} of the time."
 
 
 def _risk(verdicts: Sequence[Verdict]) -> str:

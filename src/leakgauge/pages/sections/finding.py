@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from leakgauge.pages import words
-from leakgauge.pages.headline import badge_of, headline, tone_of
+from leakgauge.pages.headline import HUGE, badge_of, headline, tone_of
 from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
 from leakgauge.pages.numbers import NOTHING, confidence, number, percent, times
@@ -14,7 +14,6 @@ from leakgauge.verdict import Finding, Verdict
 
 ORDER = 10
 MOST_CARDS, MOST_ROWS = 6, 80
-HUGE = 15.0  # an epsilon that allows odds of millions to one
 
 _TEMPLATE = """
 <div class="headline {{ top.tone }}">
