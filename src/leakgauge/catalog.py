@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +13,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import read, require
 
 if TYPE_CHECKING:
+    from leakgauge.core.exposure import Exposure
     from leakgauge.core.game import Attack, Challenger, Knowledge
 
 DOMAINS = "leakgauge.domains"
@@ -139,18 +141,11 @@ def build(package: str, role: str, name: str, parameters: Mapping[str, Any], whe
 
 def prepare(audit: AuditWords, plan: PlanWords) -> Game:
     """Set up the game of an audit: load its data, build challenger, knowledge and attacks."""
-    domain = f"{DOMAINS}.{audit.domain}"
     with naming(audit, plan):
         for who in audit.contenders:
             refuse_knowledge(audit.domain, who.attack, who.knowledge)
-        challenger = import_module(f"{domain}.challenger").build(
-            data=audit.data,
-            challenger=audit.challenger,
-            mechanism=audit.mechanism,
-            folder=plan.folder,
-            seed=plan.seed,
-        )
-        know = import_module(f"{domain}.knowledge").build
+        challenger = challenger_of(audit, plan)
+        know = import_module(f"{DOMAINS}.{audit.domain}.knowledge").build
         knowledges = {
             who.label: know(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
             for who in audit.contenders
@@ -160,6 +155,27 @@ def prepare(audit: AuditWords, plan: PlanWords) -> Game:
             for who in audit.contenders
         }
         return Game(challenger, knowledges, methods, challenger.digest)
+
+
+def challenger_of(audit: AuditWords, plan: PlanWords) -> Any:
+    """Load the data of an audit and build its challenger."""
+    return import_module(f"{DOMAINS}.{audit.domain}.challenger").build(
+        data=audit.data,
+        challenger=audit.challenger,
+        mechanism=audit.mechanism,
+        folder=plan.folder,
+        seed=plan.seed,
+    )
+
+
+def exposing() -> list[str]:
+    """Name the kinds of release whose exposure can be computed: those with a file ``exposure``."""
+    return [name for name in domains() if find_spec(f"{DOMAINS}.{name}.exposure") is not None]
+
+
+def expose(domain: str, challenger: Any) -> "Exposure":
+    """Compute the exposure of everybody in the data of a challenger."""
+    return import_module(f"{DOMAINS}.{domain}.exposure").expose(challenger)
 
 
 @contextmanager

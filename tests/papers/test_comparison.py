@@ -98,3 +98,12 @@ def test_a_value_lies_in_its_interval():
     for low, value, high in ((0.5, 0.4, 0.6), (0.5, math.nan, 0.6)):
         with pytest.raises(BadInput, match="outside its interval"):
             interval(low, value, high)
+
+
+def test_a_number_of_other_data_is_shown_and_not_judged():
+    published = Published(value=0.767, where="table 3", places=3)
+    cell = Cell(setting="here", ours=exactly(0.767), published=published, comparable=False, why="Other data.")
+    assert cell.verdict is Agreement.NOT_COMPARABLE
+    assert cell.reason == "Published: 0.767, table 3. Other data."
+    with pytest.raises(BadInput, match="here: say why"):
+        Cell(setting="here", ours=exactly(0.767), published=published, comparable=False)

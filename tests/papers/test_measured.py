@@ -6,6 +6,7 @@ from scipy.stats import binomtest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.papers import measured
+from leakgauge.papers.comparison import Ours
 from leakgauge.referee.estimate import Estimate
 
 
@@ -53,3 +54,36 @@ def test_an_attack_without_a_threshold_has_no_accuracy_of_its_own():
 
 def test_the_confidence_is_that_of_the_rates():
     assert measured.confidence([verdict(tpr=(0.5, 0.6, 0.7))]) == "95%"
+
+
+def test_a_metric_is_read_with_its_interval():
+    found = verdict(auc_mean=(0.6, 0.7, 0.75))
+    ours = measured.reached(found, "auc_mean")
+    assert (ours.low, ours.value, ours.high) == (0.6, 0.7, 0.75)
+    with pytest.raises(BadInput, match="it, attack: auc has no interval"):
+        measured.reached(found, "auc")
+
+
+def test_errors_of_a_difference_and_of_a_mean_add_in_squares():
+    first, second = Ours(low=0.87, value=0.90, high=0.94), Ours(low=0.46, value=0.50, high=0.53)
+    lead = measured.difference(first, second)
+    assert (lead.value, lead.low, lead.high) == pytest.approx((0.4, 0.4 - 0.03 * 2**0.5, 0.4 + 0.04 * 2**0.5))
+    mean = measured.mean([first, second])
+    assert (mean.value, mean.low, mean.high) == pytest.approx((0.7, 0.7 - 0.05 / 2, 0.7 + 0.05 / 2))
+    assert measured.mean([first]).low == pytest.approx(first.low)
+    with pytest.raises(BadInput, match="one game"):
+        measured.mean([])
+
+
+def test_the_interval_of_a_mean_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(20240501)
+    rates, covered = (0.9, 0.7, 0.8), 0
+    for _ in range(400):
+        found = []
+        for rate in rates:
+            hits = int(rng.binomial(500, rate))
+            exact = binomtest(hits, 500).proportion_ci(0.95, "exact")
+            found.append(Ours(low=exact.low, value=hits / 500, high=exact.high))
+        mean = measured.mean(found)
+        covered += mean.low <= 0.8 <= mean.high
+    assert covered / 400 > 0.93

@@ -26,20 +26,19 @@ def test_every_paper_says_what_it_is(name):
     [(name, item, scale) for name, paper in papers().items() for item in paper.items for scale in Scale],
 )
 def test_every_plan_can_be_read(name, item, scale, tmp_path):
-    plan = find(name).items[item].plan
-    if plan is None:
-        return
-    path = tmp_path / "plan.toml"
-    path.write_text(plan(Scope(scale=scale, data=tmp_path)))
-    assert read_plan(path).audits
+    for run in find(name).items[item].runs(item):
+        if plan := run.plan(Scope(scale=scale, data=tmp_path)):
+            path = tmp_path / f"{run.name}.toml"
+            path.write_text(plan)
+            assert read_plan(path).audits
 
 
 def test_an_unknown_paper_is_told_the_nearest_and_all():
     with pytest.raises(
-        BadInput, match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: humphries23, liu24"
+        BadInput, match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: guan24, humphries23, liu24"
     ):
         find("liu")
-    with pytest.raises(BadInput, match=r"no paper is called 'x'; papers: humphries23, liu24"):
+    with pytest.raises(BadInput, match=r"no paper is called 'x'; papers: guan24, humphries23, liu24"):
         find("x")
     with pytest.raises(BadInput, match="no paper is called 'reproduction'"):
         find("reproduction")

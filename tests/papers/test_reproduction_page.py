@@ -43,7 +43,7 @@ def test_a_played_figure_is_drawn_with_its_interval_and_its_plan(page):
     assert "&lt;b&gt;One&lt;/b&gt; cell" in html
     text = text_of(html)
     assert re.search(r"one cell 0\.93 table 1 0\.\d+ 0\.\d+ to 0\.\d+ agrees", text)
-    assert "The plan of Figure 1: one cell seed = 20240501 [[audit]]" in text
+    assert "The plan of the run figure_1 seed = 20240501 [[audit]]" in text
     assert "leakgauge reproduce tiny26 --only figure_1 --scale quick" in text
 
 

@@ -44,3 +44,17 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
 def test_json_reads_back(tmp_path):
     atomic.write_json(tmp_path / "file", {"name": "città", "value": 0.1})
     assert json.loads((tmp_path / "file").read_bytes()) == {"name": "città", "value": 0.1}
+
+
+def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path, monkeypatch):
+    path, modes = tmp_path / "file", []
+    path.write_text("old, for everybody")
+    path.chmod(0o644)
+    fsync = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: modes.append(os.fstat(handle).st_mode & 0o777) or fsync(handle)
+    )
+    atomic.write(path, b"new", private=True)
+    assert modes[0] == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == b"new"

@@ -96,6 +96,7 @@ class Cell:
     """One number of ours, with what the paper says of it.
 
     ``exact`` is what theory says; if ``drawn``, the paper draws that quantity without printing the number.
+    A published number that is not ``comparable`` is one of other data: it is shown, not judged.
     ``why`` explains a difference, or why nothing can be compared.
     """
 
@@ -104,11 +105,18 @@ class Cell:
     published: Published | None = None
     exact: float | None = None
     drawn: bool = False
+    comparable: bool = True
     why: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.comparable and not self.why:
+            raise BadInput(f"{self.setting}: say why this cannot be compared")
 
     @property
     def verdict(self) -> Agreement:
         """Judge by the rule."""
+        if not self.comparable:
+            return Agreement.NOT_COMPARABLE
         if self.published is not None:
             return _judge(self.ours, self.published)
         if self.drawn and self.exact is not None:

@@ -1,4 +1,4 @@
-"""What an attack was measured to reach at its own threshold: how the papers count."""
+"""What attacks were measured to reach, as the papers count it, and by how much one beats another."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -29,6 +29,36 @@ def accuracy(verdict: Verdict) -> Ours:
     below = hypot(*(middle - low for low, middle, _ in rates)) / 2
     above = hypot(*(high - middle for _, middle, high in rates)) / 2
     return Ours(value=value, low=max(value - below, 0.0), high=min(value + above, 1.0))
+
+
+def reached(verdict: Verdict, metric: str) -> Ours:
+    """A metric of a verdict, such as "auc_mean", with its interval."""
+    found = verdict.metrics.get(metric)
+    if found is None or found.value is None or found.low is None or found.high is None:
+        raise BadInput(f"{verdict.audit}, {verdict.label}: {metric} has no interval; play more rounds")
+    return Ours(value=found.value, low=found.low, high=found.high)
+
+
+def difference(first: Ours, second: Ours) -> Ours:
+    """By how much the first is larger, if their errors are not of opposite signs more often than of the same.
+
+    The intervals are put together as those of independent estimates (Zou and Donner 2008). Attacks that face
+    the same releases tend to err together, so for them it is wider than it would have to be.
+    """
+    value = first.value - second.value
+    below = hypot(first.value - first.low, second.high - second.value)
+    above = hypot(first.high - first.value, second.value - second.low)
+    return Ours(value=value, low=value - below, high=value + above)
+
+
+def mean(found: Sequence[Ours]) -> Ours:
+    """The mean over games that have nothing random in common; their errors add in squares."""
+    if not found:
+        raise BadInput("a mean needs one game at least")
+    value = sum(ours.value for ours in found) / len(found)
+    below = hypot(*(ours.value - ours.low for ours in found)) / len(found)
+    above = hypot(*(ours.high - ours.value for ours in found)) / len(found)
+    return Ours(value=value, low=value - below, high=value + above)
 
 
 def advantage(verdict: Verdict) -> Ours:

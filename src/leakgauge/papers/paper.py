@@ -1,7 +1,7 @@
 """What a paper's file says: its figures and tables, and how each is made again."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
@@ -39,11 +39,11 @@ class Scope:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Played:
-    """The verdicts of an item and the plan that gives them again; neither, where theory is all."""
+    """The verdicts of an item and, by run, the plans that give them again; neither, where theory is all."""
 
     scope: Scope
     verdicts: tuple[Verdict, ...] = ()
-    plan: str = ""
+    plans: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rounds(self) -> int:
@@ -53,25 +53,46 @@ class Played:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What an item comes to: numbers beside those of the paper, and figures."""
+    """What an item comes to: numbers beside those of the paper, figures, and notes on what was found."""
 
     cells: tuple[Cell, ...]
     charts: tuple[Chart, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Games that several items show: played once, into a folder that bears their name.
+
+    A plan that is empty at some scale is not played. ``further`` is added to the seed: so the same game can
+    be played again with data, targets and groups of its own.
+    """
+
+    name: str
+    plan: Callable[[Scope], str]
+    further: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Item:
     """One figure or table.
 
-    ``plan`` writes the audits to play, as a plan file without its seed; an item of theory alone has none.
-    ``show`` makes numbers and figures of their verdicts. ``notes`` say where we differ, and why.
+    ``plan`` writes the audits to play, as a plan file without its seed; ``shares`` are runs that other items
+    show too. An item of theory alone has neither. ``show`` makes numbers and figures of their verdicts.
+    ``notes`` say where we differ, and why.
     """
 
     title: str
     about: str
     show: Callable[[Played], Shown]
     plan: Callable[[Scope], str] | None = None
+    shares: tuple[Run, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def runs(self, name: str) -> tuple[Run, ...]:
+        """All that is to be played for the item of this name."""
+        own = () if self.plan is None else (Run(name=name, plan=self.plan),)
+        return (*own, *self.shares)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,5 +1,6 @@
 """Make a paper's figures and tables again: one page, and one file of numbers beside the published ones."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
@@ -43,7 +44,7 @@ def reproduce(
         seed=seed,
         hands=Hands(engine=engine, workers=workers, address=address),
     )
-    plans = {name: stage.plan(name, item) for name, item in items.items()}
+    plans = {name: stage.plans(name, item) for name, item in items.items()}
     reproduction = Reproduction(
         name=paper,
         paper=found,
@@ -63,8 +64,8 @@ def default_folder(paper: str) -> Path:
     return Path("runs") / f"reproduce-{paper}"
 
 
-def _make(name: str, item: Item, stage: Stage, plan: str) -> Made:
-    played = stage.play(name, plan)
+def _make(name: str, item: Item, stage: Stage, plans: Mapping[str, str]) -> Made:
+    played = stage.play(plans)
     return Made(name, item, played, item.show(played))
 
 

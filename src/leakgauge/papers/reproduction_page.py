@@ -96,16 +96,16 @@ _TABLE = """
 
 _AGAIN = """
 <p>Every random number comes from the seed, so the same command with the same versions gives the same
-numbers. Each item was played as an ordinary plan; its run folder lies under <code>runs/</code> beside this
+numbers. All games were played as ordinary plans; their run folders lie under <code>runs/</code> beside this
 page, and <code>reproduction.json</code> holds every number and the reason of every verdict.</p>
 <pre class="command"><code>{{ command }}</code></pre>
 <dl class="settings">
 <div><dt>Seed</dt><dd>{{ seed }}</dd></div>
 <div><dt>Scale</dt><dd>{{ scale }}</dd></div>
 </dl>
-{% for title, plan in plans %}
+{% for name, plan in plans %}
 <details>
-<summary>The plan of {{ title }}</summary>
+<summary>The plan of the run <code>{{ name }}</code></summary>
 <pre><code>{{ plan }}</code></pre>
 </details>
 {% endfor %}
@@ -125,7 +125,7 @@ def write(reproduction: Reproduction) -> Path:
 
 
 def _summary(reproduction: Reproduction) -> Section:
-    printed = [cell for cell in reproduction.cells if cell.published is not None]
+    printed = [cell for cell in reproduction.cells if cell.published is not None and cell.comparable]
     differs = any(cell.verdict is Agreement.DIFFERS for cell in reproduction.cells)
     html = render_html(
         _SUMMARY,
@@ -149,9 +149,13 @@ def _summary(reproduction: Reproduction) -> Section:
 def _detail(reproduction: Reproduction) -> str:
     drawn = [cell for cell in reproduction.cells if cell.published is None and cell.drawn]
     alone = sum(cell.published is None and not cell.drawn for cell in reproduction.cells)
+    elsewhere = sum(cell.published is not None and not cell.comparable for cell in reproduction.cells)
     parts = [
         f"Of {times(len(drawn), 'value')} that it draws without printing them, {_tally(drawn)}."
         if drawn
+        else "",
+        f"{times(elsewhere, 'number')} that it prints are of other data: shown beside ours, not judged."
+        if elsewhere
         else "",
         f"{times(alone, 'number')} of ours it does not have." if alone else "",
         "Each difference is explained below.",
@@ -175,7 +179,7 @@ def _item(made: Made) -> Section:
         _ITEM,
         about=made.item.about,
         charts=made.shown.charts,
-        notes=made.item.notes,
+        notes=(*made.item.notes, *made.shown.notes),
         stated=_table(stated, "What the paper prints, beside ours", "Published") if stated else "",
         others=_table(others, _others_caption(made), "Exact") if others else "",
         n_others=times(len(others), "number"),
@@ -221,11 +225,14 @@ def _reference(cell: Cell) -> Markup | str:
 
 
 def _again(reproduction: Reproduction) -> Section:
+    plans: dict[str, str] = {}
+    for made in reproduction.items:
+        plans.update(made.played.plans)
     html = render_html(
         _AGAIN,
         command=reproduction.command,
         seed=reproduction.seed,
         scale=reproduction.scope.scale.value,
-        plans=[(made.item.title, made.played.plan) for made in reproduction.items if made.played.plan],
+        plans=list(plans.items()),
     )
     return Section("How to make it again", html)

@@ -5,7 +5,7 @@ A characteristic function at the frequencies of a period gives the law of a scor
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,10 @@ from scipy.sparse import csr_array
 from leakgauge.core.game import Reals
 from leakgauge.theory.score_laws import ScoreLaws
 
-Floats = npt.NDArray[np.float32]  # single precision is plenty for rates, and twice as fast
-Waves = npt.NDArray[np.complex64]
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+Waves: TypeAlias = npt.NDArray[np.complexfloating[Any, Any]]
 
 FPR = 0.01
-STARTS = 8  # a period of differences starts at a whole number of eighths of it
 _FADE = 10.0  # the highest frequency fades by e^-10
 _LOUD = 0.005  # the size of a high frequency from which on it matters
 
@@ -36,6 +35,15 @@ class Effort:
     n: int
     power: int
     grid: int  # thresholds per frequency
+    single: bool = True  # whether single precision is enough; it is twice as fast, and errs by some 1e-5
+
+    def finer(self, times: int) -> "Effort":
+        """So many times as many frequencies, and double precision; once is the same."""
+        return self if times == 1 else Effort(times * self.n, self.power, self.grid, single=False)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating[Any]]:
+        return np.dtype(np.float32 if self.single else np.float64)
 
     @property
     def fade(self) -> Reals:
@@ -59,10 +67,12 @@ class Table:
         """Compute the table of a period."""
         n, first = effort.n, np.exp(2j * np.pi / period * laws.nodes[1:-1])
         waves = np.cumprod(np.broadcast_to(first[:, None], (first.size, n)), axis=1)
-        real, imaginary = (np.ascontiguousarray(part, dtype=np.float32) for part in (waves.real, waves.imag))
-        columns = np.empty((laws.n_kinds, 4 * n + 4), dtype=np.float32)
+        real, imaginary = (
+            np.ascontiguousarray(side, dtype=effort.dtype) for side in (waves.real, waves.imag)
+        )
+        columns = np.empty((laws.n_kinds, 4 * n + 4), dtype=effort.dtype)
         for i, world in enumerate((laws.members, laws.others)):
-            inside = world[:, 1:-1].astype(np.float32)
+            inside = world[:, 1:-1].astype(effort.dtype)
             x, y = inside @ real, inside @ imaginary
             columns[:, i * n : (i + 1) * n] = _log(np.hypot(x, y))
             columns[:, (i + 2) * n : (i + 3) * n] = np.arctan2(y, x)
@@ -74,7 +84,7 @@ class Table:
         """Whose scores lie in lumps that these frequencies are too few to tell from smooth laws."""
         n = self.effort.n
         high = np.arange(n // 2, n, max(1, n // 64))
-        loudness = cells.astype(np.float32) @ self.columns[:, np.concatenate([high, n + high])]
+        loudness = cells.astype(self.effort.dtype) @ self.columns[:, np.concatenate([high, n + high])]
         return np.asarray(np.max(loudness, axis=1) > np.log(_LOUD))
 
 
@@ -86,72 +96,46 @@ class Sums:
     waves: tuple[Waves, Waves]  # characteristic functions of finite scores
     inside: tuple[Floats, Floats]  # how often the score is finite
     sure: tuple[Floats, Floats]  # how often it says "in" for sure
-    out: tuple[Floats, Floats]  # how often it says "out" for sure
 
     @classmethod
     def of(cls, table: Table, logs: Floats) -> "Sums":
         n = table.effort.n
-        waves = np.empty((len(logs), 2 * n), dtype=np.complex64)
+        waves = np.empty((len(logs), 2 * n), dtype=np.result_type(logs, np.complex64))
         size, angle = np.exp(logs[:, : 2 * n]), logs[:, 2 * n : 4 * n]
         np.multiply(size, np.cos(angle), out=waves.real)
         np.multiply(size, np.sin(angle), out=waves.imag)
         not_out, inside = np.exp(logs[:, 4 * n : 4 * n + 2].T), np.exp(logs[:, 4 * n + 2 :].T)
-        sure, out = np.maximum(not_out - inside, 0.0), 1 - not_out
-        return cls(
-            table,
-            (waves[:, :n], waves[:, n:]),
-            (inside[0], inside[1]),
-            (sure[0], sure[1]),
-            (out[0], out[1]),
-        )
+        sure = np.maximum(not_out - inside, 0.0)
+        return cls(table, (waves[:, :n], waves[:, n:]), (inside[0], inside[1]), (sure[0], sure[1]))
 
-    def curve(self, starts: Reals) -> tuple[Reals, Reals]:
-        """The best accuracy, and the TPR at 1 % FPR, of thresholds on a grid; scores lie above ``starts``.
+    def reach(self, starts: Reals) -> tuple[Reals, Reals, Reals]:
+        """The best accuracy, the AUC and the TPR at 1 % FPR of thresholds; scores lie above ``starts``.
 
-        The grid goes round the period: a score rises from the start to the end of the grid, then on from its
-        beginning.
+        The grid of thresholds goes round the period: from the start to its end, then on from its beginning.
         """
         size = self.table.effort.n * self.table.effort.grid
         first = np.floor(starts / self.table.period * size).astype(np.int64) % size
-        rise = np.arange(size, dtype=np.float32) - first.astype(np.float32)[:, None]
+        rise = np.arange(size, dtype=self.table.effort.dtype) - first.astype(self.table.effort.dtype)[:, None]
         rise[rise < 0] += size
-        rise /= np.float32(size)
+        rise /= size
         tpr, fpr = (
             self._above(waves, first, rise, mass, sure)
             for waves, mass, sure in zip(self.waves, self.inside, self.sure)
         )
-        return _best(tpr, fpr), _at_fpr(tpr, fpr, first)
+        return _best(tpr, fpr), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first)
 
     def _above(
         self, waves: Waves, first: npt.NDArray[np.int64], rise: Floats, mass: Floats, sure: Floats
     ) -> Floats:
         """The chance to score above each place of the grid."""
         k, size = np.arange(1, self.table.effort.n + 1), rise.shape[1]
-        series = np.zeros((len(waves), size // 2 + 1), dtype=np.complex64)
-        weights = (self.table.effort.fade / (np.pi * k) * size / 2).astype(np.float32)
+        series = np.zeros((len(waves), size // 2 + 1), dtype=waves.dtype)
+        weights = (self.table.effort.fade / (np.pi * k) * size / 2).astype(self.table.effort.dtype)
         np.multiply(np.conj(waves), 1j * weights, out=series[:, 1 : k.size + 1])
         above: Floats = irfft(series, size, axis=1)
         above += (mass + sure - above[np.arange(len(above)), first])[:, None]
         above -= mass[:, None] * rise
         return above
-
-    def area(self, starts: Reals) -> Reals:
-        """The chance that a member scores higher than a non-member, equal scores counted half."""
-        k, period = np.arange(1, self.table.effort.n + 1), self.table.period
-        difference = self.waves[0] * np.conj(self.waves[1])
-        eighths = np.floor(starts / period * STARTS)
-        turns = np.exp(-2j * np.pi / STARTS * np.multiply.outer(k, np.arange(STARTS)))
-        weights = (1 - turns) * (self.table.effort.fade / (np.pi * k))[:, None]
-        steps = difference.imag @ weights.real.astype(np.float32)
-        steps += difference.real @ weights.imag.astype(np.float32)
-        both = self.inside[0] * self.inside[1]
-        column = eighths.astype(np.int64)[:, None] % STARTS
-        lower = -both * eighths / STARTS - np.take_along_axis(steps, column, axis=1)[:, 0]
-        # Where the period lies on one side of zero, so do all differences.
-        lower = np.where(eighths >= 0, 0.0, np.where(eighths <= -STARTS, both, np.clip(lower, 0.0, both)))
-        (in1, in0), (out1, out0) = self.sure, self.out
-        won = in1 * self.inside[1] + (1 - out1) * out0 + (in1 * in0 + out1 * out0) / 2
-        return np.clip(both - lower + won, 0.0, 1.0)
 
 
 def _best(tpr: Floats, fpr: Floats) -> Reals:
@@ -164,6 +148,17 @@ def _best(tpr: Floats, fpr: Floats) -> Reals:
     with np.errstate(divide="ignore", invalid="ignore"):
         peak = top - np.where(bend < 0, (after - before) ** 2 / (8 * bend), 0.0)
     return np.clip((1 + np.maximum(peak, 0.0)) / 2, 0.5, 1.0)
+
+
+def _area(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:
+    """The area under straight lines from threshold to threshold, and to both corners."""
+    rows, last = np.arange(len(fpr)), (first - 1) % fpr.shape[1]
+    steps, heights = fpr[:, :-1] - fpr[:, 1:], tpr[:, :-1] + tpr[:, 1:]
+    inside = np.einsum("ij,ij->i", steps, heights, dtype=np.float64)
+    inside += (fpr[:, -1] - fpr[:, 0]) * (tpr[:, -1] + tpr[:, 0])  # round the end of the grid
+    (f0, f1), (t0, t1) = ((rates[rows, first], rates[rows, last]) for rates in (fpr, tpr))
+    inside -= (f1 - f0) * (t1 + t0)  # but not from the last threshold to the first
+    return np.clip((inside + f1 * t1 + (1 - f0) * (1 + t0)) / 2, 0.0, 1.0)
 
 
 def _at_fpr(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:

@@ -13,12 +13,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.theory.inversion import FPR, STARTS, Effort, Sums, Table
+from leakgauge.theory.inversion import FPR, Effort, Sums, Table
 from leakgauge.theory.score_laws import ScoreLaws
 
 _TAIL = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
 _SLOPES = np.concatenate([side * np.geomspace(0.05, 50.0, 13) for side in (-1.0, 1.0)])
-_OPPOSITE = np.array([int(np.flatnonzero(slope == -_SLOPES)[0]) for slope in _SLOPES])
 _LADDER = float(np.sqrt(2.0))  # of periods: targets of about the same spread share one
 _LEAST = 1e-6  # width of a period
 _MARGIN = 0.025  # of a period, at both of its ends: few frequencies blur a lump
@@ -26,7 +25,7 @@ _BLOCK = 2**21  # numbers in memory at once
 _ROWS = 2**16  # targets at once where little is computed
 _THREADS = 8  # at most; every block of targets is computed by itself
 
-_SMOOTH, _LUMPY = Effort(128, 4, 4), Effort(512, 2, 2)
+_SMOOTH, _LUMPY = Effort(96, 4, 5), Effort(384, 2, 2)
 _MANY = 5  # cells from which on scores may be smooth
 
 
@@ -52,15 +51,15 @@ def reached(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> Reached:
         return found
     starts, widths = _ranges(laws, cells[some])
     rungs = np.ceil(np.log(widths) / np.log(_LADDER)).astype(np.int64)
-    smooth, lumpy = (Effort(finer * effort.n, effort.power, effort.grid) for effort in (_SMOOTH, _LUMPY))
+    smooth, lumpy = _SMOOTH.finer(finer), _LUMPY.finer(finer)
     for rung in np.unique(rungs):
         chosen = np.flatnonzero(rungs == rung)
         kinds, own = _needed(laws, cells[some[chosen]])
         table = Table.of(kinds, _LADDER**rung, smooth)
         lumps = (numbers[some[chosen]] < _MANY) | table.lumpy(own)
-        _fill(found, some[chosen], table, own, starts[:, chosen], ~lumps)
+        _fill(found, some[chosen], table, own, starts[chosen], ~lumps)
         if lumps.any():
-            _fill(found, some[chosen], Table.of(kinds, table.period, lumpy), own, starts[:, chosen], lumps)
+            _fill(found, some[chosen], Table.of(kinds, table.period, lumpy), own, starts[chosen], lumps)
     return found
 
 
@@ -74,20 +73,18 @@ def _needed(laws: ScoreLaws, cells: csr_array) -> tuple[ScoreLaws, csr_array]:
 
 
 def _ranges(laws: ScoreLaws, cells: csr_array) -> tuple[Reals, Reals]:
-    """Where scores, and differences between the worlds, start, and how wide they are, for each target.
+    """Where the scores of each target start in either world, and how wide they are.
 
     All but e^-16 of them (Chernoff 1952).
     """
-    present, absent = (_log_moments(laws.nodes, world) for world in (laws.members, laws.others))
-    starts, widths = np.empty((2, cells.shape[0])), np.empty(cells.shape[0])
+    worlds = [_log_moments(laws.nodes, world) for world in (laws.members, laws.others)]
+    starts, widths = np.empty(cells.shape[0]), np.empty(cells.shape[0])
     for first in range(0, cells.shape[0], _ROWS):
         rows = slice(first, first + _ROWS)
-        part = cells[rows]
-        ends = [_ends(part @ logs) for logs in (present, absent, present + absent[:, _OPPOSITE])]
-        low, high = np.minimum(ends[0][0], ends[1][0]), np.maximum(ends[0][1], ends[1][1])
-        width = np.maximum(high - low, (ends[2][1] - ends[2][0]) * STARTS / (STARTS - 1))
-        widths[rows] = np.maximum(width, _LEAST) * (1 + 2 * _MARGIN)  # no score may be finite at all
-        starts[:, rows] = np.stack([low, ends[2][0]]) - _MARGIN * widths[rows]
+        (low1, high1), (low0, high0) = (_ends(cells[rows] @ logs) for logs in worlds)
+        low, high = np.minimum(low1, low0), np.maximum(high1, high0)
+        widths[rows] = np.maximum(high - low, _LEAST) * (1 + 2 * _MARGIN)  # no score may be finite at all
+        starts[rows] = low - _MARGIN * widths[rows]
     return starts, widths
 
 
@@ -115,16 +112,15 @@ def _fill(
     starts: Reals,
     which: Bits,
 ) -> None:
-    """Write what is reached against some targets, with scores and differences from ``starts`` on."""
+    """Write what is reached against some targets, whose scores lie above ``starts``."""
     places = np.flatnonzero(which)
     size = max(1, _BLOCK // table.columns.shape[1])
 
     def fill(first: int) -> None:
         block = places[first : first + size]
-        sums = Sums.of(table, np.asarray(cells[block].astype(np.float32) @ table.columns))
+        sums = Sums.of(table, np.asarray(cells[block].astype(table.columns.dtype) @ table.columns))
         rows = targets[block]
-        found.accuracy[rows], found.tpr[rows] = sums.curve(starts[0, block])
-        found.auc[rows] = sums.area(starts[1, block])
+        found.accuracy[rows], found.auc[rows], found.tpr[rows] = sums.reach(starts[block])
 
     with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
         for _ in pool.map(fill, range(0, places.size, size)):

@@ -159,13 +159,15 @@ def assert_closer_than_the_paper(name, setting, n=10):
     ours = average(estimate_each(rows, chain, size, people.map), true)
     paper = average(as_the_paper(rows, chain, size, people.map), true)
     print(f"{name}, {setting}: space, time, mean {ours.round(3)}, by the paper {paper.round(3)}")
-    assert (ours[:2] < paper[:2] + 2e-3).all()
+    assert (ours[:2] < paper[:2] + 1e-3).all()
+    return ours, paper
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_in_a_city_of_the_papers_size_every_setting_is_closer_to_the_truth(setting):
-    assert_closer_than_the_paper("city", setting)
+    ours, paper = assert_closer_than_the_paper("city", setting)
+    assert ours[2] < paper[2] + 0.02
 
 
 @pytest.mark.slow

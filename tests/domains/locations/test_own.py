@@ -73,9 +73,7 @@ def test_a_law_is_given_arrays_of_one_shape():
 
 @pytest.mark.parametrize("wrong", [lambda outputs, counts: 0.0, lambda outputs, counts: outputs * np.nan])
 def test_a_law_that_is_none_is_refused(wrong):
-    with pytest.raises(
-        BadInput, match=r"mechanism\.law: must return the log probability of each of 2"
-    ):
+    with pytest.raises(BadInput, match=r"mechanism\.law: must return the log probability of each of 2"):
         OwnChain(noisy, 3, 4, law=wrong).log_law(np.zeros(2), np.zeros(2))
 
 

@@ -1,6 +1,6 @@
 """How exposed everybody is in counts per place and hour, without playing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,10 +35,12 @@ INFORMED = {
 AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
 ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
 
+ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
+
 Solve = Callable[[CrowdCells, bool], Reached]
 
 
-def expose(challenger: Challenger) -> Exposure:
+def expose(challenger: Challenger, adversaries: Sequence[str] = ADVERSARIES) -> Exposure:
     """Work out what informed, auxiliary and zero-knowledge adversaries reach against each person.
 
     Each person is taken as the only target, beside a group drawn from the rest of the pool.
@@ -53,14 +55,22 @@ def expose(challenger: Challenger) -> Exposure:
     crowd = CrowdCells.of(traces, challenger.people)
     sample = _sample(traces.n_visits)
     relation = challenger.setting.relation
+
+    def against(name: str) -> Against:
+        match name:
+            case "informed":
+                return _informed(chain, groups, crowd, sample, INFORMED[relation])
+            case "auxiliary":
+                return _checked(name, AUXILIARY, _auxiliary(challenger, chain, groups), crowd, sample)
+            case "zero":
+                return _checked(name, ZERO, _zero(challenger, chain, groups), crowd, sample)
+            case _:
+                raise BadInput(f"no exposure to {name!r} is computed; known: {', '.join(ADVERSARIES)}")
+
     return Exposure(
         names=_names(traces),
         cells=traces.n_visits,
-        against=(
-            _informed(chain, groups, crowd, sample, INFORMED[relation]),
-            _checked("auxiliary", AUXILIARY, _auxiliary(challenger, chain, groups), crowd, sample),
-            _checked("zero", ZERO, _zero(challenger, chain, groups), crowd, sample),
-        ),
+        against=tuple(map(against, adversaries)),
         notes=_notes(chain, groups, relation),
     )
 

@@ -15,6 +15,7 @@ from leakgauge.domains.locations.knowledge import Auxiliary
 from leakgauge.strategies.count_ratios import CountPrior, log_ratios, total
 from leakgauge.strategies.laws import Law
 
+_WORTH_SPREADING = 5e7  # outputs; fewer are scored before the traces have reached a worker
 _CERTAIN = 20.0  # log ratios beyond it are all the same to an average
 
 
@@ -48,7 +49,9 @@ class _Try:
 def try_out(knowledge: Auxiliary, law: Law, rates: Sequence[Reals], n: int, rng: Generator) -> list[Tried]:
     """Score so many shadows of each target; the other targets are people like any other in them."""
     pieces = [Piece(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
-    return spread(_Try(knowledge, law, tuple(rates), n), pieces)
+    work = _Try(knowledge, law, tuple(rates), n)
+    long = n * sum(own.size for own in rates) > _WORTH_SPREADING
+    return spread(work, pieces) if long else list(map(work, pieces))
 
 
 def _tied(ratios: Reals, members: Bits) -> float:

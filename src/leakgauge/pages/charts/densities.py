@@ -79,7 +79,7 @@ def density_chart(
     )
     layers = []
     if bars:
-        box = base.mark_bar(clip=True, opacity=0.35).encode(x2="x2:Q", tooltip=tooltip)
+        box = base.mark_bar(clip=True, opacity=0.35).encode(x2="x2:Q", y2=alt.datum(0), tooltip=tooltip)
         layers.append(box.transform_filter("isValid(datum.x2)"))
     if densities:
         dash = alt.StrokeDash("label:N", scale=alt.Scale(**paint.dash_scale(keys)), legend=None)

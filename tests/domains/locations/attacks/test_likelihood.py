@@ -54,6 +54,9 @@ class Block:
     def known(self, columns):
         return self.counts[:, columns]
 
+    def once(self, key, make):
+        return make(self.whole)
+
 
 def studied(challenger, name, attack=PLAIN, seed=1, **parameters):
     knowledge = build(name, parameters or EVERY[name], challenger, 1)

@@ -1,37 +1,32 @@
-"""Liu et al. (2024): two simple attacks on noisy location counts by who knows everybody else in them."""
+"""Figure 6: accuracy against the number of cells, for an adversary who knows everybody else in the counts."""
 
 from collections.abc import Sequence
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 
-from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Guarantee
 from leakgauge.pages.charts import paint
 from leakgauge.pages.numbers import times
 from leakgauge.pages.page import Chart, Stroke
 from leakgauge.papers import measured
 from leakgauge.papers.comparison import Cell, Published, Says, exactly
-from leakgauge.papers.paper import Item, Paper, Played, Scale, Scope, Shown
+from leakgauge.papers.liu24 import informed
+from leakgauge.papers.liu24.setting import (
+    CELLS,
+    COLOURS,
+    CONFIDENCE,
+    EPSILON,
+    FEW_CELLS,
+    MECHANISMS,
+    METRICS,
+    NOISES,
+)
+from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
 from leakgauge.papers.traces import Trace, dots, line, trace_chart
 from leakgauge.theory import cell_attacks
-from leakgauge.theory.cells import Laplace
-from leakgauge.theory.composition import optimal_accuracy
-from leakgauge.theory.losses import best_attack
 from leakgauge.verdict import Verdict
 
-EPSILON = 0.5  # per observation
-DELTA = 1 / (2 * 1999)  # 1 / 2m for m = 1,999 people
-SIGMA = sqrt(2 * log(1.25 / DELTA)) / EPSILON  # the classic calibration: 8.2543
-MECHANISMS = {
-    "laplace": f'{{ name = "laplace", epsilon = {EPSILON} }}',
-    "gaussian": f'{{ name = "gaussian", epsilon = {EPSILON}, delta = {DELTA!r}, calibration = "classic" }}',
-}
-METRICS = {"laplace": "one_run", "gaussian": "dkw"}  # at this delta the one-run bound could show nothing
-NOISES = tuple(MECHANISMS)
-COLOURS = {"one_threshold": paint.SERIES[0], "two_threshold": paint.SERIES[1], "likelihood": paint.SERIES[2]}
-CELLS = np.arange(1.0, 141.0)
-FEW_CELLS = np.concatenate([CELLS[:10], CELLS[11:40:2], CELLS[44::5]])  # where the optimum is computed
+ATTACKS = ("one_threshold", "two_threshold", "likelihood")
 PLAYED = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper: 50,000, ten times
 AUDIT = """
@@ -42,7 +37,7 @@ rounds = {rounds}
 block = 10000
 challenger = {{ pair = [{absent}, {present}] }}
 mechanism = {mechanism}
-metrics = {{ epsilon = "{metric}", confidence = 0.999 }}
+metrics = {{ epsilon = "{metric}", confidence = {confidence} }}
 attacks = [
   {{ name = "one_threshold", knowledge = "law" }},
   {{ name = "two_threshold", knowledge = "law" }},
@@ -61,29 +56,11 @@ def _plan(scope: Scope) -> str:
             present=[1.0] * k,
             mechanism=MECHANISMS[noise],
             metric=METRICS[noise],
+            confidence=CONFIDENCE,
         )
         for noise in NOISES
         for k in PLAYED[scope.scale]
     )
-
-
-def _exact(noise: str, attack: str, n: Reals) -> Reals:
-    """The accuracy of an attack; the likelihood ratio is the best possible one."""
-    match noise, attack:
-        case "laplace", "one_threshold":
-            return cell_attacks.one_threshold_laplace(n, EPSILON)
-        case "laplace", "likelihood":
-            return np.array([best_attack([(Laplace(EPSILON), int(k))]).accuracy[1] for k in n])
-        case _, "two_threshold":
-            return cell_attacks.two_threshold(n, _cell_error(noise))
-        case _:
-            return cell_attacks.one_threshold_clt(n, 1 / SIGMA)
-
-
-def _cell_error(noise: str) -> float:
-    if noise == "laplace":
-        return cell_attacks.cell_error_laplace(EPSILON)
-    return cell_attacks.cell_error_gaussian(1 / SIGMA)
 
 
 def _figure_6(played: Played) -> Shown:
@@ -93,10 +70,12 @@ def _figure_6(played: Played) -> Shown:
 
 def _winners() -> list[Cell]:
     """Which attack the paper says is the better one."""
-    one, two = ({noise: _exact(noise, f"{n}_threshold", CELLS) for noise in NOISES} for n in ("one", "two"))
+    one, two = (
+        {noise: informed.accuracy(noise, f"{n}_threshold", CELLS) for noise in NOISES} for n in ("one", "two")
+    )
     lead, other_lead = two["laplace"] - one["laplace"], one["gaussian"] - two["gaussian"]
     wins = Published(value=0.0, where="stated, section 3.1.2", says=Says.ABOVE)
-    low, high = best_attack(mu=sqrt(140) / SIGMA).accuracy
+    low, high = informed.optimum("gaussian", 140).accuracy
     return [
         Cell(
             setting="Laplace: two_threshold less one_threshold, least over 3 to 140 cells",
@@ -124,7 +103,7 @@ def _winners() -> list[Cell]:
 
 def _formulas() -> list[Cell]:
     """What formulas of the paper give as they are printed."""
-    error, one_sd = _cell_error("laplace"), EPSILON / sqrt(2)
+    error, one_sd = informed.cell_error("laplace"), EPSILON / sqrt(2)
     return [
         Cell(
             setting="Laplace: one_threshold, 60 cells",
@@ -163,7 +142,7 @@ def _accuracies(verdicts: Sequence[Verdict]) -> list[Cell]:
             Cell(
                 setting=f"{noise.capitalize()}: {verdict.attack}, {times(k, 'cell')}, played",
                 ours=measured.accuracy(verdict),
-                exact=float(_exact(noise, verdict.attack, np.array([float(k)]))[0]),
+                exact=float(informed.accuracy(noise, verdict.attack, np.array([float(k)]))[0]),
                 drawn=verdict.attack != "likelihood",
             )
         )
@@ -177,7 +156,7 @@ def _place(verdict: Verdict) -> tuple[str, int]:
 
 def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
     mine = [verdict for verdict in verdicts if _place(verdict)[0] == noise]
-    at_60 = {attack: float(_exact(noise, attack, np.array([60.0]))[0]) for attack in COLOURS}
+    at_60 = {attack: float(informed.accuracy(noise, attack, np.array([60.0]))[0]) for attack in ATTACKS}
     return trace_chart(
         f"figure-6-{noise}",
         [*_lines(noise), *_dots(mine)],
@@ -191,12 +170,11 @@ def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
 
 
 def _lines(noise: str) -> list[Trace]:
-    per_cell = Guarantee(epsilon=EPSILON, delta=0.0 if noise == "laplace" else DELTA)
-    bound = np.array([optimal_accuracy(per_cell, int(k)) for k in CELLS])
-    blue, orange, green = COLOURS.values()
-    one, two = (_exact(noise, attack, CELLS) for attack in ("one_threshold", "two_threshold"))
-    normal = cell_attacks.two_threshold_clt(CELLS, _cell_error(noise))
-    best = _exact(noise, "likelihood", FEW_CELLS)
+    bound = informed.any_mechanism(noise, CELLS)
+    blue, orange, green = (COLOURS[attack] for attack in ATTACKS)
+    one, two = (informed.accuracy(noise, attack, CELLS) for attack in ("one_threshold", "two_threshold"))
+    normal = cell_attacks.two_threshold_clt(CELLS, informed.cell_error(noise))
+    best = informed.accuracy(noise, "likelihood", FEW_CELLS)
     return [
         line("KOV bound: any k cells of ε = 0.5", CELLS, bound, Stroke.DASHED, paint.PROMISE),
         line("optimum = likelihood", FEW_CELLS, best, Stroke.LINE, green),
@@ -211,52 +189,44 @@ def _dots(verdicts: Sequence[Verdict]) -> list[Trace]:
         dots(
             f"{attack}, played",
             [(_place(v)[1], measured.accuracy(v)) for v in verdicts if v.attack == attack],
-            colour,
+            COLOURS[attack],
         )
-        for attack, colour in COLOURS.items()
+        for attack in ATTACKS
     ]
 
 
-PAPER = Paper(
-    title="Sub-optimal Learning in Meta-Classifier Attacks: A Study of Membership Inference on "
-    "Differentially Private Location Aggregates",
-    authors="Liu, Guepin, Shilov and de Montjoye",
-    year=2024,
-    items={
-        "figure_6": Item(
-            title="Figure 6: accuracy against the number of positive observations",
-            about="The adversary knows everybody in the counts but the target, so only the noise hides "
-            "whether the target is there. one_threshold adds up the cells that the target visited; "
-            "two_threshold cuts each of them midway and counts the votes. The paper draws both for Laplace "
-            "and Gaussian noise of ε = 0.5 per cell (δ = 1/3998, σ = 8.2543). We draw them exactly, and "
-            "add the best possible attack, the likelihood ratio, and the most that any k cells of that "
-            "promise can reveal (KOV: Kairouz, Oh and Viswanath 2015). Dots are games that were really "
-            "played.",
-            plan=_plan,
-            show=_figure_6,
-            notes=(
-                "The paper prints no number of this figure; we compare with what it says about the curves.",
-                (
-                    "Under Laplace noise neither rule is the best: at 60 cells the likelihood ratio, a sum "
-                    "of clipped cells, reaches 0.9639, two_threshold 0.9580, one_threshold 0.9150."
-                ),
-                (
-                    "Theorem 2 adds standard deviations where variances must be added. As printed it would "
-                    "give one_threshold an accuracy of 0.570 at every number of cells."
-                ),
-                (
-                    "Section 3.3 prints 1 - β′ for β′. Both error rates of a cell are exp(-ε/2)/2 = 0.3894 "
-                    "under Laplace noise; drawn here with that value."
-                ),
-                (
-                    "The normal approximation (CLT) of two_threshold is a smooth line; the exact one has "
-                    "steps, because an even number of votes is worth no more than one vote fewer."
-                ),
-                (
-                    "This Gaussian noise protects more than its ε says: one cell is (0.308, 1/3998)-DP, not "
-                    "(0.5, 1/3998)-DP, so no attack comes near the KOV bound."
-                ),
-            ),
+FIGURE_6 = Item(
+    title="Figure 6: accuracy against the number of positive observations",
+    about="The adversary knows everybody in the counts but the target, so only the noise hides "
+    "whether the target is there. one_threshold adds up the cells that the target visited; "
+    "two_threshold cuts each of them midway and counts the votes. The paper draws both for Laplace "
+    "and Gaussian noise of ε = 0.5 per cell (δ = 1/3998, σ = 8.2543). We draw them exactly, and "
+    "add the best possible attack, the likelihood ratio, and the most that any k cells of that "
+    "promise can reveal (KOV: Kairouz, Oh and Viswanath 2015). Dots are games that were really "
+    "played.",
+    plan=_plan,
+    show=_figure_6,
+    notes=(
+        "The paper prints no number of this figure; we compare with what it says about the curves.",
+        (
+            "Under Laplace noise neither rule is the best: at 60 cells the likelihood ratio, a sum "
+            "of clipped cells, reaches 0.9639, two_threshold 0.9580, one_threshold 0.9150."
         ),
-    },
+        (
+            "Theorem 2 adds standard deviations where variances must be added. As printed it would "
+            "give one_threshold an accuracy of 0.570 at every number of cells."
+        ),
+        (
+            "Section 3.3 prints 1 - β′ for β′. Both error rates of a cell are exp(-ε/2)/2 = 0.3894 "
+            "under Laplace noise; drawn here with that value."
+        ),
+        (
+            "The normal approximation (CLT) of two_threshold is a smooth line; the exact one has "
+            "steps, because an even number of votes is worth no more than one vote fewer."
+        ),
+        (
+            "This Gaussian noise protects more than its ε says: one cell is (0.308, 1/3998)-DP, not "
+            "(0.5, 1/3998)-DP, so no attack comes near the KOV bound."
+        ),
+    ),
 )

@@ -1,0 +1,128 @@
+"""The likelihood attack against classifiers of shadows: the same rounds, studies included.
+
+It is compared with `shadow_logistic`, and with the same classifier "by the book": people summed one by
+one, all columns given to scikit-learn. What takes very long is timed on few releases and scaled: each costs
+the same.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Timing, repeat
+from leakgauge import catalog
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.challenger import Challenger, build
+from leakgauge.domains.locations.imagining import Imagination
+from leakgauge.domains.locations.knowledge import Seen, Zero
+from leakgauge.domains.locations.knowledge import build as know
+from leakgauge.domains.locations.simulator import Public
+from leakgauge.domains.locations.sketches import Sketch
+from leakgauge.domains.locations.traces import Traces
+from leakgauge.referee.metrics.auc_mean import Metric
+
+ATTACKS = "leakgauge.domains.locations.attacks"
+ROUNDS, FEW, TARGETS = 200, 2, 20
+CHAINS = {
+    "epsilon 1": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True},
+    "epsilon 0.5": {"name": "laplace", "epsilon": 0.5, "round": True, "clamp": True},
+    "suppression of 1": {"name": "raw", "suppress": 1},
+}
+
+
+def run() -> str:
+    lines = [line for name in CHAINS for line in _auxiliary(name)]
+    return "\n".join([*lines, *_zero("epsilon 1")])
+
+
+def _auxiliary(name: str) -> Iterator[str]:
+    yield (
+        f"100 x 168, groups of 1,000, {name}, {ROUNDS} rounds; goal: likelihood 50 x as fast for one "
+        "target as shadow_logistic with 400 + 100 shadows, mean AUC not lower"
+    )
+    alone, many = _Game(CHAINS[name], 1, "auxiliary"), _Game(CHAINS[name], TARGETS, "auxiliary")
+    book = repeat(partial(_by_the_book, alone.held.reference, alone.held.public, alone.held.sketches[0]), 1)
+    for game, n, whose in ((alone, 1, "one target"), (many, TARGETS, f"each of {TARGETS} targets")):
+        slow, quick = (_scaled(game.timed(attack, 3), 1 / n) for attack in ("shadow_logistic", "likelihood"))
+        yield (
+            f"- {whose}: by the book {book}, shadow_logistic {slow}, likelihood {quick}: "
+            f"{book.median / quick.median:.0f} x, {slow.median / quick.median:.0f} x"
+        )
+    aucs = {attack: many.auc(attack) for attack in ("likelihood", "shadow_logistic")}
+    yield f"- mean AUC: {', '.join(f'{attack} {auc:.3f}' for attack, auc in aucs.items())}"
+
+
+def _zero(name: str) -> Iterator[str]:
+    yield f"zero knowledge, {name}, one target, {ROUNDS} rounds; goal: one estimate per release 500 x as fast"
+    game = _Game(CHAINS[name], 1, "zero")
+    book = _scaled(repeat(partial(_book_of_a_release, game.held, game.seen.whole[0]), 1), ROUNDS)
+    few = _Game(CHAINS[name], 1, "zero", FEW).timed("shadow_logistic", 3, reuse=False)
+    slow, quick = _scaled(few, ROUNDS / FEW), game.timed("likelihood", 1)
+    yield (
+        f"- one classifier per release by the book {book}, ours {slow}; one estimate per release {quick}: "
+        f"{book.median / quick.median:.0f} x, {slow.median / quick.median:.0f} x"
+    )
+
+
+class _Game:
+    """Releases that are there already, and somebody who knows something of them."""
+
+    def __init__(
+        self, mechanism: dict[str, Any], n_targets: int, knowledge: str, n_rounds: int = ROUNDS
+    ) -> None:
+        setting = {"group_size": 1000, "reference": 2500, "targets": {"n": n_targets, "min_visits": 10}}
+        data = {"source": "synthetic"}
+        made = build(data=data, challenger=setting, mechanism=mechanism, folder=Path(), seed=1)
+        self.challenger: Challenger = made
+        self.held: Any = know(knowledge, {}, made, 1)
+        members = made.flip(n_rounds, stream(1, Role.BITS))
+        self.seen: Seen = self.held.view(made.release(members, stream(1, Role.RELEASE)))
+        self.seen.whole.sum()  # draws everything that is published
+
+    def timed(self, attack: str, times: int, **parameters: Any) -> Timing:
+        return repeat(lambda: self._study(attack, parameters).score(self.seen, stream(1, Role.SCORE)), times)
+
+    def auc(self, attack: str) -> float:
+        adversary = Adversary(self.held, self._study(attack, {}))
+        return Metric()(play(self.challenger, {"it": adversary}, 1, range(ROUNDS), 0)["it"]).value
+
+    def _study(self, attack: str, parameters: dict[str, Any]) -> Any:
+        return catalog.build(ATTACKS, "Attack", attack, parameters).study(self.held, stream(1, Role.STUDY))
+
+
+def _book_of_a_release(held: Zero, release: np.ndarray) -> object:
+    rng = np.random.default_rng(1)
+    said = Imagination(marginals="raw")
+    people = said.people(said.habits(release, held.public), held.public, rng)
+    return _by_the_book(people, held.public, held.sketches[0])
+
+
+def _by_the_book(people: Traces, public: Public, sketch: Sketch) -> object:
+    """Guan et al. (2024), section 5.2: 200 pairs that share their noise, 100 shadows to check by."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    rng = np.random.default_rng(1)
+    own = np.zeros(public.map.n_cells, np.int16)
+    own[sketch.cells] = 1
+    dense = people.visits.toarray()
+    rows = []
+    for i in range(300):
+        total = np.zeros(public.map.n_cells, np.int16)
+        for person in rng.choice(people.n_people, public.n_company, replace=False):
+            total += dense[person]
+        seed = rng.integers(2**31)
+        counts = (total + own, total) if i < 200 else (total,)
+        rows += [public.chain.sample(some, np.random.default_rng(seed)) for some in counts]
+    scaled = StandardScaler().fit_transform(np.array(rows))
+    model = LogisticRegression(solver="liblinear", l1_ratio=1.0, tol=1e-4, random_state=0)
+    model.fit(scaled[:400], np.tile([1, 0], 200))
+    return model.decision_function(scaled[400:])
+
+
+def _scaled(timing: Timing, factor: float) -> Timing:
+    return Timing(tuple(seconds * factor for seconds in timing.seconds))

@@ -1,0 +1,136 @@
+"""Who is exposed, without playing: a plan in, what adversaries reach against each person out."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge import catalog
+from leakgauge.core.errors import BadInput
+from leakgauge.core.exposure import METRICS, Against, Exposure
+from leakgauge.plan import Plan, canonical
+from leakgauge.runner import atomic, manifest
+from leakgauge.runner.threads import one_thread
+
+PEOPLE, SUMMARY = "exposure.csv", "exposure.json"
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+_BARS = np.linspace(0.0, 1.0, 51)  # of a histogram of AUC
+
+
+@dataclass(frozen=True, eq=False)
+class Exposed:
+    """The exposure of everybody in the data of one audit."""
+
+    audit: str
+    domain: str
+    exposure: Exposure
+
+
+def expose_plan(plan: Plan) -> list[Exposed]:
+    """Compute the exposure of everybody, for every audit of a plan whose domain allows it."""
+    able = [audit for audit in plan.audits if audit.domain in catalog.exposing()]
+    if not able:
+        found = ", ".join(sorted({repr(audit.domain) for audit in plan.audits}))
+        file = f"{plan.path}: " if plan.path else ""
+        raise BadInput(
+            f"{file}no audit has people whose exposure can be computed; domains here: {found}, domains that "
+            f"have them: {', '.join(map(repr, catalog.exposing()))}"
+        )
+    results = []
+    for audit in able:
+        with catalog.naming(audit, plan), one_thread():
+            exposure = catalog.expose(audit.domain, catalog.challenger_of(audit, plan))
+        results.append(Exposed(audit.name, audit.domain, exposure))
+    return results
+
+
+def refuse_other_run(plan: Plan, folder: Path) -> None:
+    """Stop if a folder holds a run of another plan: its report must not tell of this one."""
+    if not (folder / manifest.NAME).exists():
+        return
+    then = manifest.load(folder)["plan"]
+    audits = [{key: value for key, value in audit.items() if key != "rounds"} for audit in then["audits"]]
+    if {**then, "audits": audits} != canonical(plan):
+        raise BadInput(f"{folder} holds a run of another plan; choose another --out")
+
+
+def save(found: Sequence[Exposed], folder: Path) -> dict[str, Any]:
+    """Write who is exposed, for the owner of the data alone, and a summary that names nobody; return that."""
+    summary = summarise(found)
+    atomic.write(folder / PEOPLE, _table(found).encode(), private=True)
+    atomic.write_json(folder / SUMMARY, summary)
+    return summary
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """Read the summary in a run folder, if there is one."""
+    path = folder / SUMMARY
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None
+
+
+def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
+    """What may be told of an exposure without telling of anybody: quantiles and histograms."""
+    return {
+        "schema": 1,
+        "audits": [
+            {
+                "audit": one.audit,
+                "domain": one.domain,
+                "people": one.exposure.n_people,
+                "adversaries": [_summary(against) for against in one.exposure.against],
+                "notes": list(one.exposure.notes),
+            }
+            for one in found
+        ],
+    }
+
+
+def _summary(against: Against) -> dict[str, Any]:
+    bars, _ = np.histogram(np.clip(against.auc, 0.0, 1.0), _BARS)
+    return {
+        "adversary": against.adversary,
+        "basis": against.basis,
+        "error": against.error,
+        "metrics": {
+            name: {
+                "mean": float(np.mean(against.metric(name))),
+                "quantiles": {
+                    str(share): float(value)
+                    for share, value in zip(QUANTILES, np.quantile(against.metric(name), QUANTILES))
+                },
+            }
+            for name in METRICS
+        },
+        "histogram": {"metric": "auc", "edges": _BARS.round(4).tolist(), "people": bars.tolist()},
+    }
+
+
+def _table(found: Sequence[Exposed]) -> str:
+    """The rows of the file: the most exposed first, audit after audit."""
+    adversaries = list(dict.fromkeys(one.adversary for each in found for one in each.exposure.against))
+    text = io.StringIO()
+    file = csv.writer(text, lineterminator="\n")
+    columns = [f"{adversary}_{metric}" for adversary in adversaries for metric in METRICS]
+    file.writerow(["audit", "person", "cells", *columns])
+    for each in found:
+        known, order = {one.adversary: one for one in each.exposure.against}, each.exposure.order
+        numbers = [
+            [f"{value:.5f}" for value in known[adversary].metric(metric)[order].tolist()]
+            if adversary in known
+            else [""] * order.size
+            for adversary in adversaries
+            for metric in METRICS
+        ]
+        names, cells = each.exposure.names[order].tolist(), each.exposure.cells[order].tolist()
+        file.writerows(zip([each.audit] * order.size, names, cells, *numbers, strict=True))
+    return text.getvalue()

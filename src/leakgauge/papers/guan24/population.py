@@ -1,0 +1,107 @@
+"""The people of a place, and releases of random groups of them: for figures that need no game."""
+
+import json
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations import deconvolution, marginals
+from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.challenger import Challenger, build
+from leakgauge.domains.locations.rates import Estimate, true_habits
+from leakgauge.domains.locations.tables import read_mechanism
+from leakgauge.papers.comparison import Ours
+from leakgauge.papers.guan24.places import Place
+from leakgauge.papers.guan24.setting import LEAST_VISITS, TARGETS, Release
+from leakgauge.papers.paper import Scale
+
+SEED = 20240501
+DECONVOLUTION = "deconvolution"
+METHODS = ("raw", "log", "power", "published", DECONVOLUTION)
+WORDS = {
+    "raw": "totals as they are",
+    "log": "log compression",
+    "power": "power transform",
+    "published": "as in the paper's code",
+    DECONVOLUTION: "deconvolution (ours)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Everybody at a place, after the daily cap."""
+
+    place: Place
+    challenger: Challenger
+
+    @cached_property
+    def truth(self) -> Estimate:
+        """What estimates aim at: the habits of everybody."""
+        return true_habits(self.challenger.traces)
+
+    def chain(self, release: Release) -> Chain:
+        """How counts are published."""
+        table = tomllib.loads(f"mechanism = {release.plan}")["mechanism"]
+        chain = read_mechanism(table, self.challenger.setting)
+        if not isinstance(chain, Chain):
+            raise TypeError(f"{release.name} is not a chain")
+        return chain
+
+    def releases(self, release: Release, n: int) -> Reals:
+        """Some releases, a row each; the same groups whatever the release."""
+        rng = stream(SEED, Role.DATA, 100)
+        crowd = self.challenger.crowd
+        counts = crowd.counts(crowd.people(n, self.place.group, rng))
+        return self.chain(release).sample(counts, rng)
+
+    def shares(self, published: Reals, release: Release, method: str, side: str) -> Reals:
+        """The space or time marginal behind one release, as a method has it."""
+        cells = self.challenger.traces.map
+        if method == DECONVOLUTION:
+            found = deconvolution.estimate(published, self.chain(release), self.place.group, cells)
+            return found.space if side == "space" else found.time
+        table = published.reshape(cells.n_places, cells.n_epochs)
+        totals = marginals.totals(table, 1 if side == "space" else 0)
+        match method:
+            case "raw":
+                return totals
+            case "power":
+                return marginals.spread_out(totals)
+            case "published" if release.epsilon is not None:
+                return np.full(totals.size, 1 / totals.size)  # the search for the power stops at p = 0
+            case _:
+                return marginals.compress(totals)
+
+
+def population(place: Place) -> Population:
+    """The people of a place, with 50 targets, as many as in the paper."""
+    setting: dict[str, Any] = {
+        "group_size": place.group,
+        "relation": "replace_one",
+        "reference": float(place.reference) if "." in place.reference else int(place.reference),
+        "per_day": place.per_day,
+        "targets": {"n": TARGETS[Scale.FULL], "min_visits": LEAST_VISITS},
+    }
+    data = tomllib.loads(f"data = {place.data.table}")["data"]
+    return Population(place, _challenger(json.dumps([data, setting], sort_keys=True)))
+
+
+@lru_cache(maxsize=4)
+def _challenger(tables: str) -> Challenger:
+    data, setting = json.loads(tables)
+    return build(data=data, challenger=setting, mechanism={"name": "raw"}, folder=Path(), seed=SEED)
+
+
+def average(values: list[float]) -> Ours:
+    """The mean over releases, with Student's 95 % interval."""
+    from scipy.special import stdtrit
+
+    found = np.array(values)
+    reach = stdtrit(found.size - 1, 0.975) * found.std(ddof=1) / np.sqrt(found.size)
+    return Ours(value=float(found.mean()), low=float(found.mean() - reach), high=float(found.mean() + reach))

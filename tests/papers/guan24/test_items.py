@@ -1,0 +1,124 @@
+"""What becomes of verdicts whose AUC is known."""
+
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.paper import Scale
+
+TABLES = [f"table_{n}" for n in range(3, 12)]
+
+
+def verdicts(shown):
+    return {cell.setting: cell.verdict for cell in shown.cells}
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("scale", list(Scale))
+def test_printed_numbers_of_other_data_are_shown_and_not_judged(show, name, scale):
+    shown = show(name, lambda audit, label: 0.9, scale=scale)
+    printed = [cell for cell in shown.cells if cell.published is not None and cell.published.places == 3]
+    assert printed or (name in ("table_6", "table_8") and scale is Scale.QUICK)
+    for cell in printed:
+        assert cell.verdict is Agreement.NOT_COMPARABLE
+        assert cell.why
+    if scale is Scale.FULL:
+        assert len(printed) == {"3": 24, "4": 20, "5": 20, "6": 10, "7": 8, "8": 10, "9": 8}.get(name[6:], 16)
+
+
+def test_on_the_data_of_the_paper_printed_numbers_are_judged(show, milan):
+    cells = show("table_3", lambda audit, label: 0.767, scale=Scale.FULL, data=milan, reach=0.001).cells
+    found = {cell.setting: cell for cell in cells}
+    assert found["Milan: Knock-Knock, k = 1"].verdict is Agreement.AGREES
+    # Printed 0.683 ± 0.019 over 50 targets, ours over 50 others: 1.96 * 0.019 * sqrt(2) = 0.053.
+    assert found["Milan: Knock-Knock, k = 2"].verdict is Agreement.DIFFERS
+    assert found["Milan: Knock-Knock, k = 2"].ours.low == pytest.approx(0.767 - 0.0527, abs=5e-4)
+    assert found["CDR: Knock-Knock, k = 1"].verdict is Agreement.NOT_COMPARABLE
+
+
+@pytest.mark.parametrize("name", ["table_10", "table_11"])
+def test_tables_made_by_a_bug_are_no_target_on_any_data(show, milan, name):
+    shown = show(name, lambda audit, label: 0.6, scale=Scale.FULL, data=milan)
+    printed = [cell for cell in shown.cells if cell.published is not None]
+    assert len(printed) == 16
+    for cell in printed:
+        assert cell.verdict is Agreement.NOT_COMPARABLE
+        assert "bug" in cell.reason
+
+
+def test_an_auc_that_falls_with_k_agrees_and_one_that_rises_differs(show):
+    def falling(audit, label):
+        return 0.995 - 0.08 * audit.mechanism["suppress"]
+
+    found = verdicts(show("figure_7", falling, reach=0.004))
+    assert found["city: Knock-Knock, AUC at k = 1 less that at k = 2"] is Agreement.AGREES
+    assert found["city: Knock-Knock, AUC at k = 0"] is Agreement.AGREES
+    rising = verdicts(show("figure_7", lambda audit, label: 0.5 + 0.05 * audit.mechanism["suppress"]))
+    assert rising["city: Knock-Knock, AUC at k = 1 less that at k = 2"] is Agreement.DIFFERS
+    assert rising["city: zero-knowledge, AUC at k = 0"] is Agreement.DIFFERS
+
+
+def test_zero_knowledge_may_lose_only_so_much(show):
+    def less(loss):
+        return lambda audit, label: 0.9 - loss * label.startswith("zero-knowledge")
+
+    setting = "city: Knock-Knock less zero-knowledge, AUC at {}"
+    for name, at, most in (("figure_7", "k = 1", 0.09), ("figure_8", "event ε = 1", 0.06)):
+        assert verdicts(show(name, less(most - 0.03)))[setting.format(at)] is Agreement.AGREES
+        assert verdicts(show(name, less(most + 0.03)))[setting.format(at)] is Agreement.DIFFERS
+        assert verdicts(show(name, less(most)))[setting.format(at)] is Agreement.NOT_COMPARABLE
+
+
+def test_strong_noise_for_a_day_must_hide_people(show):
+    def chance(audit, label):
+        return 0.52 if audit.mechanism["epsilon"] <= 0.5 else 0.95
+
+    found = verdicts(show("figure_8", chance))
+    assert found["city: Knock-Knock, AUC at user-day ε = 0.5"] is Agreement.AGREES
+    assert found["city: Knock-Knock, AUC at user-day ε = 1"] is Agreement.DIFFERS
+    assert found["city: Knock-Knock, AUC at event ε = 1, targets of 20 visits or more"] is Agreement.AGREES
+
+
+def test_pairs_must_beat_independent_shadows(show):
+    def chance(audit, label):
+        return 0.6 if label.endswith("independent") else 0.8
+
+    found = verdicts(show("figure_10", chance))
+    assert found["city: zero-knowledge, AUC of paired less independent, user-day ε = 4"] is Agreement.AGREES
+    other = verdicts(show("figure_10", lambda audit, label: 0.8 - chance(audit, label) / 2))
+    assert other["city: zero-knowledge, AUC of paired less independent, user-day ε = 4"] is Agreement.DIFFERS
+
+
+def test_a_tenth_of_the_trace_must_be_enough(show):
+    found = verdicts(show("figure_9", lambda audit, label: 0.6 if label.endswith("-0.1") else 0.9))
+    assert found["city: Knock-Knock, AUC, 10 % of the trace known"] is Agreement.AGREES
+    assert found["city: zero-knowledge, AUC, the whole trace known less 10 % of it"] is Agreement.AGREES
+
+
+def test_small_groups_are_easy_under_noise_and_hard_under_suppression(show):
+    def chance(audit, label):
+        small = audit.challenger["group_size"] == 100
+        return (0.95 if small else 0.8) if audit.mechanism["name"] == "laplace" else 0.7 if small else 0.9
+
+    noise = verdicts(show("figure_11", chance))
+    words = "city: zero-knowledge, AUC of groups of 100 less groups of 1,000, event ε = 1"
+    assert noise[words] is Agreement.AGREES
+    table = verdicts(show("table_9", chance))
+    assert table["city: Knock-Knock, AUC of groups of 1,000 less groups of 100, k = 1"] is Agreement.AGREES
+
+
+@pytest.mark.parametrize("name", ["figure_7", "figure_8", "figure_9", "figure_10", "figure_11", "figure_12"])
+def test_every_figure_draws_what_was_played(show, name):
+    shown = show(name, lambda audit, label: 0.8)
+    assert shown.charts
+    for chart in shown.charts:
+        rows = chart.spec["data"]["values"]
+        assert {row["stroke"] for row in rows} & {"line", "dashed"}
+        dots = [row for row in rows if row["stroke"] == "dot"]
+        assert all((row["low"], row["value"], row["high"]) == (0.79, 0.8, 0.81) for row in dots)
+    assert any("substitute" in note for note in shown.notes)
+
+
+def test_the_paper_prints_its_table_into_the_chart(show):
+    rows = show("table_9", lambda audit, label: 0.8).charts[0].spec["data"]["values"]
+    printed = {row["x"]: row["value"] for row in rows if row["label"] == "Knock-Knock, published"}
+    assert printed == {100: 0.756, 500: 0.889, 1000: 0.916, 2000: 0.981}

@@ -1,0 +1,64 @@
+from types import SimpleNamespace
+
+import pytest
+
+from leakgauge.papers.liu24 import PAPER, informed
+from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.plan import read_plan
+from leakgauge.referee.estimate import Estimate
+
+METRICS = ("tpr", "tnr", "accuracy", "auc", "tpr_at_fpr_0.01")
+# How far attacks stay behind the optimum of the informed, in a world where the paper is right.
+BEHIND = {
+    "laplace": {"likelihood": 0.0, "two_threshold": 0.005, "one_threshold": 0.05, "reference": 0.051},
+    "gaussian": {"likelihood": 0.0, "two_threshold": 0.03, "one_threshold": 0.0, "reference": 0.001},
+}
+
+
+def behind(noise, contender):
+    shadows = contender.attack_parameters.get("shadows")
+    if contender.attack == "shadow_mlp":
+        lost = max(0.005, 0.06 - 0.055 * shadows / 200_000) if noise == "laplace" else 0.001
+    else:
+        lost = BEHIND[noise][contender.attack]
+    return lost + (0.02 if contender.knowledge == "auxiliary" else 0.0)
+
+
+def made_up(audit, contender, wide):
+    """A verdict as it would be if the attack had reached what we say, give or take ``wide``."""
+    noise = audit.mechanism["name"]
+    n = contender.knowledge_parameters.get("observations", 60)
+    best = float(informed.accuracy(noise, "likelihood", informed.np.array([float(n)]))[0])
+    value = max(best - behind(noise, contender) * (best - 0.5) * 2, 0.5)
+    estimate = Estimate(
+        value=value, low=value - wide, high=min(value + wide, 1.0), confidence=0.999, method="made up"
+    )
+    return SimpleNamespace(
+        audit=audit.name,
+        label=contender.label,
+        attack=contender.attack,
+        knowledge=contender.knowledge,
+        parameters={"attack": contender.attack_parameters, "knowledge": contender.knowledge_parameters},
+        rounds=audit.rounds,
+        metrics=dict.fromkeys(METRICS, estimate),
+        roc={"fpr": [0.0, 1 - value, 1.0], "tpr": [0.0, value, 1.0]},
+    )
+
+
+@pytest.fixture
+def pretend(tmp_path):
+    """Return what an item would show if its games had come out as we say."""
+
+    def shown(name, wide=0.001, scale=Scale.QUICK):
+        item, scope = PAPER.items[name], Scope(scale=scale)
+        plans = {run.name: f"seed = 1\n{run.plan(scope)}" for run in item.runs(name)}
+        verdicts = []
+        for run, text in plans.items():
+            path = tmp_path / f"{run}.toml"
+            path.write_text(text)
+            verdicts += [
+                made_up(audit, who, wide) for audit in read_plan(path).audits for who in audit.contenders
+            ]
+        return item.show(Played(scope=scope, verdicts=tuple(verdicts), plans=plans))
+
+    return shown

@@ -1,0 +1,58 @@
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.paper import Scale
+
+
+def stated(shown):
+    return [cell for cell in shown.cells if cell.published is not None]
+
+
+@pytest.mark.parametrize("scale", list(Scale))
+@pytest.mark.parametrize("name", ["figure_1", "figure_13", "figure_14", "figure_19"])
+def test_what_the_paper_says_agrees_where_it_is_right(name, scale, pretend):
+    shown = pretend(name, scale=scale)
+    assert stated(shown)
+    assert not [cell.setting for cell in stated(shown) if cell.verdict is not Agreement.AGREES]
+    assert shown.charts
+
+
+@pytest.mark.parametrize("name", ["figure_13", "figure_14", "figure_19"])
+def test_wide_intervals_say_nothing(name, pretend):
+    cells = [cell for cell in stated(pretend(name, wide=0.4)) if cell.published.says != "equal to"]
+    small = [cell for cell in cells if cell.ours.value < 0.1]
+    assert small
+    assert {cell.verdict for cell in small} == {Agreement.NOT_COMPARABLE}
+
+
+def test_the_page_names_the_substitute(pretend):
+    (note,) = pretend("figure_13").notes
+    assert "Milan were not given" in note
+    assert "15,793 people, 96 places, 800 hours" in note
+
+
+def test_both_adversaries_have_a_panel(pretend):
+    shown = pretend("figure_13")
+    assert [chart.name for chart in shown.charts] == ["figure-13-informed", "figure-13-auxiliary"]
+    known, other = ({key.label for key in chart.keys} for chart in shown.charts)
+    assert {"likelihood = optimum", "one_threshold", "two_threshold", "network, 2,000 shadows"} <= known
+    assert {"optimum of the informed", "likelihood", "reference"} <= other
+
+
+def test_informed_rules_stand_beside_their_exact_values(pretend):
+    cells = {cell.setting: cell for cell in pretend("figure_13").cells}
+    assert cells["accuracy: one_threshold, informed, 60 cells, played"].exact == pytest.approx(
+        0.9150, abs=5e-5
+    )
+    assert cells["accuracy: two_threshold, informed, 60 cells, played"].exact == pytest.approx(
+        0.9580, abs=5e-5
+    )
+    assert cells["accuracy: likelihood, informed, 60 cells, played"].exact == pytest.approx(0.9639, abs=5e-5)
+    assert cells["accuracy: one_threshold, auxiliary, 60 cells, played"].exact is None
+
+
+def test_the_gap_of_figure_1_is_larger_to_the_bound_than_to_the_optimum(pretend):
+    gaps = {cell.setting: cell.ours.value for cell in pretend("figure_1").cells}
+    bound = gaps["bound for any mechanism less network of 100 units, 60 cells"]
+    best = gaps["optimum against this noise less network of 100 units, 60 cells"]
+    assert bound - best == pytest.approx(0.9725 - 0.9639, abs=1e-4)  # errata; simulation elsewhere
