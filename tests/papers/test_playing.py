@@ -60,3 +60,13 @@ def test_a_plan_that_cannot_be_written_names_its_item(stage):
     )
     with pytest.raises(BadInput, match="figure_9: this item needs real data"):
         stage.plans("figure_9", needy)
+
+
+def test_a_run_can_be_played_again_with_another_seed_and_left_out_at_a_scale(stage):
+    runs = [
+        Run(name=f"it_{i}", plan=lambda _, i=i: PLAN.format(name="x") if i < 2 else "", further=i)
+        for i in range(3)
+    ]
+    again = Item(title="it", about="it", show=lambda played: Shown(()), shares=tuple(runs))
+    plans = stage.plans("figure_1", again)
+    assert [plan.partition("\n")[0] for plan in plans.values()] == ["seed = 7", "seed = 8"]

@@ -54,3 +54,8 @@ def test_a_logarithmic_axis_has_round_ticks():
 def test_a_trace_is_a_line_or_points():
     with pytest.raises(BadInput, match="not bar"):
         Trace("it", (), Stroke.BAR, "red")
+
+
+def test_without_a_common_word_dots_have_a_key_each():
+    chart = trace_chart("it", (EXACT, PLAYED), x_title="x", y_title="y", caption="c", alternative="a")
+    assert [key.label for key in chart.keys] == ["exact", "attack, played"]

@@ -9,7 +9,7 @@ import numpy as np
 from leakgauge.pages import page, words
 from leakgauge.pages.charts import Bars, density_chart, paint
 from leakgauge.pages.markup import render_html
-from leakgauge.pages.numbers import count, number, times
+from leakgauge.pages.numbers import count, number
 from leakgauge.pages.page import Chart, Section
 
 TITLE = "How exposed is everybody?"
@@ -59,7 +59,7 @@ names nobody. {{ omitted }}</p>
 def write(summary: Mapping[str, Any], path: Path) -> Path:
     """Write the page of a summary."""
     people = max((audit["people"] for audit in summary["audits"]), default=0)
-    return page.render(TITLE, [section(summary)], path, lead=f"{times(people, 'person')} in the data.")
+    return page.render(TITLE, [section(summary)], path, lead=f"{count(people)} people in the data.")
 
 
 def section(summary: Mapping[str, Any]) -> Section:
@@ -85,7 +85,7 @@ def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
 def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "title": words.clip(audit["audit"]),
-        "text": f"{times(audit['people'], 'person')}, each taken as the one an adversary asks about.",
+        "text": f"{count(audit['people'])} people, each taken as the one an adversary asks about.",
         "rows": [_row(one) for one in audit["adversaries"]],
         "notes": audit["notes"],
         "chart": _chart(place, audit),

@@ -147,17 +147,18 @@ def _summary(reproduction: Reproduction) -> Section:
 
 
 def _detail(reproduction: Reproduction) -> str:
-    drawn = [cell for cell in reproduction.cells if cell.published is None and cell.drawn]
-    alone = sum(cell.published is None and not cell.drawn for cell in reproduction.cells)
+    rest = [cell for cell in reproduction.cells if cell.published is None]
+    drawn = [cell for cell in rest if cell.drawn and cell.exact is not None]
+    alone = len(rest) - len(drawn)
     elsewhere = sum(cell.published is not None and not cell.comparable for cell in reproduction.cells)
     parts = [
-        f"Of {times(len(drawn), 'value')} that it draws without printing them, {_tally(drawn)}."
-        if drawn
-        else "",
+        f"Of {times(len(drawn), 'value')} that it draws and theory gives, {_tally(drawn)}." if drawn else "",
         f"{times(elsewhere, 'number')} that it prints are of other data: shown beside ours, not judged."
         if elsewhere
         else "",
-        f"{times(alone, 'number')} of ours it does not have." if alone else "",
+        f"{times(alone, 'number')} of ours it does not have, or draws where no theory says how high."
+        if alone
+        else "",
         "Each difference is explained below.",
     ]
     return " ".join(filter(None, parts))

@@ -52,7 +52,7 @@ def trace_chart(
     log: bool = False,
     played: str = "",
 ) -> Chart:
-    """Draw the traces; all dots share one entry of the key, ``played``, whatever their colours."""
+    """Draw the traces; all dots share one entry of the key, ``played``, or, without it, have one each."""
     import altair as alt
 
     drawn = [trace for trace in traces if trace.points]
@@ -144,7 +144,9 @@ def _read(point: Point) -> str:
 
 def _keys(keys: Sequence[Key], played: str) -> tuple[Key, ...]:
     others = tuple(key for key in keys if key.stroke is not Stroke.DOT)
-    return others if len(others) == len(keys) else (*others, Key(played, paint.INK, Stroke.DOT))
+    if len(others) == len(keys) or not played:
+        return tuple(keys)
+    return (*others, Key(played, paint.INK, Stroke.DOT))
 
 
 def _ticks(rows: Sequence[dict[str, Any]], log: bool) -> dict[str, Any]:

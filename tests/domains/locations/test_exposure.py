@@ -85,6 +85,24 @@ def test_who_has_no_visits_is_not_exposed():
         np.testing.assert_array_equal(one.tpr[:5], 0.01)
 
 
+@pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
+def test_where_everybody_is_somewhere_nobody_is_told_by_it(relation):
+    visits = np.zeros((120, 4), dtype=bool)
+    visits[:, 0] = True
+    visits[::2, 1] = True
+    found = expose(game(traces(visits), SUPPRESSED, group_size=30, relation=relation))
+    informed = found.against[0]
+    if relation == "replace_one":  # whoever takes their place is there too
+        np.testing.assert_allclose(informed.auc[1::2], 0.5, atol=1e-6)
+    assert (informed.auc[::2] > 0.55).all()
+
+
+def test_only_adversaries_that_are_known_are_exposed_to():
+    assert [one.adversary for one in expose(game(town()), ("informed",)).against] == ["informed"]
+    with pytest.raises(BadInput, match="informed, auxiliary, zero"):
+        expose(game(town()), ("everybody",))
+
+
 def test_a_ceiling_is_called_one_where_it_is_one_alone():
     city = town(n_people=100)
     added, replaced = (expose(game(city, relation=relation)) for relation in ("add_remove", "replace_one"))

@@ -70,12 +70,22 @@ def test_zero_knowledge_may_lose_only_so_much(show):
 
 def test_strong_noise_for_a_day_must_hide_people(show):
     def chance(audit, label):
-        return 0.52 if audit.mechanism["epsilon"] <= 0.5 else 0.95
+        return 0.52 if audit.mechanism["unit"] == "user-day" else 0.95
 
     found = verdicts(show("figure_8", chance))
     assert found["city: Knock-Knock, AUC at user-day ε = 0.5"] is Agreement.AGREES
-    assert found["city: Knock-Knock, AUC at user-day ε = 1"] is Agreement.DIFFERS
     assert found["city: Knock-Knock, AUC at event ε = 1, targets of 20 visits or more"] is Agreement.AGREES
+    other = verdicts(show("figure_8", lambda audit, label: 0.6))
+    assert other["city: Knock-Knock, AUC at user-day ε = 0.5"] is Agreement.DIFFERS
+
+
+def test_noise_for_a_day_with_ten_times_the_budget_is_noise_for_a_visit(show):
+    def chance(audit, label):
+        return 0.5 + audit.mechanism["epsilon"] / 20
+
+    table = {cell.setting: cell.ours.value for cell in show("table_5", chance).cells}
+    assert table["Milan: Knock-Knock, user-day ε = 5"] == pytest.approx(0.5 + 0.5 / 20)  # as event-level 0.5
+    assert table["Milan: Knock-Knock, user-day ε = 0.5"] == pytest.approx(0.5 + 0.5 / 20)  # by itself
 
 
 def test_pairs_must_beat_independent_shadows(show):

@@ -36,3 +36,11 @@ def test_a_player_with_something_besides_keeps_the_rest():
         "label": "zero-knowledge-half",
     }
     assert player.colour == ZERO.colour != KNOCK.colour
+
+
+def test_noise_for_a_day_is_played_as_noise_for_a_visit_where_that_is_played_too():
+    day = Release(epsilon=5.0, unit="user-day", k=1)
+    assert day.played_as(10) == Release(epsilon=0.5, k=1)
+    assert day.played_as(20) == day  # 0.25 is no budget of the paper
+    assert Release(epsilon=0.5).played_as(10) == Release(epsilon=0.5)
+    assert Release(k=2).played_as(10) == Release(k=2)

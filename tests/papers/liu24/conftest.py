@@ -51,7 +51,9 @@ def pretend(tmp_path):
 
     def shown(name, wide=0.001, scale=Scale.QUICK):
         item, scope = PAPER.items[name], Scope(scale=scale)
-        plans = {run.name: f"seed = 1\n{run.plan(scope)}" for run in item.runs(name)}
+        plans = {
+            run.name: f"seed = {run.further}\n{text}" for run in item.runs(name) if (text := run.plan(scope))
+        }
         verdicts = []
         for run, text in plans.items():
             path = tmp_path / f"{run}.toml"

@@ -29,6 +29,8 @@ def test_the_page_names_the_substitute(pretend):
     (note,) = pretend("figure_13").notes
     assert "Milan were not given" in note
     assert "15,793 people, 96 places, 800 hours" in note
+    (note,) = pretend("figure_14").notes
+    assert "synthetic city in place of Milan" in note
 
 
 def test_both_adversaries_have_a_panel(pretend):

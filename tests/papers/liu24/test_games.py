@@ -17,14 +17,19 @@ from leakgauge.papers.liu24.games import (
 from leakgauge.papers.paper import Scale, Scope
 from leakgauge.plan import read_plan
 
-RUNS = (*USUAL.values(), *LARGE.values(), games.HUNDRED_UNITS)
+SERIES = (*USUAL.values(), *LARGE.values(), games.HUNDRED_UNITS)
 QUICK, FULL = Scope(scale=Scale.QUICK), Scope(scale=Scale.FULL)
 
 
-def plan_of(run, scope, folder):
-    path = folder / "plan.toml"
-    path.write_text(run.plan(scope))
-    return read_plan(path)
+def audits_of(series, scope, folder):
+    """All audits of the runs that are played at this scale."""
+    found = []
+    for run in series.runs:
+        if text := run.plan(scope):
+            path = folder / f"{run.name}.toml"
+            path.write_text(text)
+            found += read_plan(path).audits
+    return found
 
 
 def verdict(audit, contender):
@@ -36,34 +41,36 @@ def verdict(audit, contender):
 
 
 @pytest.mark.parametrize("scope", [QUICK, FULL], ids=["quick", "full"])
-@pytest.mark.parametrize("run", RUNS, ids=[run.name for run in RUNS])
-def test_the_game_is_that_of_the_paper(run, scope, tmp_path):
-    for audit in plan_of(run, scope, tmp_path).audits:
-        assert audit.name.partition("-")[0] == run.name
+@pytest.mark.parametrize("series", SERIES, ids=[series.name for series in SERIES])
+def test_the_game_is_that_of_the_paper(series, scope, tmp_path):
+    for audit in audits_of(series, scope, tmp_path):
         assert audit.data == {
             "source": "synthetic", "users": 15_793, "sites": 96, "epochs": 800, "visits": 10, "skew": 1.5,
         }  # fmt: skip
         assert audit.challenger["group_size"] == 2_000
         assert audit.challenger["per_epoch"] == 1
         assert audit.challenger["reference"] == 0.5
-        assert audit.challenger["targets"]["n"] == 1
-        assert audit.challenger["targets"]["min_visits"] >= 140
-        assert audit.mechanism["name"] == run.name.partition("_")[0].replace("hundred", "laplace")
+        assert audit.challenger["targets"] == {"n": 1, "min_visits": 140}
+        assert audit.mechanism["name"] == series.name.partition("_")[0].replace("hundred", "laplace")
         assert audit.mechanism["epsilon"] == 0.5
         assert not {"round", "clamp", "suppress"} & set(audit.mechanism)
 
 
 def test_at_full_scale_all_is_as_large_as_in_the_paper(tmp_path):
-    audits = plan_of(LARGE["laplace"], FULL, tmp_path).audits
+    audits = audits_of(LARGE["laplace"], FULL, tmp_path)
     assert {audit.rounds for audit in audits} == {50_000}
-    assert {audit.challenger["targets"]["min_visits"] for audit in audits} == set(range(140, 150))
-    assert len(audits) == 10 * 11  # so that what is done is kept
+    assert len(audits) == 10 * 11  # ten runs, and an audit for each number of cells: what is done is kept
     shadows = {c.attack_parameters.get("shadows") for audit in audits for c in audit.contenders}
     assert shadows == {None, FEW, MANY}
 
 
 def test_a_quick_look_plays_fifty_thousand_rounds(tmp_path):
-    assert sum(audit.rounds for audit in plan_of(USUAL["laplace"], QUICK, tmp_path).audits) == 50_000
+    assert sum(audit.rounds for audit in audits_of(USUAL["laplace"], QUICK, tmp_path)) == 50_000
+
+
+def test_runs_of_a_series_differ_by_their_seeds():
+    assert [run.further for run in USUAL["laplace"].runs] == list(range(10))
+    assert len({run.name for series in SERIES for run in series.runs}) == 10 * len(SERIES)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,7 @@ def test_a_quick_look_plays_fifty_thousand_rounds(tmp_path):
 )
 def test_a_player_is_known_again_by_its_verdict(player, tmp_path):
     path = tmp_path / "plan.toml"
-    path.write_text(games.write_audit("it-0", QUICK, "laplace", [player], 0))
+    path.write_text(games.write_audit("it_0", QUICK, "laplace", [player]))
     (audit,) = read_plan(path).audits
     (contender,) = audit.contenders
     assert Player.of(verdict(audit.name, contender)) == player
@@ -90,10 +97,10 @@ def test_verdicts_of_several_targets_come_together():
         attack_parameters={},
         knowledge_parameters={"observations": 5},
     )
-    found = [verdict(name, contender) for name in ("laplace-0", "laplace-1", "laplace_large-0")]
-    assert games.games(found, USUAL["laplace"]) == {player: (found[0], found[1])}
-    assert games.games(found, LARGE["laplace"]) == {player: (found[2],)}
-    assert games.games(found, USUAL["gaussian"]) == {}
+    found = [verdict(name, contender) for name in ("laplace_0", "laplace_1-5", "laplace_large_0-5")]
+    assert USUAL["laplace"].games(found) == {player: (found[0], found[1])}
+    assert LARGE["laplace"].games(found) == {player: (found[2],)}
+    assert USUAL["gaussian"].games(found) == {}
 
 
 def test_a_quick_look_learns_from_200k_where_it_matters():

@@ -4,7 +4,7 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.papers.liu24 import networks
-from leakgauge.papers.liu24.games import INFORMED, NETWORK, Player
+from leakgauge.papers.liu24.games import INFORMED, NETWORK, Player, Series
 from leakgauge.papers.paper import Run
 from leakgauge.strategies.rule_index import RuleIndex
 
@@ -12,7 +12,7 @@ PLAYER = Player(attack=NETWORK, knowledge=INFORMED, n=4, shadows=400)
 PLAN = f"""
 seed = 5
 [[audit]]
-name = "tiny-0"
+name = "tiny_0"
 domain = "locations"
 rounds = 10
 data = {{ source = "synthetic", users = 300, sites = 9, epochs = 24, visits = 20 }}
@@ -23,10 +23,10 @@ attacks = [
 {PLAYER.words}
 ]
 """
-RUN = Run(name="tiny", plan=lambda scope: PLAN)
+TINY = Series("tiny", (Run(name="tiny_0", plan=lambda scope: PLAN),))
 
 
-def test_the_network_that_played_is_trained_again(tmp_path, monkeypatch):
+def test_the_network_that_played_is_trained_again(tmp_path):
     from leakgauge.catalog import prepare
     from leakgauge.core.randomness import Role, stream
     from leakgauge.plan import read_plan
@@ -42,7 +42,7 @@ def test_the_network_that_played_is_trained_again(tmp_path, monkeypatch):
     units = expit((rows - learned.centre) / learned.size @ learned.network.inner + learned.network.inner_bias)
     towards = np.where(learned.network.outer < 0, 1 - units, units)
 
-    weights = networks.weights_of({"tiny": PLAN}, RUN, PLAYER)
+    weights = networks.weights_of({"tiny_0": PLAN}, TINY, PLAYER)
     again = expit(rows @ weights.inner + weights.bias)
     np.testing.assert_allclose(np.sort(again, axis=1), np.sort(towards, axis=1), atol=1e-6)
 
@@ -50,7 +50,7 @@ def test_the_network_that_played_is_trained_again(tmp_path, monkeypatch):
 def test_somebody_who_did_not_play_has_no_weights():
     other = Player(attack=NETWORK, knowledge=INFORMED, n=5, shadows=400)
     with pytest.raises(BadInput, match="nobody like"):
-        networks.weights_of({"tiny": PLAN}, RUN, other)
+        networks.weights_of({"tiny_0": PLAN}, TINY, other)
 
 
 def test_units_are_put_beside_their_cells_and_turned_to_the_target():

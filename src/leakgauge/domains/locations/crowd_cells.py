@@ -27,30 +27,22 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class CrowdCells:
-    """The cells of everybody in the traces, seen from each person's own place.
-
-    ``in_pool`` and ``in_reference`` are how many people of each visit a cell.
-    """
+    """The cells of everybody in the traces, seen from each person's own place."""
 
     traces: Traces
     places: npt.NDArray[np.int8]  # of the people: target, pool or reference
-    in_pool: Ints
-    in_reference: Ints
+    in_pool: Ints  # how many of the pool visit each cell
 
     @classmethod
     def of(cls, traces: Traces, people: People) -> "CrowdCells":
         places = np.full(traces.n_people, TARGET, dtype=np.int8)
         places[people.pool], places[people.reference] = POOL, REFERENCE
-        owners = np.repeat(places, traces.n_visits)
-        in_pool, in_reference = (
-            np.bincount(traces.visits.indices[owners == place], minlength=traces.map.n_cells).astype(np.int64)
-            for place in (POOL, REFERENCE)
-        )
-        return cls(traces, places, in_pool, in_reference)
+        in_pool = traces.visits.indices[np.repeat(places == POOL, traces.n_visits)]
+        return cls(traces, places, np.bincount(in_pool, minlength=traces.map.n_cells).astype(np.int64))
 
     def only(self, people: Ints) -> "CrowdCells":
         """The same crowd, of which some people matter."""
-        return CrowdCells(self.traces.of(people), self.places[people], self.in_pool, self.in_reference)
+        return CrowdCells(self.traces.of(people), self.places[people], self.in_pool)
 
     @property
     def others(self) -> Ints:

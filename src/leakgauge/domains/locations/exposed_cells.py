@@ -54,6 +54,7 @@ def informed_laws(chain: Chain, groups: Groups, visitors: Ints) -> ScoreLaws:
 
     Without clamp and suppression the count does not matter, and there is one law for all of them.
     """
+    visitors = np.minimum(visitors, groups.n_people)
     certain = _certain_counts(chain, groups, visitors)
     laws = _losses([published(chain, one, one) for one in (Masses(int(c), np.ones(1)) for c in certain)])
     weights = np.zeros((visitors.size, certain.size))
@@ -70,6 +71,7 @@ def believed_laws(chain: Chain, groups: Groups, visitors: Ints, rates: Reals) ->
 
     Both arrays have an entry for each kind of cell.
     """
+    visitors = np.minimum(visitors, groups.n_people)
     ratios = prepare(chain, groups.n_in, groups.n_out, np.unique(rates))
     parts: list[tuple[Ints, Reals, Published]] = []
     for n in np.unique(visitors):

@@ -55,7 +55,7 @@ class Game:
             per_day=self.place.per_day,
             targets=targets,
             least=self.least,
-            mechanism=self.release.plan,
+            mechanism=self.release.played_as(self.place.per_day).plan,
             confidence=CONFIDENCE,
             attacks="\n".join(player.plan for player in self.players),
         )
@@ -64,7 +64,7 @@ class Game:
 def audit_name(place: Place, release: Release, least: int = LEAST_VISITS) -> str:
     """How the audit of a release is called; the same release in another run is the same one."""
     active = "" if least == LEAST_VISITS else f",least={least}"
-    return f"{place.name}@{release.name}{active}"
+    return f"{place.name}@{release.played_as(place.per_day).name}{active}"
 
 
 def write_games(scope: Scope, games: Iterable[Game]) -> str:

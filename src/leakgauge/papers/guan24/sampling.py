@@ -5,10 +5,9 @@ from leakgauge.papers import measured
 from leakgauge.papers.comparison import Cell, Published, Says
 from leakgauge.papers.guan24.curves import Axis, auc_chart
 from leakgauge.papers.guan24.games import Game, board, write_games
-from leakgauge.papers.guan24.noise import DAY_NOISE
+from leakgauge.papers.guan24.noise import EVENT_NOISE
 from leakgauge.papers.guan24.places import main_place, place_note
 from leakgauge.papers.guan24.setting import (
-    EPSILONS,
     KNOCK,
     LIKELIHOOD,
     PAPERS,
@@ -20,7 +19,7 @@ from leakgauge.papers.guan24.setting import (
 from leakgauge.papers.guan24.statements import at, auc, lead
 from leakgauge.papers.paper import Item, Played, Run, Scale, Scope, Shown
 
-BUDGETS = {Scale.QUICK: (1.0, 4.0, 10.0), Scale.FULL: tuple(float(n) for n in range(1, 11))}
+BUDGETS = {Scale.QUICK: (4.0, 7.0, 10.0), Scale.FULL: tuple(float(n) for n in range(1, 11))}
 INDEPENDENT = {
     KNOCK: KNOCK.but("independent", options='sampling = "independent"', colour=paint.SERIES[4]),
     ZERO: ZERO.but("independent", options='sampling = "independent"', colour=paint.SERIES[5]),
@@ -41,7 +40,7 @@ def _plan(scope: Scope) -> str:
         Game(
             place=main,
             release=release,
-            players=others if release.epsilon in EPSILONS else (*PAPERS, *others, LIKELIHOOD),
+            players=others if release.played_as(main.per_day) != release else (*PAPERS, *others, LIKELIHOOD),
         )
         for release in _releases(scope.scale)
     ]
@@ -108,7 +107,7 @@ ITEMS = {
         title="Figure 10: paired against independent shadows",
         about="A pair of shadows differs by the target alone, and has the same noise. The paper compares "
         "learning from 200 pairs with learning from 400 independent shadows, under noise for a day.",
-        shares=(DAY_NOISE, RUN),
+        shares=(EVENT_NOISE, RUN),
         show=_show,
         notes=(
             (

@@ -9,8 +9,8 @@ GROUP = 1_000
 THRESHOLDS = (0, 1, 2, 3, 4, 5)  # figure 7
 EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)  # figure 8
 USER_DAY = "user-day"
-TARGETS = {Scale.QUICK: 4, Scale.FULL: 50}
-ROUNDS = {Scale.QUICK: 250, Scale.FULL: 1_000}  # one release serves all targets; the paper: 100 for each
+TARGETS = {Scale.QUICK: 3, Scale.FULL: 50}
+ROUNDS = {Scale.QUICK: 330, Scale.FULL: 1_000}  # one release serves all targets; the paper: 100 for each
 LEAST_VISITS = 10  # of a target
 CONFIDENCE = 0.95
 
@@ -108,6 +108,15 @@ class Release:
     epsilon: float | None = None
     unit: str = "event"
     m: int | None = None
+
+    def played_as(self, per_day: int) -> "Release":
+        """The release of figure 8 for a visit that has the very same noise, if there is one; else this one.
+
+        Noise for a day of at most n visits is that for a visit with an n-th of the epsilon.
+        """
+        if self.epsilon is None or self.unit != USER_DAY or self.epsilon / per_day not in EPSILONS:
+            return self
+        return replace(self, epsilon=self.epsilon / per_day, unit="event")
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from leakgauge.papers.comparison import Cell, Published, Says, exactly
 from leakgauge.papers.liu24 import informed
 from leakgauge.papers.liu24.drawing import ACCURACY, panel
 from leakgauge.papers.liu24.games import HUNDRED, INFORMED, KNOWLEDGES, LARGE, USUAL, Games
-from leakgauge.papers.liu24.places import substitute_note
+from leakgauge.papers.liu24.places import place_note, substitute_note
 from leakgauge.papers.liu24.statements import (
     catching_up,
     growth,
@@ -59,7 +59,7 @@ def _gaps(networks: Games) -> list[Cell]:
 
 
 def _figure_13(played: Played) -> Shown:
-    found = USUAL["laplace"].games(played.verdicts)
+    found = without_hundred(USUAL["laplace"].games(played.verdicts))
     cells = (
         *growth(ACCURACY, found, SECTION),
         *knowing_more(ACCURACY, found, SECTION),
@@ -68,7 +68,7 @@ def _figure_13(played: Played) -> Shown:
         *played_by(ACCURACY, "laplace", found),
     )
     charts = tuple(panel(f"figure-13-{who}", ACCURACY, "laplace", who, found) for who in KNOWLEDGES)
-    return Shown(cells, charts, (substitute_note(played.scope),))
+    return Shown(cells, charts, (place_note(played.scope),))
 
 
 def _figure_14(played: Played) -> Shown:
@@ -96,6 +96,11 @@ def _figure_19(played: Played) -> Shown:
         for who in KNOWLEDGES
     )
     return Shown(cells, charts, (substitute_note(played.scope),))
+
+
+def without_hundred(found: Games) -> Games:
+    """All but the networks of figure 1."""
+    return {p: verdicts for p, verdicts in found.items() if p.hidden is None}
 
 
 def networks_of(large: Games) -> Games:

@@ -1,7 +1,7 @@
 """Figures 17 and 20: area under the ROC curve against the number of cells."""
 
 from leakgauge.papers.comparison import Cell, Published, Says
-from leakgauge.papers.liu24.accuracies import SMALLER, THRESHOLDS, networks_of
+from leakgauge.papers.liu24.accuracies import SMALLER, THRESHOLDS, networks_of, without_hundred
 from leakgauge.papers.liu24.drawing import AUC, panel
 from leakgauge.papers.liu24.games import KNOWLEDGES, LARGE, USUAL, Games
 from leakgauge.papers.liu24.places import substitute_note
@@ -22,7 +22,7 @@ def _figure_20(played: Played) -> Shown:
 
 
 def _shown(name: str, noise: str, played: Played, where: str, level: list[Cell]) -> Shown:
-    usual, large = (runs[noise].games(played.verdicts) for runs in (USUAL, LARGE))
+    usual, large = (without_hundred(runs[noise].games(played.verdicts)) for runs in (USUAL, LARGE))
     cells = (
         *winners(AUC, noise, usual, where),
         *level,

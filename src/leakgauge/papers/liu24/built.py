@@ -180,8 +180,8 @@ def _accuracy_chart() -> Chart:
         y_title="accuracy",
         caption=f"How often hand-made networks are right, b = 16, {SIXTY} cells, informed, Laplace noise.",
         alternative="The network of theorem 4 has the accuracy of one_threshold whatever a is; that of "
-        "theorem 5 rises from there, comes close to the optimum where a is about six, and falls to "
-        "two_threshold.",
+        "theorem 5 rises from there, comes close to the optimum where a is about six, and falls back "
+        "towards two_threshold.",
         log=True,
     )
 

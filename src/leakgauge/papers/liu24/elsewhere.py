@@ -103,7 +103,6 @@ def _lead_chart(found: Mapping[Place, Games], usual: Mapping[str, float]) -> Cha
         caption=f"Auxiliary adversary, {SIXTY} cells: what votes gain on the sum, in accuracy.",
         alternative=f"The gain falls from above zero to below it as cells fill up: {told}.",
         log=True,
-        played="played, one dot for each data set",
     )
 
 

@@ -21,9 +21,16 @@ def main_place(scope: Scope) -> DataSet:
 
 
 def substitute_note(scope: Scope) -> str:
-    """Say what the games were played on."""
+    """Say what the games were played on, in short."""
     if main_place(scope) is not CITY:
         return "Played on Social Pulse Milano, its last 800 hours, on a grid of 12 x 8 places."
+    return "Played on a synthetic city in place of Milan, whose tweets were not given (see figure 13)."
+
+
+def place_note(scope: Scope) -> str:
+    """Say what the games were played on, and why."""
+    if main_place(scope) is not CITY:
+        return substitute_note(scope)
     return (
         "The tweets of Milan were not given (--data with social-pulse-milano.geojson in it), so the games "
         "are played on a substitute: a synthetic city of the same shape, 15,793 people, 96 places, 800 "
