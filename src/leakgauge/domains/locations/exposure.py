@@ -168,7 +168,7 @@ def _notes(chain: Chain, groups: Groups, relation: Relation) -> tuple[str, ...]:
     )
     apart = (
         "Auxiliary and zero: visits of others to a person's cells are taken as independent. Where many "
-        "people visit several of them, play with leakgauge run."
+        "people visit several of them these numbers may be too high: play with leakgauge run."
     )
     if relation is Relation.REPLACE_ONE:
         ceiling = "Informed is no ceiling: it is one under add_remove, and this audit is under replace_one."
