@@ -17,10 +17,10 @@ from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.imagining import Imagination
+from leakgauge.domains.locations.habits.imagining import Imagination
 from leakgauge.domains.locations.knowledge import Seen, Zero
 from leakgauge.domains.locations.knowledge import build as know
-from leakgauge.domains.locations.simulator import Public
+from leakgauge.domains.locations.shadows.simulator import Public
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.domains.locations.traces import Traces
 from leakgauge.referee.metrics.auc_mean import Metric

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from benchmarks.measure import growth, repeat
-from leakgauge.domains.locations.city import City, generate
-from leakgauge.domains.locations.neighbourhoods import neighbourhoods
-from leakgauge.domains.locations.rates import Estimate, true_habits
-from leakgauge.domains.locations.synthetic_traces import PIECE, draw
+from leakgauge.domains.locations.generating.city import City, generate
+from leakgauge.domains.locations.habits.neighbourhoods import neighbourhoods
+from leakgauge.domains.locations.habits.rates import Estimate, true_habits
+from leakgauge.domains.locations.habits.synthetic_traces import PIECE, draw
 from leakgauge.domains.locations.traces import Map
 
 N, GOAL = 5_000, 8

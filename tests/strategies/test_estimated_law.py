@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import rankdata
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.mechanisms import gaussian, laplace
 from leakgauge.strategies import estimated_law
 from leakgauge.strategies.count_ratios import CountPrior, log_ratios, total

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.mechanisms import gaussian, geometric, laplace
 from leakgauge.strategies import stacked_tables
 from leakgauge.strategies.count_ratios import CountPrior, log_ratios

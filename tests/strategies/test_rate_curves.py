@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from leakgauge.domains.locations.chain import Chain
-from leakgauge.domains.locations.cut_laws import ChainCuts
+from leakgauge.domains.locations.chain.chain import Chain
+from leakgauge.domains.locations.chain.cut_laws import ChainCuts
 from leakgauge.mechanisms import laplace
 from leakgauge.strategies.cell_outlooks import moments, votes
 from leakgauge.strategies.count_priors import CountPrior

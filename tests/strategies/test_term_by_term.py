@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.mechanisms import laplace
 from leakgauge.strategies import term_by_term
 from leakgauge.strategies.count_priors import CountPrior

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.rates import Estimate, total_variation
+from leakgauge.domains.locations.habits.rates import Estimate, total_variation
 from leakgauge.domains.locations.traces import Map, Traces
 from leakgauge.mechanisms import laplace
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leakgauge.domains.locations.marginals import estimate
+from leakgauge.domains.locations.habits.marginals import estimate
 from leakgauge.papers.guan24 import PAPER
 from leakgauge.papers.guan24.places import CITY
 from leakgauge.papers.guan24.population import METHODS, average, population

@@ -15,9 +15,9 @@ from leakgauge.core.game import Bits, Coins
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
+from leakgauge.domains.locations.chain.own import OwnChain
 from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.own import OwnChain
 from leakgauge.domains.locations.people import People, divide
 from leakgauge.domains.locations.played import Played, Rounds
 from leakgauge.domains.locations.promises import promise, stated_promise

@@ -6,7 +6,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import read
-from leakgauge.domains.locations.city import City, generate
+from leakgauge.domains.locations.generating.city import City, generate
 from leakgauge.domains.locations.reading.loaded import Loaded, Tally
 from leakgauge.domains.locations.reading.table import FileTable
 

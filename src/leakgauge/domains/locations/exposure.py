@@ -7,14 +7,14 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import Against, Exposure
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.crowd_cells import PLACES, CrowdCells
-from leakgauge.domains.locations.estimates import from_release
-from leakgauge.domains.locations.exposed_cells import Groups, believed_laws, informed_laws
-from leakgauge.domains.locations.informed_table import informed_table
-from leakgauge.domains.locations.reference_rates import reference_rates
-from leakgauge.domains.locations.simulator import Public
+from leakgauge.domains.locations.exposing.crowd_cells import PLACES, CrowdCells
+from leakgauge.domains.locations.exposing.exposed_cells import Groups, believed_laws, informed_laws
+from leakgauge.domains.locations.exposing.informed_table import informed_table
+from leakgauge.domains.locations.habits.estimates import from_release
+from leakgauge.domains.locations.ratios.reference_rates import reference_rates
+from leakgauge.domains.locations.shadows.simulator import Public
 from leakgauge.domains.locations.traces import Ints, Traces
 from leakgauge.theory.score_sums import Reached, reached
 

@@ -17,7 +17,7 @@ from leakgauge.domains.locations import sketches
 from leakgauge.domains.locations.challenger import SKETCHES, Challenger
 from leakgauge.domains.locations.groups import Crowd
 from leakgauge.domains.locations.played import Played, Result
-from leakgauge.domains.locations.simulator import Public, Simulator
+from leakgauge.domains.locations.shadows.simulator import Public, Simulator
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.domains.locations.traces import Ints, Traces
 from leakgauge.strategies.count_ratios import CountPrior
@@ -262,7 +262,7 @@ def _from_release(
 ) -> tuple[Sketch, ...]:
     if table.places is None:
         return _known_parts(table, challenger, rng)
-    from leakgauge.domains.locations.estimates import from_release
+    from leakgauge.domains.locations.habits.estimates import from_release
 
     estimate = from_release(earlier, public)
     return _at_places(table, challenger, estimate.mean, estimate.time, rng)

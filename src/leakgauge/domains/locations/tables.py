@@ -9,7 +9,7 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.settings import read, require
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 
 NOISES = ("laplace", "gaussian", "geometric")
 RAW, OWN = "raw", "own"

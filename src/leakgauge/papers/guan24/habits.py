@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from leakgauge.domains.locations.rates import total_variation
+from leakgauge.domains.locations.habits.rates import total_variation
 from leakgauge.pages.charts import paint
 from leakgauge.pages.page import Chart, Stroke
 from leakgauge.papers.comparison import Cell, Published, Says

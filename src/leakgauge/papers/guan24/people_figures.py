@@ -6,8 +6,8 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.activity import Activity, Rounding, draw_visits
-from leakgauge.domains.locations.neighbourhoods import neighbourhoods
+from leakgauge.domains.locations.habits.activity import Activity, Rounding, draw_visits
+from leakgauge.domains.locations.habits.neighbourhoods import neighbourhoods
 from leakgauge.pages.charts import Bars, density_chart, paint
 from leakgauge.pages.page import Chart, Key, Stroke
 from leakgauge.papers.comparison import Cell, Published, Says, exactly

@@ -11,10 +11,10 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations import deconvolution, marginals
-from leakgauge.domains.locations.chain import Chain
+from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.rates import Estimate, true_habits
+from leakgauge.domains.locations.habits import deconvolution, marginals
+from leakgauge.domains.locations.habits.rates import Estimate, true_habits
 from leakgauge.domains.locations.tables import read_mechanism
 from leakgauge.papers.comparison import Ours
 from leakgauge.papers.guan24.places import Place

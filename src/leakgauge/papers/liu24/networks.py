@@ -13,7 +13,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_mlp import Trained
-from leakgauge.domains.locations.by_cells import ByCells
+from leakgauge.domains.locations.rules.by_cells import ByCells
 from leakgauge.papers.liu24.games import Player, Series
 from leakgauge.plan import Audit, Plan, read_plan
 from leakgauge.runner.threads import one_thread

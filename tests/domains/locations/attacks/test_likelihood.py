@@ -15,11 +15,11 @@ from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import challenger as challengers
 from leakgauge.domains.locations.attacks.likelihood import ACCEPTS, KNOWLEDGE, Attack
-from leakgauge.domains.locations.estimates import from_releases
+from leakgauge.domains.locations.habits.estimates import from_releases
 from leakgauge.domains.locations.knowledge import NAMES, build
-from leakgauge.domains.locations.past_rates import past_rates
-from leakgauge.domains.locations.ratio_scores import FittedRates, SeenRates, UsualRates
-from leakgauge.domains.locations.reference_rates import reference_rates
+from leakgauge.domains.locations.ratios.past_rates import past_rates
+from leakgauge.domains.locations.ratios.ratio_scores import FittedRates, SeenRates, UsualRates
+from leakgauge.domains.locations.ratios.reference_rates import reference_rates
 from leakgauge.theory.losses import best_attack, laplace
 
 CHAINS = {

@@ -9,8 +9,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks import one_threshold
 from leakgauge.domains.locations.attacks.one_threshold import ACCEPTS, Attack, expected_sum
-from leakgauge.domains.locations.expectations import law_of
 from leakgauge.domains.locations.knowledge import NAMES, build
+from leakgauge.domains.locations.rules.expectations import law_of
 from leakgauge.theory.count_attacks import group_variance
 from leakgauge.theory.count_attacks import one_threshold as known_accuracy
 

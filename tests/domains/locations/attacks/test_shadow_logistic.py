@@ -8,7 +8,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_logistic import ACCEPTS, Attack
-from leakgauge.domains.locations.city import City, generate
+from leakgauge.domains.locations.generating.city import City, generate
 from leakgauge.domains.locations.knowledge import build
 
 CITY = generate(City(users=1600, sites=25, epochs=48, visits=15.0), seed=3).traces

@@ -8,7 +8,7 @@ from domains.locations.small_town import game, town
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.attacks.one_threshold import Attack as OneThreshold
 from leakgauge.domains.locations.attacks.shadow_mlp import ACCEPTS, Attack
-from leakgauge.domains.locations.city import City, generate
+from leakgauge.domains.locations.generating.city import City, generate
 
 SPARING = {"shadows": 400, "validation": 200}
 

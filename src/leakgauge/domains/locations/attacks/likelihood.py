@@ -10,13 +10,12 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.by_cells import Knowledge
-from leakgauge.domains.locations.chain import Chain
-from leakgauge.domains.locations.estimates import from_release
-from leakgauge.domains.locations.group_fit import group_fit
+from leakgauge.domains.locations.chain.chain import Chain
+from leakgauge.domains.locations.habits.estimates import from_release
 from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero, count_prior
-from leakgauge.domains.locations.past_rates import past_rates
-from leakgauge.domains.locations.ratio_scores import (
+from leakgauge.domains.locations.ratios.group_fit import group_fit
+from leakgauge.domains.locations.ratios.past_rates import past_rates
+from leakgauge.domains.locations.ratios.ratio_scores import (
     FittedRates,
     Rates,
     RatioScores,
@@ -24,9 +23,10 @@ from leakgauge.domains.locations.ratio_scores import (
     UsualRates,
     prepared,
 )
-from leakgauge.domains.locations.ratio_trials import Tried, try_out
-from leakgauge.domains.locations.reference_rates import reference_rates
-from leakgauge.domains.locations.release_laws import law_of
+from leakgauge.domains.locations.ratios.ratio_trials import Tried, try_out
+from leakgauge.domains.locations.ratios.reference_rates import reference_rates
+from leakgauge.domains.locations.ratios.release_laws import law_of
+from leakgauge.domains.locations.rules.by_cells import Knowledge
 from leakgauge.mechanisms import gaussian
 from leakgauge.strategies.count_ratios import CountPrior
 from leakgauge.strategies.laws import Law

@@ -9,12 +9,12 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.by_cells import Piece, Watch, study_each
 from leakgauge.domains.locations.groups import Crowd
 from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
-from leakgauge.domains.locations.shadow_sources import FEWEST, USUAL, people_of
-from leakgauge.domains.locations.simulator import Public, Simulator
-from leakgauge.domains.locations.teaching import FromTraces
+from leakgauge.domains.locations.rules.by_cells import Piece, Watch, study_each
+from leakgauge.domains.locations.shadows.shadow_sources import FEWEST, USUAL, people_of
+from leakgauge.domains.locations.shadows.simulator import Public, Simulator
+from leakgauge.domains.locations.shadows.teaching import FromTraces
 from leakgauge.domains.locations.traces import Ints, Traces
 from leakgauge.strategies.normal_scores import NormalScore
 from leakgauge.strategies.thresholds import SumRule

@@ -8,21 +8,21 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.activity import Activity, log_variance
-from leakgauge.domains.locations.by_cells import ByCells, Piece, Watch, study_each
-from leakgauge.domains.locations.contradiction import Front, applies, nobody_there
 from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.imagining import Imagination, Marginals
+from leakgauge.domains.locations.habits.activity import Activity, log_variance
+from leakgauge.domains.locations.habits.imagining import Imagination, Marginals
 from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero
-from leakgauge.domains.locations.simulator import Public, Simulator
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.domains.locations.teaching import (
+from leakgauge.domains.locations.rules.by_cells import ByCells, Piece, Watch, study_each
+from leakgauge.domains.locations.shadows.contradiction import Front, applies, nobody_there
+from leakgauge.domains.locations.shadows.simulator import Public, Simulator
+from leakgauge.domains.locations.shadows.teaching import (
     FromReleases,
     FromTraces,
     Sampling,
     Teacher,
     refuse_besides_past,
 )
+from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.strategies.cutoffs import best_cutoff
 from leakgauge.strategies.l1_logistic import Line, learn
 

@@ -8,17 +8,17 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.by_cells import ByCells, Knowledge, Piece, Watch, study_each
-from leakgauge.domains.locations.imagining import Imagination, elsewhere, known_habits, stand_in
+from leakgauge.domains.locations.habits.imagining import Imagination, elsewhere, known_habits, stand_in
 from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.domains.locations.teaching import (
+from leakgauge.domains.locations.rules.by_cells import ByCells, Knowledge, Piece, Watch, study_each
+from leakgauge.domains.locations.shadows.teaching import (
     FromReleases,
     FromTraces,
     Teacher,
     by_halves,
     refuse_besides_past,
 )
+from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.strategies.cutoffs import best_cutoff
 from leakgauge.strategies.lessons import Lesson
 from leakgauge.strategies.mlp import Learned, learn

@@ -6,13 +6,13 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.by_cells import ByCells, Knowledge, Piece, Watch, study_each
-from leakgauge.domains.locations.cut_laws import ChainCuts
-from leakgauge.domains.locations.expectations import FromRelease, FromTraces, law_of, settled
-from leakgauge.domains.locations.joint_visits import shared_variance, typical_known
+from leakgauge.domains.locations.chain.cut_laws import ChainCuts
 from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
-from leakgauge.domains.locations.per_round import VotesPerRound
-from leakgauge.domains.locations.shadow_sources import Source, n_shadows, source
+from leakgauge.domains.locations.rules.by_cells import ByCells, Knowledge, Piece, Watch, study_each
+from leakgauge.domains.locations.rules.expectations import FromRelease, FromTraces, law_of, settled
+from leakgauge.domains.locations.rules.joint_visits import shared_variance, typical_known
+from leakgauge.domains.locations.rules.per_round import VotesPerRound
+from leakgauge.domains.locations.shadows.shadow_sources import Source, n_shadows, source
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.strategies import cell_outlooks
 from leakgauge.strategies.expected_scores import votes_needed, votes_of

@@ -1,0 +1,1 @@
+"""The release chain, and the exact law of what it publishes."""

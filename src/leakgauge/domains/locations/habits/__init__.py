@@ -1,0 +1,1 @@
+"""What a release alone says of how people move, and people made up from it."""

@@ -1,0 +1,1 @@
+"""What the likelihood attack believes of cells, and the scores it makes of it."""

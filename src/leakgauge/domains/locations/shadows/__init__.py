@@ -1,0 +1,1 @@
+"""Shadows of a release, and what classifiers learn from them."""

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from scipy.stats import nbinom
+
+from domains.locations.small_town import traces
+from leakgauge.domains.locations.ratios.reference_rates import (
+    ReferenceRates,
+    _likeliest_shape,
+    reference_rates,
+)
+from leakgauge.domains.locations.traces import Map, Traces
+
+
+def people_at(rates, n_people, n_epochs, seed=0):
+    """People who are in every cell with the chance given, independently."""
+    visits = np.random.default_rng(seed).random((n_people, rates.size)) < rates
+    return traces(visits, n_epochs)
+
+
+def test_visits_are_neither_lost_nor_made_up():
+    rng = np.random.default_rng(1)
+    rates = np.outer(rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(10))).ravel() * 5
+    people = people_at(rates, 500, 10)
+    found = reference_rates(people).everywhere
+    assert found.sum() == pytest.approx(people.n_visits.mean(), rel=0.02)
+
+
+def test_the_shape_is_found_where_it_is_known():
+    """Visitors drawn from negative binomial laws, by SciPy."""
+    rng = np.random.default_rng(2)
+    expected = rng.uniform(0.1, 5.0, size=20_000)
+    for shape in (0.5, 5.0):
+        visitors = nbinom.rvs(shape, shape / (shape + expected), random_state=rng)
+        assert _likeliest_shape(visitors, expected) == pytest.approx(shape, rel=0.1)
+
+
+def test_the_likelihood_is_that_of_negative_binomial_counts():
+    """The shape found is better than its neighbours, by SciPy's law."""
+    rng = np.random.default_rng(3)
+    expected = rng.uniform(0.1, 5.0, size=500)
+    visitors = nbinom.rvs(3.0, 3.0 / (3.0 + expected), random_state=rng)
+    found = _likeliest_shape(visitors, expected)
+    at, below, above = (
+        nbinom.logpmf(visitors, shape, shape / (shape + expected)).sum()
+        for shape in (found, 0.9 * found, 1.1 * found)
+    )
+    assert at > below
+    assert at > above
+
+
+def test_cells_that_follow_place_and_epoch_are_hardly_believed_to_differ():
+    rng = np.random.default_rng(4)
+    rates = np.outer(rng.dirichlet(np.ones(10)), rng.dirichlet(np.full(20, 5.0))).ravel() * 8
+    people = people_at(rates, 400, 20)
+    found = reference_rates(people)
+    raw = people.visitors() / 400
+    assert found.shape > 20
+    assert np.square(found.everywhere - rates).sum() < 0.3 * np.square(raw - rates).sum()
+
+
+def test_cells_of_their_own_are_believed_where_many_people_were_seen():
+    rng = np.random.default_rng(5)
+    rates = rng.gamma(0.5, 0.05, size=400).clip(max=0.9)
+    people = people_at(rates, 2_000, 20)
+    found, raw = reference_rates(people).everywhere, people.visitors() / 2_000
+    assert np.abs(found - raw).max() < 0.01
+    assert np.square(found - rates).sum() <= 1.02 * np.square(raw - rates).sum()
+
+
+def test_a_cell_where_nobody_was_seen_is_possible_and_the_more_popular_its_place_the_likelier():
+    visits = np.zeros((20, 6), dtype=int)
+    visits[:, 0], visits[:4, 1], visits[:2, 3] = 1, 1, 1
+    found = reference_rates(traces(visits, n_epochs=3)).everywhere  # cell 2 is of the popular place, 5 is not
+    assert 0 < found[5] < found[2] < 1
+
+
+def test_the_target_is_one_more_visitor():
+    rates = ReferenceRates(np.array([0, 3]), 100, np.array([0.01, 0.01]), shape=2.0)
+    cells = np.array([0, 1])
+    np.testing.assert_allclose(rates(cells), [3 / 300, 6 / 300])
+    np.testing.assert_allclose(rates(cells, np.array([0.0, 0.5])), [2 / 300, 5.5 / 300])
+
+
+def test_a_target_of_the_crowd_finds_the_rate_that_is_expected():
+    """Of random people's cells: what the reference says is right on average, and without them too low."""
+    rng = np.random.default_rng(6)
+    rates = rng.gamma(1.0, 0.01, size=2_000).clip(max=0.9)
+    everybody = people_at(rates, 600, 40, seed=6)
+    found = reference_rates(everybody.of(np.arange(200)))
+    cells = np.concatenate([everybody.cells(person) for person in range(200, 600)])
+    assert found(cells).mean() == pytest.approx(rates[cells].mean(), rel=0.05)
+    assert found(cells, 0.0).mean() < 0.9 * rates[cells].mean()
+
+
+def test_a_crowd_that_is_everywhere_stays_below_certainty():
+    everywhere = traces(np.ones((10, 6), dtype=int), n_epochs=3)
+    assert (reference_rates(everywhere)(np.arange(6)) < 1).all()
+
+
+def test_a_reference_nobody_of_which_moves_is_no_reason_to_fail():
+    nobody = Traces(
+        traces(np.ones((3, 6), dtype=int)).visits * np.uint8(0), Map(2, 3, np.zeros(3, dtype=np.int64))
+    )
+    nobody.visits.eliminate_zeros()
+    assert (reference_rates(nobody).everywhere > 0).all()
