@@ -10,9 +10,9 @@ SERIES = (
     "var(--series-2, #b9531a)",
     "var(--series-3, #27825a)",
     "var(--series-4, #8449a8)",
-    "var(--series-5, #0d7f82)",
+    "var(--series-5, #8f6d00)",
     "var(--series-6, #a8436e)",
-    "var(--series-7, #746e12)",
+    "var(--series-7, #0d7f82)",
     "var(--series-8, #5b6470)",
 )
 PROMISE = "var(--promise, #b3261e)"
