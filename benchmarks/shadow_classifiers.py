@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from benchmarks.measure import Timing, repeat
+from benchmarks.synthetic_traces import one_at_a_time
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
@@ -27,11 +29,15 @@ from leakgauge.referee.metrics.auc_mean import Metric
 from leakgauge.runner.threads import one_thread
 
 ATTACKS = "leakgauge.domains.locations.attacks"
-ROUNDS, FEW, TARGETS = 200, 2, 20
+ROUNDS, FEW, TARGETS, TRACES = 200, 2, 20, 5_000
 CHAINS = {
     "epsilon 1": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True},
     "epsilon 0.5": {"name": "laplace", "epsilon": 0.5, "round": True, "clamp": True},
     "suppression of 1": {"name": "raw", "suppress": 1},
+}
+LIKELIHOODS: dict[str, dict[str, Any]] = {
+    "likelihood at usual rates": {"fit": "never", "shadows": 0},
+    "likelihood, rates fitted where shadows say so": {},
 }
 
 
@@ -49,12 +55,14 @@ def _auxiliary(name: str) -> Iterator[str]:
     alone, many = _Game(CHAINS[name], 1, "auxiliary"), _Game(CHAINS[name], TARGETS, "auxiliary")
     book = repeat(partial(_by_the_book, alone.held.reference, alone.held.public, alone.held.sketches[0]), 1)
     for game, n, whose in ((alone, 1, "one target"), (many, TARGETS, f"each of {TARGETS} targets")):
-        slow, quick = (_scaled(game.timed(attack, 3), 1 / n) for attack in ("shadow_logistic", "likelihood"))
-        yield (
-            f"- {whose}: by the book {book}, shadow_logistic {slow}, likelihood {quick}: "
-            f"{book.median / quick.median:.0f} x, {slow.median / quick.median:.0f} x"
-        )
-    aucs = {attack: many.auc(attack) for attack in ("likelihood", "shadow_logistic")}
+        slow = _scaled(game.timed("shadow_logistic", 3), 1 / n)
+        yield f"- {whose}: by the book {book}, shadow_logistic {slow}"
+        for words, parameters in LIKELIHOODS.items():
+            quick = _scaled(game.timed("likelihood", 5, **parameters), 1 / n)
+            ratios = [reference.median / quick.median for reference in (book, slow)]
+            yield f"  - {words} {quick}: {ratios[0]:.0f} x, {ratios[1]:.0f} x"
+    aucs = {words: many.auc("likelihood", **parameters) for words, parameters in LIKELIHOODS.items()}
+    aucs["shadow_logistic"] = many.auc("shadow_logistic")
     yield f"- mean AUC: {', '.join(f'{attack} {auc:.3f}' for attack, auc in aucs.items())}"
 
 
@@ -96,8 +104,8 @@ class _Game:
             lambda: self._study(attack, parameters).score(blocks.pop(), stream(1, Role.SCORE)), times
         )
 
-    def auc(self, attack: str) -> float:
-        adversary = Adversary(self.held, self._study(attack, {}))
+    def auc(self, attack: str, **parameters: Any) -> float:
+        adversary = Adversary(self.held, self._study(attack, parameters))
         return Metric()(play(self.challenger, {"it": adversary}, 1, range(ROUNDS), 0)["it"]).value
 
     def _study(self, attack: str, parameters: dict[str, Any]) -> Any:
@@ -107,8 +115,13 @@ class _Game:
 def _book_of_a_release(held: Zero, release: np.ndarray) -> object:
     rng = np.random.default_rng(1)
     said = Imagination(marginals="raw")
-    people = said.people(said.habits(release, held.public), held.public, rng)
-    return _by_the_book(people, held.public, held.sketches[0])
+    made = one_at_a_time(said.habits(release, held.public), TRACES, held.public.map, rng)
+    cells = [sorted(place * held.public.map.n_epochs + epoch for place, epoch in trace) for trace in made]
+    starts = np.concatenate([[0], np.cumsum([len(trace) for trace in cells])])
+    columns = np.concatenate([np.array(trace, dtype=np.int64) for trace in cells])
+    shape = (TRACES, held.public.map.n_cells)
+    visits = csr_array((np.ones(columns.size, np.uint8), columns, starts), shape=shape)
+    return _by_the_book(Traces(visits, held.public.map), held.public, held.sketches[0])
 
 
 def _by_the_book(people: Traces, public: Public, sketch: Sketch) -> object:

@@ -23,12 +23,19 @@ def run() -> str:
 
 def _against_a_loop(habits: Estimate, cells: Map) -> Iterator[str]:
     rng = np.random.default_rng(1)
-    graph = neighbourhoods(cells.positions)
-    near = [set(graph.neighbours[a:b].tolist()) for a, b in zip(graph.starts[:-1], graph.starts[1:])]
-    loop = repeat(lambda: [_one(habits, near, rng) for _ in range(N)], 3)
+    loop = repeat(lambda: one_at_a_time(habits, N, cells, rng), 3)
     together = repeat(lambda: draw(habits, N, cells, rng))
     yield f"{N:,} synthetic traces, 100 x 168; one at a time: {loop}; goal {GOAL} x"
     yield f"- together: {together}, {loop.median / together.median:.0f} x"
+
+
+def one_at_a_time(
+    habits: Estimate, n: int, cells: Map, rng: np.random.Generator
+) -> list[set[tuple[int, int]]]:
+    """Traces as places and epochs, made by the book."""
+    graph = neighbourhoods(cells.positions)
+    near = [set(graph.neighbours[a:b].tolist()) for a, b in zip(graph.starts[:-1], graph.starts[1:])]
+    return [_one(habits, near, rng) for _ in range(n)]
 
 
 def _one(habits: Estimate, near: list[set[int]], rng: np.random.Generator) -> set[tuple[int, int]]:
