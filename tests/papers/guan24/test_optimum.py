@@ -32,5 +32,6 @@ def test_noise_for_a_day_is_that_of_a_tenth_of_the_budget():
     assert found == pytest.approx([0.56, 0.61, 0.66], abs=0.006)
 
 
-def test_raw_counts_hide_nobody_from_who_knows_everybody_else():
-    assert optimum.mean_auc(Release(k=0), 10, np.array([3])) == 1.0
+def test_without_noise_the_number_of_cells_says_nothing():
+    with pytest.raises(ValueError, match="depends on the counts"):
+        optimum.mean_auc(Release(k=1), 10, np.array([3]))

@@ -25,6 +25,7 @@ attacks = [
 ]
 """
 CDR_TARGETS, CDR_ROUNDS = 2, 100  # at a quick look
+RAW_TARGETS = 12  # at a quick look: without noise there is less to learn, and it is soon learned
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,8 @@ class Game:
         targets, rounds = TARGETS[scale], ROUNDS[scale]
         if scale is Scale.QUICK and self.place.stands_for == "CDR":
             targets, rounds = CDR_TARGETS, CDR_ROUNDS
+        elif scale is Scale.QUICK and self.release.epsilon is None:
+            targets = RAW_TARGETS
         return AUDIT.format(
             name=self.name,
             rounds=rounds,

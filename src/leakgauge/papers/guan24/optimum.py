@@ -29,7 +29,7 @@ def target_visits(verdict: Verdict) -> Ints:
 def mean_auc(release: Release, per_day: int, visits: Ints) -> float:
     """The exact AUC of the best informed attack under Laplace noise, the mean over targets."""
     if release.epsilon is None:
-        return 1.0
+        raise ValueError("without noise the optimum depends on the counts, and not on the cells alone")
     per_cell = release.epsilon / (1 if release.unit == "event" else per_day)
     numbers = Counter(visits.tolist())
     total = sum(times * _auc(per_cell, n) for n, times in numbers.items())
