@@ -25,7 +25,7 @@ attacks = [
 ]
 """
 CDR_TARGETS, CDR_ROUNDS = 2, 100  # at a quick look
-RAW_TARGETS = 12  # at a quick look: without noise there is less to learn, and it is soon learned
+RAW_TARGETS = 8  # at a quick look: without noise there is less to learn, and it is soon learned
 
 
 @dataclass(frozen=True, kw_only=True)
