@@ -103,3 +103,10 @@ def test_knowledge_that_an_attack_cannot_use_is_refused_before_anything_is_playe
     catalog.refuse_knowledge("blackbox", "learned_event", "law")
     with pytest.raises(BadInput, match="likelihood cannot use knowledge 'simulator'; it needs 'law'"):
         catalog.refuse_knowledge("blackbox", "likelihood", "simulator")
+
+
+def test_a_report_shows_how_many_friends_are_known_but_never_who():
+    for shown in ({"friends": 5}, {"friends": "given"}, {"trace": 0.5}):
+        assert catalog.shown_knowledge("locations", shown) == shown
+    assert catalog.shown_knowledge("locations", {"friends": ["ann"]}) == {"friends": "(not shown)"}
+    assert catalog.shown_knowledge("blackbox", {"friends": ["ann"]}) == {"friends": ["ann"]}

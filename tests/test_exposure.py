@@ -1,5 +1,8 @@
 import csv
 import json
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +10,10 @@ import pytest
 import leakgauge
 from leakgauge import exposure
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import Against, Exposure
+from leakgauge.core.exposure import Against, Exposure, Promised
 from leakgauge.exposure import Exposed
 from leakgauge.plan import read_plan
+from leakgauge.runner.progress import progress
 
 PLAN = """
 seed = 5
@@ -57,6 +61,10 @@ def test_everybody_is_in_the_file_the_most_exposed_first(tmp_path):
         "audit": "city",
         "person": "c,d",
         "cells": "1",
+        "epsilon_nominal": "",
+        "delta": "",
+        "epsilon_kairouz": "",
+        "epsilon_tight": "",
         "informed_accuracy": "0.90000",
         "informed_auc": "0.90000",
         "informed_tpr_at_fpr_0.01": "0.45000",
@@ -139,3 +147,96 @@ def test_a_damaged_summary_is_told(tmp_path):
     with pytest.raises(BadInput, match="damaged"):
         exposure.read_summary(tmp_path)
     assert exposure.read_summary(tmp_path / "nowhere") is None
+
+
+def with_promises(kairouz, tight):
+    """Three people, of whom the second is the most exposed."""
+    plain = made_up(["a", "b", "c"], [0.6, 0.9, 0.5])
+    promised = Promised(
+        nominal=0.5,
+        unit="event",
+        delta=np.full(3, 1e-5),
+        kairouz=np.array(kairouz, dtype=float),
+        tight=np.array(tight, dtype=float),
+    )
+    return Exposed("city", "locations", replace(plain.exposure, promised=promised))
+
+
+def test_both_compositions_of_a_persons_promise_stand_beside_the_one_on_the_label(tmp_path):
+    exposure.save([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
+    with (tmp_path / "exposure.csv").open(newline="") as file:
+        rows = [
+            [row[name] for name in ("person", "epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")]
+            for row in csv.DictReader(file)
+        ]
+    assert rows == [
+        ["b", "0.5", "1e-05", "inf", "30.125"],
+        ["a", "0.5", "1e-05", "2.5", "2"],
+        ["c", "0.5", "1e-05", "1.25", "1"],
+    ]
+
+
+def test_promises_are_summed_up_without_names(tmp_path):
+    summary = exposure.save([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
+    promised = summary["audits"][0]["promised"]
+    assert promised["nominal"] == {"epsilon": 0.5, "unit": "event"}
+    assert (promised["kairouz"]["0.5"], promised["kairouz"]["1.0"]) == (2.5, None)
+    assert (promised["tight"]["0.5"], promised["tight"]["1.0"]) == (2.0, 30.125)
+    json.dumps(summary, allow_nan=False)
+
+
+def test_a_promise_to_somebody_else_is_refused():
+    with pytest.raises(BadInput, match="numbers for each of 3 people, got 1"):
+        with_promises([1.0], [1.0, 2.0, 3.0])
+
+
+def test_everybody_in_a_city_is_promised_what_their_own_cells_leave(plan):
+    """At epsilon 1 per event: never more than their number of cells."""
+    (found,) = leakgauge.expose(plan)
+    promised, cells = found.exposure.promised, found.exposure.cells
+    assert (promised.nominal, promised.unit) == (1.0, "event")
+    assert (promised.tight <= promised.kairouz).all()
+    assert (promised.kairouz <= cells).all()
+    assert (promised.tight > 0.5 * cells).all()
+
+
+def test_a_raw_release_promises_nothing(plan):
+    plan.write_text(PLAN.replace('name = "laplace", epsilon = 1.0', 'name = "raw"'))
+    (found,) = leakgauge.expose(plan)
+    assert found.exposure.promised is None
+
+
+def test_under_replace_one_whoever_takes_ones_place_moves_cells_too(plan):
+    plan.write_text(PLAN.replace("group_size = 60", 'group_size = 60, relation = "replace_one"'))
+    (one,) = leakgauge.expose(plan)
+    plan.write_text(PLAN)
+    (other,) = leakgauge.expose(plan)
+    assert (one.exposure.promised.kairouz > other.exposure.promised.kairouz + 3).all()
+
+
+def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    for name, value in {"TTY_COMPATIBLE": "1", "COLUMNS": "120", "TERM": "xterm"}.items():
+        monkeypatch.setenv(name, value)
+    told = []
+
+    @contextmanager
+    def watched(total, **settings):
+        with progress(total, **settings) as advance:
+            told.append((total, 0))
+
+            def watch(name, steps):
+                told.append((name, steps))
+                advance(name, steps)
+
+            yield watch
+
+    monkeypatch.setattr(exposure, "progress", watched)
+    leakgauge.expose(plan)
+    steps = ["data", "informed", "auxiliary", "zero", "promises"]
+    assert [name for name, _ in told[1:]] == [*(f"city: {step}" for step in steps), "city"]
+    assert told[0][0] == sum(n for _, n in told[1:]) == 5
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "steps" in err
+    assert "5/5" in err

@@ -33,6 +33,7 @@ def test_json_holds_plain_values_and_can_be_read_back():
         "unit": "user",
         "nominal": {"epsilon": 1.0, "unit": "event"},
         "exact_epsilon": None,
+        "composed": None,
     }
     assert one["bounds"]["epsilon"] is None
     assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}

@@ -1,6 +1,6 @@
 """Find an implementation by the name of its file, and set up a whole game from a plan's words."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -113,6 +113,15 @@ def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def shown_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table of an adversary's knowledge as a report may show it: without lists of people."""
+    private = getattr(import_module(f"{DOMAINS}.{domain}.knowledge"), "PRIVATE", ())
+    return {
+        key: "(not shown)" if key in private and isinstance(value, list | tuple) else value
+        for key, value in table.items()
+    }
+
+
 def usual_knowledge(domain: str, attack: str) -> str:
     """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
     module = import_module(f"{attacks(domain)}.{attack}")
@@ -173,9 +182,14 @@ def exposing() -> list[str]:
     return [name for name in domains() if find_spec(f"{DOMAINS}.{name}.exposure") is not None]
 
 
-def expose(domain: str, challenger: Any) -> "Exposure":
-    """Compute the exposure of everybody in the data of a challenger."""
-    return import_module(f"{DOMAINS}.{domain}.exposure").expose(challenger)
+def exposure_steps(domain: str) -> int:
+    """Return in how many steps the exposure of a domain is computed."""
+    return len(import_module(f"{DOMAINS}.{domain}.exposure").STEPS)
+
+
+def expose(domain: str, challenger: Any, begin: Callable[[str], None]) -> "Exposure":
+    """Compute the exposure of everybody in the data of a challenger; ``begin`` is told of every step."""
+    return import_module(f"{DOMAINS}.{domain}.exposure").expose(challenger, begin=begin)
 
 
 @contextmanager

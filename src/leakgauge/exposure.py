@@ -12,13 +12,16 @@ import numpy as np
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import METRICS, Against, Exposure
-from leakgauge.plan import Plan, canonical
+from leakgauge.core.exposure import METRICS, Against, Exposure, Promised
+from leakgauge.core.game import Reals
+from leakgauge.plan import Audit, Plan, canonical
 from leakgauge.runner import atomic, manifest
+from leakgauge.runner.progress import Advance, progress
 from leakgauge.runner.threads import one_thread
 
 PEOPLE, SUMMARY = "exposure.csv", "exposure.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+_PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
 _BARS = np.linspace(0.0, 1.0, 51)  # of a histogram of AUC
 
 
@@ -41,12 +44,18 @@ def expose_plan(plan: Plan) -> list[Exposed]:
             f"{file}no audit has people whose exposure can be computed; domains here: {found}, domains that "
             f"have them: {', '.join(map(repr, catalog.exposing()))}"
         )
-    results = []
-    for audit in able:
-        with catalog.naming(audit, plan), one_thread():
-            exposure = catalog.expose(audit.domain, catalog.challenger_of(audit, plan))
-        results.append(Exposed(audit.name, audit.domain, exposure))
-    return results
+    with progress(sum(1 + catalog.exposure_steps(audit.domain) for audit in able), unit="steps") as advance:
+        return [_exposed(audit, plan, advance) for audit in able]
+
+
+def _exposed(audit: Audit, plan: Plan, advance: Advance) -> Exposed:
+    """Expose one audit; a step is over when the next one begins."""
+    with catalog.naming(audit, plan), one_thread():
+        advance(f"{audit.name}: data", 0)
+        challenger = catalog.challenger_of(audit, plan)
+        found = catalog.expose(audit.domain, challenger, lambda step: advance(f"{audit.name}: {step}", 1))
+        advance(audit.name, 1)
+    return Exposed(audit.name, audit.domain, found)
 
 
 def refuse_other_run(plan: Plan, folder: Path) -> None:
@@ -89,6 +98,7 @@ def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
                 "people": one.exposure.n_people,
                 "adversaries": [_summary(against) for against in one.exposure.against],
                 "notes": list(one.exposure.notes),
+                "promised": _promised(one.exposure.promised),
             }
             for one in found
         ],
@@ -115,13 +125,34 @@ def _summary(against: Against) -> dict[str, Any]:
     }
 
 
+def _promised(promised: Promised | None) -> dict[str, Any] | None:
+    """What is promised to people, without telling who; a bound that is infinite becomes null."""
+    if promised is None:
+        return None
+    columns = {name: getattr(promised, name) for name in ("kairouz", "tight", "delta")}
+    return {
+        "nominal": {"epsilon": _finite(promised.nominal), "unit": promised.unit},
+        **{name: _quantiles(values) for name, values in columns.items()},
+    }
+
+
+def _quantiles(values: Reals) -> dict[str, float | None]:
+    """Quantiles that somebody really has, so that infinite ones stay apart from the others."""
+    found = np.quantile(values, QUANTILES, method="higher")
+    return {str(share): _finite(value) for share, value in zip(QUANTILES, found.tolist())}
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
 def _table(found: Sequence[Exposed]) -> str:
     """The rows of the file: the most exposed first, audit after audit."""
     adversaries = list(dict.fromkeys(one.adversary for each in found for one in each.exposure.against))
     text = io.StringIO()
     file = csv.writer(text, lineterminator="\n")
     columns = [f"{adversary}_{metric}" for adversary in adversaries for metric in METRICS]
-    file.writerow(["audit", "person", "cells", *columns])
+    file.writerow(["audit", "person", "cells", *_PROMISED, *columns])
     for each in found:
         known, order = {one.adversary: one for one in each.exposure.against}, each.exposure.order
         numbers = [
@@ -132,5 +163,15 @@ def _table(found: Sequence[Exposed]) -> str:
             for metric in METRICS
         ]
         names, cells = each.exposure.names[order].tolist(), each.exposure.cells[order].tolist()
-        file.writerows(zip([each.audit] * order.size, names, cells, *numbers, strict=True))
+        promises = _promise_columns(each.exposure)
+        file.writerows(zip([each.audit] * order.size, names, cells, *promises, *numbers, strict=True))
     return text.getvalue()
+
+
+def _promise_columns(exposure: Exposure) -> list[list[str]]:
+    promised, order = exposure.promised, exposure.order
+    if promised is None:
+        return [[""] * order.size for _ in _PROMISED]
+    nominal = [f"{promised.nominal:.6g}"] * order.size
+    others = (promised.delta, promised.kairouz, promised.tight)
+    return [nominal, *([f"{value:.6g}" for value in values[order].tolist()] for values in others)]

@@ -257,6 +257,7 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
         "unit": guarantee.unit.value,
         "nominal": nominal if guarantee.nominal_epsilon is not None else None,
         "exact_epsilon": guarantee.exact_epsilon,
+        "composed": None if guarantee.composed is None else asdict(guarantee.composed),
     }
 
 

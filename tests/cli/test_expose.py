@@ -95,3 +95,25 @@ def test_a_plan_about_nobody_is_refused(call, plan):
     outcome = call("expose", plan())
     assert outcome.code == 2
     assert "'locations'" in outcome.err
+
+
+def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
+    city(('name = "laplace", epsilon = 1.0', 'name = "own", release = "mine:release"'))
+    (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
+    outcome = call("expose", "city.toml")
+    assert outcome.code == 2
+    assert "audit 'city': exposure is computed from the law of the release" in outcome.err
+    assert "mechanism 'own' is not known; play it instead: leakgauge run" in outcome.err
+
+
+def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, tmp_path):
+    name = city(('epoch = "1h"', 'epoch = "1h", bad_share = 0.1'))
+    with (tmp_path / "visits.csv").open("a") as file:
+        file.write("Person-99,never,a\n")
+    outcome = call("expose", name)
+    assert outcome.code == 0
+    assert "Promised is ε\xa0=\xa01 for one event." in outcome.out
+    assert "    kairouz  ε " in outcome.out
+    assert "    tight    ε " in outcome.out
+    assert "visits.csv: 74 rows read: 73 kept, 1 bad (first: visits.csv: line 75 (time))" in outcome.out
+    assert "never" not in outcome.out

@@ -171,3 +171,73 @@ def test_more_rounds_continue(call, plan):
 def test_nothing_is_shown_on_stderr_without_a_terminal(call, plan):
     assert not sys.stderr.isatty()
     assert call("run", plan()).err == ""
+
+
+VISITS = """
+seed = 5
+[[audit]]
+name = "city"
+domain = "locations"
+rounds = 10
+data = { source = "visits.csv", bad_share = 0.1 }
+mechanism = { name = "laplace", epsilon = 1.0 }
+sweep = { "mechanism.epsilon" = [0.5, 1.0, 2.0] }
+challenger = { group_size = 6 }
+attacks = [
+  { name = "likelihood", knowledge = { name = "friends", friends = ["Person-03", "Person-04", "Person-05", \
+"Person-06", "Person-07", "Person-08", "Person-09"] } },
+]
+"""
+
+
+@pytest.fixture
+def visits(tmp_path):
+    """A plan about people with names, one of whose rows is bad."""
+    rows = [
+        f"Person-{person:02d},2024-05-0{1 + (person + i) % 5} {7 + i:02d}:00,{'abc'[(person + i) % 3]}"
+        for person in range(30)
+        for i in range(1 + person % 4)
+    ]
+    rows.insert(4, "Person-02,never,a")
+    (tmp_path / "visits.csv").write_text("user,time,place\n" + "\n".join(rows) + "\n")
+    (tmp_path / "visits.toml").write_text(VISITS.replace("\\\n", ""))
+    return "visits.toml"
+
+
+def test_rows_that_were_refused_are_told_once_here_and_in_the_report(call, visits, tmp_path):
+    outcome = call("run", visits, "--out", "here")
+    told = "visits.csv: 74 rows read: 73 kept, 1 bad (first: visits.csv: line 6 (time))"
+    assert outcome.out.count(f"Data: {told}\n") == 1
+    assert told in (tmp_path / "here" / "report.html").read_text()
+    again = call("run", visits, "--out", "here", "--json")
+    assert json.loads(again.out)["data"] == [told]
+
+
+def test_a_file_of_visits_is_read_once_for_all_points_of_a_sweep(call, visits, monkeypatch):
+    from leakgauge.domains.locations.reading import visits as reading
+
+    read, times = reading.read_visits, []
+
+    def counted(table, folder):
+        times.append(table.source)
+        return read(table, folder)
+
+    monkeypatch.setattr(reading, "read_visits", counted)
+    assert call("run", visits).code != 2
+    assert times == ["visits.csv"]
+
+
+def test_friends_are_named_in_the_plan_and_not_in_the_report(call, visits, tmp_path):
+    assert call("run", visits, "--out", "here").code != 2
+    folder = tmp_path / "here"
+    named = {path.name for path in folder.rglob("*") if path.is_file() and b"Person-" in path.read_bytes()}
+    assert named == {"plan.toml", "manifest.json"}
+    assert "(not shown)" in (folder / "report.html").read_text()
+
+
+def test_both_compositions_are_in_the_verdicts(call, visits):
+    verdicts = json.loads(call("run", visits, "--json").out)["verdicts"]
+    for verdict in verdicts:
+        promised = verdict["promised"]
+        composed, nominal = promised["composed"], promised["nominal"]["epsilon"]
+        assert composed["tight"] <= composed["kairouz"] <= composed["parts"] * nominal == promised["epsilon"]

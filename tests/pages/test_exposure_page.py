@@ -22,6 +22,12 @@ def summary(n_audits: int = 1) -> dict:
         "domain": "locations",
         "people": 250,
         "notes": ["Informed is a ceiling <here>."],
+        "promised": {
+            "nominal": {"epsilon": 0.5, "unit": "event"},
+            "delta": quantiles | {"1.0": 1e-5},
+            "kairouz": quantiles | {"0.5": 8.47, "0.95": 12.9, "1.0": None},
+            "tight": quantiles | {"0.5": 8.091, "0.95": 12.0, "1.0": 12.3},
+        },
         "adversaries": [
             {
                 "adversary": name,
@@ -64,3 +70,19 @@ def test_more_audits_than_fit_are_owned_up_to():
 @pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
 def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
     assert spread("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
+
+
+def test_the_page_shows_both_compositions_beside_the_label(plain):
+    text = plain(exposure_page.section(summary()).html)
+    assert "Promised is ε = 0.5 for one event." in text
+    assert "at δ of at most 10⁻⁵" in text
+    assert "(Kairouz et al. 2015) 8.47 / 12.9 / ∞" in text
+    assert "(tight) 8.10 / 12.0 / 12.3" in text
+
+
+def test_a_release_that_promises_nothing_shows_no_promise(plain):
+    raw = summary()
+    raw["audits"][0]["promised"] = None
+    assert "Promised" not in plain(exposure_page.section(raw).html)
+    del raw["audits"][0]["promised"]  # as older files have it
+    assert "Promised" not in plain(exposure_page.section(raw).html)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.game import Coins
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.core.guarantee import Composed, Curve, Guarantee, Relation, Unit
 from leakgauge.runner.facts import Facts, from_json, to_json
 
 CURVE = Curve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
@@ -25,7 +25,9 @@ CURVE = Curve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
             nominal_epsilon=1.0,
             nominal_unit=Unit.EVENT,
             exact_epsilon=2207.3,
+            composed=Composed(parts=7, delta=1e-5, kairouz=float("inf"), tight=3.25),
         ),
+        Guarantee(epsilon=1.0, composed=Composed(parts=2, delta=1e-5, kairouz=1.5)),
     ],
 )
 def test_facts_survive_a_file(guarantee):
@@ -38,3 +40,11 @@ def test_a_curve_survives_a_file_exactly():
     curve = from_json(json.loads(json.dumps(to_json(facts)))).guarantee.curve
     np.testing.assert_array_equal(curve.fpr, CURVE.fpr)
     np.testing.assert_array_equal(curve.tpr, CURVE.tpr)
+
+
+def test_notes_on_the_data_survive_a_file_and_older_files_have_none():
+    facts = Facts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="", notes=("v.csv: 3 rows read",))
+    table = json.loads(json.dumps(to_json(facts)))
+    assert from_json(table) == facts
+    del table["notes"]
+    assert from_json(table).notes == ()

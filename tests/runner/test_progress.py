@@ -22,3 +22,16 @@ def test_a_terminal_shows_rounds_and_their_rate(monkeypatch, capsys):
     assert "the [b]audit[/b]" in err
     assert "800/1000" in err
     assert "/s" in err
+
+
+def test_uneven_steps_have_no_rate(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress(5, unit="steps") as advance:
+        advance("city: data", 2)
+    _, err = capsys.readouterr()
+    assert "2/5" in err
+    assert "steps" in err
+    assert "/s" not in err.replace("/5", "")

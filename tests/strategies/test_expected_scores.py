@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from leakgauge.strategies.cell_outlooks import Moments, Worlds
 from leakgauge.strategies.expected_scores import sum_of, votes_needed, votes_of
@@ -65,6 +66,15 @@ def test_the_votes_needed_keep_a_fixed_rate(fpr):
     assert at_least(alarms, exact) <= fpr < at_least(alarms, exact - 1)
     normal = votes_needed(law, np.ones(40), fpr)
     assert abs(np.ceil(normal) - exact) <= 1
+
+
+@pytest.mark.parametrize(("n", "fpr"), [(40, 0.02), (40, 0.05), (40, 0.1), (100, 0.05), (100, 0.1)])
+def test_a_normal_law_of_whole_votes_asks_for_half_a_vote_more(n, fpr):
+    """Binomial(40, .3) reaches the normal threshold for .05 in .063 of cases, half a vote more in .032."""
+    alarms = np.full(n, 0.3)
+    law = votes_of(Worlds(alarms, 1 - alarms, alarms), np.ones(n))
+    assert binom.sf(np.ceil(votes_needed(law, np.ones(n), fpr)) - 1, n, 0.3) <= fpr
+    assert binom.sf(np.ceil(law.threshold(fpr)) - 1, n, 0.3) > fpr
 
 
 def test_cells_that_move_together_need_more_votes():

@@ -48,6 +48,15 @@ def test_certainty_and_silence_are_finite():
     assert many.threshold(0.5).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("fpr", [0.01, 0.05, 0.9])
+def test_a_score_that_never_varies_raises_no_false_alarm(fpr):
+    law = NormalScore.of(np.array([4.0, 4.0, 9.0, 9.0]), np.array([False, False, True, True]))
+    assert law.variance == 0.0
+    assert 4.0 < law.threshold(fpr) <= 9.0
+    rounds = NormalScore(np.array([4.0, 4.0]), np.array([9.0, 9.0]), np.array([0.0, 1.0]))
+    assert rounds.threshold(0.5).tolist() == [6.5, 4.0]
+
+
 def test_both_worlds_are_needed():
     with pytest.raises(BadInput, match="two releases"):
         NormalScore.of(np.arange(4.0), np.array([True, True, True, False]))

@@ -124,3 +124,65 @@ def test_huge_epsilons_compose_without_a_warning(epsilon):
 def test_a_number_of_releases_is_whole(n):
     with pytest.raises(BadInput, match="whole number"):
         composition.optimal(Guarantee(epsilon=1.0), n)
+
+
+def kov_epsilon(epsilon: float, delta: float, n: int, slack: float) -> float:
+    """The least epsilon of n releases, from theorem 3.3 of Kairouz, Oh and Viswanath (2015), many digits.
+
+    Between its listed epsilons the divergence of n randomized responses is summed term by term:
+    delta(x) = sum over j of C(n, j) max(0, e^((n - j) e) - e^(x + j e)) / (1 + e^e)^n.
+    """
+    with mpmath.workdps(50):
+        e = mpmath.mpf(epsilon)
+
+        def lost(x):
+            terms = (
+                mpmath.binomial(n, j) * (mpmath.exp((n - j) * e) - mpmath.exp(x + j * e))
+                for j in range(n + 1)
+                if (n - j) * e > x + j * e
+            )
+            return sum(terms, mpmath.mpf(0)) / (1 + mpmath.exp(e)) ** n
+
+        low, high = mpmath.mpf(0), n * e
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if lost(middle) > slack else (low, middle)
+        return float(high)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n", "slack"),
+    [
+        (0.5, 0.0, 1, 1e-5),
+        (0.5, 0.0, 20, 1e-5),
+        (0.1, 0.0, 140, 1e-6),
+        (1.0, 1e-6, 33, 1e-5),
+        (2.0, 1e-3, 7, 0.1),
+        (10.0, 0.0, 100, 1e-5),
+    ],
+)
+def test_with_slack_the_least_epsilon_is_that_of_the_theorem(epsilon, delta, n, slack):
+    found = composition.with_slack(Guarantee(epsilon=epsilon, delta=delta), n, slack)
+    assert found.epsilon == pytest.approx(kov_epsilon(epsilon, delta, n, slack), abs=1e-7)
+    assert found.delta == pytest.approx(1 - (1 - delta) ** n * (1 - slack), rel=1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "n", "i"), [(0.5, 20, 3), (0.2, 51, 20), (1.0, 8, 1)])
+def test_the_epsilons_that_the_theorem_lists_come_back_from_their_deltas(epsilon, n, i):
+    total, lost = kov_delta(epsilon, 0.0, n, i)
+    assert composition.with_slack(Guarantee(epsilon=epsilon), n, lost).epsilon == pytest.approx(
+        total, abs=1e-6
+    )
+
+
+def test_slack_never_costs_more_than_adding_up():
+    for n in (0, 1, 3, 5000):
+        found = composition.with_slack(Guarantee(epsilon=0.5), n, 1e-5)
+        assert found.epsilon <= 0.5 * n
+    assert composition.with_slack(Guarantee(epsilon=0.5, delta=0.5), 200, 0.5).delta < 1
+
+
+@pytest.mark.parametrize("slack", [0.0, 1.0, np.nan])
+def test_slack_is_a_probability(slack):
+    with pytest.raises(BadInput, match="slack must be in"):
+        composition.with_slack(Guarantee(epsilon=1.0), 2, slack)

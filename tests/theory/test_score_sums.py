@@ -117,6 +117,20 @@ def test_a_lump_at_the_end_of_the_scores_is_not_taken_for_the_other_end(n):
     assert found.tpr[0] == pytest.approx(float(best.tpr_at(0.01)[0]), abs=1e-4)
 
 
+@pytest.mark.parametrize("finer", [1, 4])
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_the_best_threshold_may_be_at_an_end_of_the_scores(mirrored, finer):
+    """Who is told out for sure by one output, and in by all others, is told apart by that one alone.
+
+    Three cells in which a non-member has an output of its own with chance .507: all but .493^3 of them are
+    known, and no better can be done, for the other scores lie on the same side of every threshold.
+    """
+    members, others = [0.0, 0.796, 0.204], [0.507, 0.306, 0.187]
+    pair = Pair.of(*((others, members) if mirrored else (members, others)))
+    found = reached(laws_of([pair]), csr_array([[3]]), finer=finer)
+    assert found.accuracy[0] == pytest.approx(1 - 0.493**3 / 2, abs=2e-4)
+
+
 def test_raw_counts_of_an_empty_cell_reveal_everything():
     alone = Pair.of([0.0, 1.0], [1.0, 0.0])
     found = reached(laws_of([alone, noisy_cells("weak")[0]]), csr_array([[1, 3]]))

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:
-    from leakgauge.pages.exposure_page import spread
+    from leakgauge.pages.exposure_page import epsilons, label, spread, what_is_left
     from leakgauge.pages.numbers import count, number
     from leakgauge.pages.words import term
 
@@ -60,6 +60,13 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+    if promised := audit["promised"]:
+        print(f"  {label(promised)}. {what_is_left(promised)}:")
+        for name, words in (
+            ("kairouz", "by what is promised to each cell"),
+            ("tight", "by the law of the noise"),
+        ):
+            print(f"    {name.ljust(7)}  ε {epsilons(promised[name])}, {words}")
     for one in audit["adversaries"]:
         print(f"  {one['adversary']}: {one['basis']}.")
     for note in audit["notes"]:

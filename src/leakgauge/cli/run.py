@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge import api
     from leakgauge.cli import verdicts
     from leakgauge.plan import read_plan
+    from leakgauge.runner import manifest
 
     plan = read_plan(arguments.plan, seed=arguments.seed)
     if arguments.dry_run:
@@ -49,10 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     found = api.run(
         plan, out=folder, engine=arguments.engine, workers=arguments.workers, address=arguments.address
     )
+    notes = list(manifest.notes_of(manifest.load(folder)))
     if arguments.json:
-        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"))
+        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"), data=notes)
     else:
         verdicts.print_table(found)
+        for note in notes:
+            print(f"Data: {note}")
         print(f"Report: {folder / 'report.html'}")
     return verdicts.exit_code(found)
 

@@ -19,7 +19,7 @@ def exit_code(verdicts: "Sequence[Verdict]") -> int:
     return 1 if "violated" in findings else 3 if "undecided" in findings else 0
 
 
-def print_json(verdicts: "Sequence[Verdict]", **more: str) -> None:
+def print_json(verdicts: "Sequence[Verdict]", **more: Any) -> None:
     """Print what verdicts.json holds, and more."""
     from leakgauge.verdict_file import to_json
 
@@ -33,6 +33,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from leakgauge.pages.answer import QUESTION, answer
     from leakgauge.pages.words import amount, interval, names
 
     console = Console(highlight=False)
@@ -40,6 +41,8 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
         console.width = _WIDE
     worst = min((verdict.finding for verdict in verdicts), key=_ORDER.index)
     console.print(Text(_headline(verdicts), style=f"bold {_COLOURS.get(worst or '', 'default')}"))
+    if told := answer(verdicts):
+        console.print(Text(f"{QUESTION} {told}"), soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD)
     metrics = ("accuracy", "auc") if console.width >= _WIDE else ("accuracy",)
     for column in ("adversary", "finding", "ε shown", "promised", *metrics):

@@ -32,6 +32,21 @@ class Against:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Promised:
+    """What the mechanism promises to each person: epsilon on the label, and what is left of it for them.
+
+    ``nominal`` protects one ``unit``; who owns many gets, at their ``delta``, ``kairouz`` by what is promised
+    to each (Kairouz, Oh and Viswanath 2015), and ``tight`` by the law of the noise.
+    """
+
+    nominal: float
+    unit: str
+    delta: Reals
+    kairouz: Reals
+    tight: Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Exposure:
     """The exposure of everybody in the data of one audit.
 
@@ -43,9 +58,12 @@ class Exposure:
     cells: npt.NDArray[np.int64]
     against: tuple[Against, ...]  # the strongest adversary first
     notes: tuple[str, ...] = ()  # what the numbers rest on
+    promised: Promised | None = None  # nothing where there is no noise
 
     def __post_init__(self) -> None:
         columns = [self.cells, *(one.metric(name) for one in self.against for name in METRICS)]
+        if self.promised is not None:
+            columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
         if odd := [column.size for column in columns if column.shape != self.names.shape]:
             raise BadInput(f"an exposure needs numbers for each of {self.names.size} people, got {odd[0]}")
 

@@ -43,12 +43,27 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Composed:
+    """What is left for somebody who owns many protected parts: epsilon at one delta, worked out in two ways.
+
+    ``kairouz`` knows of each part no more than its epsilon and delta (Kairouz, Oh and Viswanath 2015);
+    ``tight`` knows the law of the noise, where it is known. Both are bounds; ``tight`` is never the larger.
+    """
+
+    parts: int
+    delta: float
+    kairouz: float
+    tight: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """(epsilon, delta)-indistinguishability of neighbours, for one unit.
 
     ``sensitivity`` is how far one unit can move what is released, in the norm of the noise. A ``nominal``
     epsilon is the one on the label, perhaps for a smaller unit; ``exact_epsilon`` the one the law supports at
-    this delta, where it is known. ``curve`` holds the whole trade-off where the law is known.
+    this delta, where it is known. ``curve`` holds the whole trade-off where the law is known. ``composed`` is
+    what promises to parts of the unit add up to, with a little more delta.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0
@@ -63,6 +78,7 @@ class Guarantee:
     nominal_unit: Unit | None = None
     exact_epsilon: float | None = None
     curve: Curve | None = None
+    composed: Composed | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:

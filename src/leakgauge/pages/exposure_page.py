@@ -9,7 +9,7 @@ import numpy as np
 from leakgauge.pages import page, words
 from leakgauge.pages.charts import Bars, density_chart, paint
 from leakgauge.pages.markup import render_html
-from leakgauge.pages.numbers import count, number
+from leakgauge.pages.numbers import count, number, upper
 from leakgauge.pages.page import Chart, Section
 
 TITLE = "How exposed is everybody?"
@@ -43,6 +43,21 @@ names nobody. {{ omitted }}</p>
 </tbody>
 </table>
 </div>
+{% if audit.promised %}
+<p>{{ audit.promised.text }}</p>
+<div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
+<table class="narrow">
+<caption>The ε that is left for half of the people, 95% of them, and all, at most</caption>
+<thead><tr><th scope="col">Composition over a person's own cells</th>
+<th scope="col" class="n">ε at most</th></tr></thead>
+<tbody>
+{% for name, spread in audit.promised.rows %}
+<tr><th scope="row">{{ name }}</th><td class="n">{{ spread }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
 <ul>
 {% for row in audit.rows %}
 <li><strong>{{ row.name }}</strong>: {{ row.basis }}.</li>
@@ -88,6 +103,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "text": f"{count(audit['people'])} people, each taken as the one an adversary asks about.",
         "rows": [_row(one) for one in audit["adversaries"]],
         "notes": audit["notes"],
+        "promised": _promised(audit.get("promised")),
         "chart": _chart(place, audit),
     }
 
@@ -99,6 +115,41 @@ def _row(against: Mapping[str, Any]) -> dict[str, Any]:
         "cells": [spread(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
         "error": number(against["error"]),
     }
+
+
+def _promised(promised: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not promised:
+        return None
+    rows = [
+        ("by what is promised to each cell (Kairouz et al. 2015)", epsilons(promised["kairouz"])),
+        ("by the law of the noise (tight)", epsilons(promised["tight"])),
+    ]
+    return {"text": f"{label(promised)}. {what_is_left(promised)}.", "rows": rows}
+
+
+def label(promised: Mapping[str, Any]) -> str:
+    """The epsilon on the label, and what it protects.
+
+    >>> label({"nominal": {"epsilon": 0.5, "unit": "event"}})
+    'Promised is ε\xa0=\xa00.5 for one event'
+    """
+    return f"Promised is {words.promise(promised['nominal'])}"
+
+
+def what_is_left(promised: Mapping[str, Any]) -> str:
+    """What the numbers of a person are."""
+    delta = number(promised["delta"]["1.0"])
+    return f"A person gets the composition over all cells they move, here at δ of at most {delta}"
+
+
+def epsilons(quantiles: Mapping[str, float | None]) -> str:
+    """What epsilon is at most for half of the people, for 95% and for all; nothing is rounded down.
+
+    >>> epsilons({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
+    '1.24 / 14.0 / ∞'
+    """
+    found = (quantiles[share] for share in SHARES)
+    return " / ".join("∞" if value is None else upper(value) for value in found)
 
 
 def spread(name: str, quantiles: Mapping[str, float]) -> str:

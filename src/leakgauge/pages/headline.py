@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakgauge.pages.numbers import count, level, number, percent, times
+from leakgauge.pages.numbers import count, level, number, times
 from leakgauge.verdict import Finding, Verdict
 
 HUGE = 15.0  # an epsilon that allows odds of millions to one
@@ -64,15 +64,12 @@ def too_weak(verdicts: Sequence[Verdict]) -> bool:
 
 
 def beyond_promises(verdicts: Sequence[Verdict]) -> str:
-    """What to look at where the promise says nothing: how often the best adversary was right."""
+    """What to look at where the promise says nothing."""
     least = min(verdict.promised["epsilon"] for verdict in verdicts if verdict.promised)
-    told = f"A promise of ε = {number(least)} or more to a person lets an adversary be almost certain."
-    known = [verdict for verdict in verdicts if verdict.metrics["accuracy"].value is not None]
-    if not known:
-        return told
-    best = max(known, key=lambda verdict: verdict.metrics["accuracy"].value or 0.0)
-    value = percent(best.metrics["accuracy"].value)
-    return f"{told} What counts is what was measured: {best.label} was right {value} of the time."
+    return (
+        f"A promise of ε = {number(least)} or more to a person lets an adversary be almost certain. "
+        "What counts is what was measured."
+    )
 
 
 def _risk(verdicts: Sequence[Verdict]) -> str:

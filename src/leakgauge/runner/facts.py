@@ -14,12 +14,16 @@ from leakgauge.core.settings import read
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The promise, the number of targets, how the bits were decided, and a digest of what is behind it."""
+    """The promise, the number of targets, how the bits were decided, and a digest of what is behind it.
+
+    ``notes`` tell how the data were read, and hold nothing of anybody.
+    """
 
     guarantee: Guarantee | None
     n_targets: int
     coins: Coins
     data: str
+    notes: tuple[str, ...] = ()
 
 
 def facts_of(game: Game) -> Facts:
@@ -30,6 +34,7 @@ def facts_of(game: Game) -> Facts:
         n_targets=challenger.n_targets,
         coins=challenger.coins,
         data=game.digest,
+        notes=tuple(getattr(challenger, "notes", ())),
     )
 
 
@@ -37,18 +42,22 @@ def to_json(facts: Facts) -> dict[str, Any]:
     """Write facts as values JSON can hold; an infinite number becomes a string.
 
     >>> to_json(Facts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
-    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0'}
+    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': []}
     """
     guarantee = None
     if facts.guarantee is not None:
         curve = facts.guarantee.curve
         guarantee = {key: _number(value) for key, value in vars(facts.guarantee).items()}
         guarantee["curve"] = curve and {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
+        if (composed := facts.guarantee.composed) is not None:
+            guarantee["composed"] = {key: _number(value) for key, value in vars(composed).items()}
+            guarantee["composed"]["parts"] = composed.parts
     return {
         "guarantee": guarantee,
         "n_targets": int(facts.n_targets),
         "coins": facts.coins.value,
         "data": facts.data,
+        "notes": list(facts.notes),
     }
 
 
@@ -58,10 +67,18 @@ def from_json(table: dict[str, Any]) -> Facts:
     if guarantee is not None:
         curve = guarantee["curve"]
         numbers = {key: float(value) if value == "inf" else value for key, value in guarantee.items()}
+        if composed := guarantee.get("composed"):
+            numbers["composed"] = {
+                key: float(value) if value == "inf" else value for key, value in composed.items()
+            }
         numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
         guarantee = read(Guarantee, numbers, "guarantee")
     return Facts(
-        guarantee=guarantee, n_targets=table["n_targets"], coins=Coins(table["coins"]), data=table["data"]
+        guarantee=guarantee,
+        n_targets=table["n_targets"],
+        coins=Coins(table["coins"]),
+        data=table["data"],
+        notes=tuple(table.get("notes", ())),
     )
 
 

@@ -99,7 +99,7 @@ def subject(contender: Contender, audit: Audit, plan: Plan) -> Subject:
         "attack": contender.attack_parameters,
     }
     if contender.knowledge_parameters:
-        parameters["knowledge"] = contender.knowledge_parameters
+        parameters["knowledge"] = catalog.shown_knowledge(audit.domain, contender.knowledge_parameters)
     return Subject(
         audit=audit.name,
         domain=audit.domain,

@@ -133,14 +133,31 @@ def for_report(folder: Path) -> dict[str, Any]:
         "seed": content["seed"],
         "digest": content["digest"],
         "data": {name: known["data"] for name, known in content["facts"].items()},
+        "notes": notes_of(content),
         "versions": content["versions"],
     }
 
 
+def notes_of(content: dict[str, Any]) -> dict[str, list[str]]:
+    """Return what was noted of the data of a run, and in which audits; points of a sweep share their data."""
+    found: dict[str, list[str]] = {}
+    for name, known in content["facts"].items():
+        for note in known.get("notes", ()):
+            found.setdefault(note, []).append(name)
+    return found
+
+
 def _without_data(plan: Plan) -> Plan:
     """Return a plan as a report may show it."""
-    audits = [replace(one, challenger=catalog.shown(one.domain, one.challenger)) for one in plan.audits]
-    return replace(plan, audits=tuple(audits))
+    return replace(plan, audits=tuple(_shown(audit) for audit in plan.audits))
+
+
+def _shown(audit: Audit) -> Audit:
+    contenders = tuple(
+        replace(one, knowledge_parameters=catalog.shown_knowledge(audit.domain, one.knowledge_parameters))
+        for one in audit.contenders
+    )
+    return replace(audit, challenger=catalog.shown(audit.domain, audit.challenger), contenders=contenders)
 
 
 def _difference(then: Any, now: Any, where: str) -> str | None:

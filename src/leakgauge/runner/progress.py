@@ -13,24 +13,31 @@ Advance: TypeAlias = Callable[[str, int], None]
 
 
 @contextmanager
-def progress(total: int, *, done: int = 0) -> Iterator[Advance]:
+def progress(total: int, *, done: int = 0, unit: str = "rounds") -> Iterator[Advance]:
     """Show rounds done, rounds per second and time left on the terminal; nothing where there is none.
 
-    What is yielded takes the name of the audit and the number of rounds just done.
+    What is yielded takes the name of the audit and the number of rounds just done. Work that comes in a few
+    uneven steps has another ``unit``; time that has passed is shown for it instead.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns: list[ProgressColumn | str] = [
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        "rounds",
-        _rate_column(),
-        TimeRemainingColumn(),
+        unit,
+        *([_rate_column(), TimeRemainingColumn()] if unit == "rounds" else [TimeElapsedColumn()]),
     ]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=total, completed=done)

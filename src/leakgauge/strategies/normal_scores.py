@@ -48,8 +48,15 @@ class NormalScore:
         return np.round((self.without + self.with_target) / 2, 9)
 
     def threshold(self, fpr: float | None) -> Reals:
-        """The midpoint, or what a normal score exceeds without the target with a chance of ``fpr``."""
-        return self.midpoint if fpr is None else threshold_at(fpr, self.without, self.variance)
+        """The midpoint, or what a normal score exceeds without the target with a chance of ``fpr``.
+
+        A score that never varies is cut at the midpoint whatever the rate: cut where it always lies without
+        the target, it would reach its own cut every time.
+        """
+        if fpr is None:
+            return self.midpoint
+        varies = np.asarray(self.variance) > 0
+        return np.where(varies, threshold_at(fpr, self.without, self.variance), self.midpoint)
 
     @property
     def evidence(self) -> Reals:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import betainc, expit
+from scipy.special import betainc, expit, gammaln, log_expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Curve, Guarantee
@@ -38,6 +38,22 @@ def optimal(guarantee: Guarantee, n: int) -> Curve:
     return joined(np.concatenate([[0.0], fpr, [hidden]]), np.concatenate([[revealed], tpr, [1.0]]))
 
 
+def with_slack(guarantee: Guarantee, n: int, slack: float) -> Guarantee:
+    """The least epsilon that n releases keep together at delta 1 - (1 - delta)^n (1 - slack).
+
+    (Kairouz, Oh and Viswanath 2015, theorem 3.3; also between the epsilons that it lists.)
+
+    >>> round(with_slack(Guarantee(epsilon=0.5), 20, 1e-5).epsilon, 4)
+    9.8594
+    """
+    if not 0 < slack < 1:
+        raise BadInput(f"slack must be in (0, 1), got {slack}; 1e-5 is usual")
+    total = basic(guarantee, n)
+    epsilon = min(_response_epsilon(guarantee.epsilon, n, slack), total.epsilon)
+    delta = min(total.delta + (1 - total.delta) * slack, float(np.nextafter(1.0, 0.0)))
+    return replace(total, epsilon=epsilon, delta=delta)
+
+
 def optimal_advantage(guarantee: Guarantee, n: int) -> float:
     """The total variation that no n releases can exceed: 1 - (1 - delta)^n (1 - that of randomized response).
 
@@ -61,6 +77,22 @@ def optimal_accuracy(guarantee: Guarantee, n: int) -> float:
     0.864
     """
     return (1 + optimal_advantage(guarantee, n)) / 2
+
+
+def _response_epsilon(epsilon: float, n: int, delta: float) -> float:
+    """The least epsilon of n randomized responses at a delta: the largest log ratio (TPR - delta) / FPR.
+
+    By the logarithms of rates, for these may be smaller than any number.
+    """
+    if n == 0 or epsilon == np.inf:
+        return n * epsilon if n else 0.0
+    truths = np.arange(n, 0, -1)
+    chance = gammaln(n + 1) - gammaln(truths + 1) - gammaln(n - truths + 1)
+    chance += truths * log_expit(-epsilon) + (n - truths) * log_expit(epsilon)
+    log_fpr = np.logaddexp.accumulate(chance)  # of at least so many
+    tpr = betainc(truths, n - truths + 1, expit(epsilon))
+    some = tpr > delta
+    return float(np.max(np.log(tpr[some] - delta) - log_fpr[some], initial=0.0))
 
 
 def _any_revealed(delta: float, n: int) -> float:

@@ -122,7 +122,7 @@ class Sums:
             self._above(waves, first, rise, mass, sure)
             for waves, mass, sure in zip(self.waves, self.inside, self.sure)
         )
-        return _best(tpr, fpr), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first)
+        return _best(tpr, fpr, first), _area(tpr, fpr, first), _at_fpr(tpr, fpr, first)
 
     def _above(
         self, waves: Waves, first: npt.NDArray[np.int64], rise: Floats, mass: Floats, sure: Floats
@@ -138,15 +138,20 @@ class Sums:
         return above
 
 
-def _best(tpr: Floats, fpr: Floats) -> Reals:
-    """The accuracy at the best threshold, between the places of the grid too: the top of a parabola."""
+def _best(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:
+    """The accuracy at the best threshold, between the places of the grid too: the top of a parabola.
+
+    The lowest and the highest threshold are no neighbours, though they are on the grid: where sure decisions
+    leave the best one at an end, there is no parabola.
+    """
     gain = tpr - fpr
     size, rows = gain.shape[1], np.arange(len(gain))
     place = np.argmax(gain, axis=1)
     before, top, after = (gain[rows, (place + i) % size].astype(np.float64) for i in (-1, 0, 1))
     bend = before - 2 * top + after
+    inside = (place != first) & (place != (first - 1) % size) & (bend < 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        peak = top - np.where(bend < 0, (after - before) ** 2 / (8 * bend), 0.0)
+        peak = top - np.where(inside, (after - before) ** 2 / (8 * bend), 0.0)
     return np.clip((1 + np.maximum(peak, 0.0)) / 2, 0.5, 1.0)
 
 

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from domains.locations.tiny_files import written
@@ -24,3 +26,81 @@ def test_a_file_is_looked_for_in_the_folder_and_needs_no_seed(tmp_path):
 def test_keys_of_a_city_are_no_keys_of_a_file(tmp_path):
     with pytest.raises(BadInput, match=r"data: no key is called 'users'"):
         load({"source": "v.csv", "users": 30}, tmp_path, seed=1)
+
+
+def read_counted(monkeypatch):
+    """Count how often a file is read."""
+    from leakgauge.domains.locations.reading import visits
+
+    read, times = visits.read_visits, []
+
+    def counted(table, folder):
+        times.append(table.source)
+        return read(table, folder)
+
+    monkeypatch.setattr(visits, "read_visits", counted)
+    return times
+
+
+def test_a_file_is_read_once_while_neither_it_nor_the_table_changes(tmp_path, monkeypatch):
+    times = read_counted(monkeypatch)
+    path = written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q")
+    first = load({"source": "v.csv"}, tmp_path, seed=1)
+    assert load({"source": str(path)}, tmp_path, seed=1).digest == first.digest  # another word for it
+    again = load({"source": "v.csv"}, tmp_path, seed=2)
+    assert again is first
+    assert times == ["v.csv", str(path)]
+    other = load({"source": "v.csv", "min_visits": 1, "epoch": "2h"}, tmp_path, seed=1)
+    assert other is not first
+    assert len(times) == 3
+
+
+def test_a_file_that_changed_is_read_again(tmp_path):
+    path = written(tmp_path, "v.csv", "user,time,place", "a,0,p")
+    first = load({"source": "v.csv"}, tmp_path, seed=1)
+    before = path.stat()
+    written(tmp_path, "v.csv", "user,time,place", "b,0,p")  # as long as before
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert load({"source": "v.csv"}, tmp_path, seed=1).traces.names.tolist() == ["b"]
+    assert first.traces.names.tolist() == ["a"]
+
+
+def test_a_file_of_places_that_changed_is_read_again(tmp_path):
+    written(tmp_path, "v.csv", "user,time,place", "a,0,p")
+    table = {"source": "v.csv", "places": "p.csv"}
+    written(tmp_path, "p.csv", "place,lat,lon", "p,1,1")
+    assert load(table, tmp_path, seed=1).traces.map.n_places == 1
+    written(tmp_path, "p.csv", "place,lat,lon", "p,1,1", "q,2,2")
+    assert load(table, tmp_path, seed=1).traces.map.n_places == 2
+
+
+def test_two_data_sets_are_kept_and_no_more(tmp_path):
+    cities = [load({"users": users}, tmp_path, seed=1) for users in (30, 40, 50)]
+    assert load({"users": 50}, tmp_path, seed=1) is cities[2]
+    assert load({"users": 40}, tmp_path, seed=1) is cities[1]
+    again = load({"users": 30}, tmp_path, seed=1)
+    assert again is not cities[0]
+    assert again.digest == cities[0].digest
+    assert load({"users": 30}, tmp_path, seed=2).digest != again.digest
+
+
+def test_friends_come_with_the_data_and_are_part_of_their_digest(tmp_path):
+    written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q", "c,0,q")
+    written(tmp_path, "f.csv", "target,friend", "a,b")
+    plain = load({"source": "v.csv"}, tmp_path, seed=1)
+    table = {"source": "v.csv", "friends": "f.csv"}
+    known = load(table, tmp_path, seed=1)
+    assert plain.friends is None
+    assert known.friends.of(0).tolist() == [1]
+    assert known.traces is plain.traces
+    written(tmp_path, "f.csv", "target,friend", "a,c")
+    other = load(table, tmp_path, seed=1)
+    assert other.friends.of(0).tolist() == [2]
+    assert len({plain.digest, known.digest, other.digest}) == 3
+    with pytest.raises(BadInput, match=r"data.friends: must be a CSV file"):
+        load({"source": "v.csv", "friends": ["b"]}, tmp_path, seed=1)
+
+
+def test_a_city_may_have_friends_too(tmp_path):
+    written(tmp_path, "f.csv", "target,friend", "3,29")
+    assert load({"users": 30, "friends": "f.csv"}, tmp_path, seed=1).friends.of(3).tolist() == [29]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -30,9 +32,7 @@ def about(challenger: Challenger, person: int) -> Challenger:
     """The same game about somebody else."""
     old = challenger.people
     people = People(np.array([person]), np.setdiff1d(old.pool, person), np.setdiff1d(old.reference, person))
-    return Challenger(
-        **{**vars(challenger), "people": people, "crowd": Crowd(challenger.traces.of(people.pool))}
-    )
+    return replace(challenger, people=people, crowd=Crowd(challenger.traces.of(people.pool)))
 
 
 def auc(trials: Trials) -> float:
@@ -121,7 +121,7 @@ def test_it_can_be_computed_again():
 def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
     pipeline_file(tmp_path, "def release(counts, rng):\n    return counts\n")
     challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=Loader(tmp_path))
-    with pytest.raises(BadInput, match="pipeline of one's own"):
+    with pytest.raises(BadInput, match="mechanism 'own' is not known; play it instead"):
         expose(challenger)
 
 

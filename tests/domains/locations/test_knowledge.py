@@ -28,7 +28,7 @@ def test_every_name_has_a_line_and_the_default_is_one_of_them():
 
 
 def test_an_adversary_has_what_its_type_says_and_nothing_else():
-    assert [field.name for field in fields(Auxiliary)] == ["public", "sketches", "reference", "theta"]
+    assert [field.name for field in fields(Auxiliary)] == ["public", "sketches", "crowd", "theta"]
     assert [field.name for field in fields(Past)] == ["public", "sketches", "releases", "members"]
     assert [field.name for field in fields(Zero)] == ["public", "sketches", "earlier"]
 
@@ -166,14 +166,6 @@ def test_unknown_people_are_counted(relation, parameters, sizes):
     assert (informed.n_in, informed.n_out) == (sizes[0] - 17, sizes[1] - 17)
 
 
-def test_friends_are_people_of_the_reference_who_move_alike():
-    challenger = game(town(n_people=200), targets=2, group_size=20)
-    knowledge = know("friends", challenger, friends=4)
-    for sketch in knowledge.sketches:
-        assert set(np.unique(sketch.weights * 4)) <= {1.0, 2.0, 3.0, 4.0}
-        assert not sketch.complete
-
-
 def test_places_without_times_are_weighed_by_the_habits_of_the_reference():
     challenger = game(town(), targets=2)
     knowledge = know("auxiliary", challenger, places=1)
@@ -208,6 +200,15 @@ def test_places_without_times_are_weighed_by_the_habits_of_the_reference():
 def test_what_cannot_be_known_is_refused(name, parameters, problem):
     with pytest.raises(BadInput, match=problem):
         know(name, **parameters)
+
+
+def test_adversaries_share_one_copy_of_the_reference():
+    challenger = game(town(), targets=3)
+    crowds = {
+        id(know(name, challenger, **given).crowd)
+        for name, given in (("auxiliary", {}), ("informed", {}), ("partial", {"theta": 0.5}), ("friends", {}))
+    }
+    assert crowds == {id(challenger.reference)}
 
 
 def test_relations_are_public():

@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import binom, norm
 
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.locations import promises
 from leakgauge.domains.locations.promises import promise, stated_promise
 from leakgauge.mechanisms import gaussian, geometric, laplace
 from leakgauge.theory import tradeoff
@@ -63,3 +64,65 @@ def test_the_curve_of_a_stated_promise_is_randomized_response_repeated():
 def test_one_unit_needs_no_composition():
     found = stated_promise(Guarantee(epsilon=0.5, unit=Unit.USER), 1, Relation.ADD_REMOVE)
     assert (found.epsilon, found.curve) == (0.5, None)
+
+
+def laplace_tight(epsilon: float, n: int, delta: float) -> float:
+    """Epsilon of n Laplace cells, by counting losses of a great many draws: P(L > x) - e^x E(e^-L; L > x)."""
+    rng = np.random.default_rng(1)
+    noise = rng.laplace(scale=1 / epsilon, size=(400_000, n))
+    losses = epsilon * (np.abs(noise + 1) - np.abs(noise)).sum(axis=1)  # of members: counts are one higher
+    low, high = 0.0, n * epsilon
+    for _ in range(60):
+        x = (low + high) / 2
+        above = losses[losses > x]
+        lost = np.sum(-np.expm1(x - above)) / losses.size
+        low, high = (x, high) if lost > delta else (low, x)
+    return high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 20])
+def test_the_tight_composition_is_that_of_simulated_losses(n, monkeypatch):
+    monkeypatch.setattr(promises, "SLACK", 1e-2)  # rare enough to matter, common enough to be seen
+    found = promises.composed(laplace.Mechanism(epsilon=0.5), n)
+    assert found.tight == pytest.approx(laplace_tight(0.5, n, 1e-2), abs=0.02)
+
+
+def test_one_laplace_cell_composes_as_its_formula_says():
+    """At epsilon x the delta of Laplace noise is 1 - e^((x - e) / 2)."""
+    found = promises.composed(laplace.Mechanism(epsilon=0.5), 1)
+    assert found.tight == pytest.approx(0.5 + 2 * np.log(1 - 1e-5), abs=1e-6)
+    assert found.kairouz == pytest.approx(np.log(np.exp(0.5) - 1e-5 * (1 + np.exp(0.5))), abs=1e-9)
+    assert (found.parts, found.delta) == (1, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        laplace.Mechanism(epsilon=0.5),
+        laplace.Mechanism(epsilon=1.0, sensitivity=9.0, unit=Unit.USER),
+        geometric.Mechanism(epsilon=0.5),
+        gaussian.Mechanism(epsilon=0.5, delta=1e-5),
+        gaussian.Mechanism(sigma=8.2543, delta=2.5e-4),
+    ],
+    ids=["laplace", "user", "geometric", "gaussian", "classic"],
+)
+def test_what_is_known_of_each_cell_alone_allows_more_than_the_law(noise):
+    for n in (2, 20, 140):
+        found = promises.composed(noise, n)
+        assert found.tight < found.kairouz <= n * promises.one_cell(noise).epsilon
+
+
+def test_gaussian_cells_compose_at_the_delta_of_all_of_them():
+    noise = gaussian.Mechanism(sigma=8.2543, delta=1e-6)
+    found = promises.composed(noise, 20)
+    assert found.delta == pytest.approx(1 - (1 - 1e-6) ** 20 * (1 - 1e-5), rel=1e-9)
+    mu, x = np.sqrt(20) / 8.2543, found.tight
+    assert norm.cdf(mu / 2 - x / mu) - np.exp(x) * norm.cdf(-mu / 2 - x / mu) == pytest.approx(found.delta)
+
+
+def test_a_promise_carries_both_compositions():
+    found = promise(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
+    assert (found.parts, round(found.kairouz, 4), round(found.tight, 3)) == (20, 9.8594, 9.106)
+    stated = stated_promise(Guarantee(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
+    assert (round(stated.kairouz, 4), stated.tight) == (9.8594, None)  # no law, no tight bound

@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+from leakgauge.domains.locations import data
 from leakgauge.domains.locations.data import load
 
 HEADER = "user,time,lat,lon"
@@ -35,4 +36,6 @@ def spelled(loaded):
 
 
 def loaded(folder, **table):
+    """Read a file anew, whatever was read before."""
+    data._loaded.clear()
     return load(table, folder, seed=1)

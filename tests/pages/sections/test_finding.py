@@ -17,7 +17,7 @@ def test_a_violation_names_what_was_exceeded_and_by_how_much(make, read):
     )
     assert "ε ≥ 1.43" in text
     assert "ε = 1 for one person" in text
-    assert "86.4% (73.1% allowed)" in text
+    assert "Right guesses 86.4% (84.9% to 88.0%) Right guesses allowed 73.1%" in text
 
 
 def test_a_promise_is_put_in_words(make, read):

@@ -23,3 +23,27 @@ def test_a_promise_may_say_little(make, plain):
 
 def test_without_a_promise_there_is_no_such_section(make):
     assert section(Judged([make("unpromised")], {})) is None
+
+
+def test_both_compositions_stand_beside_the_label(make, plain):
+    promised = {
+        "epsilon": 10.0,
+        "delta": 0.0,
+        "relation": "add_remove",
+        "unit": "user",
+        "nominal": {"epsilon": 0.5, "unit": Unit.EVENT},
+        "exact_epsilon": 10.0,
+        "composed": {"parts": 20, "delta": 1e-5, "kairouz": 9.8594, "tight": 9.1055},
+    }
+    text = plain(section(Judged([make(promised=promised)], {})).html)
+    assert "ε = 0.5 for one event 10 20 10⁻⁵ 9.86 9.11" in text  # bounds are rounded up
+    lawless = promised | {"composed": {"parts": 20, "delta": 1e-5, "kairouz": None, "tight": None}}
+    assert "10 20 10⁻⁵ ∞ –" in plain(section(Judged([make(promised=lawless)], {})).html)
+
+
+def test_audits_without_parts_have_gaps_beside_those_with(make, plain):
+    composed = {"epsilon": 1.0, "composed": {"parts": 3, "delta": 1e-5, "kairouz": 1.5, "tight": 1.25}}
+    verdicts = [make(promised=composed), make(audit="other", promised={"epsilon": 1.0})]
+    text = plain(section(Judged(verdicts, {})).html)
+    assert "3 10⁻⁵ 1.50 1.25" in text
+    assert text.rstrip().endswith("– – – –")

@@ -1,6 +1,7 @@
 """Releases of counts: a random group, with the targets in or out, through the chain."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.chain.own import OwnChain
+from leakgauge.domains.locations.friends import Friends
 from leakgauge.domains.locations.groups import Crowd
 from leakgauge.domains.locations.people import People, divide
 from leakgauge.domains.locations.played import Played, Rounds
@@ -44,12 +46,19 @@ class Challenger:
     guarantee: Guarantee | None
     digest: str
     seed: int
+    friends: Friends | None = None  # who is whose, for adversaries who know that
+    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
 
     coins = Coins.FAIR
 
     @property
     def n_targets(self) -> int:
         return int(self.people.targets.size)
+
+    @cached_property
+    def reference(self) -> Crowd:
+        """Whose traces adversaries may hold: one copy for all of them."""
+        return Crowd(self.traces.of(self.people.reference))
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
@@ -117,6 +126,8 @@ def build(
         guarantee=_guarantee(said, traces, people, setting),
         digest=sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
+        friends=loaded.friends,
+        notes=() if loaded.traces.names is None else (f"{Path(data['source']).name}: {loaded.tally.told}",),
     )
 
 

@@ -12,6 +12,7 @@ from leakgauge.domains.locations.challenger import Challenger
 from leakgauge.domains.locations.exposing.crowd_cells import PLACES, CrowdCells
 from leakgauge.domains.locations.exposing.exposed_cells import Groups, believed_laws, informed_laws
 from leakgauge.domains.locations.exposing.informed_table import informed_table
+from leakgauge.domains.locations.exposing.promised import promised
 from leakgauge.domains.locations.habits.estimates import from_release
 from leakgauge.domains.locations.ratios.reference_rates import reference_rates
 from leakgauge.domains.locations.shadows.simulator import Public
@@ -36,20 +37,27 @@ AUXILIARY = "the likelihood attack by somebody who knows the person's trace and 
 ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
 
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
+STEPS = (*ADVERSARIES, "promises")
 
 Solve = Callable[[CrowdCells, bool], Reached]
 
 
-def expose(challenger: Challenger, adversaries: Sequence[str] = ADVERSARIES) -> Exposure:
+def expose(
+    challenger: Challenger,
+    adversaries: Sequence[str] = ADVERSARIES,
+    *,
+    begin: Callable[[str], None] = lambda _: None,
+) -> Exposure:
     """Work out what informed, auxiliary and zero-knowledge adversaries reach against each person.
 
-    Each person is taken as the only target, beside a group drawn from the rest of the pool.
+    Each person is taken as the only target, beside a group drawn from the rest of the pool. ``begin`` is told
+    of every step.
     """
     chain, traces = challenger.chain, challenger.traces
     if not isinstance(chain, Chain):
         raise BadInput(
-            "exposure is computed from the law of the release, and that of a pipeline of one's own is not "
-            "known; play it with leakgauge run, or name a mechanism"
+            "exposure is computed from the law of the release, and that of mechanism 'own' is not known; "
+            "play it instead: leakgauge run, with the same plan"
         )
     groups = _groups(challenger)
     crowd = CrowdCells.of(traces, challenger.people)
@@ -57,6 +65,7 @@ def expose(challenger: Challenger, adversaries: Sequence[str] = ADVERSARIES) -> 
     relation = challenger.setting.relation
 
     def against(name: str) -> Against:
+        begin(name)
         match name:
             case "informed":
                 return _informed(chain, groups, crowd, sample, INFORMED[relation])
@@ -67,12 +76,23 @@ def expose(challenger: Challenger, adversaries: Sequence[str] = ADVERSARIES) -> 
             case _:
                 raise BadInput(f"no exposure to {name!r} is computed; known: {', '.join(ADVERSARIES)}")
 
+    reached_by = tuple(map(against, adversaries))
+    begin("promises")
     return Exposure(
         names=_names(traces),
         cells=traces.n_visits,
-        against=tuple(map(against, adversaries)),
-        notes=_notes(chain, groups, relation),
+        against=reached_by,
+        notes=(*challenger.notes, *_notes(chain, groups, relation)),
+        promised=None if chain.noise is None else promised(chain.noise, _moved(challenger)),
     )
+
+
+def _moved(challenger: Challenger) -> Ints:
+    """How many cells each person moves, and under ``replace_one`` whoever of the pool takes their place."""
+    visits = challenger.traces.n_visits
+    if challenger.setting.relation is Relation.ADD_REMOVE:
+        return visits
+    return visits + visits[challenger.people.pool].max()
 
 
 def _groups(challenger: Challenger) -> Groups:
@@ -101,7 +121,7 @@ def _informed(chain: Chain, groups: Groups, crowd: CrowdCells, sample: Ints, bas
 
 
 def _auxiliary(challenger: Challenger, chain: Chain, groups: Groups) -> Solve:
-    rates = reference_rates(challenger.traces.of(challenger.people.reference))
+    rates = reference_rates(challenger.reference.traces)
 
     def solve(crowd: CrowdCells, finely: bool) -> Reached:
         kinds = crowd.by_belief(crowd.believed(rates), exactly=finely)

@@ -3,17 +3,15 @@
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
-from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.settings import read, require
-from leakgauge.domains.locations import sketches
+from leakgauge.core.settings import require
+from leakgauge.domains.locations import target_traces
 from leakgauge.domains.locations.challenger import SKETCHES, Challenger
 from leakgauge.domains.locations.groups import Crowd
 from leakgauge.domains.locations.played import Played, Result
@@ -58,17 +56,17 @@ class Auxiliary:
 
     public: Public
     sketches: tuple[Sketch, ...]  # of the targets
-    reference: Traces  # without the targets
+    crowd: Crowd  # the reference, without the targets
     theta: float
 
-    @cached_property
-    def crowd(self) -> Crowd:
-        return Crowd(self.reference)
+    @property
+    def reference(self) -> Traces:
+        return self.crowd.traces
 
     @property
     def simulator(self) -> Simulator:
         """Plays the game with the reference."""
-        return Simulator(self.public, self.crowd, self.theta)
+        return Simulator(self.public, self.crowd, self.sketches, self.theta)
 
     @cached_property
     def visitors(self) -> Ints:
@@ -147,47 +145,7 @@ NAMES = {
     "friends": "Holds traces of the target's friends and of other people, but not of the target (LocMIA).",
 }
 DEFAULT = "auxiliary"
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Trace:
-    """How much of the target's trace is known."""
-
-    trace: float = 1.0
-    observations: int | None = None
-    places: int | Literal["all"] | None = None
-    spread: Literal["weighed", "greedy", "random"] = "weighed"
-    theta: float | None = None
-    releases: int = 400  # earlier ones
-    friends: int = 5
-
-    def __post_init__(self) -> None:
-        if not 0 < self.trace <= 1:
-            raise BadInput(f"trace must be in (0, 1], got {self.trace}: the share of the target's visits")
-        for name in ("observations", "releases", "friends"):
-            value = getattr(self, name)
-            if value is not None and not value >= 1:
-                raise BadInput(f"{name} must be >= 1, got {value}")
-        if isinstance(self.places, int) and not self.places >= 1:
-            raise BadInput(f'places must be >= 1 or "all", got {self.places}')
-        if sum([self.trace < 1, self.observations is not None, self.places is not None]) > 1:
-            raise BadInput(
-                "trace, observations and places each say what is known of the target; keep one of them"
-            )
-        if self.theta is not None and not 0 <= self.theta <= 1:
-            raise BadInput(
-                f"theta must be in [0, 1], got {self.theta}: the share of the others that is known"
-            )
-
-
-_TAKES = {
-    "informed": ("trace", "observations"),
-    "partial": ("trace", "observations", "theta"),
-    "auxiliary": ("trace", "observations", "places", "spread"),
-    "past": ("trace", "observations", "releases"),
-    "zero": ("trace", "observations", "places", "spread"),
-    "friends": ("friends",),
-}
+PRIVATE = ("friends",)
 
 
 def build(
@@ -195,13 +153,7 @@ def build(
 ) -> Auxiliary | Past | Zero:
     """Give an adversary what it may know of a challenger."""
     require(name, list(NAMES), "knowledge: none")
-    for key in parameters:
-        require(key, list(_TAKES[name]), f"knowledge {name!r}: no key")
-    table = read(_Trace, parameters, f"knowledge {name!r}")
-    if name == "partial" and table.theta is None:
-        raise BadInput(
-            "knowledge 'partial': 'theta' is missing; add theta = ... (1 is informed, 0 is auxiliary)"
-        )
+    table = target_traces.read_table(name, parameters)
     public = Public(
         challenger.chain,
         challenger.setting.group_size,
@@ -213,74 +165,13 @@ def build(
     if name == "zero":
         _, played = challenger.earlier(1)
         earlier = played.whole[0]
-        return Zero(public, _from_release(table, challenger, public, earlier, rng), earlier)
+        return Zero(public, target_traces.by_release(table, challenger, public, earlier, rng), earlier)
     if name == "past":
         members, played = challenger.earlier(table.releases)
-        return Past(public, _known_parts(table, challenger, rng), played.whole, members)
-    reference = challenger.traces.of(challenger.people.reference)
+        return Past(public, target_traces.known_parts(table, challenger, rng), played.whole, members)
     if name == "friends":
-        found = _friends(table, challenger)
-    elif table.places is not None:
-        found = _at_places(table, challenger, *_habits(reference), rng)
+        found = target_traces.by_friends(table, challenger)
     else:
-        found = _known_parts(table, challenger, rng)
+        found = target_traces.by_reference(table, challenger, challenger.reference.traces, rng)
     theta = {"informed": 1.0, "partial": table.theta}.get(name) or 0.0
-    return Auxiliary(public, found, reference, theta)
-
-
-def _known_parts(table: _Trace, challenger: Challenger, rng: Generator) -> tuple[Sketch, ...]:
-    found = []
-    for person, own in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
-        cells = challenger.traces.cells(person)
-        if table.observations is not None:
-            found.append(sketches.some(cells, table.observations, own))
-        else:
-            found.append(sketches.part(cells, table.trace, own))
-    return tuple(found)
-
-
-def _at_places(
-    table: _Trace, challenger: Challenger, mean: float, time: Reals, rng: Generator
-) -> tuple[Sketch, ...]:
-    """Sketches of those who know places without times; how often and when people move is given."""
-    found = []
-    n = None if table.places == "all" else table.places
-    for person, own in zip(challenger.people.targets, rng.spawn(challenger.n_targets), strict=True):
-        places = sketches.top_places(challenger.traces.cells(person), challenger.traces.map, n)
-        match table.spread:
-            case "greedy":
-                found.append(sketches.everywhere(places, challenger.traces.map))
-            case "random":
-                found.append(sketches.sampled(places, challenger.traces.map, mean, time, own))
-            case _:
-                found.append(sketches.weighed(places, challenger.traces.map, mean, time))
-    return tuple(found)
-
-
-def _from_release(
-    table: _Trace, challenger: Challenger, public: Public, earlier: Reals, rng: Generator
-) -> tuple[Sketch, ...]:
-    if table.places is None:
-        return _known_parts(table, challenger, rng)
-    from leakgauge.domains.locations.habits.estimates import from_release
-
-    estimate = from_release(earlier, public)
-    return _at_places(table, challenger, estimate.mean, estimate.time, rng)
-
-
-def _habits(reference: Traces) -> tuple[float, Reals]:
-    """The mean number of visits of a person, and the share of each epoch."""
-    epochs = reference.map.epochs(reference.visits.indices.astype(np.int64))
-    visits = np.bincount(epochs, minlength=reference.map.n_epochs).astype(np.float64)
-    return float(visits.sum() / reference.n_people), visits / max(visits.sum(), 1.0)
-
-
-def _friends(table: _Trace, challenger: Challenger) -> tuple[Sketch, ...]:
-    """Who moves like a target stands for its friends; the adversary has their traces, not the target's."""
-    found = []
-    for person in challenger.people.targets:
-        friends = sketches.most_similar(
-            challenger.traces, int(person), challenger.people.reference, table.friends
-        )
-        found.append(sketches.like_friends(challenger.traces.of(friends)))
-    return tuple(found)
+    return Auxiliary(public, found, challenger.reference, theta)

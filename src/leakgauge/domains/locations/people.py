@@ -39,7 +39,7 @@ def _choose(n_visits: Ints, wanted: Targets, rng: Generator) -> Ints:
     if able.size < wanted.n:
         raise BadInput(
             f"challenger.targets: {wanted.n} wanted, but only {able.size} people have {wanted.min_visits} "
-            "visits or more; lower n or min_visits"
+            "visits or more after any caps; lower n or min_visits"
         )
     mixed = rng.permutation(able)
     match wanted.choose:

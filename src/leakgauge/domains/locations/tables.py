@@ -62,6 +62,11 @@ class Setting:
             raise BadInput(f"group_size must be >= 1, got {self.group_size}; an empty group has no counts")
         if not self.reference > 0:
             raise BadInput(f"reference must be > 0, got {self.reference}; 0.5 is usual")
+        if not (self.reference < 1 or (self.reference > 1 and float(self.reference).is_integer())):
+            raise BadInput(
+                f"reference must be a share below 1, or a whole number of people, got {self.reference:g}; "
+                "with a share of 1 nobody is left to draw groups from; 0.5 is usual"
+            )
         for name in ("per_epoch", "per_day", "per_user"):
             cap = getattr(self, name)
             if cap is not None and not cap >= 1:

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 from leakgauge.pages import words
+from leakgauge.pages.answer import QUESTION, answer
 from leakgauge.pages.headline import HUGE, badge_of, headline, tone_of
 from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
@@ -18,6 +19,7 @@ MOST_CARDS, MOST_ROWS = 6, 80
 _TEMPLATE = """
 <div class="headline {{ top.tone }}">
 <p class="statement">{{ top.statement }}</p>
+{% if answer %}<p class="answer"><strong>{{ question }}</strong> {{ answer }}</p>{% endif %}
 <p>{{ top.explanation }}</p>
 </div>
 <p>How it was tested: in every round a <em>target</em> is in the data behind the release, or is not. An
@@ -68,6 +70,8 @@ def section(run: Judged) -> Section:
     html = render_html(
         _TEMPLATE,
         top=headline(run.verdicts),
+        question=QUESTION,
+        answer=answer(run.verdicts),
         meaning=_meaning(first[0]),
         cards=[_card(verdict, several) for verdict in first],
         rows=[_row(verdict) for verdict in rows],
@@ -135,9 +139,9 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
     facts.append(("Promised", words.promise(verdict.promised) if verdict.promised else "nothing"))
     accuracy = verdict.metrics.get("accuracy")
     if accuracy is not None and accuracy.value is not None:
-        allowed = verdict.bounds.get("accuracy")
-        limit = "" if allowed is None else f" ({percent(allowed)} allowed)"
-        facts.append(("Right guesses", percent(accuracy.value) + limit))
+        facts.append(("Right guesses", f"{percent(accuracy.value)} ({words.interval('accuracy', accuracy)})"))
+        if (allowed := verdict.bounds.get("accuracy")) is not None:
+            facts.append(("Right guesses allowed", percent(allowed)))
     targets = f", {times(verdict.n_targets, 'target')} in each" if verdict.n_targets > 1 else ""
     facts.append(("Played", times(verdict.rounds, "round") + targets))
     return facts

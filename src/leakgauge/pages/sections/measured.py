@@ -75,7 +75,7 @@ def _rates(verdicts: Sequence[Verdict]) -> Chart | None:
         "measured-rates",
         [row for row, _ in rows],
         title="accuracy and hits as shares; AUC, where 100% stands for 1",
-        span=(0.0, 1.0),
+        span=(0.0, 1.01),
         caption="How well each adversary tells members from non-members, with intervals. "
         + left_out(len(shown), len(verdicts), "adversaries"),
         alternative="; ".join(text for _, text in rows),

@@ -6,7 +6,7 @@ from typing import Any
 from leakgauge.pages import words
 from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
-from leakgauge.pages.numbers import NOTHING, number
+from leakgauge.pages.numbers import NOTHING, count, number, upper
 from leakgauge.pages.page import Section
 from leakgauge.pages.selection import left_out
 
@@ -16,7 +16,12 @@ MOST_ROWS = 40
 _TEMPLATE = """
 <p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
 the unit the game is about. The ε on a label may protect something smaller, or not be what the mechanism
-really gives; where the exact law of the mechanism is known, the last column says what it gives.</p>
+really gives; where the exact law of the mechanism is known, a column says what it gives.
+{% if composed %}
+Where the label protects a part of what a person owns, the last columns say what is left for the person who
+owns most, with a little more δ: composed from what is promised to each part (Kairouz et al. 2015), and,
+tighter, from the law of the noise.
+{% endif %}</p>
 <div class="scroll" role="region" aria-label="The promises" tabindex="0">
 <table>
 <caption>The promise of each audit. {{ omitted }}</caption>
@@ -24,12 +29,20 @@ really gives; where the exact law of the mechanism is known, the last column say
 <th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
 <th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">On the label</th>
 <th scope="col" class="n">ε by the exact law</th>
+{% if composed %}
+<th scope="col" class="n">Parts</th><th scope="col" class="n">at δ</th>
+<th scope="col" class="n">ε by Kairouz</th><th scope="col" class="n">ε, tight</th>
+{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
 <tr><th scope="row">{{ row.audit }}</th><td class="n">{{ row.epsilon }}</td><td class="n">{{ row.delta }}</td>
 <td>{{ row.unit }}</td><td>{{ row.relation }}</td><td>{{ row.nominal }}</td>
-<td class="n">{{ row.exact }}</td></tr>
+<td class="n">{{ row.exact }}</td>
+{% for cell in row.composed %}
+<td class="n">{{ cell }}</td>
+{% endfor %}
+</tr>
 {% endfor %}
 </tbody>
 </table>
@@ -42,12 +55,27 @@ def section(run: Judged) -> Section | None:
     promises = {verdict.audit: verdict.promised for verdict in run.verdicts if verdict.promised}
     if not promises:
         return None
-    rows = [_row(audit, promised) for audit, promised in list(promises.items())[:MOST_ROWS]]
-    html = render_html(_TEMPLATE, rows=rows, omitted=left_out(len(rows), len(promises), "promises"))
+    shown = list(promises.items())[:MOST_ROWS]
+    composed = any(promised.get("composed") for _, promised in shown)
+    rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
+    omitted = left_out(len(rows), len(promises), "promises")
+    html = render_html(_TEMPLATE, rows=rows, composed=composed, omitted=omitted)
     return Section("What was promised", html)
 
 
-def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, str]:
+def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
+    """What promises to parts add up to, where any audit of the table has that; bounds are rounded up."""
+    if not wanted:
+        return []
+    found = promised.get("composed")
+    if not found:
+        return [NOTHING] * 4
+    tight = upper(found["tight"]) if found["tight"] is not None else NOTHING
+    kairouz = upper(found["kairouz"]) if found["kairouz"] is not None else "∞"
+    return [count(found["parts"]), number(found["delta"]), kairouz, tight]
+
+
+def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
     nominal = promised.get("nominal") or {}
     unit, relation = str(promised.get("unit") or NOTHING), str(promised.get("relation") or NOTHING)
     return {

@@ -93,7 +93,7 @@ def _shown(metric: str, estimate: Estimate) -> str:
 
 def _span(rows: Sequence[Interval]) -> tuple[float, float]:
     least = min(part for row in rows for part in (row.value, row.low) if part is not None)
-    return max(0.0, min(0.45, least - 0.05)), 1.0
+    return max(0.0, min(0.45, least - 0.05)), 1.01  # room for half a dot
 
 
 def _metric(verdict: Verdict) -> str:

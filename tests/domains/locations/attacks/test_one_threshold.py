@@ -57,7 +57,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation):
     challenger = same_halves(visits, np.ones((1, 12)), mechanism, group_size=40, relation=relation)
     knowledge = build("auxiliary", {}, challenger, seed=1)
     law = expected_sum(knowledge, 0, law_of(knowledge))
-    shadows = knowledge.simulator.independent(knowledge.sketches[0], np.arange(12), 20_000, rng)
+    shadows = knowledge.simulator.independent(0, np.arange(12), 20_000, rng)
     sums, members = shadows.outputs.sum(axis=1), shadows.members
     deviation = sums[members].std()
     assert law.without == pytest.approx(sums[~members].mean(), abs=5 * deviation / 100)
@@ -109,6 +109,16 @@ def test_a_fixed_rate_is_about_kept(fpr, knowledge, mechanism):
         challenger = game(town(500, density=0.1, seed=seed), mechanism, seed, **SEVERAL)
         rates.append(play_out(challenger, Attack(fpr=fpr), knowledge, rounds=500).fpr)
     assert fpr / 2 < np.mean(rates) < 1.6 * fpr
+
+
+@pytest.mark.parametrize("shadows", [None, 40])
+@pytest.mark.parametrize("mechanism", [RAW, {"name": "raw", "suppress": 2}])
+def test_a_fixed_rate_is_kept_where_nothing_is_uncertain(mechanism, shadows):
+    """Raw counts, everybody else known: no score of a non-member varies, and none may raise an alarm."""
+    people = np.ones((12, 3))
+    challenger = same_halves(people, np.ones(3), mechanism, group_size=8)
+    found = play_out(challenger, Attack(fpr=0.05, shadows=shadows), "informed", rounds=200, block=200)
+    assert (found.fpr, found.accuracy) == (0.0, 1.0)
 
 
 def test_a_fixed_rate_lies_above_the_midpoint_and_is_no_zero_of_evidence():

@@ -87,7 +87,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation, cell_fpr):
     challenger = same_halves(visits, np.ones((1, 12)), mechanism, group_size=40, relation=relation)
     knowledge = build("auxiliary", {}, challenger, seed=1)
     rule = Attack(cell_fpr=cell_fpr).study(knowledge, stream(1, Role.STUDY)).score.watches[0].rule
-    shadows = knowledge.simulator.independent(knowledge.sketches[0], np.arange(12), 20_000, rng)
+    shadows = knowledge.simulator.independent(0, np.arange(12), 20_000, rng)
     outside, inside = shadows.outputs[~shadows.members], shadows.outputs[shadows.members]
     if cell_fpr is None:
         np.testing.assert_allclose(rule.cuts, (outside.mean(axis=0) + inside.mean(axis=0)) / 2, atol=0.12)

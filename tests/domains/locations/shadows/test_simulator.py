@@ -25,8 +25,8 @@ def public(chain=RAW, n_targets=1, relation=Relation.ADD_REMOVE):
     return Public(chain, 6, n_targets, relation, TEN.map)
 
 
-def simulator(theta=0.0, **settings):
-    return Simulator(public(**settings), Crowd(TEN), theta)
+def simulator(theta=0.0, sketch=TARGET, **settings):
+    return Simulator(public(**settings), Crowd(TEN), (sketch,), theta)
 
 
 def rng(seed=1):
@@ -52,7 +52,7 @@ def test_a_target_knows_how_much_company_to_expect(relation, n_targets, others, 
 @pytest.mark.parametrize("columns", [np.array([1, 2]), ALL], ids=["some", "all"])
 def test_shadows_have_the_size_of_the_real_group(relation, theta, columns):
     """Cell 1 counts everybody but the target, cell 2 the target alone."""
-    shadows = simulator(theta, relation=relation).independent(TARGET, columns, 40, rng())
+    shadows = simulator(theta, relation=relation).independent(0, columns, 40, rng())
     places = np.searchsorted(columns, [1, 2])
     size = np.where(shadows.members, 5, 6) if relation is Relation.REPLACE_ONE else np.full(40, 5)
     np.testing.assert_array_equal(shadows.outputs[:, places[0]], size)
@@ -64,13 +64,13 @@ def test_shadows_have_the_size_of_the_real_group(relation, theta, columns):
 @pytest.mark.parametrize("columns", [np.array([0]), np.array([0, 1]), ALL], ids=["one", "some", "all"])
 def test_the_company_is_drawn_without_replacement(columns):
     """Five of ten people, five of whom are in cell 0: the hypergeometric law."""
-    shadows = simulator().independent(known(np.array([2])), columns, 4_000, rng(2))
+    shadows = simulator(sketch=known(np.array([2]))).independent(0, columns, 4_000, rng(2))
     seen = np.bincount(shadows.outputs[:, 0].astype(int), minlength=6)
     assert chisquare(seen, 4_000 * hypergeom.pmf(np.arange(6), 10, 5, 5)).pvalue > 1e-3
 
 
 def test_the_known_are_part_of_the_company():
-    shadows = simulator(0.6).independent(TARGET, ALL, 2_000, rng(3))
+    shadows = simulator(0.6).independent(0, ALL, 2_000, rng(3))
     assert (shadows.known <= shadows.counts).all()
     law = hypergeom.pmf(np.arange(4), 10, 5, 3)
     assert chisquare(np.bincount(shadows.known[:, 0].astype(int), minlength=4), 2_000 * law).pvalue > 1e-3
@@ -79,25 +79,25 @@ def test_the_known_are_part_of_the_company():
 
 def test_a_share_of_the_others_is_rounded_down_but_not_by_the_dust_of_floats():
     crowd, rules = Crowd(TEN), replace(public(), group_size=101)
-    assert Simulator(rules, crowd, 0.29).n_known == 29
-    assert Simulator(rules, crowd, 0.295).n_known == 29
+    assert Simulator(rules, crowd, (TARGET,), 0.29).n_known == 29
+    assert Simulator(rules, crowd, (TARGET,), 0.295).n_known == 29
 
 
 def test_worlds_are_in_random_order():
-    members = simulator().independent(TARGET, ALL, 400, rng(4)).members
+    members = simulator().independent(0, ALL, 400, rng(4)).members
     runs = 1 + np.count_nonzero(np.diff(members))
     assert 160 < runs < 240  # about 200, give or take 10
 
 
 def test_an_uncertain_target_is_where_its_sketch_says():
     sketch = Sketch(np.array([2]), np.array([0.3]))
-    shadows = simulator().independent(sketch, ALL, 4_000, rng(5))
+    shadows = simulator(sketch=sketch).independent(0, ALL, 4_000, rng(5))
     assert shadows.counts[shadows.members, 2].mean() == pytest.approx(0.3, abs=0.05)
     assert not shadows.counts[~shadows.members, 2].any()
 
 
 def test_outputs_come_from_the_chain_and_the_true_counts_stand_beside_them():
-    shadows = simulator(chain=NOISY).independent(TARGET, ALL, 2_000, rng(6))
+    shadows = simulator(chain=NOISY).independent(0, ALL, 2_000, rng(6))
     noise = shadows.outputs - shadows.counts
     assert np.abs(noise).mean() == pytest.approx(1.0, abs=0.05)  # of Laplace noise of scale 1
     assert np.unique(noise).size > 0.99 * noise.size
@@ -105,7 +105,7 @@ def test_outputs_come_from_the_chain_and_the_true_counts_stand_beside_them():
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_pairs_differ_by_the_target_alone(relation):
-    pairs = simulator(chain=NOISY, relation=relation).paired(TARGET, ALL, 30, rng(7))
+    pairs = simulator(chain=NOISY, relation=relation).paired(0, ALL, 30, rng(7))
     assert pairs.members.tolist() == [True] * 30 + [False] * 30
     difference = pairs.outputs[:30] - pairs.outputs[30:]
     np.testing.assert_allclose(difference, pairs.counts[:30] - pairs.counts[30:], atol=1e-6)  # the same noise
@@ -117,7 +117,7 @@ def test_pairs_differ_by_the_target_alone(relation):
 
 
 def test_columns_beyond_the_sketch_are_seen_without_the_target():
-    shadows = simulator().independent(TARGET, np.array([1, 3]), 20, rng(8))
+    shadows = simulator().independent(0, np.array([1, 3]), 20, rng(8))
     assert (shadows.outputs[:, 0] == 5).all()
     assert set(shadows.outputs[:, 1]) <= set(range(6))
 
@@ -127,16 +127,7 @@ def test_a_pipeline_of_ones_own_is_given_all_cells():
         return counts / counts.sum()
 
     chain = OwnChain(shares, 4, 1)
-    shadows = simulator(chain=chain).independent(TARGET, np.array([1, 2]), 10, rng(9))
-    whole = simulator(chain=chain).independent(TARGET, ALL, 10, rng(9))
+    shadows = simulator(chain=chain).independent(0, np.array([1, 2]), 10, rng(9))
+    whole = simulator(chain=chain).independent(0, ALL, 10, rng(9))
     np.testing.assert_array_equal(shadows.outputs, whole.outputs[:, [1, 2]])
     np.testing.assert_allclose(whole.outputs.sum(axis=1), 1.0)
-
-
-def test_shadows_can_be_cut_to_some_columns():
-    shadows = simulator(0.6).independent(TARGET, ALL, 10, rng(10))
-    cut = shadows.on(np.array([0, 3]))
-    np.testing.assert_array_equal(cut.outputs, shadows.outputs[:, [0, 3]])
-    np.testing.assert_array_equal(cut.known, shadows.known[:, [0, 3]])
-    np.testing.assert_array_equal(cut.counts, shadows.counts[:, [0, 3]])
-    assert cut.members is shadows.members

@@ -18,7 +18,7 @@ EVERYWHERE = np.arange(24)
 
 
 def teacher(knowledge, sampling):
-    return FromTraces(knowledge.sketches, knowledge.simulator, knowledge.simulator, sampling)
+    return FromTraces(knowledge.simulator, knowledge.simulator, sampling)
 
 
 @pytest.mark.parametrize("mechanism", [RAW, LAPLACE])
@@ -72,7 +72,8 @@ def test_beyond_known_counts_a_game_without_known_people_has_the_same_law(relati
     )
     assert found.training.theta == 0.0
     cells = knowledge.sketches[0].cells
-    short = FromTraces(knowledge.sketches, *[Simulator(found.training.public, knowledge.crowd)] * 2)
+    simulator = Simulator(found.training.public, knowledge.crowd, knowledge.sketches)
+    short = FromTraces(simulator, simulator)
     quick = short.check(0, cells, 8000, np.random.default_rng(2))
     slow = teacher(knowledge, "independent").check(0, cells, 8000, np.random.default_rng(3))
     for world in (True, False):

@@ -52,9 +52,10 @@ class Attack:
         sketches, people = knowledge.sketches, people_of(knowledge, rng)
         chosen = self._choose(people.n_people, len(sketches), rng)
         theta = knowledge.theta if isinstance(knowledge, Auxiliary) else 0.0
-        simulator = Simulator(knowledge.public, _crowd(people, chosen, knowledge.public), theta)
+        crowd = _crowd(people, chosen, knowledge.public)
+        simulator = Simulator(knowledge.public, crowd, sketches, theta)
         learn = _Learn(self, people, chosen)
-        sources = FromTraces(sketches, simulator, simulator)
+        sources = FromTraces(simulator, simulator)
         reading = Reading(threshold=0.0, signed=self.fpr is None)
         return Scorer(study_each(learn, sources, len(sketches), rng, long=True), reading)
 

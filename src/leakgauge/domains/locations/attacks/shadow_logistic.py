@@ -88,7 +88,7 @@ class Attack:
                 return self.taught_by(knowledge.earlier, knowledge.public, knowledge.sketches, rng)
             case Auxiliary():
                 simulator = knowledge.simulator
-                return FromTraces(knowledge.sketches, simulator, simulator, self.sampling)
+                return FromTraces(simulator, simulator, self.sampling)
 
     def taught_by(
         self, release: Reals, public: Public, sketches: tuple[Sketch, ...], rng: Generator
@@ -98,8 +98,8 @@ class Attack:
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
         people = imagination.people(imagination.habits(release, public), public, rng)
-        simulator = Simulator(public, Crowd(people))
-        return FromTraces(sketches, simulator, simulator, self.sampling)
+        simulator = Simulator(public, Crowd(people), sketches)
+        return FromTraces(simulator, simulator, self.sampling)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,11 +8,10 @@ from numpy.random import Generator
 from scipy.special import ndtr
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.core.guarantee import Relation
 from leakgauge.core.spread import spread
 from leakgauge.domains.locations.knowledge import Auxiliary
 from leakgauge.domains.locations.rules.by_cells import Piece
-from leakgauge.strategies.count_ratios import CountPrior, log_ratios, total
+from leakgauge.strategies.count_ratios import log_ratios, total
 from leakgauge.strategies.laws import Law
 
 _WORTH_SPREADING = 5e7  # outputs; fewer are scored before the traces have reached a worker
@@ -37,17 +36,15 @@ class _Try:
 
     def __call__(self, piece: Piece) -> Tried:
         sketch, rates = self.knowledge.sketches[piece.target], self.rates[piece.target]
-        simulator, public = self.knowledge.simulator, self.knowledge.public
-        shadows = simulator.independent(sketch, sketch.cells, self.n, piece.rng)
-        size = public.n_company - simulator.n_known
-        further = public.relation is Relation.REPLACE_ONE
-        prior = CountPrior(rates, size, size + further, np.zeros(rates.size, dtype=np.int64))
+        simulator = self.knowledge.simulator
+        shadows = simulator.independent(piece.target, sketch.cells, self.n, piece.rng)
+        prior = simulator.company(piece.target).prior(sketch, rates, simulator.n_known)
         ratios = log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
         return Tried(total(ratios), shadows.members, _tied(ratios, shadows.members))
 
 
 def try_out(knowledge: Auxiliary, law: Law, rates: Sequence[Reals], n: int, rng: Generator) -> list[Tried]:
-    """Score so many shadows of each target; the other targets are people like any other in them."""
+    """Score so many shadows of each target."""
     pieces = [Piece(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
     work = _Try(knowledge, law, tuple(rates), n)
     long = n * sum(own.size for own in rates) > _WORTH_SPREADING

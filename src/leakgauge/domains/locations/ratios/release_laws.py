@@ -28,5 +28,5 @@ def law_of(knowledge: Auxiliary | Past | Zero, rng: Generator) -> Law:
         )
     cells = np.arange(knowledge.public.map.n_cells)
     n = int(np.clip(_PAIRS // cells.size, *_RELEASES))
-    shadows = knowledge.simulator.independent(knowledge.sketches[0], cells, n, rng)
+    shadows = knowledge.simulator.independent(0, cells, n, rng)
     return EstimatedLaw.of(shadows.counts, shadows.outputs)

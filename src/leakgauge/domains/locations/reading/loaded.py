@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.domains.locations.friends import Friends
 from leakgauge.domains.locations.traces import Traces
 
 
@@ -37,13 +38,23 @@ class Tally:
         told = ", ".join(f"{n:,} {what}" for what, n in parts.items() if n or what == "kept")
         return f"{self.rows:,} rows read: {told}"
 
+    @property
+    def told(self) -> str:
+        """The same, with where the first bad rows are and what is wrong with them.
+
+        >>> Tally(rows=3, kept=2, bad=1, bad_rows=("visits.csv: line 4 (time)",)).told
+        '3 rows read: 2 kept, 1 bad (first: visits.csv: line 4 (time))'
+        """
+        return f"{self.words} (first: {', '.join(self.bad_rows)})" if self.bad_rows else self.words
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Loaded:
     """Traces, the tally of the rows behind them, and a name for both that is the same in every process.
 
     ``places`` are the names of places, if they have any. ``first`` is where epoch 0 begins, in local time:
-    some Monday if folded. A generated city has no date, and begins on a Monday too.
+    some Monday if folded. A generated city has no date, and begins on a Monday too. ``friends`` is who is
+    whose, if the plan names a file of them.
     """
 
     traces: Traces
@@ -51,3 +62,4 @@ class Loaded:
     digest: str
     places: npt.NDArray[np.str_] | None = None
     first: str | None = None
+    friends: Friends | None = None

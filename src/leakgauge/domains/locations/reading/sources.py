@@ -1,6 +1,7 @@
 """Open files of visits of any kind: which columns hold which parts of a visit."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def open_rows(connection: Connection, table: FileTable, files: tuple[Path, ...],
             tweets = _geojson(connection, Columns(user="user", time="timestamp"), files, where)
             return replace(tweets, pointless="NOT point")
         case None:
-            return _open_named(connection, table, files, where)
+            with _pointing_to_a_grid(table):
+                return _open_named(connection, table, files, where)
 
 
 def _open_named(connection: Connection, table: FileTable, files: tuple[Path, ...], where: str) -> Rows:
@@ -48,6 +50,18 @@ def _open_named(connection: Connection, table: FileTable, files: tuple[Path, ...
                     f"data.columns.lat: {files[0].name} has points of its own; leave out lat and lon"
                 )
             return _geojson(connection, columns, files, where)
+
+
+@contextmanager
+def _pointing_to_a_grid(table: FileTable) -> Iterator[None]:
+    """Whoever has coordinates and says nothing of places misses a grid, not a column of that name."""
+    try:
+        yield
+    except BadInput as error:
+        if table.gridded or table.columns.place or "'place'" not in str(error):
+            raise
+        way_out = "if visits have coordinates, add grid = [rows, columns] or cell = metres"
+        raise BadInput(f"{error}; {way_out}") from None
 
 
 def _columns(table: FileTable) -> Columns:

@@ -48,10 +48,11 @@ def source(knowledge: Knowledge, rng: Generator) -> Source:
         case Past():
             return Earlier(knowledge)
         case Zero():
-            simulator = Simulator(knowledge.public, Crowd(people_of(knowledge, rng)))
+            crowd = Crowd(people_of(knowledge, rng))
+            simulator = Simulator(knowledge.public, crowd, knowledge.sketches)
         case Auxiliary():
             simulator = knowledge.simulator
-    return FromTraces(knowledge.sketches, simulator, simulator)
+    return FromTraces(simulator, simulator)
 
 
 def people_of(knowledge: Auxiliary | Zero, rng: Generator) -> Traces:

@@ -2,21 +2,19 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Reals
+from leakgauge.core.game import Bits
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.chain.own import OwnChain
 from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.shadows.company import Company
+from leakgauge.domains.locations.shadows.releases import Counts, Shadows
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.domains.locations.traces import Ints, Map
-
-Counts: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,61 +41,50 @@ class Public:
 
 
 @dataclass(frozen=True, eq=False)
-class Shadows:
-    """Releases of an adversary's own over some cells; ``known`` counts the others it would know."""
-
-    outputs: Reals
-    known: Counts
-    members: Bits
-    counts: Counts  # the true counts behind the outputs
-
-    @property
-    def left(self) -> Reals:
-        """What was published beyond the known counts."""
-        return self.outputs - self.known
-
-    def on(self, places: Ints) -> "Shadows":
-        """The same on some of the columns."""
-        return Shadows(self.outputs[:, places], self.known[:, places], self.members, self.counts[:, places])
-
-
-@dataclass(frozen=True, eq=False)
 class Simulator:
-    """Plays the challenger with a crowd of its own (real traces or made-up ones) for one target.
+    """Plays the challenger with a crowd of its own (real traces or made-up ones), for one target at a time.
 
-    The other targets are people like any other to it. ``columns`` are cells of the map in rising order. A
-    pipeline of one's own may treat all cells together, so it is always given all of them.
+    The other targets are in by fair coins where their whole traces are known, and else people like any other.
+    ``columns`` are cells of the map in rising order. A pipeline of one's own may treat all cells together, so
+    it is always given all of them.
     """
 
     public: Public
     crowd: Crowd
+    sketches: tuple[Sketch, ...]  # of the targets
     theta: float = 0.0  # share of the others whose traces the adversary will know
 
     @property
     def n_known(self) -> int:
         return int(self.theta * self.public.n_others + 1e-9)
 
-    def independent(self, sketch: Sketch, columns: Ints, n: int, rng: Generator) -> Shadows:
+    def company(self, target: int) -> Company:
+        """Who is beside a target in its shadows."""
+        public = self.public
+        return Company.beside(target, self.sketches, public.n_others, public.n_targets, public.relation)
+
+    def independent(self, target: int, columns: Ints, n: int, rng: Generator) -> Shadows:
         """Shadows that have nothing in common, the worlds in random order."""
         members = rng.permutation(np.arange(n) % 2 == 1)
         cells = self._needed(columns)
-        others, known, one_more = self._draw(cells, n, rng)
-        counts = others + self._target(sketch, cells, members, rng)
+        others, known, one_more = self._draw(target, cells, n, rng)
+        counts = others + self._target(self.sketches[target], cells, members, rng)
         if one_more is not None:
             counts[~members] += one_more[~members]
         return self._cut(
             Shadows(self.public.chain.sample(counts, rng), known, members, counts), cells, columns
         )
 
-    def paired(self, sketch: Sketch, columns: Ints, n_pairs: int, rng: Generator) -> Shadows:
+    def paired(self, target: int, columns: Ints, n_pairs: int, rng: Generator) -> Shadows:
         """Pairs of shadows that differ by the target alone, with the same noise (Guan et al. 2024).
 
         The first half are members, the second half their twins. Under ``replace_one`` the twin has somebody
         else instead of the target.
         """
         cells = self._needed(columns)
-        others, known, one_more = self._draw(cells, n_pairs, rng)
-        with_target = others + self._target(sketch, cells, np.ones(n_pairs, dtype=bool), rng)
+        others, known, one_more = self._draw(target, cells, n_pairs, rng)
+        everybody = np.ones(n_pairs, dtype=bool)
+        with_target = others + self._target(self.sketches[target], cells, everybody, rng)
         without = others if one_more is None else others + one_more
         twin = deepcopy(rng)
         outputs = [self.public.chain.sample(with_target, rng), self.public.chain.sample(without, twin)]
@@ -118,20 +105,54 @@ class Simulator:
     def _cut(shadows: Shadows, cells: Ints, columns: Ints) -> Shadows:
         return shadows if cells is columns else shadows.on(columns)
 
-    def _draw(self, cells: Ints, n: int, rng: Generator) -> tuple[Counts, Counts, Counts | None]:
+    def _draw(self, target: int, cells: Ints, n: int, rng: Generator) -> tuple[Counts, Counts, Counts | None]:
         """Counts of the company of a target, of the part of it that is known, and of one person more."""
-        size, replaces = self.public.n_company, self.public.relation is Relation.REPLACE_ONE
+        company, replaces = self.company(target), self.public.relation is Relation.REPLACE_ONE
+        coins = company.flip(n, rng)
         where = None if cells.size == self.public.map.n_cells else cells
+        drawn = company.n_drawn(coins)
         if self.n_known:
-            people = self.crowd.people(n, size + replaces, rng)
-            known = self.crowd.counts(people[:, : self.n_known], where)
-            others = known + self.crowd.counts(people[:, self.n_known : size], where)
-            return others, known, self.crowd.counts(people[:, size:], where) if replaces else None
-        nobody = np.broadcast_to(np.int32(0), (n, cells.size))
-        if replaces:
-            pairs = self.crowd.shadow_pairs(n, size, where, rng)
-            return pairs.common, nobody, pairs.extra.toarray()
-        return self.crowd.shadow_counts(n, size, where, rng), nobody, None
+            others, known, one_more = self._draw_known(where, drawn, replaces, rng)
+        else:
+            others, one_more = self._draw_unknown(where, drawn, replaces, rng)
+            known = np.broadcast_to(np.int32(0), others.shape)
+        company.join(others, coins, cells)
+        return others, known, one_more
+
+    def _draw_known(
+        self, where: Ints | None, drawn: Ints, replaces: bool, rng: Generator
+    ) -> tuple[Counts, Counts, Counts | None]:
+        """The same of the crowd alone, so many people in each group; somebody of them is known."""
+        most = int(drawn.max(initial=0))
+        people = self.crowd.people(drawn.size, most + replaces, rng)
+        known = self.crowd.counts(people[:, : self.n_known], where)
+        one_more = self.crowd.counts(people[:, most:], where) if replaces else None
+        people[:, :most][np.arange(most) >= drawn[:, None]] = -1
+        return known + self.crowd.counts(people[:, self.n_known : most], where), known, one_more
+
+    def _draw_unknown(
+        self, where: Ints | None, drawn: Ints, replaces: bool, rng: Generator
+    ) -> tuple[Counts, Counts | None]:
+        """The same where nobody is known: groups of one size at a time, of visitors of the cells alone."""
+        shape = (drawn.size, self.public.map.n_cells if where is None else where.size)
+        others = np.empty(shape, np.int32)
+        one_more = np.empty(shape, np.int32) if replaces else None
+        visitors = None if where is None else self.crowd.on(where)
+        for size in np.unique(drawn).tolist():
+            rows = drawn == size
+            n = int(rows.sum())
+            if one_more is not None:
+                pairs = (
+                    visitors.pairs(n, size, rng) if visitors else self.crowd.shadow_pairs(n, size, None, rng)
+                )
+                others[rows], one_more[rows] = pairs.common, pairs.extra.toarray()
+            else:
+                others[rows] = (
+                    visitors.counts(n, size, rng)
+                    if visitors
+                    else self.crowd.shadow_counts(n, size, None, rng)
+                )
+        return others, one_more
 
     def _target(self, sketch: Sketch, cells: Ints, members: Bits, rng: Generator) -> Counts:
         added = np.zeros((members.size, cells.size), dtype=np.int32)

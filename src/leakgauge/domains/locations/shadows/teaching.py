@@ -52,27 +52,29 @@ class Teacher(Protocol):
 class FromTraces:
     """Draws groups from traces and publishes them; the traces to check by may be other ones."""
 
-    sketches: tuple[Sketch, ...]
     training: Simulator
     checking: Simulator
     sampling: Sampling = "independent"
 
+    @property
+    def sketches(self) -> tuple[Sketch, ...]:
+        """Of the targets."""
+        return self.training.sketches
+
     def train(self, target: int, columns: Ints, n: int, rng: Generator) -> Labelled:
-        sketch = self.sketches[target]
         rows, members = np.empty((n, columns.size), np.float32), np.empty(n, dtype=bool)
         for first, size in _blocks(n, self.training, columns):
             match self.sampling:
                 case "paired":
-                    shadows = self.training.paired(sketch, columns, size // 2, rng)
+                    shadows = self.training.paired(target, columns, size // 2, rng)
                 case _:
-                    shadows = self.training.independent(sketch, columns, size, rng)
+                    shadows = self.training.independent(target, columns, size, rng)
             rows[first : first + size], members[first : first + size] = shadows.left, shadows.members
         return Labelled(rows, members)
 
     def check(self, target: int, columns: Ints, n: int, rng: Generator) -> Checks:
-        sketch = self.sketches[target]
         sizes = [size for _, size in _blocks(n, self.checking, columns)]
-        parts = [self.checking.independent(sketch, columns, size, rng) for size in sizes]
+        parts = [self.checking.independent(target, columns, size, rng) for size in sizes]
         return Checks(
             np.concatenate([part.outputs for part in parts]),
             np.concatenate([part.left for part in parts]),
@@ -129,15 +131,15 @@ def by_halves(
     Groups that take up most of a half would all be alike; where a half is not twice a group, as it is in the
     paper, everybody serves both.
     """
-    public, theta = _beyond_known(Simulator(public, Crowd(people), theta))
+    public, theta = _beyond_known(Simulator(public, Crowd(people), sketches, theta))
     mixed = rng.permutation(people.n_people)
     halves = [np.sort(mixed[start::2]) for start in (0, 1)]
     needed = public.n_company + (public.relation is Relation.REPLACE_ONE)
     if people.n_people // 2 < _ROOM * needed:
-        whole = Simulator(public, Crowd(people), theta)
-        return FromTraces(sketches, whole, whole)
-    training, checking = (Simulator(public, Crowd(people.of(half)), theta) for half in halves)
-    return FromTraces(sketches, training, checking)
+        whole = Simulator(public, Crowd(people), sketches, theta)
+        return FromTraces(whole, whole)
+    training, checking = (Simulator(public, Crowd(people.of(half)), sketches, theta) for half in halves)
+    return FromTraces(training, checking)
 
 
 def refuse_besides_past(attack: str, **numbers: int | None) -> None:

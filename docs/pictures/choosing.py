@@ -1,0 +1,131 @@
+"""Ways to publish the same visits: what they cost, and what they give away."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+from city import HITS, WORST, Setting, release_of
+from drawing import lines, ranges, save
+
+CAPS = (1, 2, 3, 5, 10)
+EVENT, DAY = "noise for one visit", "noise for all visits of a day"
+CHOICES = (
+    Setting("raw, suppress 5", '{ name = "raw", suppress = 5 }'),
+    Setting("event ε=1", '{ name = "laplace", epsilon = 1.0 }'),
+    Setting("event ε=0.5", '{ name = "laplace", epsilon = 0.5 }'),
+    Setting("event ε=0.1", '{ name = "laplace", epsilon = 0.1 }'),
+    Setting("user-day ε=1, 3 a day", '{ name = "laplace", epsilon = 1.0, unit = "user-day" }', "per_day = 3"),
+    Setting("user ε=1, 5 in all", '{ name = "laplace", epsilon = 1.0, unit = "user" }', "per_user = 5"),
+    Setting("daily, event ε=1", '{ name = "laplace", epsilon = 1.0 }', epoch="1d"),
+    Setting("daily, event ε=0.1", '{ name = "laplace", epsilon = 0.1 }', epoch="1d"),
+    Setting(
+        "daily, user ε=1, 5 in all",
+        '{ name = "laplace", epsilon = 1.0, unit = "user" }',
+        "per_user = 5",
+        "1d",
+    ),
+)
+
+
+def draw_caps(folder: Path) -> dict[str, Any]:
+    """What a cap on visits a day does, with noise that stays and with noise that grows with it."""
+    rows = []
+    for cap in CAPS:
+        for label, unit in ((EVENT, "event"), (DAY, "user-day")):
+            mechanism = f'{{ name = "laplace", epsilon = 1.0, unit = "{unit}" }}'
+            release = release_of(Setting(f"{unit} {cap}", mechanism, f"per_day = {cap}"), folder)
+            kept = (
+                release.challenger.traces.n_visits.sum()
+                / release_of(CHOICES[1], folder).challenger.traces.n_visits.sum()
+            )
+            rows.append(
+                {
+                    "label": label,
+                    "x": cap,
+                    "auc": release.quantile("auxiliary", "auc", WORST),
+                    "error": release.error,
+                    "kept": float(kept),
+                }
+            )
+    panels = []
+    for field, title, domain in (
+        ("auc", "AUC of auxiliary, exceeded for 5% of people", [0.5, 1.0]),
+        ("error", "a count is off by", [0, 10.5]),
+    ):
+        own = [{"label": row["label"], "x": row["x"], "y": row[field]} for row in rows]
+        x = alt.X(
+            "x:Q",
+            title="visits of a person that count, per day",
+            axis=alt.Axis(values=list(CAPS)),
+            scale=alt.Scale(domain=[0.5, 10.5]),
+        )
+        y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(grid=True))
+        panels.append(lines(own, [EVENT, DAY], x=x, y=y, width=290, height=240))
+    save(alt.hconcat(*panels, spacing=30), "caps")
+    told: dict[str, Any] = {
+        f"{row['label']}, {row['x']}": {k: round(row[k], 3) for k in ("auc", "error", "kept")} for row in rows
+    }
+    one, ten, most = (told[key] for key in (f"{EVENT}, 1", f"{EVENT}, 10", f"{DAY}, 10"))
+    told["caption"] = (
+        f"With the noise of one visit left as it is, a cap of 1 instead of 10 lowers the AUC that one person "
+        f"in twenty exceeds from {ten['auc']:.3f} to {one['auc']:.2f}, and throws away "
+        f"{1 - one['kept']:.0%} of all visits. Noise that covers a day grows with the cap: at 10 visits a "
+        f"day the AUC is {most['auc']:.2f}, and a count is off by {most['error']:.0f} on average."
+    )
+    return told
+
+
+def draw_choices(folder: Path) -> dict[str, Any]:
+    """Ways to publish the same visits: what they cost in accuracy, and what they give away."""
+    rows = []
+    for setting in CHOICES:
+        release = release_of(setting, folder)
+        told = {"name": setting.name, "error": release.error, "usual": release.usual}
+        for adversary in ("informed", "auxiliary"):
+            told |= {
+                f"{adversary} accuracy": release.quantile(adversary, "accuracy", 0.5),
+                f"{adversary} hits": release.quantile(adversary, HITS, WORST),
+            }
+        rows.append(
+            {key: value if isinstance(value, str) else round(value, 4) for key, value in told.items()}
+        )
+    drawn = [
+        {
+            "name": row["name"],
+            "x": row["error"] / row["usual"],
+            "told": f"{row['error'] / row['usual']:.0%}",
+            "informed": row["informed hits"],
+            "auxiliary": row["auxiliary hits"],
+        }
+        for row in rows
+    ]
+    shares = [0.01, 0.1, 1, 10]
+    x = alt.X(
+        "value:Q",
+        title="hits at 1% false alarms, exceeded for 5% of people",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format="%", grid=True, tickCount=5),
+    )
+    cost = alt.X(
+        "x:Q",
+        title="a count is off by, of the average",
+        scale=alt.Scale(type="log", domain=[0.01, 100], nice=False, clamp=True),
+        axis=alt.Axis(format="%", values=shares),
+    )
+    save(ranges(drawn, ("informed", "auxiliary"), x=x, cost=cost), "choices")
+    return {"rows": rows, "table": [_line(row) for row in rows]}
+
+
+def _line(row: dict[str, Any]) -> str:
+    """A row of the table on the page."""
+    shares = [
+        " / ".join(_share(row[f"{adversary} {metric}"]) for adversary in ("informed", "auxiliary"))
+        for metric in ("accuracy", "hits")
+    ]
+    off = f"{row['error']:.1f} ({row['error'] / row['usual']:.0%})"
+    return f"| {' | '.join([row['name'], off, *shares])} |"
+
+
+def _share(value: float) -> str:
+    """A percentage; what is not quite everything is not shown as everything."""
+    return ">99%" if value >= 0.995 else f"{value:.0%}"

@@ -1,0 +1,88 @@
+"""Who is whose friend, where that is given: part of the data, for adversaries who know friends."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.settings import require
+from leakgauge.domains.locations.traces import Ints, Traces
+
+WHERE = "data.friends"
+TARGET, FRIEND = "target", "friend"
+
+
+@dataclass(frozen=True, eq=False)
+class Friends:
+    """Pairs of people, by their rows in the traces: whose friend, in rising order, and who."""
+
+    targets: Ints
+    friends: Ints
+
+    def of(self, person: int) -> Ints:
+        """The friends of a person, each once."""
+        first, last = np.searchsorted(self.targets, [person, person + 1])
+        return np.unique(self.friends[first:last])
+
+
+def read_friends(path: Path, traces: Traces) -> Friends:
+    """Read a CSV file with the columns ``target`` and ``friend``; both are people of the data."""
+    rows = list(_rows(path))
+    if not rows:
+        raise BadInput(f"{WHERE}: {path.name} has no rows; it needs a {TARGET} and a {FRIEND} in each")
+    known = _people(traces)
+    for line, *pair in rows:
+        for name in pair:
+            if name not in known:
+                raise BadInput(f"{WHERE}: line {line} of {path.name}: {_stranger(name)}")
+        if pair[0] == pair[1]:
+            raise BadInput(f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove it")
+    targets = np.array([known[target] for _, target, _ in rows], dtype=np.int64)
+    friends = np.array([known[friend] for _, _, friend in rows], dtype=np.int64)
+    order = np.argsort(targets, kind="stable")
+    return Friends(targets[order], friends[order])
+
+
+def people_called(names: Sequence[str | int], traces: Traces, where: str) -> Ints:
+    """The rows of people by what the data call them; a generated city calls them by their numbers from 0."""
+    known = _people(traces)
+    for name in map(str, names):
+        if name not in known:
+            raise BadInput(f"{where}: {_stranger(name)}")
+    return np.unique(np.array([known[str(name)] for name in names], dtype=np.int64))
+
+
+def _people(traces: Traces) -> dict[str, int]:
+    names = map(str, range(traces.n_people)) if traces.names is None else traces.names.tolist()
+    return {name: person for person, name in enumerate(names)}
+
+
+def _stranger(name: str) -> str:
+    return f"{name!r} is nobody in the data (or has too few visits for data.min_visits); mend or remove it"
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The pairs, with the numbers of their lines."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            header = [name.strip() for name in next(lines, [])]
+            for name in (TARGET, FRIEND):
+                require(name, header, f"{WHERE}: {path.name}: no column")
+            places = [header.index(name) for name in (TARGET, FRIEND)]
+            for row in lines:
+                if row:
+                    target, friend = (row[place].strip() if place < len(row) else "" for place in places)
+                    if not (target and friend):
+                        raise BadInput(
+                            f"{WHERE}: line {lines.line_num} of {path.name}: a {TARGET} or {FRIEND} is "
+                            "missing; mend or remove it"
+                        )
+                    yield lines.line_num, target, friend
+    except FileNotFoundError:
+        raise BadInput(f"{WHERE}: there is no file {path.name!r} in {path.parent}; check the path") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{WHERE}: {path.name} cannot be read ({error}); it must be CSV in UTF-8") from None

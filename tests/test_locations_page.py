@@ -1,0 +1,72 @@
+"""The page on counts per place and hour: its plan works, and it names what a plan may say."""
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge import catalog
+from leakgauge.domains.locations.knowledge import NAMES
+from leakgauge.domains.locations.tables import Setting, Targets
+from leakgauge.domains.locations.target_traces import Table
+from leakgauge.plan import read_plan
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGE = DOCS / "locations.md"
+ATTACKS = catalog.names("leakgauge.domains.locations.attacks")
+
+
+def plan_of_the_page():
+    blocks = re.findall(r"^```toml\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (plan,) = (block for block in blocks if block.startswith("seed"))
+    return plan
+
+
+def test_the_plan_of_the_page_reads_a_file_of_visits(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [
+        f"{person},2024-05-{day:02d} {hour:02d}:00:00,{45.4 + north:.4f},{9.1 + east:.4f}"
+        for person, day, hour, north, east in zip(
+            np.arange(26_400) // 12,
+            rng.integers(6, 13, 26_400),
+            rng.integers(24, size=26_400),
+            rng.random(26_400) / 10,
+            rng.random(26_400) / 10,
+            strict=True,
+        )
+    ]
+    (tmp_path / "visits.csv").write_text("\n".join(["user,time,lat,lon", *rows]) + "\n")
+    (tmp_path / "plan.toml").write_text(plan_of_the_page())
+    plan = read_plan(tmp_path / "plan.toml")
+    game = catalog.prepare(plan.audits[0], plan)
+    assert game.challenger.n_targets == 10
+    assert game.challenger.traces.map.n_places == 100
+    assert game.challenger.traces.map.n_epochs == 168
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_option_of_an_attack_is_named(attack):
+    page = PAGE.read_text()
+    assert f"| `{attack}` |" in page
+    for option in fields(import_module(f"leakgauge.domains.locations.attacks.{attack}").Attack):
+        assert f"`{option.name}`" in page, option.name
+
+
+def test_every_key_of_the_release_and_of_knowledge_is_named():
+    page = PAGE.read_text()
+    for name in NAMES:
+        assert f"| `{name}` |" in page
+    for key in (field.name for table in (Setting, Targets, Table) for field in fields(table)):
+        assert re.search(rf"\b{key}\b", page), key
+
+
+def test_every_key_of_the_data_is_named():
+    from leakgauge.domains.locations.generating.city import City
+    from leakgauge.domains.locations.reading.table import FileTable
+
+    page = (DOCS / "locations-data.md").read_text()
+    for key in (field.name for table in (City, FileTable) for field in fields(table)):
+        assert f"`{key}`" in page, key

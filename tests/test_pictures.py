@@ -1,0 +1,62 @@
+"""The pictures of the documentation are there, small, described, and the page says what they show."""
+
+import json
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+DOCS = Path(__file__).parent.parent / "docs"
+PICTURES = DOCS / "pictures"
+PAGE = DOCS / "locations.md"
+NUMBERS = json.loads((PICTURES / "numbers.json").read_text())
+LARGEST = 150_000  # bytes
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def test_every_picture_is_shown_and_described():
+    shown = {
+        path: words for words, path in re.findall(r"!\[([^\]]*)\]\((pictures/[^)]+)\)", PAGE.read_text())
+    }
+    assert {DOCS / path for path in shown} == set(PICTURES.glob("*.svg"))
+    assert all(len(words) > 60 for words in shown.values())
+
+
+@pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
+def test_a_picture_is_small_and_complete_in_itself(picture):
+    assert picture.stat().st_size < LARGEST
+    names = {element.tag.rpartition("}")[2] for element in ElementTree.parse(picture).iter()}
+    assert names.isdisjoint({"script", "image", "foreignObject"})
+    assert not re.search(r"(href|src)=", picture.read_text())
+
+
+def test_the_page_says_what_the_pictures_show():
+    page = plain(PAGE.read_text())
+    captions = [part["caption"] for part in NUMBERS.values() if isinstance(part, dict) and "caption" in part]
+    assert len(captions) == 6
+    for text in (*captions, *NUMBERS["choices"]["table"]):
+        assert plain(text) in page
+
+
+@pytest.mark.slow
+def test_the_numbers_of_the_pictures_are_still_what_leakgauge_computes(monkeypatch):
+    """Exposure is computed, not played: it may move by its own error only."""
+    monkeypatch.syspath_prepend(PICTURES)
+    import choosing
+    import city
+
+    with city.visits_folder() as folder:
+        for row, setting in zip(NUMBERS["choices"]["rows"], choosing.CHOICES, strict=True):
+            if setting.name not in ("event ε=0.5", "user ε=1, 5 in all", "daily, event ε=1"):
+                continue
+            release = city.release_of(setting, folder)
+            for adversary in ("informed", "auxiliary"):
+                hits = release.quantile(adversary, city.HITS, city.WORST)
+                assert hits == pytest.approx(row[f"{adversary} hits"], abs=0.003)
+                right = release.quantile(adversary, "accuracy", 0.5)
+                assert right == pytest.approx(row[f"{adversary} accuracy"], abs=0.003)
+            assert release.error == pytest.approx(row["error"], rel=0.02)
