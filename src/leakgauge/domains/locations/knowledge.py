@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.core.settings import require
 from leakgauge.domains.locations import target_traces
 from leakgauge.domains.locations.challenger import SKETCHES, Challenger
 from leakgauge.domains.locations.groups import Crowd
 from leakgauge.domains.locations.played import Played, Result
+from leakgauge.domains.locations.shadows.company import Company
 from leakgauge.domains.locations.shadows.simulator import Public, Simulator
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.domains.locations.traces import Ints, Traces
@@ -121,19 +121,9 @@ class Zero:
 def count_prior(
     public: Public, all_sketches: tuple[Sketch, ...], target: int, rates: Reals, n_known: int
 ) -> CountPrior:
-    """The others, a chance each to be in a cell; and the other targets seen there, a fair coin each.
-
-    Half of the other targets are in. Where not all of their cells are known, they are counted among the
-    others too; and where others take the places of those who are out, so are these.
-    """
-    own = all_sketches[target]
-    seen = np.sort(np.concatenate([sketch.cells[sketch.weights == 1] for sketch in all_sketches]))
-    first, last = (np.searchsorted(seen, own.cells, side) for side in ("left", "right"))
-    half = (public.n_targets - 1) // 2
-    replaces = public.relation is Relation.REPLACE_ONE
-    partly = not all(sketch.complete for sketch in all_sketches)
-    n = public.n_others - n_known + half * (replaces + partly)
-    return CountPrior(rates=rates, n_in=n, n_out=n + replaces, coins=last - first - (own.weights == 1))
+    """The others, a chance each to be in a cell; and the other targets seen there, a fair coin each."""
+    company = Company.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
+    return company.prior(all_sketches[target], rates, n_known)
 
 
 NAMES = {

@@ -15,12 +15,14 @@ from leakgauge.domains.locations.traces import Ints, Map, Traces
 class Sketch:
     """Cells in rising order, and for each the chance that the target was there; 1 where that is known.
 
-    ``complete`` says whether the target was nowhere else.
+    ``complete`` says whether the target was nowhere else, ``surmised`` whether cells are guesses even where
+    they are taken for sure.
     """
 
     cells: Ints
     weights: Reals
     complete: bool = False
+    surmised: bool = False
 
     def __post_init__(self) -> None:
         if not self.cells.size:
@@ -30,6 +32,11 @@ class Sketch:
     def certain(self) -> bool:
         """Whether every cell is known for sure."""
         return bool((self.weights == 1).all())
+
+    @property
+    def visits(self) -> Ints:
+        """The cells in which the target is known to have been."""
+        return self.cells[:0] if self.surmised else self.cells[self.weights == 1]
 
     def draw(self, n: int, rng: Generator) -> Reals:
         """Traces of the target as the adversary imagines them: n rows of zeros and ones over the cells."""
@@ -67,7 +74,7 @@ def top_places(cells: Ints, on: Map, n: int | None) -> Ints:
 
 def everywhere(places: Ints, on: Map) -> Sketch:
     """The target is taken to be at each of the places in every epoch ("greedy", Guan et al. 2024)."""
-    return known((places[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel())
+    return _surmised((places[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel())
 
 
 def sampled(places: Ints, on: Map, mean: float, time: Reals, rng: Generator) -> Sketch:
@@ -77,7 +84,7 @@ def sampled(places: Ints, on: Map, mean: float, time: Reals, rng: Generator) -> 
     """
     each = max(1, round(mean / places.size))
     epochs = rng.choice(on.n_epochs, size=(places.size, each), p=time)
-    return known(np.unique(places[:, None] * on.n_epochs + epochs))
+    return _surmised(np.unique(places[:, None] * on.n_epochs + epochs))
 
 
 def weighed(places: Ints, on: Map, mean: float, time: Reals) -> Sketch:
@@ -85,14 +92,14 @@ def weighed(places: Ints, on: Map, mean: float, time: Reals) -> Sketch:
     chance = -np.expm1(-mean / places.size * time)  # of one visit at least
     cells = (np.sort(places)[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel()
     weights = np.tile(chance, places.size)
-    return Sketch(cells[weights > 0], weights[weights > 0])
+    return Sketch(cells[weights > 0], weights[weights > 0], surmised=True)
 
 
 def like_friends(friends: Traces) -> Sketch:
     """Where the friends were, as often as they were there (LocMIA, Zhang et al. 2020)."""
     visitors = friends.visitors()
     cells = np.flatnonzero(visitors)
-    return Sketch(cells, visitors[cells] / friends.n_people)
+    return Sketch(cells, visitors[cells] / friends.n_people, surmised=True)
 
 
 def most_similar(traces: Traces, person: int, among: Ints, n: int) -> Ints:
@@ -102,3 +109,7 @@ def most_similar(traces: Traces, person: int, among: Ints, n: int) -> Ints:
     )
     size = np.sqrt(np.maximum(traces.n_visits[among], 1))
     return among[np.argsort(-overlap / size, kind="stable")[:n]]
+
+
+def _surmised(cells: Ints) -> Sketch:
+    return Sketch(np.sort(cells), np.ones(cells.size), surmised=True)

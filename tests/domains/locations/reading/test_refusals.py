@@ -194,7 +194,7 @@ def test_a_bad_file_of_coordinates_is_refused(tmp_path, lines, message):
         ({"columns": {"lat": "lat", "lon": "lon"}}, r"coordinates without a grid"),
         (
             {},
-            r"no column is called 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell =",
+            r"no column is called 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
         ),
         ({"format": "milano"}, r"format = 'milano' has points and no places; add grid"),
         ({"grid": [1, 1], "places": "p.csv"}, r"places beside a grid"),

@@ -112,12 +112,19 @@ def test_pairs_share_everybody_but_the_target(relation):
         assert instead == set(map(tuple, OTHERS))
 
 
-def test_targets_of_whom_only_a_part_is_known_are_people_like_any_other():
-    part = (*(known(np.array([0])) for _ in range(2)), Sketch(np.array([2]), np.array([0.5])))
+def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest():
+    guessed = Sketch(np.array([2]), np.array([1.0]), surmised=True)
+    part = (*(known(np.array([0])) for _ in range(2)), guessed)
     for relation, n_always in ((Relation.ADD_REMOVE, 3), (Relation.REPLACE_ONE, 4)):
         company = simulator(relation, sketches=part).company(0)
-        assert (company.n_always, company.held) == (n_always, ())
-        assert company.n_drawn(company.flip(4, np.random.default_rng(5))).tolist() == [n_always] * 4
+        assert company.n_always == n_always
+        assert [visits.tolist() for visits in company.visits] == [[0], []]
+        coins = np.array([[True, True], [False, True]])
+        assert company.n_drawn(coins).tolist() == [n_always] * 2
+        counts = np.zeros((2, 3), dtype=np.int32)
+        company.join(counts, coins, CELLS)
+        assert counts.tolist() == [[1, 0, 0], [0, 0, 0]]
+        assert company.prior(known(CELLS), np.full(3, 0.5), 0).coins.tolist() == [1, 0, 0]
 
 
 def test_who_is_out_is_replaced_under_replace_one_alone():
@@ -126,18 +133,21 @@ def test_who_is_out_is_replaced_under_replace_one_alone():
     assert simulator(Relation.REPLACE_ONE).company(0).n_drawn(coins).tolist() == [2, 3, 4]
 
 
-@pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("n_known", [0, 2])
-def test_where_all_traces_are_known_the_prior_is_that_of_the_game(relation, n_known):
-    one = simulator(relation)
-    own, rates = one.sketches[0], np.array([0.6, 0.4])
-    mine = one.company(0).prior(own, rates, n_known)
-    theirs = count_prior(one.public, one.sketches, 0, rates, n_known)
-    assert (mine.n_in, mine.n_out, mine.coins.tolist()) == (theirs.n_in, theirs.n_out, theirs.coins.tolist())
-    assert mine.coins.tolist() == [1, 1]  # target 1 in cell 0, target 2 in cell 1
+def test_where_all_traces_are_known_the_prior_has_the_means_of_the_game(n_known):
+    rates = np.array([0.6, 0.6])  # shares of the crowd in the cells of target 0
+    for relation in Relation:
+        one = simulator(relation)
+        prior = count_prior(one.public, one.sketches, 0, rates, n_known)
+        assert prior.coins.tolist() == [1, 1]  # target 1 in cell 0, target 2 in cell 1
+        inside, outside = (
+            sum(np.array(counts)[:2] * chance for counts, chance in world.items()) for world in law(relation)
+        )
+        assert prior.n_in * rates + 0.5 + 1 + n_known * rates == pytest.approx(inside)
+        assert prior.n_out * rates + 0.5 + n_known * rates == pytest.approx(outside)
 
 
 def test_an_only_target_has_no_company_but_the_others():
     company = Company.beside(0, (known(np.array([1])),), 4, 1, Relation.REPLACE_ONE)
-    assert (company.n_always, company.held) == (4, ())
+    assert (company.n_always, company.visits) == (4, ())
     assert company.prior(known(np.array([1])), np.array([0.5]), 0).coins.tolist() == [0]

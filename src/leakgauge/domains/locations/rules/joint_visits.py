@@ -21,7 +21,7 @@ def shared_variance(knowledge: Auxiliary, target: int, steps: Reals) -> float:
         shared += prior.n_in * (_of_one(knowledge, target, steps) - apart)
     for i, other in enumerate(knowledge.sketches):
         if i != target:
-            moved = steps[np.isin(sketch.cells, other.cells[other.weights == 1])]
+            moved = steps[np.isin(sketch.cells, other.visits)]
             shared += (float(moved.sum()) ** 2 - float(moved @ moved)) / 4
     return shared
 
