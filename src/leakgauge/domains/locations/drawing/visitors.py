@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 from scipy.sparse import csr_array
 
@@ -12,6 +13,8 @@ from leakgauge.domains.locations.drawing.chosen import Counts
 from leakgauge.domains.locations.drawing.classes import MOST_COLUMNS, NANOSECONDS, Classes
 from leakgauge.domains.locations.drawing.entry import quickest
 from leakgauge.domains.locations.drawing.subsets import Subsets
+
+_PLACES = 1 << 21  # drawn together
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,22 @@ class Visitors:
             shape = (n_rounds, self.visits.shape[1])
             return Pairs(np.zeros(shape, np.int32), csr_array(shape, dtype=np.uint8))
         return Pairs(*self._way(size).pairs(n_rounds, size, rng))
+
+    def parts(self, bounds: npt.NDArray[np.int64], rng: Generator) -> list[Counts]:
+        """Everybody in random order: how many of those from one place of it to the next visit each cell.
+
+        A row of ``bounds`` holds the places of one round, first to last. Only visitors are given places.
+        """
+        n_rounds, n_parts = len(bounds), bounds.shape[1] - 1
+        n, by_column = self.visits.shape[0], csr_array(self.visits.T, dtype=np.int32)
+        parts = [np.empty((n_rounds, self.visits.shape[1]), np.int32) for _ in range(n_parts)]
+        for first in range(0, n_rounds, most := max(1, _PLACES // max(n, 1))):
+            rows = slice(first, first + most)
+            places = np.array([rng.choice(self.n_people, n, replace=False) for _ in bounds[rows]])
+            for i, part in enumerate(parts):
+                within = (places >= bounds[rows, i, None]) & (places < bounds[rows, i + 1, None])
+                part[rows] = (by_column @ within.T.astype(np.int32)).T
+        return parts
 
     def _way(self, size: int) -> Classes | Subsets:
         """Class by class where there are few classes for that many visitors."""

@@ -122,13 +122,12 @@ class Simulator:
     def _draw_known(
         self, where: Ints | None, drawn: Ints, replaces: bool, rng: Generator
     ) -> tuple[Counts, Counts, Counts | None]:
-        """The same of the crowd alone, so many people in each group; somebody of them is known."""
-        most = int(drawn.max(initial=0))
-        people = self.crowd.people(drawn.size, most + replaces, rng)
-        known = self.crowd.counts(people[:, : self.n_known], where)
-        one_more = self.crowd.counts(people[:, most:], where) if replaces else None
-        people[:, :most][np.arange(most) >= drawn[:, None]] = -1
-        return known + self.crowd.counts(people[:, self.n_known : most], where), known, one_more
+        """The same of the crowd alone, so many people in each group; the first of them are known."""
+        starts = np.zeros_like(drawn)
+        bounds = np.stack([starts, starts + self.n_known, drawn, drawn + 1], axis=1)
+        visitors = self.crowd.on(np.arange(self.public.map.n_cells) if where is None else where)
+        known, unknown, *one_more = visitors.parts(bounds if replaces else bounds[:, :3], rng)
+        return known + unknown, known, one_more[0] if replaces else None
 
     def _draw_unknown(
         self, where: Ints | None, drawn: Ints, replaces: bool, rng: Generator
