@@ -119,3 +119,19 @@ def test_a_block_has_the_same_ratios_whatever_was_read_before_and_after_travelli
 def test_rates_to_prepare_for_lie_inside(ends):
     with pytest.raises(BadInput, match=r"rates must lie in \(0, 1\)"):
         prepare_between(CHAINS["raw"], 399, 399, *ends)
+
+
+def test_where_nobody_is_unknown_rates_do_not_matter():
+    chain = Chain(noise=laplace.Mechanism(epsilon=0.7), group_size=300, round=True, clamp=True, suppress=1)
+    tables = prepare(chain, 0, 0, np.linspace(0.01, 0.4, 200), coins=(0, 1, 2), most_known=300)
+    assert tables.nodes.size == 1
+    assert sum(table.columns.n for table in tables.tables) < 600  # nobody is near the size of the group
+    rng = np.random.default_rng(5)
+    coins = np.array([0, 1, 2, 1])
+    known = rng.integers(0, 9, size=(50, 4))
+    outputs = chain.sample(known + rng.binomial(coins, 0.5, size=known.shape), rng)
+    outputs[0], known[0] = 300, [299, 300, 150, 0]  # but should somebody be
+    prior = CountPrior(np.array([0.1, 0.2, 0.3, 0.4]), 0, 0, coins)
+    assert tables.log_ratios(outputs, known, prior) == pytest.approx(
+        log_ratios(chain, outputs, known, prior), abs=1e-9
+    )

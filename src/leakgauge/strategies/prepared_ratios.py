@@ -73,6 +73,8 @@ class PreparedRatios:
         return (found.only(elements.cells), listed[elements.cells]) if per_cell else (found, listed)
 
     def _nearest(self, rates: Reals, listed: Bits) -> tuple[npt.NDArray[np.intp], Reals | None]:
+        if self.n_out == 0:
+            return np.zeros(rates.shape, dtype=np.intp), None
         if self.step is None:
             rows = np.searchsorted(self.nodes, rates).clip(max=self.nodes.size - 1)
             listed &= self.nodes[rows] == rates
@@ -88,8 +90,10 @@ def prepare(
 ) -> PreparedRatios:
     """Make tables for groups of one size and these rates; exact if they are few.
 
-    In a cell there are at most ``most_known`` known people.
+    In a cell there are at most ``most_known`` known people. Where nobody is unknown, rates do not matter.
     """
+    if n_out == 0:
+        return _prepared(law, 0, 0, np.array([0.5]), None, tuple(sorted(set(coins))), most_known)
     between = np.unique(rates[(rates > 0) & (rates < 1)])
     if between.size > EXACT:
         return prepare_between(law, n_in, n_out, float(between[0]), float(between[-1]), coins, most_known)

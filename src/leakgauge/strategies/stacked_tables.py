@@ -36,11 +36,17 @@ def stacked_tables(parts: Sequence[Part], strips: list[Cells], most_known: int) 
 
 
 def _within(ends: list[Ends], part: Part, most_known: int) -> list[Ends]:
-    """The ends, cut where outputs stand for one place, less the known people."""
+    """The ends, cut where outputs stand for one place, less the known people.
+
+    A place that is out of reach even then, as the size of the group mostly is, gets a single column.
+    """
     if part.only is None:
         return ends
     last = float(part.only)
-    return [(min(max(low, last - most_known), last), last) for low, _ in ends]
+    lows = [max(low, last - most_known) for low, _ in ends]
+    return [
+        (min(low, last) if low <= high else last, last) for low, (_, high) in zip(lows, ends, strict=True)
+    ]
 
 
 def _columns(ends: list[Ends], law: Moving) -> Columns:

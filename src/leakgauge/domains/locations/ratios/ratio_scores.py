@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from leakgauge.domains.locations.knowledge import Seen
 from leakgauge.domains.locations.ratios.group_fit import GroupFit
 from leakgauge.domains.locations.shadows.simulator import Public
 from leakgauge.domains.locations.sketches import Sketch
+from leakgauge.strategies.count_priors import bulk
 from leakgauge.strategies.count_ratios import CountPrior, total
 from leakgauge.strategies.laws import Law
 from leakgauge.strategies.prepared_ratios import PreparedRatios, prepare, prepare_between
@@ -94,11 +96,12 @@ def prepared(
 ) -> PreparedRatios:
     """Tables that serve all targets, for rates as usual, or for all that are near."""
     n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
+    most_known = min(n_known, ceil(bulk(n_known, float(_believed(rates).max()), 0).stop))
     coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
     if not vary:
-        return prepare(law, n_in, n_out, rates, coins, n_known)
+        return prepare(law, n_in, n_out, rates, coins, most_known)
     low, high = _believed(np.array([rates.min() / _WIDER, rates.max() * _WIDER]))
-    return prepare_between(law, n_in, n_out, low, high, coins, n_known)
+    return prepare_between(law, n_in, n_out, low, high, coins, most_known)
 
 
 def _believed(rates: Reals) -> Reals:
