@@ -110,3 +110,9 @@ def test_a_report_shows_how_many_friends_are_known_but_never_who():
         assert catalog.shown_knowledge("locations", shown) == shown
     assert catalog.shown_knowledge("locations", {"friends": ["ann"]}) == {"friends": "(not shown)"}
     assert catalog.shown_knowledge("blackbox", {"friends": ["ann"]}) == {"friends": ["ann"]}
+
+
+def test_named_targets_are_kept_from_reports():
+    table = {"group_size": 10, "targets": {"names": ["ann"], "min_visits": 2}}
+    shown = {"group_size": 10, "targets": {"names": "(not shown)", "min_visits": 2}}
+    assert catalog.shown("locations", table) == shown

@@ -240,3 +240,13 @@ def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
     assert out == ""
     assert "steps" in err
     assert "5/5" in err
+
+
+def test_those_guessed_rightly_nine_times_in_ten_are_counted():
+    summary = exposure.summarise([made_up(["a", "b", "c", "d"], [0.5, 0.8999, 0.9, 1.0])])
+    (against,) = summary["audits"][0]["adversaries"]
+    assert against["recognised"] == {"accuracy": 0.9, "people": 2}
+    bars = against["histogram"]
+    assert (bars["metric"], bars["edges"][0], bars["edges"][-1]) == ("accuracy", 0.5, 1.0)
+    full = {edge: n for edge, n in zip(bars["edges"][:-1], bars["people"], strict=True) if n}
+    assert full == {0.5: 1, 0.88: 1, 0.9: 1, 0.98: 1}

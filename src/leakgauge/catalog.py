@@ -107,10 +107,13 @@ def knowledge_names(domain: str) -> tuple[list[str], str]:
 def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a challenger's table as a report may show it: without values from the data."""
     private = getattr(import_module(f"{DOMAINS}.{domain}.challenger"), "PRIVATE", ())
-    return {
-        key: "(not shown)" if key in private and not isinstance(value, str) else value
-        for key, value in table.items()
-    }
+
+    def show(key: str, value: Any) -> Any:
+        if key in private and not isinstance(value, str):
+            return "(not shown)"
+        return {k: show(k, v) for k, v in value.items()} if isinstance(value, Mapping) else value
+
+    return {key: show(key, value) for key, value in table.items()}
 
 
 def shown_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -211,7 +214,7 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
         case "domains":
             return _first_lines(DOMAINS)
         case "mechanisms":
-            return _first_lines(MECHANISMS)
+            return _mechanism_lines(domain)
         case "metrics":
             return _first_lines(METRICS)
         case "attacks":
@@ -227,6 +230,13 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
 
 def _first_lines(package: str) -> dict[str, str]:
     return {name: _first_line(import_module(f"{package}.{name}")) for name in names(package)}
+
+
+def _mechanism_lines(domain: str | None) -> dict[str, str]:
+    """All mechanisms, or those that a domain accepts where it names them."""
+    lines = _first_lines(MECHANISMS)
+    accepted = None if domain is None else getattr(import_module(f"{DOMAINS}.{domain}"), "MECHANISMS", None)
+    return lines if accepted is None else {name: about or lines[name] for name, about in accepted.items()}
 
 
 def _knowledge_lines(domain: str) -> dict[str, str]:

@@ -22,7 +22,8 @@ from leakgauge.runner.threads import one_thread
 PEOPLE, SUMMARY = "exposure.csv", "exposure.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 _PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
-_BARS = np.linspace(0.0, 1.0, 51)  # of a histogram of AUC
+RECOGNISED = 0.9  # right guesses about somebody, from which on they are called recognised
+_BARS = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,8 @@ def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
 
 
 def _summary(against: Against) -> dict[str, Any]:
-    bars, _ = np.histogram(np.clip(against.auc, 0.0, 1.0), _BARS)
+    bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _BARS)
+    recognised = int(np.count_nonzero(against.accuracy >= RECOGNISED))
     return {
         "adversary": against.adversary,
         "basis": against.basis,
@@ -121,7 +123,8 @@ def _summary(against: Against) -> dict[str, Any]:
             }
             for name in METRICS
         },
-        "histogram": {"metric": "auc", "edges": _BARS.round(4).tolist(), "people": bars.tolist()},
+        "recognised": {"accuracy": RECOGNISED, "people": recognised},
+        "histogram": {"metric": "accuracy", "edges": _BARS.tolist(), "people": bars.tolist()},
     }
 
 

@@ -38,9 +38,8 @@ def city(tmp_path):
 def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith(
-        "city: 30 people; half of them / 95% of them / all are exposed at most so much"
-    )
+    assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
+    assert "Half of the people / 95% of them / all are exposed at most so much:" in outcome.out
     assert "Informed is a ceiling under add_remove" in outcome.out
     assert "Person-" not in outcome.out
     folder = tmp_path / "here"
@@ -115,5 +114,15 @@ def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, t
     assert "Promised is ε\xa0=\xa01 for one event." in outcome.out
     assert "    kairouz  ε " in outcome.out
     assert "    tight    ε " in outcome.out
-    assert "visits.csv: 74 rows read: 73 kept, 1 bad (first: visits.csv: line 75 (time))" in outcome.out
+    assert "visits.csv: 74 rows read: 73 kept, 1 bad (first: line 75 (time))" in outcome.out
     assert "never" not in outcome.out
+
+
+def test_points_of_a_sweep_share_what_is_noted_of_their_data(call, city, tmp_path):
+    name = city(("group_size = 6 }", 'group_size = 6 }\nsweep = { "mechanism.epsilon" = [0.5, 1.0, 2.0] }'))
+    outcome = call("expose", name, "--out", "here")
+    assert outcome.code == 0
+    assert outcome.out.count(": Of 30 people, ") == 3
+    assert outcome.out.count("rows read") == 1
+    assert outcome.out.count("nobody can do better") == 1
+    assert (tmp_path / "here" / "exposure.html").read_text().count("rows read") == 1

@@ -206,7 +206,7 @@ def visits(tmp_path):
 
 def test_rows_that_were_refused_are_told_once_here_and_in_the_report(call, visits, tmp_path):
     outcome = call("run", visits, "--out", "here")
-    told = "visits.csv: 74 rows read: 73 kept, 1 bad (first: visits.csv: line 6 (time))"
+    told = "visits.csv: 74 rows read: 73 kept, 1 bad (first: line 6 (time))"
     assert outcome.out.count(f"Data: {told}\n") == 1
     assert told in (tmp_path / "here" / "report.html").read_text()
     again = call("run", visits, "--out", "here", "--json")

@@ -22,3 +22,15 @@ def test_a_domain_narrows_it(call):
 def test_an_unknown_domain_is_code_2(call):
     outcome = call("show", "attacks", "--domain", "coins")
     assert outcome == (2, "", "leakgauge: no domain is called 'coins'; did you mean 'coin'?\n")
+
+
+def test_a_domain_lists_the_mechanisms_that_it_accepts(call):
+    from leakgauge.domains.locations.tables import NOISES, OWN, RAW
+
+    def names(*domain):
+        return [entry["name"] for entry in json.loads(call("show", "mechanisms", *domain, "--json").out)]
+
+    assert names("--domain", "locations") == [*NOISES, RAW, OWN]
+    assert "laplace    Laplace noise" in call("show", "mechanisms", "--domain", "locations").out
+    assert names("--domain", "blackbox") == names()
+    assert "exponential" in names()

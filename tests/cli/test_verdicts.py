@@ -53,3 +53,21 @@ def test_a_promise_beyond_reach_is_told(verdict, capsys):
 def test_names_are_not_taken_for_markup(verdict, capsys):
     shown.print_table([replace(verdict, label="[bold]x[/bold]")])
     assert "[bold]x[/bold]" in capsys.readouterr().out
+
+
+def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
+    known = verdict.metrics
+    metrics = known | {
+        "accuracy_mean": replace(known["accuracy"], value=0.93, low=0.91, high=0.95),
+        "auc_mean": replace(known["auc"], value=0.97, low=0.961, high=0.979),
+    }
+    several = replace(verdict, n_targets=5, metrics=metrics)
+    shown.print_table([several])
+    out = capsys.readouterr().out
+    assert "91.0% to 95.0%   0.961 to 0.979" in out
+    assert "was right 93.0% of the time on average over the targets (91.0% to 95.0%)" in out
+    assert "Accuracy and AUC: on average over the targets, each with a threshold of its own." in out
+    shown.print_table([several, replace(several, n_targets=1)])
+    assert "over the targets where a round has several, each" in capsys.readouterr().out
+    shown.print_table([verdict])
+    assert "average" not in capsys.readouterr().out

@@ -67,3 +67,11 @@ def test_what_is_wrong_is_said_in_one_line(table, message):
     with pytest.raises(BadInput, match=message) as refusal:
         read(Table, table, "here")
     assert "\n" not in str(refusal.value)
+
+
+def test_a_value_that_names_itself_is_named_once():
+    from leakgauge.mechanisms import laplace
+
+    with pytest.raises(BadInput) as refusal:
+        read(laplace.Mechanism, {"epsilon": -1.0}, "audit 'x': mechanism 'laplace'")
+    assert str(refusal.value) == "audit 'x': mechanism 'laplace': epsilon must be > 0 and finite, got -1.0"

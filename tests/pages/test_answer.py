@@ -43,3 +43,16 @@ def test_one_adversary_is_no_best_of_many(make, make_estimate):
 def test_nothing_is_answered_where_right_guesses_could_not_be_counted(make, make_estimate):
     assert answer([make(metrics={"accuracy": make_estimate(None)})]) == ""
     assert answer([make(metrics={})]) == ""
+
+
+def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_estimate):
+    def metrics(pooled, mean):
+        return {"accuracy": make_estimate(pooled), "accuracy_mean": make_estimate(mean, mean - 0.0201, 0.97)}
+
+    even = make(n_targets=9, label="even", knowledge="zero", metrics=metrics(0.80, 0.81))
+    uneven = make(n_targets=9, label="uneven", metrics=metrics(0.60, 0.95))
+    assert answer([even, uneven]) == (
+        "uneven, the best of 2 adversaries, was right 95.0% of the time on average over the targets "
+        "(92.9% to 97.0%); blind guessing is right half of the time. The best with other knowledge in the "
+        "same audit: zero 81.0% of the time (78.9% to 97.0%)."
+    )

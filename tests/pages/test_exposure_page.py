@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from leakgauge.pages import exposure_page
-from leakgauge.pages.exposure_page import spread
 
 
 def summary(n_audits: int = 1) -> dict:
@@ -16,8 +15,8 @@ def summary(n_audits: int = 1) -> dict:
         "1.0": 0.99999,
     }
     metrics = {name: {"mean": 0.7, "quantiles": quantiles} for name in ("accuracy", "auc", "tpr_at_fpr_0.01")}
-    edges = np.linspace(0, 1, 51).tolist()
-    people = [0] * 25 + [10] * 25
+    edges = np.linspace(0.5, 1, 26).round(2).tolist()
+    people = [10] * 25
     audit = {
         "domain": "locations",
         "people": 250,
@@ -34,7 +33,8 @@ def summary(n_audits: int = 1) -> dict:
                 "basis": "the best",
                 "error": 0.000123,
                 "metrics": metrics,
-                "histogram": {"metric": "auc", "edges": edges, "people": people},
+                "recognised": {"accuracy": 0.9, "people": 50},
+                "histogram": {"metric": "accuracy", "edges": edges, "people": people},
             }
             for name in ("informed", "zero")
         ],
@@ -50,26 +50,50 @@ def test_the_page_shows_quantiles_notes_and_a_histogram(tmp_path):
     assert "0.731 / 0.900 / &gt;0.999" in text
     assert "Informed is a ceiling &lt;here&gt;." in text
     assert "0.000123" in text
-    assert 'id="exposure-1"' in text
+    assert 'id="exposure-1-1"' in text
 
 
-def test_a_histogram_shows_shares_of_people_where_there_are_any():
-    (chart,) = exposure_page.section(summary()).charts
-    values = chart.spec["data"]["values"]
-    assert len(values) == 2 * 25
-    assert sum(row["y"] for row in values) == pytest.approx(2)
-    assert min(row["x"] for row in values) == 0.5
+def test_every_adversary_has_a_panel_of_its_own_before_the_tables():
+    section = exposure_page.section(summary())
+    assert [chart.name for chart in section.charts] == ["exposure-1-1", "exposure-1-2"]
+    assert section.html.index('id="exposure-1-2"') < section.html.index("<table")
+    for chart in section.charts:
+        bars = chart.spec["layer"][0]["data"]["values"]
+        assert len(bars) == 25
+        assert sum(row["y"] for row in bars) == pytest.approx(1)
+
+
+def test_the_answer_comes_first(plain):
+    text = plain(exposure_page.section(summary()).html)
+    assert text.startswith(
+        " How many people could be recognised? Of 250 people, informed would recognise 50 (20.0%) and zero "
+        "50 (20.0%): right about them at least 90% of the time, and about the most exposed one >99.9%. Blind"
+    )
+
+
+def test_of_several_audits_each_answer_names_its_own_and_notes_are_said_once(plain):
+    text = plain(exposure_page.section(summary(2)).html)
+    assert "city 0 : Of 250 people" in text
+    assert "city 1 : Of 250 people" in text
+    assert text.count("Informed is a ceiling <here>.") == 1
+    assert text.count("informed: the best.") == 1
+
+
+def test_a_file_without_a_count_of_the_recognised_gives_no_answer(plain):
+    older = summary()
+    for one in older["audits"][0]["adversaries"]:
+        del one["recognised"]
+        one["histogram"]["metric"] = "auc"
+    section = exposure_page.section(older)
+    assert "recognise" not in plain(section.html)
+    assert section.charts[0].caption == "informed: half of the people at most 0.731"
+    assert len(section.charts[0].spec["layer"]) == 1
 
 
 def test_more_audits_than_fit_are_owned_up_to():
     section = exposure_page.section(summary(9))
-    assert len(section.charts) == exposure_page.MOST_AUDITS
+    assert len(section.charts) == 2 * exposure_page.MOST_AUDITS
     assert "Shown are 6 of 9 audits" in section.html
-
-
-@pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
-def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
-    assert spread("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
 
 
 def test_the_page_shows_both_compositions_beside_the_label(plain):

@@ -58,3 +58,9 @@ def test_a_folder_that_is_not_there_is_bad_input(tmp_path):
     assert not is_locked(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="cannot be written to"), locked(tmp_path / "nowhere"):
         pass
+
+
+def test_a_lock_that_went_with_its_folder_holds_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("fcntl.flock", lambda file, how: (tmp_path / "lock").unlink())
+    with pytest.raises(BadInput, match="ended just now"), locked(tmp_path):
+        pytest.fail("it holds a file that is no more")

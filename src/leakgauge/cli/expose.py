@@ -29,6 +29,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Expose the people of the plan, and print quantiles and where the files are."""
     from leakgauge import api, exposure
+    from leakgauge.pages.exposure_words import resting_on
     from leakgauge.plan import read_plan
 
     plan = read_plan(arguments.plan, seed=arguments.seed)
@@ -40,18 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for audit in summary["audits"]:
         _print_audit(audit)
+    for line in resting_on(summary["audits"]):
+        print(line)
     print(f"People, for the owner of the data alone: {files['people']}")
     print(f"Page: {files['page']}")
     return 0
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:
-    from leakgauge.pages.exposure_page import epsilons, label, spread, what_is_left
-    from leakgauge.pages.numbers import count, number
+    from leakgauge.pages.exposure_words import answer, epsilons, label, spread, what_is_left
+    from leakgauge.pages.numbers import number
     from leakgauge.pages.words import term
 
-    people = f"{count(audit['people'])} people"
-    print(f"{audit['audit']}: {people}; half of them / 95% of them / all are exposed at most so much")
+    print(f"{audit['audit']}: {answer(audit)}")
+    print("  Half of the people / 95% of them / all are exposed at most so much:")
     names = list(audit["adversaries"][0]["metrics"])
     rows = [["", *(term(name).title for name in names), "error"]]
     for one in audit["adversaries"]:
@@ -67,7 +70,3 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
             ("tight", "by the law of the noise"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilons(promised[name])}, {words}")
-    for one in audit["adversaries"]:
-        print(f"  {one['adversary']}: {one['basis']}.")
-    for note in audit["notes"]:
-        print(f"  {note}")

@@ -8,7 +8,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser("show", help="name what a plan may use")
     parser.add_argument("what", choices=["attacks", "domains", "knowledge", "mechanisms", "metrics"])
-    parser.add_argument("--domain", metavar="D", help="attacks and knowledge of this domain only")
+    parser.add_argument("--domain", metavar="D", help="attacks, knowledge and mechanisms of this domain only")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
 

@@ -34,6 +34,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from rich.text import Text
 
     from leakgauge.pages.answer import QUESTION, answer
+    from leakgauge.pages.standing import standing
     from leakgauge.pages.words import amount, interval, names
 
     console = Console(highlight=False)
@@ -52,7 +53,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
         promised = verdict.promised["epsilon"] if verdict.promised else None
         cells = [name, verdict.finding or "no promise"]
         cells += [_interval(verdict, "epsilon", interval), amount("epsilon", promised)]
-        cells += [_interval(verdict, metric, interval) for metric in metrics]
+        cells += [_interval(verdict, standing(verdict, metric), interval) for metric in metrics]
         table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
     console.print(table)
     if len(verdicts) > MOST_ROWS:
@@ -60,7 +61,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     for verdict in ordered[:MOST_ROWS]:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
-    for line in (_undecided(verdicts), _certainty(verdicts), _instrument(verdicts)):
+    for line in (_averages(verdicts), _undecided(verdicts), _certainty(verdicts), _instrument(verdicts)):
         if line:
             console.print(Text(line), soft_wrap=True)
 
@@ -85,6 +86,16 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
 def _interval(verdict: "Verdict", name: str, write: Any) -> str:
     estimate = verdict.metrics.get(name)
     return "–" if estimate is None else write(name, estimate, verdict.bounds.get(name))
+
+
+def _averages(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.pages.standing import AVERAGED, averaged
+
+    means = [averaged(verdict, "accuracy") for verdict in verdicts]
+    if not any(means):
+        return ""
+    where = "" if all(means) else " where a round has several"
+    return f"Accuracy and AUC: {AVERAGED}{where}, each with a threshold of its own."
 
 
 def _undecided(verdicts: "Sequence[Verdict]") -> str:

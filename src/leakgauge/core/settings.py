@@ -37,7 +37,8 @@ def read(kind: type[Value], table: Mapping[str, Any], where: str) -> Value:
     try:
         return kind(**values)
     except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+        name = where.rpartition(" ")[2].strip("'")  # a value that names itself need not do it twice
+        raise BadInput(f"{where}: {str(error).removeprefix(f'{name}: ')}") from None
 
 
 def require(name: str, known: list[str], kind: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from leakgauge.pages import words
 from leakgauge.pages.numbers import percent, times
+from leakgauge.pages.standing import how, standing
 from leakgauge.verdict import Verdict
 
 QUESTION = "How well can somebody tell who is in the data?"
@@ -24,7 +25,8 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     best = max(known, key=lambda verdict: _accuracy(verdict) or 0.0)
     (name,) = words.names([best], verdicts)
     among = f", the best of {times(len(known), 'adversary')}," if len(known) > 1 else ""
-    told = f"{name}{among} was right {_right(best)}; blind guessing is right half of the time."
+    right = _right(best, how(best, "accuracy"))
+    told = f"{name}{among} was right {right}; blind guessing is right half of the time."
     others = _best_by_knowledge([verdict for verdict in known if verdict.audit == best.audit])
     others.pop(best.knowledge)
     if others:
@@ -44,11 +46,11 @@ def _best_by_knowledge(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
 
 
 def _accuracy(verdict: Verdict) -> float | None:
-    estimate = verdict.metrics.get("accuracy")
+    estimate = verdict.metrics.get(standing(verdict, "accuracy"))
     return None if estimate is None else estimate.value
 
 
-def _right(verdict: Verdict) -> str:
+def _right(verdict: Verdict, averaged: str = "") -> str:
     """How often an adversary was right, with the interval; members and non-members count alike."""
-    estimate = verdict.metrics["accuracy"]
-    return f"{percent(estimate.value)} of the time ({words.interval('accuracy', estimate)})"
+    estimate = verdict.metrics[standing(verdict, "accuracy")]
+    return f"{percent(estimate.value)} of the time{averaged} ({words.interval('accuracy', estimate)})"

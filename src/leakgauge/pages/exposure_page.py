@@ -6,23 +6,35 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge.pages import exposure_words as says
 from leakgauge.pages import page, words
-from leakgauge.pages.charts import Bars, density_chart, paint
+from leakgauge.pages.charts import paint, people_chart
 from leakgauge.pages.markup import render_html
-from leakgauge.pages.numbers import count, number, upper
+from leakgauge.pages.numbers import count, number
 from leakgauge.pages.page import Chart, Section
 
 TITLE = "How exposed is everybody?"
 MOST_AUDITS = 6
-SHARES = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
 
 _TEMPLATE = """
+{% if answers %}
+<div class="headline no-promise">
+<p class="statement">{{ question }}</p>
+{% for title, answer in answers %}
+<p class="answer">{% if answers|length > 1 %}<strong>{{ title }}</strong>: {% endif %}{{ answer }}</p>
+{% endfor %}
+<p>Blind guessing is right half of the time.</p>
+</div>
+{% endif %}
 <p>What adversaries would reach against each person, worked out from the law of the release; nothing was
 played for it. Who is who stands in <code>exposure.csv</code>, for the owner of the data alone; this page
 names nobody. {{ omitted }}</p>
 {% for audit in audits %}
 <h3>{{ audit.title }}</h3>
 <p>{{ audit.text }}</p>
+{% for chart in audit.charts %}
+{{ chart.figure }}
+{% endfor %}
 <div class="scroll" role="region" aria-label="Exposure" tabindex="0">
 <table>
 <caption>What an adversary reaches at most against half of the people, 95% of them, and all</caption>
@@ -58,16 +70,13 @@ names nobody. {{ omitted }}</p>
 </table>
 </div>
 {% endif %}
-<ul>
-{% for row in audit.rows %}
-<li><strong>{{ row.name }}</strong>: {{ row.basis }}.</li>
 {% endfor %}
-{% for note in audit.notes %}
+<h3>What these numbers are and rest on</h3>
+<ul>
+{% for note in notes %}
 <li>{{ note }}</li>
 {% endfor %}
 </ul>
-{{ audit.chart.figure }}
-{% endfor %}
 """
 
 
@@ -78,17 +87,27 @@ def write(summary: Mapping[str, Any], path: Path) -> Path:
 
 
 def section(summary: Mapping[str, Any]) -> Section:
-    """Quantiles and a histogram for each audit."""
+    """The answer first, then for each audit a panel of people for every adversary, and quantiles."""
     audits = summary["audits"]
-    shown = [_audit(place, audit) for place, audit in enumerate(audits[:MOST_AUDITS], start=1)]
+    told = audits[:MOST_AUDITS]
+    shown = [_audit(place, audit) for place, audit in enumerate(told, start=1)]
     omitted = (
         f"Shown are {MOST_AUDITS} of {len(audits)} audits; exposure.json holds them all."
         if len(audits) > MOST_AUDITS
         else ""
     )
-    metrics = [(words.term(name).title, words.term(name).meaning) for name in _metrics(audits)]
-    html = render_html(_TEMPLATE, audits=shown, metrics=metrics, omitted=omitted)
-    return Section("Exposure of everybody", html, tuple(audit["chart"] for audit in shown))
+    html = render_html(
+        _TEMPLATE,
+        question=says.QUESTION,
+        answers=[(words.clip(audit["audit"]), says.answer(audit)) for audit in told if says.answer(audit)],
+        audits=shown,
+        metrics=[(words.term(name).title, words.term(name).meaning) for name in _metrics(audits)],
+        notes=says.resting_on(told),
+        omitted=omitted,
+    )
+    return Section(
+        "Exposure of everybody", html, tuple(chart for audit in shown for chart in audit["charts"])
+    )
 
 
 def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -102,17 +121,15 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "title": words.clip(audit["audit"]),
         "text": f"{count(audit['people'])} people, each taken as the one an adversary asks about.",
         "rows": [_row(one) for one in audit["adversaries"]],
-        "notes": audit["notes"],
         "promised": _promised(audit.get("promised")),
-        "chart": _chart(place, audit),
+        "charts": _charts(place, audit),
     }
 
 
 def _row(against: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": against["adversary"],
-        "basis": against["basis"],
-        "cells": [spread(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
+        "cells": [says.spread(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
         "error": number(against["error"]),
     }
 
@@ -121,69 +138,40 @@ def _promised(promised: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not promised:
         return None
     rows = [
-        ("by what is promised to each cell (Kairouz et al. 2015)", epsilons(promised["kairouz"])),
-        ("by the law of the noise (tight)", epsilons(promised["tight"])),
+        ("by what is promised to each cell (Kairouz et al. 2015)", says.epsilons(promised["kairouz"])),
+        ("by the law of the noise (tight)", says.epsilons(promised["tight"])),
     ]
-    return {"text": f"{label(promised)}. {what_is_left(promised)}.", "rows": rows}
+    return {"text": f"{says.label(promised)}. {says.what_is_left(promised)}.", "rows": rows}
 
 
-def label(promised: Mapping[str, Any]) -> str:
-    """The epsilon on the label, and what it protects.
-
-    >>> label({"nominal": {"epsilon": 0.5, "unit": "event"}})
-    'Promised is ε\xa0=\xa00.5 for one event'
-    """
-    return f"Promised is {words.promise(promised['nominal'])}"
-
-
-def what_is_left(promised: Mapping[str, Any]) -> str:
-    """What the numbers of a person are."""
-    delta = number(promised["delta"]["1.0"])
-    return f"A person gets the composition over all cells they move, here at δ of at most {delta}"
+def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
+    """One panel for each adversary, all of the same scale."""
+    against, people = audit["adversaries"], max(audit["people"], 1)
+    shares = [np.array(one["histogram"]["people"], dtype=float) / people for one in against]
+    most = max((float(share.max()) for share in shares), default=1.0)
+    return [
+        _chart(f"exposure-{place}-{n}", audit, one, share, most, colour)
+        for n, (one, share, colour) in enumerate(
+            zip(against, shares, paint.colours(len(against)), strict=True), start=1
+        )
+    ]
 
 
-def epsilons(quantiles: Mapping[str, float | None]) -> str:
-    """What epsilon is at most for half of the people, for 95% and for all; nothing is rounded down.
-
-    >>> epsilons({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
-    '1.24 / 14.0 / ∞'
-    """
-    found = (quantiles[share] for share in SHARES)
-    return " / ".join("∞" if value is None else upper(value) for value in found)
-
-
-def spread(name: str, quantiles: Mapping[str, float]) -> str:
-    """What a metric is at most for half of the people, for 95% and for all.
-
-    >>> spread("accuracy", {"0.5": 0.7312, "0.95": 0.9, "1.0": 0.99999})
-    '73.1% / 90.0% / >99.9%'
-    """
-    return " / ".join(_amount(quantiles[share], share=words.term(name).is_share) for share in SHARES)
-
-
-def _amount(value: float, *, share: bool) -> str:
-    """A number to a thousandth: it is not known better. What is not quite one is never shown as one."""
-    text, most = (f"{value:.1%}", ">99.9%") if share else (f"{value:.3f}", ">0.999")
-    return most if value < 1 and text in ("100.0%", "1.000") else text
-
-
-def _chart(place: int, audit: Mapping[str, Any]) -> Chart:
-    bars, told = [], []
-    colours = paint.colours(len(audit["adversaries"]))
-    for one, colour in zip(audit["adversaries"], colours, strict=True):
-        edges, people = np.array(one["histogram"]["edges"]), np.array(one["histogram"]["people"], dtype=float)
-        some = np.flatnonzero(people)
-        if some.size:
-            first, last = int(some[0]), int(some[-1]) + 1
-            share = people[first:last] / max(audit["people"], 1)
-            bars.append(Bars(one["adversary"], edges[first : last + 1], share, colour))
-        middle = one["metrics"]["auc"]["quantiles"]["0.5"]
-        told.append(f"{one['adversary']}: half of the people at most {_amount(middle, share=False)}")
-    return density_chart(
-        f"exposure-{place}",
-        bars,
-        x_title="AUC",
-        y_title="share of people",
-        caption=f"AUC of adversaries against {count(audit['people'])} people",
-        alternative="; ".join(told),
+def _chart(
+    name: str, audit: Mapping[str, Any], against: Mapping[str, Any], shares: Any, most: float, colour: str
+) -> Chart:
+    metric = against["histogram"]["metric"]
+    reached = says.recognised(audit, against)
+    middle = against["metrics"][metric]["quantiles"]["0.5"]
+    half = f"half of the people at most {says.amount(middle, share=words.term(metric).is_share)}"
+    return people_chart(
+        name,
+        np.array(against["histogram"]["edges"]),
+        shares,
+        level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
+        most=most,
+        colour=colour,
+        x_title="right guesses" if metric == "accuracy" else words.term(metric).title,
+        caption=f"{against['adversary']}: {reached or half}",
+        alternative=f"{words.term(metric).title} of {against['adversary']}: {half}",
     )

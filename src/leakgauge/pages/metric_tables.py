@@ -62,12 +62,13 @@ def metric_tables(verdicts: Sequence[Verdict]) -> Markup:
     """Write the main metrics, the further ones folded away, and why some intervals are missing."""
     shown = most_telling(verdicts, MOST_ROWS)
     present = words.metrics_in(shown)
-    further = [name for name in words.METRICS if name in present and name not in words.MAIN]
+    main = [name for name in words.TOLD if name in present]
+    further = [name for name in words.METRICS if name in present and name not in main]
     others = sorted(present - set(words.METRICS))[:MOST_OTHERS]
     reasons: dict[str, int] = {}
     return render_html(
         _TABLES,
-        main=_table("Measured", [name for name in words.MAIN if name in present], shown, verdicts, reasons),
+        main=_table("Measured", main, shown, verdicts, reasons),
         further=_table("Further metrics", [*further, *others], shown, verdicts, reasons),
         reasons=list(reasons),
     )

@@ -1,6 +1,7 @@
 """One run at a time in a folder."""
 
 import fcntl
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ def locked(folder: Path) -> Iterator[None]:
                         f"another run is writing to {folder}; wait for it to end, or choose another --out"
                     ) from None
                 time.sleep(0.05)
+        if not os.fstat(file.fileno()).st_nlink:  # whoever held it has removed the folder
+            raise BadInput(f"another run in {folder} ended just now and left nothing; start again")
         yield
 
 

@@ -21,6 +21,7 @@ from leakgauge.runner.progress import Advance, progress
 from leakgauge.runner.shipping import WorkerError
 from leakgauge.runner.sources import package_digest
 from leakgauge.runner.store import Block, blocks
+from leakgauge.runner.undoing import PLAN, any_block, missing, undone
 from leakgauge.verdict import Verdict
 
 
@@ -36,8 +37,8 @@ class Hands:
 def carry_out(plan: Plan, folder: Path, hands: Hands | None = None) -> list[Verdict]:
     """Play what a run folder lacks of a plan, judge it, and write ``verdicts.json``.
 
-    Bad input stops before anything is written. A run that was stopped, in whatever way, is continued by
-    the same call; the trials are the same as those of a run that never stopped.
+    Bad input leaves nothing behind, unless it shows after blocks were played. A run that was stopped, in
+    whatever way, is continued by the same call; the trials are the same as those of a run that never stopped.
     """
     hands = hands or Hands()
     engines.check(hands.engine, hands.workers, hands.address)
@@ -79,15 +80,16 @@ def _held(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
         strange = {name for name in inside if name != lock.NAME and not name.endswith(atomic.PARTIAL)}
         if strange and manifest.NAME not in inside:
             raise BadInput(f"{folder}: not empty and not a run folder; choose another --out")
+        made = missing(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); choose another --out") from None
-    with lock.locked(folder):
-        if any(folder.glob("audits/*/*/block-*.npz")):  # a run that never played a block may be replaced
+    with lock.locked(folder), undone(folder, inside, made):
+        if any_block(folder):  # a run that never played a block may be replaced
             manifest.refuse_other(manifest.load(folder), run, folder)
         atomic.sweep_up(folder)
         manifest.write(run, folder)
-        atomic.write(folder / "plan.toml", text_of(run.plan).encode())
+        atomic.write(folder / PLAN, text_of(run.plan).encode())
         yield manifest.load(folder)
 
 

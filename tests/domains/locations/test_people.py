@@ -39,6 +39,31 @@ def test_targets_have_enough_visits():
     assert TOWN.n_visits[people.targets].min() >= 5
 
 
+def test_targets_can_be_named_and_keep_their_order():
+    named = divided(targets={"names": ["7", 3]})
+    assert named.targets.tolist() == [7, 3]
+    assert not {7, 3} & {*named.pool, *named.reference}
+
+
+@pytest.mark.parametrize(
+    ("targets", "problem"),
+    [
+        ({"names": ["60"]}, "'60' is nobody in the data"),
+        ({"names": [3, "3"]}, "'3' is named twice"),
+        ({"names": [3], "n": 2}, "leave out n"),
+        ({"names": [3], "min_visits": 10_000}, "'3' has .* visits after any caps"),
+    ],
+)
+def test_names_that_cannot_be_targets_are_refused(targets, problem):
+    with pytest.raises(BadInput, match=problem):
+        divided(targets=targets)
+
+
+def test_a_reference_of_everybody_leaves_nobody_to_draw():
+    with pytest.raises(BadInput, match="only 60 people, so nobody is left"):
+        divided(reference=60)
+
+
 def test_the_most_active_can_be_chosen():
     people = divided(targets={"n": 5, "choose": "most"})
     assert sorted(TOWN.n_visits[people.targets]) == sorted(TOWN.n_visits)[-5:]

@@ -77,7 +77,7 @@ def test_friends_that_cannot_be_are_refused(n_targets, friends, problem):
 
 
 def test_a_target_without_friends_in_the_file_is_named():
-    with pytest.raises(BadInput, match="none of the 0 friends of target '28'"):
+    with pytest.raises(BadInput, match=r"the file of data\.friends has no row for target '28'"):
         cells_known(own_cells(2, Friends(np.array([29]), np.array([3]))), "given")
 
 
@@ -97,3 +97,10 @@ def test_a_table_knows_its_keys():
     assert target_traces.read_table("friends", {"friends": ["a"]}).friends == ("a",)
     with pytest.raises(BadInput, match="knowledge 'friends': no key is called 'trace'"):
         target_traces.read_table("friends", {"trace": 0.5})
+
+
+def test_a_spread_over_no_places_is_refused():
+    for name in ("auxiliary", "zero"):
+        with pytest.raises(BadInput, match=f"knowledge '{name}': spread = 'greedy' .* add places = "):
+            target_traces.read_table(name, {"spread": "greedy"})
+        assert target_traces.read_table(name, {"spread": "greedy", "places": 2}).spread == "greedy"

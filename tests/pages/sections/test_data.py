@@ -4,9 +4,9 @@ from leakgauge.pages.sections.data import section
 
 
 def test_rows_that_were_read_and_refused_are_told_with_their_audits(make, plain):
-    notes = {"v.csv: 3 rows read: 2 kept, 1 bad (first: v.csv: line 4 (<time>))": ["a", "b"]}
+    notes = {"v.csv: 3 rows read: 2 kept, 1 bad (first: line 4 (<time>))": ["a", "b"]}
     html = section(Judged([make()], {"notes": notes})).html
-    assert "1 bad (first: v.csv: line 4 (<time>)) (audits a, b)" in plain(html)
+    assert "1 bad (first: line 4 (<time>)) (audits a, b)" in plain(html)
     assert "<time>" not in html
 
 

@@ -65,3 +65,12 @@ def test_many_verdicts_get_a_table_with_the_gravest_above_it(make, read):
 
 def test_nothing_is_ever_called_private(every_kind, read):
     assert "private" not in read(*every_kind).lower()
+
+
+def test_a_card_of_several_targets_tells_the_mean_of_them(make, make_estimate, read):
+    metrics = {"accuracy": make_estimate(0.6, 0.5, 0.7), "accuracy_mean": make_estimate(0.9, 0.8, 0.95)}
+    bounds = {"accuracy": 0.99, "accuracy_mean": 0.98}
+    text = read(make(n_targets=5, metrics=metrics, bounds=bounds))
+    assert "Right guesses on average over the targets 90.0% (80.0% to 95.0%)" in text
+    assert "Right guesses allowed 98.0%" in text
+    assert "60.0%" not in text

@@ -48,3 +48,13 @@ def test_many_verdicts_are_cut_and_the_chart_says_so(make, section):
     charts = section(*(make(audit=f"a{n}") for n in range(200))).charts
     assert len(rows(charts[0])) == measured.MOST_BARS
     assert f"the {measured.MOST_BARS} most telling of 200 adversaries" in charts[0].caption
+
+
+def test_of_several_targets_the_means_are_drawn_and_the_tables_keep_both(make, make_estimate, section, plain):
+    metrics = {"auc": make_estimate(0.775, 0.7, 0.8), "auc_mean": make_estimate(0.917, 0.9, 0.93)}
+    found = section(make(n_targets=5, metrics=metrics))
+    assert [(row["series"], row["value"]) for row in rows(found.charts[0])] == [
+        ("AUC, mean of targets", 0.917)
+    ]
+    assert "0.917 0.900 to 0.930" in plain(found.html)
+    assert "0.775 0.700 to 0.800" in plain(found.html)

@@ -44,3 +44,11 @@ def test_grave_audits_survive_the_cut(make, plain):
 
 def test_without_curves_there_is_no_such_section(make):
     assert roc.section(Judged([make(roc={}), make(roc={"fpr": [], "tpr": []})], {})) is None
+
+
+def test_curves_of_several_targets_say_that_they_have_one_threshold(make, plain):
+    def read(verdict):
+        return plain(roc.section(Judged([verdict], {})).html)
+
+    assert "under one threshold" in read(make("many targets"))
+    assert "under one threshold" not in read(make())

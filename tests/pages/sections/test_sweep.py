@@ -65,3 +65,18 @@ def test_too_many_lines_are_cut_and_that_is_said(make, plain):
     section = sweep.section(Judged(verdicts, {}))
     assert len(section.charts[0].keys) == sweep.MOST_LINES + 1
     assert f"At most {sweep.MOST_LINES} lines" in plain(section.html)
+
+
+def test_of_several_targets_the_mean_is_swept(make, make_estimate):
+    def verdict(n, n_targets):
+        metrics = {"accuracy": make_estimate(0.6), "accuracy_mean": make_estimate(0.9)}
+        bounds = {"accuracy": 0.99, "accuracy_mean": 0.98}
+        return make(audit=f"a@n={n}", n_targets=n_targets, metrics=metrics, bounds=bounds)
+
+    _, accuracy = charts([verdict(1, 5), verdict(2, 5)])
+    assert accuracy.caption == "Accuracy on average over the targets against n"
+    assert [value for *_, value in drawn(accuracy, "measured")] == [0.9, 0.9]
+    assert [value for *_, value in drawn(accuracy, "allowed")] == [0.98, 0.98]
+    _, mixed = charts([verdict(1, 1), verdict(2, 5)])
+    assert mixed.caption == "Accuracy against n"
+    assert [value for *_, value in drawn(mixed, "measured")] == [0.6, 0.9]

@@ -28,6 +28,7 @@ from leakgauge.domains.locations.traces import Ints, Traces
 
 # Blocks of the stream of the data, so that none depends on how much another draws.
 CITY, CAPS, SPLIT, EARLIER, SKETCHES = range(5)
+PRIVATE = ("names",)  # keys of a plan whose values are people
 
 
 @dataclass(frozen=True, eq=False)

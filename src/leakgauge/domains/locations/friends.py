@@ -1,7 +1,7 @@
 """Who is whose friend, where that is given: part of the data, for adversaries who know friends."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import require
+from leakgauge.domains.locations.naming import people_by_name, stranger
 from leakgauge.domains.locations.traces import Ints, Traces
 
 WHERE = "data.friends"
@@ -33,35 +34,17 @@ def read_friends(path: Path, traces: Traces) -> Friends:
     rows = list(_rows(path))
     if not rows:
         raise BadInput(f"{WHERE}: {path.name} has no rows; it needs a {TARGET} and a {FRIEND} in each")
-    known = _people(traces)
+    known = people_by_name(traces)
     for line, *pair in rows:
         for name in pair:
             if name not in known:
-                raise BadInput(f"{WHERE}: line {line} of {path.name}: {_stranger(name)}")
+                raise BadInput(f"{WHERE}: line {line} of {path.name}: {stranger(name)}")
         if pair[0] == pair[1]:
             raise BadInput(f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove it")
     targets = np.array([known[target] for _, target, _ in rows], dtype=np.int64)
     friends = np.array([known[friend] for _, _, friend in rows], dtype=np.int64)
     order = np.argsort(targets, kind="stable")
     return Friends(targets[order], friends[order])
-
-
-def people_called(names: Sequence[str | int], traces: Traces, where: str) -> Ints:
-    """The rows of people by what the data call them; a generated city calls them by their numbers from 0."""
-    known = _people(traces)
-    for name in map(str, names):
-        if name not in known:
-            raise BadInput(f"{where}: {_stranger(name)}")
-    return np.unique(np.array([known[str(name)] for name in names], dtype=np.int64))
-
-
-def _people(traces: Traces) -> dict[str, int]:
-    names = map(str, range(traces.n_people)) if traces.names is None else traces.names.tolist()
-    return {name: person for person, name in enumerate(names)}
-
-
-def _stranger(name: str) -> str:
-    return f"{name!r} is nobody in the data (or has too few visits for data.min_visits); mend or remove it"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str]]:

@@ -26,14 +26,21 @@ class Choose(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Whose membership is in question."""
+    """Whose membership is in question: so many, or those of some ``names``."""
 
-    n: int = 1
+    n: int | None = None
     min_visits: int = 1
     choose: Choose = Choose.RANDOM
+    names: tuple[str | int, ...] = ()
+
+    @property
+    def how_many(self) -> int:
+        return len(self.names) or (1 if self.n is None else self.n)
 
     def __post_init__(self) -> None:
-        if not self.n >= 1:
+        if self.names and (self.n is not None or self.choose is not Choose.RANDOM):
+            raise BadInput("names say who the targets are; leave out n and choose")
+        if not self.how_many >= 1:
             raise BadInput(f"n must be >= 1, got {self.n}; there is no game without a target")
         if not self.min_visits >= 1:
             raise BadInput(
@@ -149,7 +156,10 @@ def _noise(name: str, said: dict[str, Any], setting: Setting) -> Any:
 
 
 def _most_visits(unit: Unit, setting: Setting) -> int:
-    """How many cells one unit can move by one."""
+    """How many cells one unit can move by one when it is added or removed.
+
+    Noise is scaled by that under ``replace_one`` too, as publishers do; the promise then says what it is worth.
+    """
     if unit is Unit.EVENT:
         return 1
     name = "per_day" if unit is Unit.USER_DAY else "per_user"

@@ -11,7 +11,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.settings import read, require
 from leakgauge.domains.locations import sketches
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.friends import people_called
+from leakgauge.domains.locations.naming import people_called
 from leakgauge.domains.locations.shadows.simulator import Public
 from leakgauge.domains.locations.sketches import Sketch
 from leakgauge.domains.locations.traces import Ints, Traces
@@ -69,6 +69,11 @@ def read_table(name: str, parameters: dict[str, Any]) -> Table:
     for key in parameters:
         require(key, list(_TAKES[name]), f"knowledge {name!r}: no key")
     table = read(Table, parameters, f"knowledge {name!r}")
+    if "spread" in parameters and table.places is None:
+        raise BadInput(
+            f"knowledge {name!r}: spread = {table.spread!r} says how visits are spread over known places, "
+            'and none are known; add places = ... (how many, or "all"), or leave out spread'
+        )
     if name == "partial" and table.theta is None:
         raise BadInput(
             "knowledge 'partial': 'theta' is missing; add theta = ... (1 is informed, 0 is auxiliary)"
@@ -138,7 +143,19 @@ def _given(challenger: Challenger, person: int) -> Ints:
             f"knowledge 'friends': friends = \"{GIVEN}\" needs data.friends, a CSV file with columns target "
             "and friend; add it, or say how many of the most similar people"
         )
-    return _held(challenger.friends.of(person), challenger, person)
+    friends = challenger.friends.of(person)
+    if not friends.size:
+        raise BadInput(
+            "knowledge 'friends': the file of data.friends has no row for target "
+            f"{_name(challenger, person)!r}; add their friends, choose other targets, or say how many of the "
+            "most similar people"
+        )
+    return _held(friends, challenger, person)
+
+
+def _name(challenger: Challenger, person: int) -> str:
+    names = challenger.traces.names
+    return str(person if names is None else names[person])
 
 
 def _held(friends: Ints, challenger: Challenger, person: int) -> Ints:
@@ -147,11 +164,10 @@ def _held(friends: Ints, challenger: Challenger, person: int) -> Ints:
         raise BadInput("knowledge 'friends': the target is among their own friends; remove them")
     held = np.intersect1d(friends, challenger.people.reference)
     if not held.size:
-        names = challenger.traces.names
-        name = person if names is None else names[person]
         raise BadInput(
-            f"knowledge 'friends': none of the {friends.size} friends of target {str(name)!r} is in the "
-            "reference, whose traces adversaries may hold; raise challenger.reference, or name more"
+            f"knowledge 'friends': none of the {friends.size} friends of target "
+            f"{_name(challenger, person)!r} is in the reference, whose traces adversaries may hold; raise "
+            "challenger.reference, or name more"
         )
     return held
 

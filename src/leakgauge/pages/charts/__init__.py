@@ -4,6 +4,7 @@ from leakgauge.pages.charts.densities import Bars, Density, density_chart
 from leakgauge.pages.charts.heat_map import heat_map
 from leakgauge.pages.charts.intervals import Interval, interval_chart
 from leakgauge.pages.charts.lines import Line, Point, line_chart
+from leakgauge.pages.charts.people import people_chart
 from leakgauge.pages.charts.roc import RocCurve, roc_chart
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "heat_map",
     "interval_chart",
     "line_chart",
+    "people_chart",
     "roc_chart",
 ]

@@ -11,6 +11,7 @@ from leakgauge.pages.markup import render_html
 from leakgauge.pages.numbers import NOTHING, confidence, number, percent, times
 from leakgauge.pages.page import Section
 from leakgauge.pages.selection import gravest_first, left_out, most_telling
+from leakgauge.pages.standing import how, standing
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 10
@@ -137,10 +138,12 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
         shown = f"ε ≥ {words.low('epsilon', epsilon, bound)}" if epsilon.low is not None else "cannot be said"
         facts.append((f"Shown ({confidence(epsilon)} confidence)", shown))
     facts.append(("Promised", words.promise(verdict.promised) if verdict.promised else "nothing"))
-    accuracy = verdict.metrics.get("accuracy")
+    metric = standing(verdict, "accuracy")
+    accuracy = verdict.metrics.get(metric)
     if accuracy is not None and accuracy.value is not None:
-        facts.append(("Right guesses", f"{percent(accuracy.value)} ({words.interval('accuracy', accuracy)})"))
-        if (allowed := verdict.bounds.get("accuracy")) is not None:
+        right = f"{percent(accuracy.value)} ({words.interval(metric, accuracy)})"
+        facts.append((f"Right guesses{how(verdict, 'accuracy')}", right))
+        if (allowed := verdict.bounds.get(metric)) is not None:
             facts.append(("Right guesses allowed", percent(allowed)))
     targets = f", {times(verdict.n_targets, 'target')} in each" if verdict.n_targets > 1 else ""
     facts.append(("Played", times(verdict.rounds, "round") + targets))

@@ -10,6 +10,7 @@ from leakgauge.pages.metric_tables import metric_tables
 from leakgauge.pages.numbers import confidence
 from leakgauge.pages.page import Chart, Section
 from leakgauge.pages.selection import left_out, most_telling
+from leakgauge.pages.standing import standing
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 20
@@ -68,7 +69,7 @@ def _rates(verdicts: Sequence[Verdict]) -> Chart | None:
     rows = [
         _interval(verdict, label, metric)
         for label, verdict in zip(words.names(shown, verdicts), shown, strict=True)
-        for metric in RATES
+        for metric in (standing(verdict, name) for name in RATES)
         if _has_value(verdict, metric)
     ]
     return interval_chart(
@@ -107,5 +108,6 @@ def _interval(verdict: Verdict, label: str, metric: str) -> tuple[Interval, str]
 
 
 def _passes_alone(verdict: Verdict) -> bool:
-    beyond = any(words.exceeds(verdict, name) for name in words.MAIN)
+    shown = words.metrics_in([verdict])
+    beyond = any(words.exceeds(verdict, name) for name in words.TOLD if name in shown)
     return beyond and verdict.finding is not Finding.VIOLATED

@@ -22,6 +22,11 @@ Blind guessing lies on the dotted line; the further above it, the more is learne
 red line has more hits than the promise allows, though single points may lie above it by chance: the finding
 rests on intervals, not on this picture. The second view of each stretches the corner where false alarms are
 rare, and a few people can be named with near certainty.</p>
+{% if together %}
+<p class="note">A curve takes all targets of a round together, under one threshold. Whoever is after one
+person sets a threshold for them; the numbers that are means of targets do so, and may say more than the
+curve.</p>
+{% endif %}
 <p class="note">Move over a curve to read it, turn the wheel to zoom, drag to move, double-click to return.
 {% if thinned %}Curves are thinned to fit this file, least where false alarms are rare.
 {% endif %}{{ omitted }}</p>
@@ -54,6 +59,7 @@ def section(run: Judged) -> Section | None:
         _TEMPLATE,
         audits=pairs,
         thinned=any(len(verdict.roc["fpr"]) > 50 for rivals in chosen.values() for verdict in rivals),
+        together=any(verdict.n_targets > 1 for rivals in chosen.values() for verdict in rivals),
         omitted=left_out(shown, len(drawable), "curves"),
     )
     return Section("Hits against false alarms", html, tuple(chart for _, charts in pairs for chart in charts))

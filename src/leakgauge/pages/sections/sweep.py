@@ -9,6 +9,7 @@ from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
 from leakgauge.pages.page import Chart, Section
 from leakgauge.pages.selection import left_out
+from leakgauge.pages.standing import AVERAGED, averaged, standing
 from leakgauge.verdict import Verdict
 
 ORDER = 40
@@ -112,18 +113,19 @@ def _charts(place: int, axis: str, points: Sequence[Swept]) -> list[Chart]:
 
 def _chart(name: str, axis: str, points: Sequence[Swept], labels: Sequence[str], metric: str) -> Chart:
     lines = [Line(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels]
-    allowed = {
-        (p.x, p.verdict.bounds.get(metric)) for p in points if p.verdict.bounds.get(metric) is not None
-    }
+    bounded = [(p.x, p.verdict.bounds.get(standing(p.verdict, metric))) for p in points]
+    allowed = {(x, bound) for x, bound in bounded if bound is not None}
     one_each = len({x for x, _ in allowed}) == len(allowed)
     bounds = (
         [Line(PROMISED, tuple(Point(x=x, value=bound) for x, bound in sorted(allowed)))] if allowed else []
     )
     title = "ε shown (lower bound)" if metric == "epsilon" else words.term(metric).title
+    if all(averaged(p.verdict, metric) for p in points):
+        title = f"{title} {AVERAGED}"
     read = "; ".join(
-        f"{axis} {p.x:g}, {p.label}: {words.interval(metric, p.verdict.metrics[metric])}"
+        f"{axis} {p.x:g}, {p.label}: {words.interval(metric, estimate)}"
         for p in points
-        if metric in p.verdict.metrics
+        if (estimate := p.verdict.metrics.get(standing(p.verdict, metric)))
     )
     return line_chart(
         name,
@@ -138,7 +140,7 @@ def _chart(name: str, axis: str, points: Sequence[Swept], labels: Sequence[str],
 
 
 def _point(point: Swept, metric: str) -> Point:
-    estimate = point.verdict.metrics.get(metric)
+    estimate = point.verdict.metrics.get(standing(point.verdict, metric))
     if estimate is None:
         return Point(x=point.x, value=None)
     if metric == "epsilon":

@@ -66,7 +66,8 @@ class Player:
     @property
     def words(self) -> str:
         """The line of a plan."""
-        said = {"shadows": self.shadows, "hidden": self.hidden}
+        fit = '"never"' if self.attack == "likelihood" else None  # only the target's cells are looked at
+        said = {"shadows": self.shadows, "hidden": self.hidden, "fit": fit}
         more = "".join(f", {key} = {value}" for key, value in said.items() if value is not None)
         knowledge = f'{{ name = "{self.knowledge}", observations = {self.n} }}'
         parts = (self.attack, self.shadows, self.hidden, self.knowledge, self.n)

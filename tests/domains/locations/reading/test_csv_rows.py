@@ -29,7 +29,7 @@ def test_the_search_for_bad_lines_crosses_pieces_and_ends(tmp_path, monkeypatch)
     written(tmp_path, "v.csv", HEADER, *lines)
     table = {"source": "v.csv", "grid": [1, 1], "box": [0, 0, 1, 1], "bad_share": 0.1}
     monkeypatch.setattr(csv_rows, "PIECE", 10)
-    assert loaded(tmp_path, **table).tally.bad_rows == ("v.csv: line 27 (time)",)
+    assert loaded(tmp_path, **table).tally.bad_rows == ("line 27 (time)",)
     monkeypatch.setattr(csv_rows, "MOST_LINES", 20)
     found = loaded(tmp_path, **table).tally
     assert (found.bad, found.bad_rows) == (1, ())
@@ -39,11 +39,11 @@ def test_no_more_than_five_bad_rows_are_named(tmp_path):
     written(tmp_path, "v.csv", HEADER, "ann,0,0.5,0.5", *["ann,never,0.5,0.5"] * 9)
     found = loaded(tmp_path, source="v.csv", grid=[1, 1], box=[0, 0, 1, 1], bad_share=1)
     assert found.tally.bad == 9
-    assert [row.split()[2] for row in found.tally.bad_rows] == ["3", "4", "5", "6", "7"]
+    assert [row.split()[1] for row in found.tally.bad_rows] == ["3", "4", "5", "6", "7"]
 
 
 def test_an_open_quote_swallows_rows_that_are_counted_as_one_bad_row(tmp_path):
     written(tmp_path, "v.csv", HEADER, "ann,0,0.5,0.5", '"bob,0,0.5,0.5', "cyd,0,0.5,0.5")
     found = loaded(tmp_path, source="v.csv", grid=[1, 1], box=[0, 0, 1, 1], bad_share=1)
     assert found.traces.names.tolist() == ["ann"]
-    assert found.tally.bad_rows == ("v.csv: line 3 (columns)",)
+    assert found.tally.bad_rows == ("line 3 (columns)",)

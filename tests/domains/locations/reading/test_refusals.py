@@ -125,11 +125,11 @@ def test_a_bad_row_is_counted_and_found(tmp_path, bad, told):
     written(tmp_path, "v.csv", HEADER, GOOD[0], "", bad, GOOD[1])
     message = refused(tmp_path)
     assert "1 of 3 rows of v.csv are bad" in message
-    assert f"first v.csv: line 4 ({told}" in message
+    assert f"first line 4 ({told}" in message
     found = loaded(tmp_path, source="v.csv", bad_share=0.34, **SQUARE)
     assert (found.tally.rows, found.tally.bad, found.traces.n_people) == (3, 1, 2)
     assert len(found.tally.bad_rows) == 1
-    assert found.tally.bad_rows[0].startswith("v.csv: line 4 (")
+    assert found.tally.bad_rows[0].startswith("line 4 (")
     assert not re.search(r"0\.5|ann|2013", found.tally.bad_rows[0])  # a report may show it
 
 
@@ -137,12 +137,12 @@ def test_line_numbers_count_lines_inside_quotes(tmp_path):
     written(
         tmp_path, "v.csv", HEADER + ",note", f'{GOOD[0]},"two\nlines"', "ann,never,0.5,0.5,", f"{GOOD[1]},"
     )
-    assert "v.csv: line 4 (time 'never')" in refused(tmp_path)
+    assert "first line 4 (time 'never')" in refused(tmp_path)
 
 
 def test_bytes_that_are_no_text_make_a_bad_row_and_the_right_encoding_mends_it(tmp_path):
     written(tmp_path, "v.csv", HEADER, "andré,2013-11-01 00:30:00,0.5,0.5", GOOD[1], encoding="latin-1")
-    assert "v.csv: line 2 (columns)" in refused(tmp_path)
+    assert "first line 2 (columns)" in refused(tmp_path)
     names = loaded(tmp_path, source="v.csv", encoding="latin-1", **SQUARE).traces.names
     assert names.tolist() == ["andré", "bob"]
 
@@ -150,9 +150,28 @@ def test_bytes_that_are_no_text_make_a_bad_row_and_the_right_encoding_mends_it(t
 def test_bad_rows_of_parquet_and_features_of_geojson_are_numbered(tmp_path):
     rows = "('a', 0, 0.5, 0.5), ('b', 0, 'nan'::DOUBLE, 0.5)"
     parquet(tmp_path, "v.parquet", f'SELECT * FROM (VALUES {rows}) t("user", time, lat, lon)')
-    assert "v.parquet: row 2 (lat 'nan'" in refused(tmp_path, source="v.parquet")
+    assert "rows of v.parquet are bad (coordinates: 1), first row 2 (lat 'nan'" in refused(
+        tmp_path, source="v.parquet"
+    )
     written(tmp_path, "v.geojson", '[{"properties": {"user": 1, "time": 0}, "geometry": null}]')
-    assert "v.geojson: feature 1 (lat missing, lon missing)" in refused(tmp_path, source="v.geojson")
+    assert "first feature 1 (lat missing, lon missing)" in refused(tmp_path, source="v.geojson")
+
+
+def test_a_file_is_named_once_and_another_one_before_its_own_bad_rows(tmp_path):
+    written(tmp_path, "v.csv", HEADER, *GOOD, *["ann,never,0.5,0.5"] * 2)
+    told = refused(tmp_path)
+    assert told.count("v.csv") == 1
+    assert "first line 4 (time 'never'), line 5 (time 'never');" in told
+    written(tmp_path, "v-1.csv", HEADER, *["ann,never,0.5,0.5"] * 2)
+    written(tmp_path, "v-2.csv", HEADER, "ann,never,0.5,0.5")
+    rows = loaded(tmp_path, source="v*.csv", bad_share=0.9, **SQUARE).tally.bad_rows
+    assert rows == (
+        "v-1.csv: line 2 (time)",
+        "line 3 (time)",
+        "v-2.csv: line 2 (time)",
+        "v.csv: line 4 (time)",
+        "line 5 (time)",
+    )
 
 
 def test_milliseconds_taken_for_seconds_are_refused_with_a_hint(tmp_path):

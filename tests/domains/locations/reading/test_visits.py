@@ -94,7 +94,7 @@ def test_integer_degrees_are_scaled_and_people_go_by_numbers_in_order(tmp_path):
     columns = {"user": "cab", "time": "ts", "lat": "y", "lon": "x"}
     found = loaded(tmp_path, source="v.parquet", columns=columns, scale=0.1, bad_share=0.5, **SQUARE, **DAY)
     assert spelled(found) == {"9": [(3, 0)], "10": [(0, 0)]}
-    assert found.tally.bad_rows == ("v.parquet: row 3 (user)",)
+    assert found.tally.bad_rows == ("row 3 (user)",)
 
 
 def feature(user, time, lon, lat, **more):
@@ -148,7 +148,7 @@ def test_a_file_of_coordinates_says_which_places_there_are_and_where(tmp_path):
     found = loaded(tmp_path, source="v.csv", places="places.csv")
     assert found.places.tolist() == ["p", "q", "r"]
     assert spelled(found) == {"a": [(0, 0)], "b": [(2, 0)]}
-    assert found.tally.bad_rows == ("v.csv: line 101 (place)",)
+    assert found.tally.bad_rows == ("line 101 (place)",)
     degree = np.pi * 6_371_008.8 / 180
     shrink = np.cos(np.radians(0.5))  # half-way between the latitudes 0 and 1
     np.testing.assert_allclose(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
 
 _FEWEST = 10  # shadows
 _WORTH_FITTING = 0.01  # of AUC
-_ENOUGH = 5_000  # shadows of all targets, to fix a share of guesses by
+_ENOUGH = 5_000  # shadows of all targets, to know an AUC to a thousandth or two
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +50,8 @@ class Attack:
     chance that the reference, earlier releases, or the release itself suggest. ``fit`` says whether chances
     from the reference are fitted to how busy places and epochs were in each release, for which all its cells
     are looked at; "auto" does so where people who visit several of the target's cells would otherwise cost
-    more than 0.01 of AUC on ``shadows``, so many for each target. Shadows also fix the share of trials on
-    which to guess.
+    more than 0.01 of AUC on ``shadows``: so many for each target, but 5,000 in all at least. Shadows also fix
+    the share of trials on which to guess.
     """
 
     fit: Literal["auto", "always", "never"] = "auto"
@@ -84,7 +85,8 @@ class Attack:
             count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
             for target, own in enumerate(rates)
         )
-        tried = try_out(knowledge, law, rates, self.shadows, rng) if self._tries(knowledge) else []
+        each = max(self.shadows, ceil(_ENOUGH / len(rates)))
+        tried = try_out(knowledge, law, rates, each, rng) if self._tries(knowledge) else []
         believed: Rates = UsualRates(rates)
         if self._fits(knowledge, tried):
             fit = group_fit(knowledge.reference, law, knowledge.public.n_company, usual.everywhere)
@@ -124,8 +126,8 @@ def _anybody(knowledge: Past, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
 
 
 def _share(knowledge: Auxiliary, tried: Sequence[Tried]) -> float | None:
-    """The share of trials on which to guess, if there are shadows enough to tell."""
-    if sum(one.members.size for one in tried) < _ENOUGH:
+    """The share of trials on which to guess, if there are shadows to tell."""
+    if not tried:
         return None
     scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in tried)))
     noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, Chain) else None

@@ -33,6 +33,9 @@ class Attack:
     law of the chain (theorem 2, corrected); left out, from the law where that is known. The law is applied to
     each round anew with zero knowledge, and where known counts are clamped or suppressed. Scores are in units
     of log odds, so that targets can be compared.
+
+    ``fpr`` is kept as far as beliefs are right: from a small reference, or with zero knowledge, the share can
+    be several times as large. The one that was reached is 1 - ``tnr``.
     """
 
     fpr: float | None = None

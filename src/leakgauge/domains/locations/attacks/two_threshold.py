@@ -37,6 +37,9 @@ class Attack:
     Poisson-binomial number of votes; left out, from the law where that is known. The law is applied to each
     round anew with zero knowledge, and where known counts are clamped or suppressed. Scores are in units of
     log odds, so that targets can be compared.
+
+    ``fpr`` is kept as far as beliefs are right, and as whole votes allow. The one that was reached is 1 -
+    ``tnr``.
     """
 
     fpr: float | None = None

@@ -42,8 +42,8 @@ class Tally:
     def told(self) -> str:
         """The same, with where the first bad rows are and what is wrong with them.
 
-        >>> Tally(rows=3, kept=2, bad=1, bad_rows=("visits.csv: line 4 (time)",)).told
-        '3 rows read: 2 kept, 1 bad (first: visits.csv: line 4 (time))'
+        >>> Tally(rows=3, kept=2, bad=1, bad_rows=("line 4 (time)",)).told
+        '3 rows read: 2 kept, 1 bad (first: line 4 (time))'
         """
         return f"{self.words} (first: {', '.join(self.bad_rows)})" if self.bad_rows else self.words
 

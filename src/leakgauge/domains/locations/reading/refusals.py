@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
+from pathlib import Path
 
 from leakgauge.domains.locations.reading.csv_rows import MOST_LINES
 from leakgauge.domains.locations.reading.loaded import Tally
 from leakgauge.domains.locations.reading.rows import Connection
-from leakgauge.domains.locations.reading.sifting import BadRow, Sieve
+from leakgauge.domains.locations.reading.sifting import BadRow, Sieve, places_of
 from leakgauge.domains.locations.reading.table import FileTable
 from leakgauge.domains.locations.reading.zones import show
 
@@ -17,7 +18,8 @@ SUSPECTS = "columns, time_unit, time_format, clock or scale may be wrong"
 def too_bad(table: FileTable, tally: Tally, parts: Mapping[str, int], found: Sequence[BadRow]) -> str:
     """Too many rows are bad: how many, in which part, and which are the first."""
     kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
-    rows = [f"{row.where} ({row.shown or row.part})" for row in found]
+    places = places_of(found, Path(table.source).name)
+    rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, found)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
     hint = SUSPECTS if 2 * tally.bad > tally.rows else "mend them"
     return (

@@ -1,6 +1,6 @@
 """Sort visits: the bad ones, those outside the window or the map, and those that are kept."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
@@ -40,9 +40,20 @@ BAD = {
 class BadRow:
     """Where a bad row is, which part of it is wrong, and what stands there."""
 
-    where: str  # "visits.csv: line 7"
+    file: str
+    where: str  # "line 7"
     part: str
     shown: str = ""
+
+
+def places_of(rows: Sequence[BadRow], file: str) -> list[str]:
+    """Where bad rows are, when ``file`` has just been named; another file is named before its first row.
+
+    >>> places_of([BadRow("a.csv", "line 7", "time"), BadRow("b.csv", "line 2", "time")], "a.csv")
+    ['line 7', 'b.csv: line 2']
+    """
+    before = [file, *(row.file for row in rows)]
+    return [row.where if row.file == last else f"{row.file}: {row.where}" for row, last in zip(rows, before)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +120,8 @@ class Sieve:
             f"raw_{name}": f"CAST({field.sql} AS VARCHAR)" for name, field in fields.items()
         }
         for piece in rows.pieces(connection):
-            told = {line: BadRow(f"{piece.label} {line}", "columns") for line in piece.torn[:SHOWN]}
+            file, _, kind = piece.label.rpartition(": ")
+            told = {line: BadRow(file, f"{kind} {line}", "columns") for line in piece.torn[:SHOWN]}
             if piece.relation is not None:
                 found = connection.execute(
                     f"SELECT status, {', '.join(more)} FROM ({self.judged(piece.relation, more)}) "
@@ -118,7 +130,7 @@ class Sieve:
                 ).fetchall()
                 for status, line, *texts in found:
                     shown = _shown(Status(status), dict(zip(fields, texts)))
-                    told[line] = BadRow(f"{piece.label} {line}", BAD[Status(status)], shown)
+                    told[line] = BadRow(file, f"{kind} {line}", BAD[Status(status)], shown)
             yield from (told[line] for line in sorted(told))
 
 

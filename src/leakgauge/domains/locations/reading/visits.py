@@ -13,7 +13,7 @@ from leakgauge.domains.locations.reading.loaded import Loaded, Tally
 from leakgauge.domains.locations.reading.refusals import nothing_left, too_bad
 from leakgauge.domains.locations.reading.rows import Connection
 from leakgauge.domains.locations.reading.setup import parser_of, sieve_of, zone_for
-from leakgauge.domains.locations.reading.sifting import BAD, Sieve, Status
+from leakgauge.domains.locations.reading.sifting import BAD, Sieve, Status, places_of
 from leakgauge.domains.locations.reading.sources import open_rows
 from leakgauge.domains.locations.reading.table import FileTable
 from leakgauge.domains.locations.reading.zones import show
@@ -50,11 +50,12 @@ def _sifted(connection: Connection, table: FileTable, sieve: Sieve) -> Tally:
     torn = sieve.parser.rows.torn(connection)
     bad = torn + sum(counts.get(status, 0) for status in BAD)
     found = sieve.bad_rows(connection) if bad else ()
+    places = places_of(found, Path(table.source).name)
     tally = Tally(
         rows=sum(counts.values()) + torn,
         kept=counts.get(Status.KEPT, 0),
         bad=bad,
-        bad_rows=tuple(f"{row.where} ({row.part})" for row in found),
+        bad_rows=tuple(f"{place} ({row.part})" for place, row in zip(places, found)),
         pointless=counts.get(Status.POINTLESS, 0),
         outside_window=counts.get(Status.OUTSIDE_WINDOW, 0),
         outside_map=counts.get(Status.OUTSIDE_MAP, 0),

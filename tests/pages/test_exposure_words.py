@@ -1,0 +1,51 @@
+import pytest
+
+from leakgauge.pages.exposure_words import answer, recognised, resting_on, spread
+
+
+def against(name, people, most):
+    return {
+        "adversary": name,
+        "basis": f"{name} it is",
+        "recognised": {"accuracy": 0.9, "people": people},
+        "metrics": {"accuracy": {"quantiles": {"1.0": most}}},
+    }
+
+
+def audit(name="city", *, notes=(), adversaries=()):
+    return {"audit": name, "people": 2000, "notes": list(notes), "adversaries": list(adversaries)}
+
+
+def test_the_answer_counts_the_recognised_and_names_the_worst():
+    three = [against("informed", 1234, 0.99999), against("auxiliary", 1, 0.9421), against("zero", 0, 0.8)]
+    assert answer(audit(adversaries=three)) == (
+        "Of 2,000 people, informed would recognise 1,234 (61.7%), auxiliary 1 (0.05%) and zero 0 (0%): right "
+        "about them at least 90% of the time, and about the most exposed one >99.9%, 94.2% and 80.0%."
+    )
+
+
+def test_one_adversary_needs_no_list():
+    assert answer(audit(adversaries=[against("informed", 20, 1.0)])) == (
+        "Of 2,000 people, informed would recognise 20 (1.0%): right about them at least 90% of the time, and "
+        "about the most exposed one 100.0%."
+    )
+
+
+def test_what_was_not_counted_is_not_told():
+    older = against("informed", 20, 1.0)
+    del older["recognised"]
+    assert answer(audit(adversaries=[older])) == ""
+    assert recognised(audit(), older) == ""
+
+
+def test_notes_are_said_once_and_those_of_some_audits_with_their_names():
+    audits = [
+        audit("a", notes=["file read", "coarse"], adversaries=[against("zero", 0, 0.5)]),
+        audit("b", notes=["file read"], adversaries=[against("zero", 0, 0.5)]),
+    ]
+    assert resting_on(audits) == ["zero: zero it is.", "file read", "coarse (a)"]
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
+def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
+    assert spread("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
