@@ -158,7 +158,7 @@ def _noise(name: str, said: dict[str, Any], setting: Setting) -> Any:
 def _most_visits(unit: Unit, setting: Setting) -> int:
     """How many cells one unit can move by one when it is added or removed.
 
-    Noise is scaled by that under ``replace_one`` too, as publishers do; the promise then says what it is worth.
+    Noise is scaled by that under ``replace_one`` too, as publishers do; the promise says what it is worth.
     """
     if unit is Unit.EVENT:
         return 1
