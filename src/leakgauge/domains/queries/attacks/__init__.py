@@ -1,0 +1,1 @@
+"""Attacks on an oracle that answers noisy queries: one file is one attack."""

@@ -1,0 +1,81 @@
+"""Decide by refusals where they tell, and by the answers where they do not: the adversary of Huang et al."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries, require_records
+from leakgauge.domains.queries.attacks.refusal import by_refusal
+from leakgauge.domains.queries.deciding import ByLikelihood, ByMidpoint, ByTTest, Decide
+from leakgauge.domains.queries.knowledge import Known, Seen
+from leakgauge.domains.queries.splitting import By
+from leakgauge.strategies.t_test import TTest
+from leakgauge.theory.t_tests import Form
+
+KNOWLEDGE = "known"
+ACCEPTS = ("known",)
+
+_SURE = 1e6  # beyond any score of answers
+_CLOSE = 1 + 1e-8  # sums of epsilons are rounded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Split the question into ``queries``; a refusal, or its absence, decides where only members are refused.
+
+    (Huang et al., section 4.5.) Under an accountant that charges only records that exist: who was refused
+    after an answer is in (case 4); who was not, although queries x epsilon exceeds the budget, is out (case
+    3); with fewer questions than that (cases 1 and 2), or under any other accountant, the ``test`` decides by
+    the answers there are. The paper leaves case 3 to the t-test, which however many answers there are still
+    says "member" of a share ``level`` of the others.
+    """
+
+    queries: int = 10
+    test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
+    form: Form = "textbook"
+    sides: int = 2
+    level: float = 0.05
+    by: By = By.IDS
+
+    def __post_init__(self) -> None:
+        require_queries(self.queries, 2)
+        if not 0 < self.level < 1:
+            raise BadInput(f"level must be in (0, 1), got {self.level}")
+        TTest(form=self.form, sides=self.sides)  # checks both
+
+    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
+        questions = Questions.about_all(knowledge, self.queries, self.by)
+        decide = self._test(knowledge)
+        if knowledge.accountant == "per_row" and knowledge.budget is not None:
+            require_records(knowledge, self.queries)
+            enough = self.queries * knowledge.epsilon > knowledge.budget * _CLOSE
+            decide = _Cases(decide, enough)
+        return Scorer(AskAndDecide(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
+
+    def _test(self, knowledge: Known) -> Decide:
+        match self.test:
+            case "t_test":
+                return ByTTest(TTest(form=self.form, sides=self.sides), self.level, knowledge.shifts)
+            case "midpoint":
+                return ByMidpoint(knowledge.shifts, knowledge.query.sensitivity)
+            case "likelihood":
+                return ByLikelihood(knowledge.noise.log_law, knowledge.shifts)
+            case _:
+                raise BadInput(f"no test is called {self.test!r}; known: t_test, midpoint, likelihood")
+
+
+@dataclass(frozen=True, eq=False)
+class _Cases:
+    """The four cases: refused or not, with enough questions to be refused or not."""
+
+    test: Decide
+    enough: bool
+
+    def __call__(self, samples: Reals) -> Reals:
+        refusals = by_refusal(samples)
+        told = (refusals > 0) | ((refusals < 0) & self.enough)
+        return np.where(told, _SURE * np.sign(refusals), self.test(samples))

@@ -1,0 +1,50 @@
+"""Ask about the target until the oracle refuses, and read the moment of refusal alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries, require_records
+from leakgauge.domains.queries.knowledge import Known, Seen
+from leakgauge.domains.queries.splitting import By
+
+KNOWLEDGE = "known"
+ACCEPTS = ("known",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Split the question into ``queries``, and say "member" where one of them is refused.
+
+    (Huang et al., theorem 4.) An accountant that charges only records that exist charges the target for every
+    question if it is in, and every known record once: with queries x epsilon above the budget it refuses
+    members alone. One that looks at predicates, or charges everything, refuses in both worlds at the same
+    moment, and nothing is learned.
+    """
+
+    queries: int = 100
+    by: By = By.IDS
+
+    def __post_init__(self) -> None:
+        require_queries(self.queries, 2)
+
+    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
+        require_records(knowledge, self.queries)
+        questions = Questions.about_all(knowledge, self.queries, self.by)
+        return Scorer(AskAndDecide(questions, by_refusal), Reading(threshold=0.0, signed=True))
+
+
+def by_refusal(samples: Reals) -> Reals:
+    """The share of questions that were left at the first refusal; -1 without any.
+
+    Zero where the first question was refused: before it nobody was charged, so no record can have caused it.
+
+    >>> by_refusal(np.array([[[7.0, np.nan]], [[np.nan, np.nan]], [[0.0, 0.0]]])).ravel().tolist()
+    [0.5, 0.0, -1.0]
+    """
+    refused = np.isnan(samples)
+    answered = np.where(refused.any(axis=2), refused.argmax(axis=2), -1)
+    n = samples.shape[2]
+    return np.select([answered < 0, answered == 0], [-1.0, 0.0], default=(n - answered) / n)

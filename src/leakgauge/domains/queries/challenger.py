@@ -1,0 +1,97 @@
+"""A table with the targets in or out, behind an oracle that answers noisy queries."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Coins
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries.asked import Table
+from leakgauge.domains.queries.data import load
+from leakgauge.domains.queries.generating import TARGETS
+from leakgauge.domains.queries.oracle import LocalOracle
+from leakgauge.domains.queries.people import choose_targets
+from leakgauge.domains.queries.promises import promise
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.records import Records
+from leakgauge.domains.queries.rules import Rules
+from leakgauge.domains.queries.tables import read_rules, read_setting
+from leakgauge.mechanisms import geometric
+
+PRIVATE = ("names",)  # keys of a plan whose values are people
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """The oracles of a block: who is in the table of each round, and the seed of their noise."""
+
+    table: Table
+    rules: Rules
+    members: Bits
+    seed: int
+
+    def oracle(self) -> LocalOracle:
+        """A fresh oracle, to which nobody has put a question; all draw the same noise in the same order."""
+        return LocalOracle(self.table, self.rules, self.members, self.seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Challenger:
+    """Owns the table; in each round, the targets are in it by fair coins, and all else stays."""
+
+    table: Table
+    rules: Rules
+    query: Query  # that the audit is about
+    guarantee: Guarantee | None
+    digest: str
+    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
+
+    coins = Coins.FAIR
+
+    @property
+    def n_targets(self) -> int:
+        return int(self.table.targets.size)
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members: Bits, rng: Generator) -> Played:
+        return Played(self.table, self.rules, members, int(rng.integers(2**63)))
+
+
+def build(
+    *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
+) -> Challenger:
+    """Make the challenger that the tables of a plan describe."""
+    setting = read_setting(challenger)
+    rules = read_rules(mechanism, setting)
+    records = load(data, folder, seed)
+    query = setting.query
+    _require_whole(records, query, rules)
+    targets = choose_targets(records, query, setting.targets, stream(seed, Role.DATA, TARGETS))
+    words = "\n".join((records.digest, repr(setting), repr(rules)))
+    return Challenger(
+        table=Table(records, targets),
+        rules=rules,
+        query=query,
+        guarantee=promise(rules, setting.promise),
+        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        notes=() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",),
+    )
+
+
+def _require_whole(records: Records, query: Query, rules: Rules) -> None:
+    """Refuse geometric noise on sums that are no whole numbers."""
+    if query.column is None or not isinstance(rules.noise, geometric.Mechanism):
+        return
+    values = records.values(query, np.arange(len(records)))
+    if not (values == np.floor(values)).all():
+        raise BadInput(
+            f"mechanism 'geometric': {query.column!r} holds numbers that are not whole; use laplace"
+        )

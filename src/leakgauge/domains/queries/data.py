@@ -1,0 +1,102 @@
+"""The records that the `data` table of a plan stands for: those of a file, or generated ones."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.settings import read, require
+from leakgauge.domains.queries.conditions import Type, quoted
+from leakgauge.domains.queries.database import opened
+from leakgauge.domains.queries.generating import Generated, generate
+from leakgauge.domains.queries.records import Records
+
+SYNTHETIC = "synthetic"
+ID = "id"
+READERS = {
+    "read_csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
+    "read_parquet": (".parquet", ".pq"),
+}
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileTable:
+    """A file of records, and the column of their ids: ``id`` if there is one, else rows count from 0."""
+
+    source: str
+    id: str | None = None
+
+
+def load(table: Mapping[str, Any], folder: Path, seed: int) -> Records:
+    """Read or generate the records; files are looked for in ``folder``."""
+    said = dict(table)
+    source = said.pop("source", SYNTHETIC)
+    if source == SYNTHETIC:
+        return generate(read(Generated, said, "data"), seed)
+    if not isinstance(source, str):
+        raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
+    return read_records(read(FileTable, {"source": source, **said}, "data"), folder)
+
+
+def read_records(table: FileTable, folder: Path) -> Records:
+    """Read a CSV or Parquet file."""
+    import duckdb
+
+    path = folder / table.source
+    if not path.is_file():
+        raise BadInput(f"data.source: there is no file {table.source!r} in {folder}; check the path")
+    reader = _reader(path)
+    with opened() as connection:
+        try:
+            # a prepared path: no word of it becomes SQL, though * and ? still match files
+            connection.execute(f"CREATE TABLE given AS SELECT * FROM {reader}(?)", [_escaped(path)])
+        except duckdb.Error as error:
+            said = str(error).partition("\n")[0]
+            raise BadInput(f"data.source: {path.name} cannot be read: {said}; is the file whole?") from None
+        types = {name: _type(kind) for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
+        typed = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in types.items())
+        columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
+    with path.open("rb") as content:
+        words = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
+    if table.id is None and ID not in types:
+        types = {ID: Type.WHOLE, **types}
+        columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
+    id_column = table.id or ID
+    require(id_column, list(types), f"data.id: {path.name} has no column that")
+    return Records(types, columns, id_column, sha256(words.encode()).hexdigest())
+
+
+def _reader(path: Path) -> str:
+    for reader, ends in READERS.items():
+        if path.name.lower().endswith(ends):
+            return reader
+    known = ", ".join(end for ends in READERS.values() for end in ends)
+    raise BadInput(f"data.source: {path.name!r} has an unknown ending; known: {known}")
+
+
+def _escaped(path: Path) -> str:
+    import glob
+
+    return glob.escape(str(path))
+
+
+def _type(kind: str) -> Type:
+    """How a column is held: numbers as whole or real ones, days as times, and all else as texts."""
+    name = kind.partition("(")[0]
+    if name in _WHOLE:
+        return Type.WHOLE
+    if name in _REAL:
+        return Type.REAL
+    if name == "BOOLEAN":
+        return Type.TRUTH
+    return (
+        Type.TIME
+        if name in ("DATE", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S")
+        else Type.TEXT
+    )

@@ -1,0 +1,97 @@
+"""What an adversary of a query oracle may know; nothing else reaches an attack."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Mechanism, Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.core.settings import read, require
+from leakgauge.domains.queries.challenger import Challenger, Played
+from leakgauge.domains.queries.generating import KNOWN
+from leakgauge.domains.queries.oracle import Oracle
+from leakgauge.domains.queries.query import Id, Query
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A block as an adversary sees it: an oracle for every round, asked together."""
+
+    n_rounds: int
+    _played: Played = field(repr=False)
+
+    def oracle(self) -> Oracle:
+        """A fresh oracle, to which nobody has put a question yet."""
+        return self._played.oracle()
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Holds records that are certainly in the table, the targets' own, and the rules of the oracle.
+
+    ``ids`` and ``values`` are of known records that the audit's query selects; ``values`` are what each adds
+    to an answer, 1 in a count. ``whole`` says whether they are all that it selects, but for the targets.
+    """
+
+    query: Query  # that the audit is about; its ``where`` selects every target
+    noise: Mechanism  # of one answer to it
+    epsilon: float  # that one answer costs
+    budget: float | None
+    accountant: str
+    cache: str
+    id_column: str
+    ids: tuple[Id, ...]
+    values: Reals
+    targets: tuple[Id, ...]
+    shifts: Reals  # by how much each target moves an answer
+    whole: bool
+
+    def view(self, played: Played) -> Seen:
+        return Seen(len(played.members), played)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """How many records an adversary knows; all others, if nothing is said."""
+
+    records: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.records is not None and not self.records >= 0:
+            raise BadInput(f"records must be >= 0, got {self.records}")
+
+
+NAMES = {"known": "Holds some records that are certainly in the table, and the targets' own (Huang et al.)."}
+DEFAULT = "known"
+
+
+def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> Known:
+    """Give an adversary what it may know of a challenger; who knows fewer records knows some of the same."""
+    require(name, list(NAMES), "knowledge: none")
+    table = read(_Table, parameters, f"knowledge {name!r}")
+    records, targets = challenger.table.records, challenger.table.targets
+    selected = challenger.table.ask(challenger.query).others
+    n_known = selected.size if table.records is None else table.records
+    if n_known > selected.size:
+        raise BadInput(
+            f"knowledge {name!r}: records = {n_known}, but the query selects {selected.size} records besides "
+            "the targets; lower it"
+        )
+    rows = stream(seed, Role.DATA, KNOWN).permutation(selected)[:n_known]
+    rules = challenger.rules
+    return Known(
+        query=challenger.query,
+        noise=rules.noise_of(challenger.query),
+        epsilon=rules.epsilon,
+        budget=rules.budget,
+        accountant=rules.accountant,
+        cache=rules.cache.value,
+        id_column=records.id_column,
+        ids=tuple(records.ids[row] for row in rows.tolist()),
+        values=records.values(challenger.query, rows),
+        targets=tuple(records.ids[row] for row in targets.tolist()),
+        shifts=records.values(challenger.query, np.asarray(targets)),
+        whole=n_known == selected.size,
+    )

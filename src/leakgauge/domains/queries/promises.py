@@ -1,0 +1,82 @@
+"""What an oracle promises to a record, however many questions are asked."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from leakgauge.core.guarantee import Composed, Curve, Guarantee, Relation, Unit
+from leakgauge.domains.queries.rules import Noise, Rules
+from leakgauge.mechanisms import gaussian, geometric
+from leakgauge.theory import cells, composition, gdp, losses, tradeoff
+
+SLACK = 1e-5  # of delta, beyond what the answers give up themselves
+
+
+def promise(rules: Rules, stated: float | None) -> Guarantee | None:
+    """The promise to a record: that of all answers about it, where refusals bound their number.
+
+    Where they do not (no budget, or an accountant whose refusals depend on the data), there is none, unless
+    the owner has ``stated`` an epsilon.
+    """
+    if rules.bounded:
+        assert rules.most_answers is not None
+        return of_answers(rules.noise, rules.most_answers)
+    if stated is None:
+        return None
+    one = rules.noise.guarantee
+    return Guarantee(
+        epsilon=stated,
+        delta=one.delta,
+        unit=Unit.RECORD,
+        relation=Relation.ADD_REMOVE,
+        sensitivity=one.sensitivity,
+        nominal_epsilon=one.nominal_epsilon or one.epsilon,
+        nominal_unit=Unit.RECORD,
+    )
+
+
+def of_answers(noise: Noise, n_answers: int) -> Guarantee:
+    """So many answers about one record, each moved by as much as a record can: tight composition.
+
+    The nominal epsilon is that of one answer.
+    """
+    one = noise.guarantee
+    if isinstance(noise, gaussian.Mechanism):
+        mu = float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale
+        epsilon = gdp.epsilon_at(mu, noise.delta)
+    else:
+        epsilon = n_answers * one.epsilon
+    curve = _curve(noise, n_answers)
+    return replace(
+        one,
+        epsilon=epsilon,
+        exact_epsilon=epsilon,
+        curve=curve,
+        relation=Relation.ADD_REMOVE,
+        unit=Unit.RECORD,
+        nominal_epsilon=one.nominal_epsilon or one.epsilon,
+        nominal_unit=Unit.RECORD,
+        composed=_composed(noise, n_answers, curve),
+    )
+
+
+def _composed(noise: Noise, n_answers: int, curve: Curve) -> Composed:
+    known = composition.with_slack(noise.guarantee, n_answers, SLACK)
+    if isinstance(noise, gaussian.Mechanism):
+        mu = float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale
+        tight = gdp.epsilon_at(mu, known.delta)
+    else:
+        tight = tradeoff.epsilon_at(curve, known.delta)
+    return Composed(
+        parts=n_answers, delta=known.delta, kairouz=known.epsilon, tight=min(tight, known.epsilon)
+    )
+
+
+def _curve(noise: Noise, n_answers: int) -> Curve:
+    """The best attack on so many answers, never below the exact one."""
+    if isinstance(noise, gaussian.Mechanism):
+        return gdp.curve(float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale)
+    if isinstance(noise, geometric.Mechanism):
+        worst = cells.Geometric(1 / noise.noise_scale, int(noise.sensitivity))
+        return losses.best_attack([(worst, n_answers)]).high
+    return losses.best_attack([(cells.Laplace(noise.sensitivity / noise.noise_scale), n_answers)]).high

@@ -1,0 +1,152 @@
+"""The table behind an oracle: records with ids, and which of them a query is about."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.settings import require
+from leakgauge.domains.queries.conditions import Condition, Member, Operand, Truth, Type, quoted
+from leakgauge.domains.queries.database import Connection, closed, opened
+from leakgauge.domains.queries.predicates import parse
+from leakgauge.domains.queries.query import Id, Kind, Query
+from leakgauge.domains.queries.selecting import selecting
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """A table in DuckDB, made anew in every process; targets are among its records."""
+
+    types: dict[str, Type]
+    columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
+    id_column: str
+    digest: str
+
+    def __post_init__(self) -> None:
+        require(self.id_column, list(self.types), "data.id: no column")
+        if self.types[self.id_column] not in (Type.WHOLE, Type.TEXT):
+            raise BadInput(
+                f"data.id: {self.id_column!r} is {self.types[self.id_column]}; ids are whole numbers or texts"
+            )
+        found = self.columns[self.id_column]
+        if found.size == 0:
+            raise BadInput("data: there is no record; a table has at least one")
+        if (absent := int(_absent(found).sum())) > 0:
+            raise BadInput(f"data.id: {absent} records have no {self.id_column!r}; every record needs an id")
+        if twice := len(self) - len(self.row_of):
+            raise BadInput(f"data.id: {twice} values of {self.id_column!r} are there twice; ids must differ")
+
+    def __len__(self) -> int:
+        return int(self.columns[self.id_column].size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Records, (self.types, self.columns, self.id_column, self.digest)
+
+    @cached_property
+    def ids(self) -> tuple[Id, ...]:
+        return tuple(self.columns[self.id_column].tolist())
+
+    @cached_property
+    def row_of(self) -> dict[Id, int]:
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @property
+    def id_operand(self) -> Operand:
+        return Operand(quoted(self.id_column), self.types[self.id_column])
+
+    def condition(self, query: Query) -> Condition:
+        """What a query selects by, in normal form: ids are a condition on their column."""
+        if query.ids is not None:
+            kind = str if self.id_operand.type is Type.TEXT else int
+            if odd := [name for name in query.ids if type(name) is not kind]:
+                raise BadInput(
+                    f"ids: {odd[0]!r} is no id here; the ids of this table are {self._called(kind)}"
+                )
+            return Member(self.id_operand, frozenset(query.ids)) if query.ids else Truth(False)
+        return Truth(True) if query.where is None else parse(query.where, self.types)
+
+    def rows(self, condition: Condition) -> Ints:
+        """The records that a condition selects, if they are all there; in order."""
+        match condition:
+            case Truth(holds):
+                return np.arange(len(self) if holds else 0, dtype=np.int64)
+            case Member(operand, values, False) if operand == self.id_operand:
+                rows = [self.row_of[name] for name in values if name in self.row_of]  # type: ignore[index]
+                return np.sort(np.array(rows, dtype=np.int64))
+        sql, texts = selecting(condition)
+        found = self._database.execute(f"SELECT {self._row} FROM records WHERE {sql}", texts).fetchnumpy()
+        (rows,) = found.values()
+        return np.sort(np.asarray(rows, dtype=np.int64))
+
+    def values(self, query: Query, rows: Ints) -> Reals:
+        """What each of these records adds to the answer."""
+        if query.kind is Kind.COUNT:
+            return np.ones(rows.size)
+        assert query.column is not None
+        assert query.bound is not None
+        return np.clip(self.numbers(query.column)[rows], -query.bound, query.bound)
+
+    def numbers(self, column: str) -> Reals:
+        """A column that can be summed: it has a finite number for every record."""
+        if column not in self._summed:
+            self._summed[column] = self._numbers(column)
+        return self._summed[column]
+
+    @cached_property
+    def _summed(self) -> dict[str, Reals]:
+        return {}
+
+    def _numbers(self, column: str) -> Reals:
+        require(column, list(self.types), "query.column: no column")
+        if self.types[column] not in (Type.WHOLE, Type.REAL):
+            raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
+        found = self.columns[column]
+        bad = _absent(found) | ~np.isfinite(np.ma.filled(found.astype(np.float64), np.nan))
+        if bad.any():
+            raise BadInput(
+                f"query.column: {column!r} has no finite number in {int(bad.sum())} of {len(self)} records; "
+                "mend or remove those"
+            )
+        return np.asarray(np.ma.getdata(found), dtype=np.float64)
+
+    @cached_property
+    def _row(self) -> str:
+        """A name for row numbers that no column has."""
+        return quoted("row" + "_" * (1 + max(map(len, self.types))))
+
+    @cached_property
+    def _database(self) -> Connection:
+        connection = opened()
+        given: dict[str, npt.NDArray[Any]] = {"n": np.arange(len(self), dtype=np.int64)}
+        for i, column in enumerate(self.columns.values()):
+            given |= {f"c{i}": _filled(column), f"absent{i}": _absent(column)}
+        connection.register("given", given)
+        typed = ", ".join(
+            f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END AS {quoted(name)}"
+            for i, name in enumerate(self.columns)
+        )
+        connection.execute(f"CREATE TABLE records AS SELECT n AS {self._row}, {typed} FROM given")
+        connection.unregister("given")
+        return closed(connection)
+
+    @staticmethod
+    def _called(kind: type) -> str:
+        return "texts" if kind is str else "whole numbers"
+
+
+def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    if column.dtype == object:
+        return np.array([value is None for value in column], dtype=bool) | np.ma.getmaskarray(column)
+    return np.ma.getmaskarray(column)
+
+
+def _filled(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column with some value everywhere; not every version of DuckDB looks at masks."""
+    data = np.ma.getdata(column)
+    return np.where(_absent(column), "", data) if data.dtype == object else data

@@ -1,0 +1,68 @@
+"""The rules of an oracle, which everybody may know: its noise, what it counts, and when it refuses."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.accounting import accountant
+from leakgauge.domains.queries.caches import Cache
+from leakgauge.domains.queries.query import Query
+from leakgauge.mechanisms import gaussian, geometric, laplace
+
+Noise: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
+
+ROUNDING = 1e-9  # ten answers at epsilon 0.3 cost no more than 3, whatever binary fractions say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How an oracle answers; every answer costs the same: noise grows with what one record can move."""
+
+    noise: Noise  # of an answer to a query with the noise's own sensitivity
+    accountant: str = "sequential"
+    cache: Cache = Cache.CANONICAL
+    budget: float | None = None  # none: it never refuses
+
+    def __post_init__(self) -> None:
+        accountant(self.accountant)
+        if self.budget is None:
+            return
+        if not 0 < self.budget < math.inf:
+            raise BadInput(f"budget must be > 0 and finite, got {self.budget}; leave it out for no limit")
+        if self.most_answers == 0:
+            raise BadInput(
+                f"budget = {self.budget:g} is less than the epsilon of one answer, {self.epsilon:g}, so that "
+                "nothing would ever be answered; raise it, or lower mechanism.epsilon"
+            )
+
+    @cached_property
+    def epsilon(self) -> float:
+        """What the noise of one answer supports."""
+        return self.noise.guarantee.epsilon
+
+    @cached_property
+    def most_answers(self) -> int | None:
+        """How many answers about one record the budget pays for; nothing: as many as anybody likes."""
+        if self.budget is None:
+            return None
+        return math.floor(self.budget / self.epsilon * (1 + ROUNDING))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether refusals bound what a record can lose."""
+        return self.budget is not None and accountant(self.accountant).sound
+
+    def noise_of(self, query: Query) -> Noise:
+        """The noise of an answer to a query."""
+        return _scaled(self.noise, query.sensitivity)
+
+
+@lru_cache(maxsize=64)
+def _scaled(noise: Noise, sensitivity: float) -> Noise:
+    """The same noise for queries that one record can move by ``sensitivity``; worked out once."""
+    scale = noise.noise_scale * sensitivity / noise.sensitivity
+    if isinstance(noise, gaussian.Mechanism):
+        return replace(noise, sensitivity=sensitivity, sigma=scale)
+    return replace(noise, sensitivity=sensitivity, scale=scale)

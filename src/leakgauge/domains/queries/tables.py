@@ -1,0 +1,104 @@
+"""The tables of a plan about a query oracle, as frozen values."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.settings import read, require
+from leakgauge.domains.queries import MECHANISMS
+from leakgauge.domains.queries.caches import Cache
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.rules import Noise, Rules
+
+COUNT = Query()  # of all records
+
+
+class Choose(StrEnum):
+    """Which records become targets, of those that the query selects and that can move its answer."""
+
+    RANDOM = "random"
+    MOST = "most"  # those that move the answer most
+
+
+@dataclass(frozen=True, kw_only=True)
+class Targets:
+    """Whose membership is in question: so many records, or those of some ids, ``names``."""
+
+    n: int | None = None
+    choose: Choose = Choose.RANDOM
+    names: tuple[str | int, ...] = ()
+
+    @property
+    def how_many(self) -> int:
+        return len(self.names) or (1 if self.n is None else self.n)
+
+    def __post_init__(self) -> None:
+        if self.names and (self.n is not None or self.choose is not Choose.RANDOM):
+            raise BadInput("names say who the targets are; leave out n and choose")
+        if not self.how_many >= 1:
+            raise BadInput(f"n must be >= 1, got {self.n}; there is no game without a target")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What is asked about whom, and how the oracle keeps its accounts.
+
+    ``promise`` is the epsilon that the owner states where refusals promise nothing by themselves.
+    """
+
+    targets: Targets = Targets()
+    query: Query = COUNT
+    budget: float | None = None
+    accountant: str = "sequential"
+    cache: Cache = Cache.CANONICAL
+    promise: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.query.ids is not None:
+            raise BadInput("query.ids: attacks choose the ids; leave them out, or narrow by query.where")
+        if self.promise is not None and not 0 < self.promise < math.inf:
+            raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
+
+
+def read_setting(table: Mapping[str, Any]) -> Setting:
+    """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    said = table.get("targets")
+    if isinstance(said, int) and not isinstance(said, bool):
+        table = {**table, "targets": {"n": said}}
+    return read(Setting, table, "challenger")
+
+
+def read_rules(mechanism: Mapping[str, Any], setting: Setting) -> Rules:
+    """Read the noise of one answer, and join it with what the challenger's table says."""
+    noise = _noise(mechanism, setting.query.sensitivity)
+    try:
+        rules = Rules(noise=noise, accountant=setting.accountant, cache=setting.cache, budget=setting.budget)
+    except BadInput as error:
+        raise BadInput(f"challenger: {str(error).removeprefix('challenger.')}") from None
+    if setting.promise is not None and rules.bounded:
+        raise BadInput(
+            f"challenger.promise: follows from budget under {setting.accountant!r}; leave one of the two out"
+        )
+    return rules
+
+
+def _noise(mechanism: Mapping[str, Any], sensitivity: float) -> Noise:
+    """Build the noise; what one record can move follows from the query."""
+    said = dict(mechanism)
+    if "name" not in said:
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(MECHANISMS)}")
+    name = said.pop("name")
+    require(name, list(MECHANISMS), "mechanism: none")
+    for key, way_out in {
+        "sensitivity": "it follows from challenger.query; leave it out",
+        "relation": "a record is added or removed; leave it out",
+        "unit": "the game is about a record; leave it out",
+    }.items():
+        if key in said:
+            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
+    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
+    return read(kind, {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")

@@ -1,0 +1,60 @@
+import pytest
+
+from domains.queries.fake_oracle import knowledge, success
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.attacks.repeat import Attack, equivalent, reworded
+from leakgauge.theory import splitting
+
+ONCE, OFTEN = (float(splitting.midpoint_laplace(m, 0.5)) for m in (1, 20))
+
+
+@pytest.mark.parametrize(
+    ("cache", "wording", "expected"),
+    [
+        ("none", "same", OFTEN),
+        ("none", "reworded", OFTEN),
+        ("text", "same", ONCE),
+        ("text", "reworded", OFTEN),
+        ("canonical", "same", ONCE),
+        ("canonical", "reworded", ONCE),
+        ("canonical", "equivalent", OFTEN),
+    ],
+)
+def test_repeating_gains_where_the_cache_does_not_see_it(cache, wording, expected):
+    value, error = success(Attack(queries=20, wording=wording), knowledge(epsilon=0.5, cache=cache))
+    assert abs(value - expected) < 4 * error
+
+
+def test_no_record_needs_to_be_known():
+    assert success(Attack(queries=50), knowledge(epsilon=1.0, n_known=0))[0] > 0.99
+
+
+def test_a_budget_ends_it():
+    known = knowledge(epsilon=0.5, accountant="per_predicate", budget=0.5)
+    value, error = success(Attack(queries=20, wording="equivalent"), known)
+    assert abs(value - ONCE) < 4 * error
+
+
+@pytest.mark.parametrize("target", [7, "O'Hara"])
+@pytest.mark.parametrize("words", [reworded, equivalent])
+def test_no_two_wordings_are_the_same(words, target):
+    assert len({words("id", target, i) for i in range(3_000)}) == 3_000
+
+
+@pytest.mark.parametrize("target", [7, "O'Hara"])
+@pytest.mark.parametrize("words", [reworded, equivalent])
+def test_every_wording_selects_the_target_alone(words, target):
+    import duckdb
+
+    kind, others = ("INTEGER", range(20)) if target == 7 else ("VARCHAR", ["O'Hara", "O'Harax", "x", ""])
+    with duckdb.connect() as database:
+        database.execute(f"CREATE TABLE records (id {kind})")
+        database.executemany("INSERT INTO records VALUES (?)", [[one] for one in others])
+        for i in (*range(40), 700):
+            rows = database.execute(f"SELECT id FROM records WHERE {words('id', target, i)}").fetchall()
+            assert rows == [(target,)]
+
+
+def test_at_least_one_question_is_asked():
+    with pytest.raises(BadInput, match="queries must be >= 1"):
+        Attack(queries=0)

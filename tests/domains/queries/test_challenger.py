@@ -1,0 +1,63 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from domains.queries.small_table import game, known
+from leakgauge.core.game import Coins
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.domains.queries.query import Query
+
+
+def test_coins_are_fair_and_one_for_each_target():
+    challenger = game(targets=3)
+    members = challenger.flip(4_000, np.random.default_rng(1))
+    assert members.shape == (4_000, challenger.n_targets) == (4_000, 3)
+    assert np.abs(members.mean(axis=0) - 0.5).max() < 4 * 0.5 / np.sqrt(4_000)
+    assert challenger.coins is Coins.FAIR
+
+
+def test_the_promise_is_to_a_record_with_the_epsilon_of_one_answer_beside_it():
+    promised = game(budget=3.0).guarantee
+    assert (promised.unit, promised.relation) == (Unit.RECORD, Relation.ADD_REMOVE)
+    assert promised.epsilon == pytest.approx(3.0)
+    assert promised.nominal_epsilon == 0.3
+    assert game(budget=3.0, accountant="per_row").guarantee is None
+    assert game(budget=3.0, accountant="per_row", promise=3.0).guarantee.epsilon == 3.0
+
+
+def test_the_digest_follows_everything_that_changes_the_game():
+    plans = [
+        {},
+        {"budget": 3.0},
+        {"targets": 2},
+        {"accountant": "none"},
+        {"cache": "none"},
+        {"query": {"where": "age > 30"}},
+        {"mechanism": {"name": "laplace", "epsilon": 0.4}},
+        {"data": {"records": 999}},
+        {"seed": 2},
+    ]
+    assert len({game(**plan).digest for plan in plans}) == len(plans)
+    assert game().digest == game().digest
+
+
+def test_a_challenger_travels_to_workers_and_plays_the_same_there():
+    challenger = game(targets=2, budget=3.0, accountant="per_row")
+    there = pickle.loads(pickle.dumps(challenger))
+    members = challenger.flip(50, np.random.default_rng(1))
+    query = Query(where="age > 30 AND region = 'north'")
+    one, other = (
+        c.release(members, np.random.default_rng(2)).oracle().ask(query) for c in (challenger, there)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_every_oracle_of_a_block_is_fresh():
+    challenger = game(budget=0.3)
+    played = challenger.release(np.ones((5, 1), dtype=bool), np.random.default_rng(2))
+    first = played.oracle()
+    answers = first.ask(Query())
+    assert np.isnan(first.ask(Query(where="age > 30"))).all()
+    np.testing.assert_array_equal(played.oracle().ask(Query()), answers)
+    np.testing.assert_array_equal(known(challenger).view(played).oracle().ask(Query()), answers)

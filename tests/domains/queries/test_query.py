@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.query import Kind, Query
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ({"kind": Kind.SUM, "bound": 1.0}, "needs a column"),
+        ({"kind": Kind.SUM, "column": "age"}, "needs a bound"),
+        ({"kind": Kind.SUM, "column": "age", "bound": 0.0}, "bound must be > 0"),
+        ({"kind": Kind.SUM, "column": "age", "bound": -1.0}, "bound must be > 0"),
+        ({"kind": Kind.SUM, "column": "age", "bound": np.nan}, "bound must be > 0"),
+        ({"kind": Kind.SUM, "column": "age", "bound": np.inf}, "bound must be > 0"),
+        ({"kind": Kind.COUNT, "column": "age"}, "no column"),
+        ({"kind": Kind.COUNT, "bound": 1.0}, "no bound"),
+        ({"where": "true", "ids": (1,)}, "not by both"),
+        ({"ids": (1, 2, 1)}, "must differ"),
+    ],
+)
+def test_a_query_that_makes_no_sense_is_refused(said, word):
+    with pytest.raises(BadInput, match=word):
+        Query(**said)
+
+
+def test_one_record_moves_a_count_by_one_and_a_sum_by_its_bound():
+    assert Query().sensitivity == 1
+    assert Query(kind=Kind.SUM, column="age", bound=90.0).sensitivity == 90
+
+
+def test_the_same_question_about_others_replaces_whom_it_selects():
+    query = Query(kind=Kind.SUM, column="age", bound=90.0, where="age > 3")
+    assert query.on([4, 2]) == Query(kind=Kind.SUM, column="age", bound=90.0, ids=(4, 2))
+    assert query.on([4]).such_that("age > 5") == Query(
+        kind=Kind.SUM, column="age", bound=90.0, where="age > 5"
+    )

@@ -1,0 +1,98 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from domains.queries.small_table import TYPES, records
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.query import Kind, Query
+from leakgauge.domains.queries.records import Records
+
+
+def rows(table, **said):
+    return table.rows(table.condition(Query(**said))).tolist()
+
+
+def test_ids_select_their_records_and_ids_of_nobody_select_nobody():
+    assert rows(records(), ids=(7, 3, 99)) == [3, 7]
+    assert rows(records(), ids=()) == []
+    assert rows(records()) == list(range(10))
+
+
+def test_ids_are_a_condition_on_their_column():
+    table = records()
+    assert table.condition(Query(ids=(3, 7))) == table.condition(Query(where="id = 7 OR id IN (3)"))
+
+
+@pytest.mark.parametrize("odd", [("3",), (3.0,), (True,)])
+def test_ids_of_another_type_are_refused_whatever_the_records_are(odd):
+    with pytest.raises(BadInput, match="ids of this table are whole numbers"):
+        records().condition(Query(ids=odd))
+
+
+def test_texts_serve_as_ids():
+    names = np.array([f"it's {i}" for i in range(10)], dtype=object)
+    table = Records(
+        {"name": TYPES["region"], "age": TYPES["age"]}, {"name": names, "age": np.arange(10)}, "name", "d"
+    )
+    assert rows(table, ids=("it's 3",)) == rows(table, where="name = 'it''s 3'") == [3]
+    with pytest.raises(BadInput, match="are texts"):
+        table.condition(Query(ids=(3,)))
+
+
+def test_values_are_clipped_to_the_bound():
+    query = Query(kind=Kind.SUM, column="income", bound=25.0)
+    assert records().values(query, np.array([0, 3, 4, 9])).tolist() == [0.5, 25, -25, 25]
+    assert records().values(Query(), np.array([0, 3])).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_column_with_a_number_missing_cannot_be_summed(bad):
+    incomes = np.array([1.0] * 9 + [bad])
+    with pytest.raises(BadInput, match="no finite number in 1 of 10"):
+        records(income=incomes).numbers("income")
+    with pytest.raises(BadInput, match="no finite number in 1 of 10"):
+        records().numbers("age")  # one is masked
+
+
+def test_only_numbers_can_be_summed():
+    with pytest.raises(BadInput, match="only numbers"):
+        records().numbers("region")
+    with pytest.raises(BadInput, match="did you mean 'income'"):
+        records().numbers("incme")
+
+
+def test_ids_must_be_there_and_differ():
+    with pytest.raises(BadInput, match="1 values of 'id' are there twice"):
+        records(id=np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 0]))
+    with pytest.raises(BadInput, match="1 records have no 'id'"):
+        records(id=np.ma.masked_array(np.arange(10), mask=[True] + [False] * 9))
+    with pytest.raises(BadInput, match="ids are whole numbers or texts"):
+        Records(TYPES, records().columns, "income", "d")
+    with pytest.raises(BadInput, match="no record"):
+        Records({"id": TYPES["id"]}, {"id": np.arange(0)}, "id", "d")
+
+
+def test_a_table_travels_to_workers():
+    there = pickle.loads(pickle.dumps(records()))
+    text = "region = 'north' OR (age > 50 AND smoker) OR since < '2020-01-03' OR income > 900"
+    assert rows(there, where=text) == rows(records(), where=text) == [0, 1, 5, 9]
+
+
+def test_the_database_reaches_nothing_outside(tmp_path):
+    import duckdb
+
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    database = records()._database
+    for sql in (
+        f"SELECT * FROM read_csv('{tmp_path}/secret.csv')",
+        f"COPY records TO '{tmp_path}/out.csv'",
+        f"ATTACH '{tmp_path}/other.db'",
+        "SET enable_external_access = true",
+        "SET threads = 4",
+        "INSTALL httpfs",
+        "SELECT * FROM given",
+    ):
+        with pytest.raises(duckdb.Error):
+            database.execute(sql)
+    assert not (tmp_path / "out.csv").exists()

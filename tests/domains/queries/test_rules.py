@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.query import Kind, Query
+from leakgauge.domains.queries.rules import Rules
+from leakgauge.mechanisms import gaussian, geometric, laplace
+
+
+@pytest.mark.parametrize(
+    ("budget", "epsilon", "most"),
+    [(3.0, 0.3, 10), (0.3, 0.1, 3), (1.0, 0.3, 3), (0.7, 0.1, 7), (1.0, 1.0, 1), (10.0, 0.01, 1000)],
+)
+def test_the_budget_pays_for_whole_answers_whatever_binary_fractions_say(budget, epsilon, most):
+    assert Rules(noise=laplace.Mechanism(epsilon=epsilon), budget=budget).most_answers == most
+
+
+@pytest.mark.parametrize("budget", [0.0, -1.0, np.nan, np.inf])
+def test_a_budget_is_a_finite_number_above_zero(budget):
+    with pytest.raises(BadInput, match="budget must be > 0"):
+        Rules(noise=laplace.Mechanism(epsilon=1.0), budget=budget)
+
+
+def test_a_budget_that_pays_for_nothing_is_refused():
+    with pytest.raises(BadInput, match="nothing would ever be answered"):
+        Rules(noise=laplace.Mechanism(epsilon=1.0), budget=0.9)
+
+
+def test_an_answer_costs_what_its_noise_supports_and_not_what_the_label_says():
+    assert Rules(noise=laplace.Mechanism(epsilon=1.0, scale=0.5), budget=4.0).most_answers == 2
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        laplace.Mechanism(epsilon=0.5),
+        laplace.Mechanism(scale=3.0),
+        geometric.Mechanism(epsilon=0.5),
+        geometric.Mechanism(scale=3.0),
+        gaussian.Mechanism(epsilon=0.5, delta=1e-5),
+        gaussian.Mechanism(sigma=3.0, delta=1e-5),
+        laplace.Mechanism(scale=300.0, sensitivity=100.0),
+    ],
+)
+def test_noise_grows_with_what_a_record_can_move_so_that_every_answer_costs_the_same(noise):
+    rules = Rules(noise=noise)
+    for query in (Query(), Query(kind=Kind.SUM, column="income", bound=50.0)):
+        scaled = rules.noise_of(query)
+        assert scaled.sensitivity == query.sensitivity
+        assert scaled.noise_scale / query.sensitivity == pytest.approx(noise.noise_scale / noise.sensitivity)
+        assert scaled.guarantee.epsilon == pytest.approx(rules.epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("accountant", "budget", "bounded"),
+    [
+        ("sequential", 1.0, True),
+        ("per_predicate", 1.0, True),
+        ("per_row", 1.0, False),
+        ("none", 1.0, False),
+        ("sequential", None, False),
+    ],
+)
+def test_only_refusals_that_do_not_look_at_records_bound_anything(accountant, budget, bounded):
+    rules = Rules(noise=laplace.Mechanism(epsilon=0.5), accountant=accountant, budget=budget)
+    assert rules.bounded is bounded

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from scipy.stats import laplace as laplace_law
+
+from domains.queries.small_table import game, known
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.splitting import By, split
+
+SUM = {"kind": "sum", "column": "income", "bound": 40.0}
+
+
+@pytest.mark.parametrize("by", list(By))
+@pytest.mark.parametrize("query", [{"kind": "count"}, SUM], ids=["count", "sum"])
+def test_theorem_1_answers_without_the_known_part_are_independent_and_have_the_law_of_the_noise(by, query):
+    challenger = game(query=query, targets={"names": [7]})
+    found, n = known(challenger), 3_000
+    members = np.arange(n)[:, None] % 2 == 1
+    samples = split(found, 0, 4, by).ask(challenger.release(members, np.random.default_rng(3)).oracle())
+    assert samples.shape == (n, 4)
+    bound = challenger.query.sensitivity
+    shift = min(challenger.table.records.columns["income"][7], 40.0) if query is SUM else 1.0
+    noise = samples - members * shift
+    law = laplace_law(scale=bound / 0.3)
+    for column in noise.T:
+        assert kstest(column, law.cdf).pvalue > 1e-3
+    assert np.abs(np.corrcoef(noise.T) - np.eye(4)).max() < 4.5 / np.sqrt(n)
+
+
+def test_theorem_2_as_many_known_records_as_queries_are_enough_and_fewer_are_not():
+    challenger = game()
+    assert len(split(known(challenger, records=10), 0, 10).queries) == 10
+    with pytest.raises(BadInput, match=r"needs as many known records .* knows 9"):
+        split(known(challenger, records=9), 0, 10)
+    with pytest.raises(BadInput, match="queries must be >= 1"):
+        split(known(challenger), 0, 0)
+
+
+def test_theorem_3_the_adversary_obtains_m_epsilon():
+    challenger = game(targets=2)
+    asked = challenger.release(np.zeros((3, 2), dtype=bool), np.random.default_rng(1)).oracle()
+    split(known(challenger), 1, 12).ask(asked)
+    np.testing.assert_allclose(asked.obtained, [[0, 3.6]] * 3)
+
+
+@pytest.mark.parametrize("by", list(By))
+def test_theorem_4_the_oracle_believes_in_one_epsilon_without_the_target(by):
+    challenger = game()
+    asked = challenger.release(np.array([[False], [True]]), np.random.default_rng(1)).oracle()
+    split(known(challenger), 0, 12, by).ask(asked)
+    np.testing.assert_allclose(asked.believed["per_row"], [0.3, 3.6])
+    np.testing.assert_allclose(asked.believed["per_predicate"], [3.6, 3.6])
+
+
+def test_sets_of_one_target_are_disjoint_and_of_different_targets_too_if_there_are_enough_records():
+    found = known(game(targets=3), records=30)
+    sets = [set(query.ids) for target in range(3) for query in split(found, target, 10).queries]
+    assert all(
+        len(one & other) == (i // 10 == j // 10)
+        for i, one in enumerate(sets)
+        for j, other in enumerate(sets[:i])
+    )
+    few = [set(query.ids) for query in split(known(game(targets=3), records=12), 2, 10).queries]
+    assert len(set.union(*few)) == 11
+
+
+def test_ids_that_are_texts_are_written_safely(tmp_path):
+    names = ["it's", "a;--b", "plain", "x' OR '1'='1"]
+    (tmp_path / "people.csv").write_text("name\n" + "\n".join(names) + "\n")
+    challenger = game(
+        data={"source": "people.csv", "id": "name"},
+        folder=tmp_path,
+        mechanism={"name": "laplace", "scale": 1e-6},
+        targets={"names": ["x' OR '1'='1"]},
+    )
+    asked = challenger.release(np.array([[False], [True]]), np.random.default_rng(1)).oracle()
+    samples = split(known(challenger), 0, 3, By.PREDICATE).ask(asked)
+    np.testing.assert_allclose(samples, [[0, 0, 0], [1, 1, 1]], atol=1e-4)

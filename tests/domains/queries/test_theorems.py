@@ -1,0 +1,68 @@
+"""Theorems 1 to 4 of Huang et al., against the oracle in this process."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries import challenger, knowledge
+from leakgauge.domains.queries.asking import Questions
+from leakgauge.domains.queries.splitting import By
+
+EPSILON, M = 0.4, 12
+SUM = {"kind": "sum", "column": "income", "bound": 80.0}
+
+
+def game(records=None, **setting):
+    setting = {"accountant": "none", **setting}
+    mechanism = {"name": "laplace", "epsilon": EPSILON}
+    owner = challenger.build(data={}, challenger=setting, mechanism=mechanism, folder=Path(), seed=5)
+    return owner, knowledge.build("known", {} if records is None else {"records": records}, owner, seed=5)
+
+
+def asked(owner, known, members, seed=1):
+    oracle = known.view(owner.release(members, np.random.default_rng(seed))).oracle()
+    return oracle, Questions.about_all(known, M, By.IDS).ask(oracle)
+
+
+@pytest.mark.parametrize("query", [{"kind": "count"}, SUM])
+@pytest.mark.parametrize("present", [False, True])
+def test_1_split_answers_are_independent_and_of_one_law(query, present):
+    owner, known = game(query=query)
+    _, samples = asked(owner, known, np.full((4_000, 1), present))
+    noise = samples[:, 0] - present * known.shifts[0]
+    scale = known.query.sensitivity / EPSILON
+    for column in noise.T:
+        assert stats.kstest(column, stats.laplace(scale=scale).cdf).pvalue > 1e-4
+    between = np.corrcoef(noise.T)[~np.eye(M, dtype=bool)]
+    assert np.abs(between).max() < 4.5 / np.sqrt(4_000)
+
+
+def test_2_as_many_known_records_as_answers_are_enough_and_needed():
+    owner, known = game(records=M)
+    assert asked(owner, known, np.ones((2, 1), dtype=bool))[1].shape == (2, 1, M)
+    with pytest.raises(BadInput, match=f"queries = {M}"):
+        Questions.about_all(game(records=M - 1)[1], M, By.IDS)
+
+
+def test_3_the_adversary_obtains_m_times_epsilon_whoever_is_there():
+    owner, known = game()
+    oracle, _ = asked(owner, known, np.array([[True], [False]]))
+    np.testing.assert_allclose(oracle.obtained, M * EPSILON)
+
+
+def test_4_only_an_accountant_of_existing_records_believes_in_less_and_only_of_who_is_absent():
+    owner, known = game()
+    oracle, _ = asked(owner, known, np.array([[True], [False]]))
+    believed = oracle.believed
+    np.testing.assert_allclose(believed["per_row"], [M * EPSILON, EPSILON])
+    np.testing.assert_allclose(believed["per_predicate"], [M * EPSILON, M * EPSILON])  # the sound one
+    np.testing.assert_allclose(believed["sequential"], [M * EPSILON, M * EPSILON])
+
+
+def test_4_so_with_a_budget_it_refuses_members_alone():
+    owner, known = game(accountant="per_row", budget=(M - 1) * EPSILON)
+    _, samples = asked(owner, known, np.array([[True], [False]]))
+    assert np.isnan(samples[:, 0]).sum(axis=1).tolist() == [1, 0]
