@@ -25,6 +25,7 @@ attacks = [
 ]
 """
 CDR_TARGETS, CDR_ROUNDS = 2, 100  # at a quick look
+ELSEWHERE_TARGETS = 2  # at a quick look: four weeks have four times the cells to learn from
 RAW_TARGETS = 8  # at a quick look: without noise there is less to learn, and it is soon learned
 
 
@@ -46,12 +47,14 @@ class Game:
         targets, rounds = TARGETS[scale], ROUNDS[scale]
         if scale is Scale.QUICK and self.place.stands_for == "CDR":
             targets, rounds = CDR_TARGETS, CDR_ROUNDS
+        elif scale is Scale.QUICK and self.place.weeks > 1:
+            targets = ELSEWHERE_TARGETS
         elif scale is Scale.QUICK and self.release.epsilon is None:
             targets = RAW_TARGETS
         return AUDIT.format(
             name=self.name,
             rounds=rounds,
-            block=rounds if scale is Scale.QUICK else 100,
+            block=-(-rounds // 2) if scale is Scale.QUICK else 100,
             data=self.place.data.table,
             group=self.release.m or self.place.group,
             reference=self.place.reference,

@@ -21,6 +21,7 @@ class Place:
     reference: str = "2500"
     per_day: int = 10
     stands_for: str = "Milan"
+    weeks: int = 1
 
     @property
     def name(self) -> str:
@@ -78,8 +79,8 @@ def substitutes(scope: Scope) -> tuple[Place, ...]:
     malaysia = data_sets.kuala_lumpur(scope, FOUR_WEEKS)
     york = data_sets.new_york(scope, GRID, FOUR_WEEKS)
     return (
-        *([] if malaysia is None else [Place(data=malaysia, reference="0.5")]),
-        *([] if york is None else [Place(data=york, reference="0.5", group=400)]),
+        *([] if malaysia is None else [Place(data=malaysia, reference="0.5", weeks=4)]),
+        *([] if york is None else [Place(data=york, reference="0.5", group=400, weeks=4)]),
     )
 
 
