@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
+from warnings import catch_warnings, filterwarnings
 
 from leakgauge.core.errors import BadInput
 from leakgauge.runner.shipping import Task, opened, pack, work
@@ -17,6 +18,7 @@ from leakgauge.runner.threads import one_thread
 
 ENGINES = ("local", "dask", "ray")
 Results: TypeAlias = Iterator[tuple[int, Any]]
+_RENEWED = "A worker stopped while some jobs"  # loky replaces workers that hold much memory; nothing is lost
 Crew: TypeAlias = Callable[[Sequence[Any]], Results]
 
 
@@ -118,6 +120,8 @@ class Processes:
 
         def apply(items: Sequence[Any]) -> Results:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
-            yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
+            with catch_warnings():
+                filterwarnings("ignore", _RENEWED, UserWarning)
+                yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
 
         return apply
