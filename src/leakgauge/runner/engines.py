@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
-from warnings import catch_warnings, filterwarnings
+from warnings import filterwarnings
 
 from leakgauge.core.errors import BadInput
 from leakgauge.runner.shipping import Task, opened, pack, work
@@ -120,8 +120,7 @@ class Processes:
 
         def apply(items: Sequence[Any]) -> Results:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
-            with catch_warnings():
-                filterwarnings("ignore", _RENEWED, UserWarning)
-                yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
+            filterwarnings("ignore", _RENEWED, UserWarning)
+            yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
 
         return apply
