@@ -98,7 +98,17 @@ def city(noise, folder):
     }
 
 
-GAMES = {"blackbox": box, "locations": city}
+def table(noise, folder):
+    """Five answers about a record; without noise, from an oracle whose refusals depend on who is there."""
+    accountant = "per_row" if noise == NAKED else "sequential"
+    return {
+        "data": {"records": 200},
+        "challenger": {"budget": 5 / noise, "accountant": accountant},
+        "mechanism": {"name": "laplace", "scale": noise},
+    }
+
+
+GAMES = {"blackbox": box, "locations": city, "queries": table}
 NAKED, BLIND = 1e-3, 1e6
 
 

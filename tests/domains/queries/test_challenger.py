@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from domains.queries.small_table import game, known
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.queries.query import Query
@@ -61,3 +62,20 @@ def test_every_oracle_of_a_block_is_fresh():
     assert np.isnan(first.ask(Query(where="age > 30"))).all()
     np.testing.assert_array_equal(played.oracle().ask(Query()), answers)
     np.testing.assert_array_equal(known(challenger).view(played).oracle().ask(Query()), answers)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"where": "agee > 3"}, "challenger.query.where = 'agee > 3': no column is called 'agee'"),
+        ({"where": "1=1; DROP TABLE records"}, "challenger.query.where = '1=1; DROP TABLE records': holds a"),
+        ({"where": "hello world"}, "challenger.query.where = 'hello world': is no predicate: syntax error"),
+        ({"kind": "sum", "column": "incom", "bound": 1.0}, "challenger.query.column: no column is called"),
+        ({"kind": "sum", "column": "region", "bound": 1.0}, "challenger.query.column: 'region' is VARCHAR"),
+    ],
+)
+def test_a_question_without_an_answer_is_refused_where_the_plan_says_it(query, said):
+    with pytest.raises(BadInput) as refusal:
+        game(query=query)
+    assert str(refusal.value).startswith(said)
+    assert "\n" not in str(refusal.value)

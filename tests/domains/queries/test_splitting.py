@@ -30,8 +30,10 @@ def test_theorem_1_answers_without_the_known_part_are_independent_and_have_the_l
 def test_theorem_2_as_many_known_records_as_queries_are_enough_and_fewer_are_not():
     challenger = game()
     assert len(split(known(challenger, records=10), 0, 10).queries) == 10
-    with pytest.raises(BadInput, match=r"needs as many known records .* knows 9"):
+    with pytest.raises(BadInput, match=r"needs as many known records .* knows 9; .* raise knowledge.records"):
         split(known(challenger, records=9), 0, 10)
+    with pytest.raises(BadInput, match=r"knows 9; lower queries, or widen challenger.query"):
+        split(known(game(data={"records": 10})), 0, 10)
     with pytest.raises(BadInput, match="queries must be >= 1"):
         split(known(challenger), 0, 0)
 

@@ -10,7 +10,7 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.queries.deciding import Decide
 from leakgauge.domains.queries.knowledge import Known, Seen
 from leakgauge.domains.queries.oracle import Oracle
-from leakgauge.domains.queries.splitting import By, Split, split
+from leakgauge.domains.queries.splitting import By, Split, more_records, split
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +54,9 @@ def require_records(knowledge: Known, n_queries: int) -> None:
     needed = n_queries * len(knowledge.targets)
     if len(knowledge.ids) < needed:
         raise BadInput(
-            f"queries = {n_queries}: refusals tell of {len(knowledge.targets)} targets only with {needed} "
-            f"known records, each asked about once, but the adversary knows {len(knowledge.ids)}; lower "
-            "queries, or raise knowledge.records"
+            f"queries = {n_queries}: refusals tell of targets only if no known record is asked about twice, "
+            f"which takes {needed} of them, but the adversary knows {len(knowledge.ids)}; "
+            + more_records(knowledge)
         )
 
 

@@ -73,6 +73,7 @@ def build(
     rules = read_rules(mechanism, setting)
     records = load(data, folder, seed)
     query = setting.query
+    _require_answers(records, query)
     _require_whole(records, query, rules)
     targets = choose_targets(records, query, setting.targets, stream(seed, Role.DATA, TARGETS))
     words = "\n".join((records.digest, repr(setting), repr(rules)))
@@ -84,6 +85,16 @@ def build(
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
         notes=() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",),
     )
+
+
+def _require_answers(records: Records, query: Query) -> None:
+    """Refuse a query that the table has no answer to, before anybody asks it."""
+    try:
+        records.condition(query)
+        if query.column is not None:
+            records.numbers(query.column)
+    except BadInput as error:
+        raise BadInput(f"challenger.query.{str(error).removeprefix('query.')}") from None
 
 
 def _require_whole(records: Records, query: Query, rules: Rules) -> None:

@@ -52,7 +52,7 @@ def _where(text: str) -> Tree:
         text.encode()
         found = _parsed(f"SELECT 1 WHERE {text}")
     except (duckdb.Error, UnicodeError) as error:
-        raise BadInput(f"is no SQL: {_line(str(error))}") from None
+        raise BadInput(f"is no SQL: {_line(str(error))}; write what follows WHERE, as in age >= 30") from None
     if found.get("error"):
         _refuse_statement(str(found.get("error_message", "")))
     statements = found["statements"]
@@ -72,7 +72,7 @@ def _refuse_statement(said: str) -> NoReturn:
         raise BadInput("holds a statement besides the predicate; write one predicate")
     if "expression depth" in said:
         raise BadInput(f"is nested more than {DEEPEST} deep; write it with fewer brackets")
-    raise BadInput(f"is no predicate: {_line(said)}")
+    raise BadInput(f"is no predicate: {_line(said)}; write only what follows WHERE, as in age >= 30")
 
 
 def _line(said: str) -> str:

@@ -12,7 +12,7 @@ from leakgauge.domains.queries.knowledge import Known
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Id, Query
 
-__all__ = ["By", "Split", "literal", "quoted", "split"]
+__all__ = ["By", "Split", "literal", "more_records", "quoted", "split"]
 
 
 class By(StrEnum):
@@ -49,11 +49,16 @@ def split(known: Known, target: int, n_queries: int, by: By = By.IDS) -> Split:
     if len(known.ids) < n_queries:
         raise BadInput(
             f"queries = {n_queries}: needs as many known records that the query selects, but the adversary "
-            f"knows {len(known.ids)}; lower queries, or raise knowledge.records"
+            f"knows {len(known.ids)}; {more_records(known)}"
         )
     rows = (target * n_queries + np.arange(n_queries)) % len(known.ids)
     queries = tuple(_about(known, (known.ids[row], known.targets[target]), by) for row in rows)
     return Split(queries, known.values[rows])
+
+
+def more_records(known: Known) -> str:
+    """The way out for an adversary who knows too few records."""
+    return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
 
 
 def _about(known: Known, ids: tuple[Id, ...], by: By) -> Query:

@@ -78,7 +78,8 @@ def read_rules(mechanism: Mapping[str, Any], setting: Setting) -> Rules:
     try:
         rules = Rules(noise=noise, accountant=setting.accountant, cache=setting.cache, budget=setting.budget)
     except BadInput as error:
-        raise BadInput(f"challenger: {str(error).removeprefix('challenger.')}") from None
+        said = str(error)
+        raise BadInput(said if said.startswith("challenger.") else f"challenger: {said}") from None
     if setting.promise is not None and rules.bounded:
         raise BadInput(
             f"challenger.promise: follows from budget under {setting.accountant!r}; leave one of the two out"

@@ -1,0 +1,93 @@
+"""The page on noisy query services: its plan works, it names what a plan may say, its numbers are right."""
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge import catalog
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries import MECHANISMS, accounting
+from leakgauge.domains.queries.caches import Cache
+from leakgauge.domains.queries.data import FileTable
+from leakgauge.domains.queries.generating import Generated
+from leakgauge.domains.queries.knowledge import NAMES
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.tables import Setting, Targets
+from leakgauge.plan import read_plan
+
+PAGE = (Path(__file__).parent.parent / "docs" / "queries.md").read_text()
+ATTACKS = catalog.names("leakgauge.domains.queries.attacks")
+
+
+@pytest.fixture
+def game(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = [f"{1000 + i},{age}" for i, age in enumerate(rng.integers(1, 90, 300))]
+    (tmp_path / "patients.csv").write_text("\n".join(["number,age", *rows]) + "\n")
+    blocks = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (plan,) = (block for block in blocks if block.startswith("seed"))
+    (tmp_path / "plan.toml").write_text(plan)
+    read = read_plan(tmp_path / "plan.toml")
+    return catalog.prepare(read.audits[0], read)
+
+
+def test_the_plan_of_the_page_reads_a_file_and_promises_its_budget(game):
+    assert game.challenger.n_targets == 1
+    assert game.challenger.guarantee.epsilon == pytest.approx(3.0)
+    assert len(game.knowledges["knows-5"].ids) == 5
+
+
+def test_every_attack_of_the_plan_of_the_page_plays(game):
+    adversaries = {
+        label: Adversary(knowledge, game.attacks[label].study(knowledge, stream(1, Role.STUDY)))
+        for label, knowledge in game.knowledges.items()
+    }
+    found = play(game.challenger, adversaries, 1, range(20), 0)
+    assert len(found) == 4
+    assert np.unique(found["refusal-known"].scores).size == 1  # refusals tell nothing
+    assert np.unique(found["knows-5"].scores).size > 10
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_option_of_an_attack_is_named(attack):
+    assert f"| `{attack}` |" in PAGE
+    for option in fields(import_module(f"leakgauge.domains.queries.attacks.{attack}").Attack):
+        assert re.search(rf"^\| `{option.name}` \| (all|.*`{attack}`)", PAGE, re.MULTILINE), option.name
+
+
+def test_every_key_of_a_plan_is_named():
+    for key in (field.name for table in (FileTable, Generated, Setting) for field in fields(table)):
+        assert f"| `{key}` |" in PAGE, key
+    for key in (field.name for table in (Query, Targets) for field in fields(table)):
+        assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE), key
+
+
+def test_every_accountant_cache_noise_and_knowledge_is_named():
+    for name in (*accounting.names(), *(cache.value for cache in Cache), *NAMES):
+        assert f"| `{name}` |" in PAGE, name
+    for name in MECHANISMS:
+        assert f'| `"{name}"` |' in PAGE, name
+
+
+def test_the_success_of_attacks_is_that_of_theory():
+    from leakgauge.theory import splitting, t_tests
+
+    at = ((10, 1.0), (29, 0.33), (10, 0.3))
+    rows = {
+        "t-test, textbook, two sides": [t_tests.laplace(m, epsilon) for m, epsilon in at],
+        "t-test, paper, two sides": [t_tests.laplace(m, epsilon, form="paper") for m, epsilon in at],
+        "t-test, textbook, one side": [t_tests.laplace(m, epsilon, sides=1) for m, epsilon in at],
+        "midpoint": [splitting.midpoint_laplace(m, epsilon) for m, epsilon in at],
+        "likelihood: nobody can do better": [splitting.optimum_laplace(m, epsilon)[0] for m, epsilon in at],
+        "the formula of theorem 5, as printed": [
+            t_tests.as_printed(m, epsilon / t_tests.SQRT_2) for m, epsilon in at
+        ],
+    }
+    for name, success in rows.items():
+        cells = " | ".join(f"{float(value):.3f}" for value in success)
+        assert f"| {name} | {cells} |" in PAGE, cells
