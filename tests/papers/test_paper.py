@@ -35,10 +35,11 @@ def test_every_plan_can_be_read(name, item, scale, tmp_path):
 
 def test_an_unknown_paper_is_told_the_nearest_and_all():
     with pytest.raises(
-        BadInput, match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: guan24, humphries23, liu24"
+        BadInput,
+        match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: guan24, huang, humphries23, liu24",
     ):
         find("liu")
-    with pytest.raises(BadInput, match=r"no paper is called 'x'; papers: guan24, humphries23, liu24"):
+    with pytest.raises(BadInput, match=r"no paper is called 'x'; papers: guan24, huang, humphries23, liu24"):
         find("x")
     with pytest.raises(BadInput, match="no paper is called 'reproduction'"):
         find("reproduction")

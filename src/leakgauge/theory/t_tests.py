@@ -62,7 +62,7 @@ def normal(
 def laplace(
     m: int, ratio: npt.ArrayLike, *, form: Form = "textbook", sides: Sides = 2, level: float = 0.05
 ) -> Reals:
-    """Success of the t-test under Laplace noise, right to 2e-4, for 4 to 100 answers. ``ratio`` is in scales.
+    """Success of the t-test under Laplace noise, right to 4e-4, for 4 to 100 answers. ``ratio`` is in scales.
 
     >>> laplace(10, [1.0]).round(3).tolist()
     [0.766]

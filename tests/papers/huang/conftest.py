@@ -1,0 +1,50 @@
+from types import SimpleNamespace
+
+import pytest
+
+from leakgauge.papers.huang import PAPER
+from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.plan import read_plan
+from leakgauge.referee.estimate import Estimate
+
+
+@pytest.fixture
+def audits(tmp_path):
+    """All audits of an item, as its plan says."""
+
+    def read(name, scale=Scale.QUICK):
+        path = tmp_path / f"{name}-{scale}.toml"
+        path.write_text(f"seed = 7\n{PAPER.items[name].plan(Scope(scale=scale))}")
+        return read_plan(path).audits
+
+    return read
+
+
+@pytest.fixture
+def show(audits):
+    """Make an item of verdicts that a rule makes up: ``rates(audit, label)`` are TPR and TNR."""
+
+    def make(name, rates, reach=0.001):
+        verdicts = []
+        for audit in audits(name):
+            for contender in audit.contenders:
+                found = zip(("tpr", "tnr"), rates(audit, contender.label), strict=True)
+                metrics = {
+                    metric: Estimate(
+                        value=rate,
+                        low=rate - reach,
+                        high=min(rate + reach, 1.0),
+                        confidence=0.999,
+                        method="made up",
+                    )
+                    for metric, rate in found
+                }
+                verdicts.append(
+                    SimpleNamespace(
+                        audit=audit.name, label=contender.label, rounds=audit.rounds, metrics=metrics
+                    )
+                )
+        shown = PAPER.items[name].show(Played(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))
+        return {cell.setting: cell for cell in shown.cells}, shown
+
+    return make
