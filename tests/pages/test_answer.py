@@ -13,6 +13,7 @@ def test_the_best_adversary_is_named_with_its_interval_whatever_the_finding(make
         assert told.startswith(
             "good, the best of 2 adversaries, was right 95.0% of the time (92.9% to 97.0%)"
         )
+        assert "picked by these rounds" in told  # the best of many looks better than it is
         assert "poor" not in told  # it knows the same and does worse
 
 
@@ -53,6 +54,6 @@ def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_
     uneven = make(n_targets=9, label="uneven", metrics=metrics(0.60, 0.95))
     assert answer([even, uneven]) == (
         "uneven, the best of 2 adversaries, was right 95.0% of the time on average over the targets "
-        "(92.9% to 97.0%); blind guessing is right half of the time. The best with other knowledge in the "
-        "same audit: zero 81.0% of the time (78.9% to 97.0%)."
+        "(92.9% to 97.0%); blind guessing is right half of the time. It was picked by these rounds, and "
+        "its interval is that of one adversary. The best with other knowledge in the same audit: zero 81.0% of the time (78.9% to 97.0%)."
     )

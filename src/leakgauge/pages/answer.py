@@ -27,6 +27,8 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     among = f", the best of {times(len(known), 'adversary')}," if len(known) > 1 else ""
     right = _right(best, how(best, "accuracy"))
     told = f"{name}{among} was right {right}; blind guessing is right half of the time."
+    if len(known) > 1:
+        told += " It was picked by these rounds, and its interval is that of one adversary."
     others = _best_by_knowledge([verdict for verdict in known if verdict.audit == best.audit])
     others.pop(best.knowledge)
     if others:
