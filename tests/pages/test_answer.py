@@ -55,5 +55,6 @@ def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_
     assert answer([even, uneven]) == (
         "uneven, the best of 2 adversaries, was right 95.0% of the time on average over the targets "
         "(92.9% to 97.0%); blind guessing is right half of the time. It was picked by these rounds, and "
-        "its interval is that of one adversary. The best with other knowledge in the same audit: zero 81.0% of the time (78.9% to 97.0%)."
+        "its interval is that of one adversary. The best with other knowledge in the same audit: zero 81.0% "
+        "of the time (78.9% to 97.0%)."
     )
