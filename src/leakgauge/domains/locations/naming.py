@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from leakgauge.core.errors import BadInput
+from leakgauge.core.targets import rows_called
 from leakgauge.domains.locations.traces import Ints, Traces
 
 
@@ -13,13 +11,7 @@ def people_called(names: Sequence[str | int], traces: Traces, where: str) -> Int
 
     A generated city calls its people by their numbers from 0.
     """
-    known, called = people_by_name(traces), list(map(str, names))
-    for i, name in enumerate(called):
-        if name not in known:
-            raise BadInput(f"{where}: {stranger(name)}")
-        if name in called[:i]:
-            raise BadInput(f"{where}: {name!r} is named twice; remove one")
-    return np.array([known[name] for name in called], dtype=np.int64)
+    return rows_called(names, people_by_name(traces), where, stranger)
 
 
 def people_by_name(traces: Traces) -> dict[str, int]:

@@ -6,9 +6,11 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
+from leakgauge.core import targets
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.settings import read, require
+from leakgauge.core.targets import spelled_out
 from leakgauge.domains.locations.chain.chain import Chain
 
 NOISES = ("laplace", "gaussian", "geometric")
@@ -25,23 +27,16 @@ class Choose(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Whose membership is in question: so many, or those of some ``names``."""
+class Targets(targets.Targets):
+    """People with enough visits, after any caps."""
 
-    n: int | None = None
     min_visits: int = 1
     choose: Choose = Choose.RANDOM
-    names: tuple[str | int, ...] = ()
-
-    @property
-    def how_many(self) -> int:
-        return len(self.names) or (1 if self.n is None else self.n)
 
     def __post_init__(self) -> None:
-        if self.names and (self.n is not None or self.choose is not Choose.RANDOM):
-            raise BadInput("names say who the targets are; leave out n and choose")
-        if not self.how_many >= 1:
-            raise BadInput(f"n must be >= 1, got {self.n}; there is no game without a target")
+        super().__post_init__()
+        if self.names and self.choose is not Choose.RANDOM:
+            raise BadInput("names say who the targets are; leave out choose")
         if not self.min_visits >= 1:
             raise BadInput(
                 f"min_visits must be >= 1, got {self.min_visits}: who has no visits cannot be found"
@@ -82,10 +77,7 @@ class Setting:
 
 def read_setting(table: Mapping[str, Any]) -> Setting:
     """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
-    said = table.get("targets")
-    if isinstance(said, int) and not isinstance(said, bool):
-        table = {**table, "targets": {"n": said}}
-    return read(Setting, table, "challenger")
+    return read(Setting, spelled_out(table), "challenger")
 
 
 @dataclass(frozen=True, kw_only=True)

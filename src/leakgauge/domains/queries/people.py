@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.targets import rows_called
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, Records
 from leakgauge.domains.queries.tables import Choose, Targets
@@ -34,12 +35,7 @@ def choose_targets(records: Records, query: Query, wanted: Targets, rng: Generat
 def _named(records: Records, query: Query, names: Sequence[Id], selected: Ints) -> Ints:
     """The records of the ids that the owner has named, in that order."""
     known, called = {str(name): row for name, row in records.row_of.items()}, list(map(str, names))
-    for i, name in enumerate(called):
-        if name not in known:
-            raise BadInput(f"{WHERE}.names: no record has the id {name!r}; mend or remove it")
-        if name in called[:i]:
-            raise BadInput(f"{WHERE}.names: {name!r} is named twice; remove one")
-    found = np.array([known[name] for name in called], dtype=np.int64)
+    found = rows_called(called, known, f"{WHERE}.names", _stranger)
     for name, row in zip(called, found.tolist()):
         if row not in selected:
             raise BadInput(
@@ -53,3 +49,7 @@ def _named(records: Records, query: Query, names: Sequence[Id], selected: Ints) 
             "record; remove it"
         )
     return found
+
+
+def _stranger(name: str) -> str:
+    return f"no record has the id {name!r}; mend or remove it"

@@ -7,8 +7,10 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Any
 
+from leakgauge.core import targets
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import read, require
+from leakgauge.core.targets import spelled_out
 from leakgauge.domains.queries import MECHANISMS
 from leakgauge.domains.queries.caches import Cache
 from leakgauge.domains.queries.query import Query
@@ -25,22 +27,15 @@ class Choose(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Whose membership is in question: so many records, or those of some ids, ``names``."""
+class Targets(targets.Targets):
+    """Records, by their ids where they are named."""
 
-    n: int | None = None
     choose: Choose = Choose.RANDOM
-    names: tuple[str | int, ...] = ()
-
-    @property
-    def how_many(self) -> int:
-        return len(self.names) or (1 if self.n is None else self.n)
 
     def __post_init__(self) -> None:
-        if self.names and (self.n is not None or self.choose is not Choose.RANDOM):
-            raise BadInput("names say who the targets are; leave out n and choose")
-        if not self.how_many >= 1:
-            raise BadInput(f"n must be >= 1, got {self.n}; there is no game without a target")
+        super().__post_init__()
+        if self.names and self.choose is not Choose.RANDOM:
+            raise BadInput("names say who the targets are; leave out choose")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,10 +61,7 @@ class Setting:
 
 def read_setting(table: Mapping[str, Any]) -> Setting:
     """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
-    said = table.get("targets")
-    if isinstance(said, int) and not isinstance(said, bool):
-        table = {**table, "targets": {"n": said}}
-    return read(Setting, table, "challenger")
+    return read(Setting, spelled_out(table), "challenger")
 
 
 def read_rules(mechanism: Mapping[str, Any], setting: Setting) -> Rules:
