@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge import catalog
-from leakgauge.core.game import Reading, Trials
+from leakgauge.core.game import Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Metrics
@@ -84,6 +84,7 @@ class Verdict:
     bound_roc: dict[str, list[float]] | None
     per_target: list[dict[str, Any]] = field(default_factory=list)
     instrument: dict[str, Any] = field(default_factory=dict)  # null, planted
+    spent: dict[str, dict[str, float]] | None = None  # epsilon of what an oracle gave, by whoever counts it
 
 
 def reach(
@@ -133,6 +134,7 @@ def reach(
                 rng,
             ),
         },
+        spent={name: _span(column) for name, column in trials.spent.items()} or None,
     )
 
 
@@ -259,6 +261,11 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
         "exact_epsilon": guarantee.exact_epsilon,
         "composed": None if guarantee.composed is None else asdict(guarantee.composed),
     }
+
+
+def _span(column: Reals) -> dict[str, float]:
+    """What trials spent: the least, the mean and the most."""
+    return {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
 
 
 def _roc(trials: Trials) -> dict[str, list[float]]:

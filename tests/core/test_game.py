@@ -63,3 +63,44 @@ def test_a_score_that_is_not_finite_is_named_by_its_round():
     rounds = np.array([6, 7])
     with pytest.raises(BadInput, match=r"round 7, target 0"):
         Trials(rounds, np.zeros(2, int), np.array([True, False]), np.array([0.0, np.nan]), Coins.FAIR)
+
+
+class Meter:
+    """Sees as many numbers as there are targets, and pays for them."""
+
+    def __init__(self, played):
+        self.numbers, self.paid = played, False
+
+    @property
+    def spent(self):
+        shape = self.numbers.shape
+        return {
+            "obtained": np.full(shape, 0.5 if self.paid else 0.0),
+            "believed": np.full((shape[0], 1), 0.1),
+        }
+
+
+class Pays:
+    def view(self, played):
+        return Meter(played)
+
+
+def pay(seen, rng):
+    seen.paid = True
+    return seen.numbers
+
+
+def test_what_an_adversary_spent_travels_with_its_trials():
+    found = play(Blind(), {"a": Adversary(Pays(), Scorer(pay))}, seed=3, rounds=range(4), block=0)["a"]
+    assert found.spent["obtained"].tolist() == [0.5] * 8  # counted after the questions, not before
+    assert found.spent["believed"].tolist() == [0.1] * 8
+    assert found.where(np.arange(8) < 2).spent["obtained"].size == 2
+    assert play(Blind(), {"a": adversary(lambda seen, rng: seen)}, 3, range(4), 0)["a"].spent == {}
+
+
+def test_spending_of_another_length_is_refused():
+    with pytest.raises(BadInput, match="numbers of 'obtained'"):
+        Trials(
+            np.arange(2), np.zeros(2, int), np.ones(2, bool), np.zeros(2), Coins.FAIR,
+            spent={"obtained": np.zeros(3)},
+        )  # fmt: skip

@@ -75,3 +75,14 @@ def test_a_value_that_names_itself_is_named_once():
     with pytest.raises(BadInput) as refusal:
         read(laplace.Mechanism, {"epsilon": -1.0}, "audit 'x': mechanism 'laplace'")
     assert str(refusal.value) == "audit 'x': mechanism 'laplace': epsilon must be > 0 and finite, got -1.0"
+
+
+@dataclass(frozen=True)
+class Sided:
+    sides: Literal[1, 2] = 2
+
+
+@pytest.mark.parametrize("given", [3, "two", True, 1.5])
+def test_a_choice_of_numbers_is_refused_in_one_line(given):
+    with pytest.raises(BadInput, match=r"test\.sides: no choice is called .*; known: 1, 2"):
+        read(Sided, {"sides": given}, "test")

@@ -43,6 +43,18 @@ def test_what_is_saved_comes_back_bit_by_bit(store, coins, reading):
     assert same(store.load(BLOCK), saved)
 
 
+def test_what_was_spent_comes_back_and_is_sealed(store):
+    spent = {"per_row": np.arange(5.0), "obtained": np.full(5, 0.3)}
+    store.save(BLOCK, replace(trials(), spent=spent))
+    found = store.load(BLOCK)
+    assert set(found.spent) == set(spent)
+    assert all(np.array_equal(found.spent[name], spent[name]) for name in spent)
+    with np.load(store.path(BLOCK)) as archive:
+        columns = {name: archive[name] for name in archive.files}
+    np.savez_compressed(store.path(BLOCK), **columns | {"spent.obtained": np.full(5, 0.4)})
+    assert store.load(BLOCK) is None
+
+
 def test_the_same_trials_make_the_same_bytes(store, tmp_path):
     other = Store(tmp_path / "elsewhere", store.identity)
     for place in (store, other):

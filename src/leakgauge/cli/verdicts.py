@@ -34,6 +34,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from rich.text import Text
 
     from leakgauge.pages.answer import QUESTION, answer
+    from leakgauge.pages.spending import BELIEVED, OBTAINED, spent
     from leakgauge.pages.standing import standing
     from leakgauge.pages.words import amount, interval, names
 
@@ -45,14 +46,16 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     if told := answer(verdicts):
         console.print(Text(f"{QUESTION} {told}"), soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD)
-    metrics = ("accuracy", "auc") if console.width >= _WIDE else ("accuracy",)
-    for column in ("adversary", "finding", "ε shown", "promised", *metrics):
+    spending = {"ε obtained": OBTAINED, "believed": BELIEVED} if any(v.spent for v in verdicts) else {}
+    metrics = ("accuracy", "auc") if console.width >= _WIDE and not spending else ("accuracy",)
+    for column in ("adversary", "finding", "ε shown", "promised", *spending, *metrics):
         table.add_column(column, overflow="fold")
     ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
     for name, verdict in zip(names(ordered[:MOST_ROWS], verdicts), ordered):
         promised = verdict.promised["epsilon"] if verdict.promised else None
         cells = [name, verdict.finding or "no promise"]
         cells += [_interval(verdict, "epsilon", interval), amount("epsilon", promised)]
+        cells += [spent(verdict, side) for side in spending.values()]
         cells += [_interval(verdict, standing(verdict, metric), interval) for metric in metrics]
         table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
     console.print(table)

@@ -7,3 +7,7 @@ class BadInput(Exception):
 
 class IncompleteRun(Exception):
     """A run folder does not hold all of its rounds yet; the message says how to go on."""
+
+
+class Lost(Exception):
+    """What a release said was lost on the way: no evidence of anything; its block is to be played again."""

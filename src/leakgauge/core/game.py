@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,16 @@ class Knowledge(Protocol[PlayedIn, SeenOut]):
     def view(self, played: PlayedIn) -> SeenOut: ...
 
 
+@runtime_checkable
+class Metered(Protocol):
+    """A view that keeps count of what its adversary was given, as an oracle's does."""
+
+    @property
+    def spent(self) -> Mapping[str, Reals]:
+        """Rounds x targets: the epsilon of what was given, by the name of whoever counts it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """How the scores of an attack are to be read; fixed before the first counted round.
@@ -111,7 +121,13 @@ class Adversary(Generic[Played, Seen]):
     scorer: Scorer[Seen]
 
     def score(self, played: Played, rng: Generator) -> Reals:
-        return self.scorer.score(self.knowledge.view(played), rng)
+        return self.face(played, rng)[0]
+
+    def face(self, played: Played, rng: Generator) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
+        """Score some rounds; what was spent on that is counted when asked for."""
+        seen = self.knowledge.view(played)
+        scores = np.asarray(self.scorer.score(seen, rng), dtype=np.float64)
+        return scores, lambda: seen.spent if isinstance(seen, Metered) else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +140,13 @@ class Trials:
     scores: Reals
     coins: Coins
     reading: Reading = field(default_factory=Reading)
+    spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by whoever counts it; of oracles
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
             raise BadInput(f"{self.members.size} membership bits but {self.scores.size} scores")
+        if odd := [name for name, column in self.spent.items() if column.shape != self.scores.shape]:
+            raise BadInput(f"{self.scores.size} scores but {self.spent[odd[0]].size} numbers of {odd[0]!r}")
         if (lost := np.flatnonzero(~np.isfinite(self.scores))).size:
             first = lost[0]
             raise BadInput(
@@ -152,6 +171,7 @@ class Trials:
             targets=self.targets[rows],
             members=self.members[rows],
             scores=self.scores[rows],
+            spent={name: column[rows] for name, column in self.spent.items()},
         )
 
 
@@ -169,7 +189,7 @@ def play(
     numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
     trials = {}
     for label, adversary in adversaries.items():
-        scores = np.asarray(adversary.score(played, stream(seed, Role.SCORE, block)), dtype=np.float64)
+        scores, count = adversary.face(played, stream(seed, Role.SCORE, block))
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         trials[label] = Trials(
@@ -179,5 +199,6 @@ def play(
             scores.ravel(),
             challenger.coins,
             adversary.scorer.reading,
+            {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
         )
     return trials

@@ -2,7 +2,7 @@
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -41,12 +41,12 @@ def read(kind: type[Value], table: Mapping[str, Any], where: str) -> Value:
         raise BadInput(f"{where}: {str(error).removeprefix(f'{name}: ')}") from None
 
 
-def require(name: str, known: list[str], kind: str) -> None:
+def require(name: object, known: Sequence[object], kind: str) -> None:
     """Refuse a name that is not known, and point to the nearest one that is."""
-    if name in known:
+    if any(name == one and isinstance(name, bool) == isinstance(one, bool) for one in known):
         return
-    near = get_close_matches(str(name), known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known) or 'none'}"
+    near = get_close_matches(str(name), [one for one in known if isinstance(one, str)], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
     raise BadInput(f"{kind} is called {name!r}; {hint}")
 
 

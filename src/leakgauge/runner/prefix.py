@@ -45,6 +45,7 @@ class Prefix:
             targets=np.concatenate([part.targets for part in parts]),
             members=np.concatenate([part.members for part in parts]),
             scores=np.concatenate([part.scores for part in parts]),
+            spent={name: np.concatenate([part.spent[name] for part in parts]) for name in parts[0].spent},
         )
 
 

@@ -5,6 +5,7 @@ import json
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -16,6 +17,7 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.runner import atomic
 
 COLUMNS = ("rounds", "targets", "members", "scores")
+_SPENT = "spent."  # begins the names of further columns
 
 # What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
 _DAMAGE = (
@@ -70,6 +72,7 @@ class Store:
     def save(self, block: Block, trials: Trials) -> None:
         """Write a block."""
         columns = {name: getattr(trials, name) for name in COLUMNS}
+        columns |= {_SPENT + name: trials.spent[name] for name in sorted(trials.spent)}
         header = json.dumps({"coins": trials.coins, "reading": asdict(trials.reading)}, sort_keys=True)
         checksum = self._checksum(block, header, columns)
         archive = io.BytesIO()
@@ -80,19 +83,28 @@ class Store:
         """Read a block; one that is missing, damaged, foreign or of other rounds is no block."""
         try:
             with np.load(io.BytesIO(self.path(block).read_bytes()), allow_pickle=False) as archive:
-                columns = {name: archive[name] for name in COLUMNS}
+                columns = {name: archive[name] for name in (*COLUMNS, *_further(archive))}
                 header, checksum = str(archive["header"]), str(archive["checksum"])
             if checksum != self._checksum(block, header, columns):
                 return None
         except _DAMAGE:
             return None
         about = json.loads(header)
-        return Trials(**columns, coins=Coins(about["coins"]), reading=Reading(**about["reading"]))
+        return Trials(
+            **{name: columns[name] for name in COLUMNS},
+            coins=Coins(about["coins"]),
+            reading=Reading(**about["reading"]),
+            spent={name.removeprefix(_SPENT): columns[name] for name in _further(columns)},
+        )
 
     def _checksum(self, block: Block, header: str, columns: dict[str, Any]) -> str:
         rounds = [block.rounds.start, block.rounds.stop]
         shapes = {name: [column.dtype.str, *column.shape] for name, column in columns.items()}
         digest = sha256(json.dumps([self.identity, block.index, rounds, header, shapes]).encode())
-        for name in COLUMNS:
+        for name in shapes:
             digest.update(np.ascontiguousarray(columns[name]).tobytes())
         return digest.hexdigest()
+
+
+def _further(names: Iterable[str]) -> list[str]:
+    return sorted(name for name in names if name.startswith(_SPENT))

@@ -54,3 +54,28 @@ def test_values_are_what_records_add_to_a_sum():
 def test_knowledge_that_cannot_be_had_is_refused(name, parameters, word):
     with pytest.raises(BadInput, match=word):
         build(name, parameters, game(), 1)
+
+
+def test_the_budget_is_counted_from_both_sides():
+    """By hand: six questions about the first target, one about the second, a budget for three answers."""
+    challenger = game(targets=2, budget=0.9, accountant="per_row")
+    knowledge = known(challenger)
+    members = np.array([[True, False], [False, False]])
+    seen = knowledge.view(challenger.release(members, np.random.default_rng(1)))
+    oracle, (first, second) = seen.oracle(), knowledge.targets
+    for other in knowledge.ids[:6]:
+        oracle.ask(knowledge.query.on((first, other)))
+    oracle.ask(knowledge.query.on((second,)))
+    spent = seen.spent
+    np.testing.assert_allclose(spent["obtained"], [[0.9, 0.3], [1.8, 0.3]])
+    np.testing.assert_allclose(spent["believed"].ravel(), [0.9, 0.3])  # as per_row has it: members alone
+    np.testing.assert_allclose(spent["per_row"], spent["believed"])
+    np.testing.assert_allclose(spent["sequential"].ravel(), [1.2, 2.1])
+    np.testing.assert_allclose(spent["per_predicate"].ravel(), [0.9, 1.8])
+    assert not spent["none"].any()
+
+
+def test_who_asked_nothing_has_nothing_to_count():
+    challenger = game()
+    knowledge = known(challenger)
+    assert knowledge.view(challenger.release(np.ones((3, 1), bool), np.random.default_rng(1))).spent == {}

@@ -1,12 +1,12 @@
 """The visits that the `data` table of a plan stands for: those of a file, or of a generated city."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.keeping import Kept, identity
 from leakgauge.core.settings import read
 from leakgauge.domains.locations.friends import WHERE as FRIENDS
 from leakgauge.domains.locations.friends import read_friends
@@ -19,8 +19,7 @@ __all__ = ["Loaded", "Tally", "load"]
 
 SYNTHETIC = "synthetic"
 
-_KEPT = 2  # data sets that a process keeps: the points of a sweep read their file once
-_loaded: OrderedDict[Hashable, Loaded] = OrderedDict()
+_loaded: Kept[Loaded] = Kept()
 
 
 def load(table: Mapping[str, Any], folder: Path, seed: int) -> Loaded:
@@ -35,7 +34,7 @@ def load(table: Mapping[str, Any], folder: Path, seed: int) -> Loaded:
     source = said.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
         city = read(City, said, "data")
-        found = _once(("city", repr(city), seed), lambda: generate(city, seed))
+        found = _loaded.once(("city", repr(city), seed), lambda: generate(city, seed))
     elif not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
     else:
@@ -50,25 +49,10 @@ def _visits(table: FileTable, folder: Path) -> Loaded:
     files = find(table.source, folder, table.format, "data.source")
     if places is not None:
         files += find(places, folder, None, "data.places")
-    key = (repr(table), *(_identity(file) for file in files))
-    return _once(key, lambda: read_visits(table, folder))
+    key = (repr(table), *(identity(file) for file in files))
+    return _loaded.once(key, lambda: read_visits(table, folder))
 
 
 def _with_friends(found: Loaded, path: Path) -> Loaded:
     friends = read_friends(path, found.traces)
     return replace(found, friends=friends, digest=digest_of((path,), found.digest))
-
-
-def _identity(file: Path) -> tuple[str, int, int, int]:
-    """What tells a file from another one, and from itself after a change."""
-    about = file.stat()
-    return str(file.resolve()), about.st_ino, about.st_size, about.st_mtime_ns
-
-
-def _once(key: Hashable, make: Callable[[], Loaded]) -> Loaded:
-    if key not in _loaded:
-        while len(_loaded) >= _KEPT:  # before the new one takes up memory
-            _loaded.popitem(last=False)
-        _loaded[key] = make()
-    _loaded.move_to_end(key)
-    return _loaded[key]

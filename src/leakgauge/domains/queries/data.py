@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.keeping import Kept, identity
 from leakgauge.core.settings import read, require
 from leakgauge.domains.queries.conditions import Type, quoted
 from leakgauge.domains.queries.database import opened
@@ -21,6 +22,7 @@ READERS = {
     "read_csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
     "read_parquet": (".parquet", ".pq"),
 }
+_loaded: Kept[Records] = Kept()
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 
@@ -34,23 +36,28 @@ class FileTable:
 
 
 def load(table: Mapping[str, Any], folder: Path, seed: int) -> Records:
-    """Read or generate the records; files are looked for in ``folder``."""
+    """Read or generate the records; files are looked for in ``folder``.
+
+    The last tables are kept in memory, and given again while neither the plan's nor a file has changed.
+    """
     said = dict(table)
     source = said.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
-        return generate(read(Generated, said, "data"), seed)
+        generated = read(Generated, said, "data")
+        return _loaded.once((generated, seed), lambda: generate(generated, seed))
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
-    return read_records(read(FileTable, {"source": source, **said}, "data"), folder)
+    file = read(FileTable, {"source": source, **said}, "data")
+    path = folder / file.source
+    if not path.is_file():
+        raise BadInput(f"data.source: there is no file {file.source!r} in {folder}; check the path")
+    return _loaded.once((file, identity(path)), lambda: read_records(file, path))
 
 
-def read_records(table: FileTable, folder: Path) -> Records:
+def read_records(table: FileTable, path: Path) -> Records:
     """Read a CSV or Parquet file."""
     import duckdb
 
-    path = folder / table.source
-    if not path.is_file():
-        raise BadInput(f"data.source: there is no file {table.source!r} in {folder}; check the path")
     reader = _reader(path)
     with opened() as connection:
         try:

@@ -20,11 +20,28 @@ class Seen:
     """A block as an adversary sees it: an oracle for every round, asked together."""
 
     n_rounds: int
+    accountant: str  # in charge of refusals
     _played: Played = field(repr=False)
+    _handed_out: list[Oracle] = field(default_factory=list, repr=False)
 
     def oracle(self) -> Oracle:
         """A fresh oracle, to which nobody has put a question yet."""
-        return self._played.oracle()
+        oracle = self._played.oracle()
+        self._handed_out.append(oracle)
+        return oracle
+
+    @property
+    def spent(self) -> dict[str, Reals]:
+        """The budget from both sides: epsilon obtained about each target, and what accountants believe.
+
+        ``believed`` is what the accountant in charge says; all of them follow by their names.
+        """
+        spent: dict[str, Reals] = {}
+        for oracle in self._handed_out:
+            believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
+            told = {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
+            spent = {name: epsilon + spent.get(name, 0.0) for name, epsilon in told.items()}
+        return spent
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +66,7 @@ class Known:
     whole: bool
 
     def view(self, played: Played) -> Seen:
-        return Seen(len(played.members), played)
+        return Seen(len(played.members), self.accountant, played)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from leakgauge.papers.huang.cases import CASES
 from leakgauge.papers.huang.figures import FIGURE_3, FIGURE_4
+from leakgauge.papers.huang.sums import SUMS
 from leakgauge.papers.huang.table_1 import TABLE_1
 from leakgauge.papers.paper import Paper
 
@@ -9,5 +10,5 @@ PAPER = Paper(
     title="Unexpected Information Leakage of Differential Privacy Due to Linear Property of Queries",
     authors="Huang, Zhou and Liao",
     year=2020,
-    items={"cases": CASES, "table_1": TABLE_1, "figure_3": FIGURE_3, "figure_4": FIGURE_4},
+    items={"cases": CASES, "table_1": TABLE_1, "figure_3": FIGURE_3, "figure_4": FIGURE_4, "sums": SUMS},
 )

@@ -1,4 +1,4 @@
-"""What all items of Huang et al. have in common: a count under Laplace noise, and how it is played."""
+"""What all items of Huang et al. have in common: Laplace noise, and how a game is played."""
 
 from leakgauge.papers.comparison import Ours
 from leakgauge.papers.paper import Scale
@@ -24,12 +24,19 @@ attacks = [
 """
 
 
-def write_audit(name: str, scale: Scale, epsilon: float, attacks: list[str], challenger: str = "") -> str:
-    """Write a game about one record and a count, in which an answer costs ``epsilon``."""
+def write_audit(
+    name: str,
+    scale: Scale,
+    epsilon: float,
+    attacks: list[str],
+    challenger: str = "",
+    records: int = RECORDS,
+) -> str:
+    """Write a game about one record, and a count unless said otherwise; an answer costs ``epsilon``."""
     return AUDIT.format(
         name=name,
         rounds=ROUNDS[scale],
-        records=RECORDS,
+        records=records,
         epsilon=epsilon,
         challenger=", ".join(filter(None, ["targets = 1", challenger])),
         confidence=CONFIDENCE,

@@ -8,13 +8,11 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries, require_records
+from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_records
 from leakgauge.domains.queries.attacks.refusal import by_refusal
-from leakgauge.domains.queries.deciding import ByLikelihood, ByMidpoint, ByTTest, Decide
+from leakgauge.domains.queries.deciding import ByLikelihood, ByMidpoint, Decide
 from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.splitting import By
-from leakgauge.strategies.t_test import TTest
-from leakgauge.theory.t_tests import Form
+from leakgauge.domains.queries.t_testing import Testing
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -24,7 +22,7 @@ _CLOSE = 1 + 1e-8  # sums of epsilons are rounded
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class Attack(Testing):
     """Split the question into ``queries``; a refusal, or its absence, decides where only members are refused.
 
     (Huang et al., section 4.5.) Under an accountant that charges only records that exist: who was refused
@@ -34,32 +32,21 @@ class Attack:
     says "member" of a share ``level`` of the others.
     """
 
-    queries: int = 10
     test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
-    form: Form = "textbook"
-    sides: int = 2
-    level: float = 0.05
-    by: By = By.IDS
-
-    def __post_init__(self) -> None:
-        require_queries(self.queries, 2)
-        if not 0 < self.level < 1:
-            raise BadInput(f"level must be in (0, 1), got {self.level}")
-        TTest(form=self.form, sides=self.sides)  # checks both
 
     def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
         questions = Questions.about_all(knowledge, self.queries, self.by)
-        decide = self._test(knowledge)
+        decide = self._decide(knowledge)
         if knowledge.accountant == "per_row" and knowledge.budget is not None:
             require_records(knowledge, self.queries)
             enough = self.queries * knowledge.epsilon > knowledge.budget * _CLOSE
             decide = _Cases(decide, enough)
         return Scorer(AskAndDecide(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
 
-    def _test(self, knowledge: Known) -> Decide:
+    def _decide(self, knowledge: Known) -> Decide:
         match self.test:
             case "t_test":
-                return ByTTest(TTest(form=self.form, sides=self.sides), self.level, knowledge.shifts)
+                return self.t_test(knowledge)
             case "midpoint":
                 return ByMidpoint(knowledge.shifts, knowledge.query.sensitivity)
             case "likelihood":
