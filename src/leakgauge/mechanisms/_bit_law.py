@@ -1,0 +1,140 @@
+"""The law of features whose bits are answered one by one, each at random."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import EllipsisType
+
+import numpy as np
+from numpy.random import Generator
+from scipy.special import expit, log_expit
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.mechanisms._alias import patterns
+from leakgauge.mechanisms._fixed_point import FixedPoint
+
+MOST_TABLE_BITS = 12
+_PIECE = 12_288  # values at a time: more would not stay near the processor
+
+Odds = tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class BitLaw:
+    """Log odds of answering 1, for every bit that is 0 and every bit that is 1.
+
+    There is one row of odds for each kind of feature; kinds take turns. All answers are independent. Epsilon
+    is that of the bits; reading them as numbers hides the sign of zero and reveals no more.
+    """
+
+    encoding: FixedPoint
+    from_zero: Odds
+    from_one: Odds
+
+    @property
+    def n_kinds(self) -> int:
+        return len(self.from_zero)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether zeros and ones are changed with the same probability."""
+        return bool((np.array(self.from_zero) == -np.array(self.from_one)).all())
+
+    @property
+    def bit_epsilons(self) -> Reals:
+        """The largest |log ratio| of what is answered about a 1 and about a 0: kinds x bits."""
+        logs = self.logs()
+        return np.abs(logs[:, :, 1] - logs[:, :, 0]).max(axis=-1)
+
+    def epsilon(self, features: int, *, signed: bool = True) -> float:
+        """The exact epsilon of a row of features: the sum over all bits, each at its most revealing answer.
+
+        Unless ``signed``, rows are known to have no negative number, and the sign bit says nothing.
+        """
+        each = self.bit_epsilons[:, 0 if signed else 1 :].sum(axis=1).tolist()
+        return float(sum(epsilon * n for epsilon, n in zip(each, self.how_many(features))))
+
+    def how_many(self, features: int) -> list[int]:
+        """The number of features of each kind in a row."""
+        return [len(range(kind, features, self.n_kinds)) for kind in range(self.n_kinds)]
+
+    def ones(self, features: int, *, bit: bool) -> Reals:
+        """P(answer 1) about each bit: one row, or where kinds differ one row per feature."""
+        law = expit(np.array(self.from_one if bit else self.from_zero))
+        return law[0] if self.n_kinds == 1 else law[np.arange(features) % self.n_kinds]
+
+    def sample(self, values: Reals, rng: Generator) -> Reals:
+        """The numbers that are read from the answers; features along the last axis."""
+        values = np.asarray(values, dtype=np.float64)
+        rows = values.reshape(-1, values.shape[-1] if values.size and values.ndim else 1)
+        told, piece = np.empty(rows.shape), max(1, _PIECE // rows.shape[1])
+        for first in range(0, len(rows), piece):
+            told[first : first + piece] = self._told(rows[first : first + piece], rng)
+        return told.reshape(values.shape)
+
+    def _told(self, rows: Reals, rng: Generator) -> Reals:
+        codes = self.encoding.codes(rows)
+        for kind, part in self._parts(codes.shape):
+            true = codes[part]
+            answers = patterns(self.from_zero[kind]).draw(true.shape, rng)  # if all bits are 0
+            if not self.symmetric:
+                others = patterns(self.from_one[kind]).draw(true.shape, rng)  # if all bits are 1
+                others ^= answers
+                true &= others
+            codes[part] = true ^ answers
+        return self.encoding.values_of(codes)
+
+    def log_law(self, outputs: Reals, values: Reals) -> Reals:
+        """Log probability of each number read, given the true one; both zeros count as one."""
+        outputs, values = np.broadcast_arrays(
+            np.asarray(outputs, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        )
+        possible = np.abs(outputs) <= self.encoding.largest
+        told = self.encoding.codes(np.where(possible, outputs, 0.0))
+        possible &= self.encoding.values_of(told) == outputs
+        true, logs, n_bits = self.encoding.codes(values), self.logs(), self.encoding.n_bits
+        law = np.zeros(told.shape)
+        for kind, part in self._parts(told.shape):
+            for bit in range(n_bits):
+                shift = n_bits - 1 - bit
+                each = logs[kind, bit][(true[part] >> shift) & 1, (told[part] >> shift) & 1]
+                law[part] += each if bit else np.where(told[part] > 0, each, 0.0)
+        return np.where(possible, law, -np.inf)
+
+    def table(self, kind: int = 0) -> Reals:
+        """Log probability of every level, in columns, given every level, in rows; read-only."""
+        return _table(self, kind % self.n_kinds)
+
+    def logs(self) -> Reals:
+        """Log probabilities: kinds x bits x true bit x answer."""
+        odds = np.stack([np.array(self.from_zero), np.array(self.from_one)], axis=-1)
+        return np.stack([log_expit(-odds), log_expit(odds)], axis=-1)
+
+    def _parts(self, shape: tuple[int, ...]) -> Iterator[tuple[int, tuple[EllipsisType | slice, ...]]]:
+        """The places of each kind of feature."""
+        if self.n_kinds > 1 and not shape:
+            raise BadInput("features of several kinds need rows of them, got one number")
+        for kind in range(self.n_kinds):
+            yield kind, (..., slice(kind, None, self.n_kinds)) if shape else ()
+
+
+@lru_cache(8)
+def _table(law: BitLaw, kind: int) -> Reals:
+    encoding = law.encoding
+    if encoding.n_bits > MOST_TABLE_BITS:
+        raise BadInput(
+            f"a table of all levels needs at most {MOST_TABLE_BITS} bits per feature, got {encoding.n_bits}; "
+            "state fewer bits"
+        )
+    sign, *logs = law.logs()[kind]
+    magnitudes = np.zeros((1, 1))
+    for each in logs:
+        wider = magnitudes[:, None, :, None] + each[None, :, None, :]
+        magnitudes = wider.reshape(2 * magnitudes.shape[0], -1)
+    steps = np.arange(-encoding.most, encoding.most + 1)
+    negative = (steps < 0).astype(np.int64)
+    told = np.where(steps == 0, 0.0, sign[negative][:, negative])  # either sign of a zero is read as zero
+    table = magnitudes[np.abs(steps)][:, np.abs(steps)] + told
+    table.setflags(write=False)
+    return table

@@ -1,0 +1,44 @@
+"""Randomized response on every bit of the features, all bits alike."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.mechanisms._bit_law import BitLaw
+from leakgauge.mechanisms._bit_mechanism import BitMechanism, Calibrate
+from leakgauge.mechanisms._fixed_point import FixedPoint
+from leakgauge.mechanisms._parameters import require_positive, require_whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(BitMechanism):
+    """Flip every bit of each feature with odds of e^-share (Warner 1965), the share being that of a bit.
+
+    ``bits`` are those before and after the point; there is a sign besides. As a rule all bits of a row share
+    epsilon, which is then exact. With ``calibrate = "nominal"`` every bit has the whole of it, as if it were
+    alone; a row then has it as many times as bits.
+
+    >>> Mechanism(epsilon=1.0, features=4, calibrate=Calibrate.NOMINAL).guarantee.exact_epsilon
+    40.0
+    """
+
+    epsilon: float
+    features: int = 512
+    bits: tuple[int, int] = (5, 4)
+    calibrate: Calibrate = Calibrate.EXACT
+    saturate: bool = False
+    relation: Relation = Relation.REPLACE_ONE
+    unit: Unit = Unit.RECORD
+
+    def __post_init__(self) -> None:
+        require_positive("bit_response", epsilon=self.epsilon)
+        require_whole("bit_response", "features", self.features, 1)
+        self.law  # noqa: B018 (says now what is wrong with the bits)
+
+    @cached_property
+    def law(self) -> BitLaw:
+        encoding = FixedPoint(*self.bits)
+        n_bits = encoding.n_bits
+        solved = self.calibrate is Calibrate.EXACT
+        share = self.epsilon / (self.features * n_bits) if solved else self.epsilon
+        return BitLaw(encoding, ((-share,) * n_bits,), ((share,) * n_bits,))
