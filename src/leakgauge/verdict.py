@@ -84,6 +84,7 @@ class Verdict:
     bound_roc: dict[str, list[float]] | None
     per_target: list[dict[str, Any]] = field(default_factory=list)
     instrument: dict[str, Any] = field(default_factory=dict)  # null, planted
+    studied: dict[str, float] | None = None  # what the attack worked out before the rounds
     spent: dict[str, dict[str, float]] | None = None  # epsilon of what an oracle gave, by whoever counts it
 
 
@@ -134,6 +135,7 @@ def reach(
                 rng,
             ),
         },
+        studied=trials.reading.studied or None,
         spent={name: _span(column) for name, column in trials.spent.items()} or None,
     )
 

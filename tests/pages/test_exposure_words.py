@@ -1,5 +1,6 @@
 import pytest
 
+from leakgauge.pages import exposure_words
 from leakgauge.pages.exposure_words import answer, recognised, resting_on, spread
 
 
@@ -49,3 +50,22 @@ def test_notes_are_said_once_and_those_of_some_audits_with_their_names():
 @pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
 def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
     assert spread("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
+
+
+def of_log(delta=0.0):
+    quantiles = {"0.5": 2.0, "0.95": 12.0, "1.0": 1500.0}
+    spent = {"epsilon": {"0.5": 0.3001, "0.95": 2.0, "1.0": 40.0}, "answers": quantiles}
+    return {"unit": "record", "people": 7, "spent": spent | {"delta": {"1.0": delta}}}
+
+
+def test_what_answers_have_cost_is_told_for_half_for_most_and_for_all_records():
+    answers, epsilon = exposure_words.spent(of_log())
+    assert answers == "Answers that contain them: 2 / 12 / 1,500"
+    assert epsilon == "ε of those answers, by sequential composition: 0.301 / 2.00 / 40.0"
+    assert "at δ of at most 10⁻⁵" in exposure_words.spent(of_log(1e-5))[1]
+    assert exposure_words.spent({"people": 7}) == []
+
+
+def test_the_question_is_about_people_or_records():
+    assert exposure_words.question([{}]) == "How many people could be recognised?"
+    assert exposure_words.question([of_log()]) == "How many records could be recognised?"

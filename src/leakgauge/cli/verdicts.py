@@ -36,6 +36,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from leakgauge.pages.answer import QUESTION, answer
     from leakgauge.pages.spending import BELIEVED, OBTAINED, spent
     from leakgauge.pages.standing import standing
+    from leakgauge.pages.studied_words import CERTIFIED, told
     from leakgauge.pages.words import amount, interval, names
 
     console = Console(highlight=False)
@@ -43,8 +44,8 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
         console.width = _WIDE
     worst = min((verdict.finding for verdict in verdicts), key=_ORDER.index)
     console.print(Text(_headline(verdicts), style=f"bold {_COLOURS.get(worst or '', 'default')}"))
-    if told := answer(verdicts):
-        console.print(Text(f"{QUESTION} {told}"), soft_wrap=True)
+    if answered := answer(verdicts):
+        console.print(Text(f"{QUESTION} {answered}"), soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {"ε obtained": OBTAINED, "believed": BELIEVED} if any(v.spent for v in verdicts) else {}
     metrics = ("accuracy", "auc") if console.width >= _WIDE and not spending else ("accuracy",)
@@ -64,6 +65,11 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     for verdict in ordered[:MOST_ROWS]:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
+    for name, verdict in zip(names(ordered[:MOST_ROWS], verdicts), ordered):
+        if certified := (verdict.studied or {}).get(CERTIFIED):
+            console.print(
+                Text(f"{name}: certified to win {told(CERTIFIED, certified)} of games"), soft_wrap=True
+            )
     for line in (_averages(verdicts), _undecided(verdicts), _certainty(verdicts), _instrument(verdicts)):
         if line:
             console.print(Text(line), soft_wrap=True)

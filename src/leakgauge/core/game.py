@@ -90,13 +90,14 @@ class Reading:
     ``threshold`` is the attack's own: a score at or above it says "member". ``signed`` scores are
     log-likelihood ratios, or like them: zero means no evidence. ``fraction`` is the share of trials
     on which to guess, where the attack fixed it beforehand. ``event`` says in words what a learned attack
-    looks at.
+    looks at. ``studied`` are numbers that an attack worked out while it studied, by their names.
     """
 
     threshold: float | None = None
     signed: bool = False
     fraction: float | None = None
     event: str | None = None
+    studied: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

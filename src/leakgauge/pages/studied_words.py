@@ -1,0 +1,61 @@
+"""The plain words for what attacks work out before the rounds."""
+
+from collections.abc import Mapping
+
+from leakgauge.pages.numbers import lower_percent, number, percent, upper_percent
+from leakgauge.pages.words import Term, clip
+from leakgauge.verdict import Verdict
+
+CERTIFIED = "certified_success"
+TERMS: Mapping[str, Term] = {
+    CERTIFIED: Term(
+        title="Success, certified",
+        meaning="games that the adversary is sure to win at least, by theorem 1 of Nguyen et al. made valid",
+        is_share=True,
+    ),
+    "certified_tpr": Term(
+        title="Active for the target",
+        meaning="the chance that the chosen neuron is active for the perturbed target, at least",
+        is_share=True,
+    ),
+    "certified_fpr": Term(
+        title="Active for others",
+        meaning="the chance that it is active for another perturbed row, at most",
+        is_share=True,
+    ),
+    "certified_share": Term(
+        title="Targets certified",
+        meaning="share of targets for which the condition of theorem 1 holds",
+        is_share=True,
+    ),
+    "stealth_first": Term(
+        title="Distance of the first layer",
+        meaning="Kolmogorov-Smirnov distance of the crafted weights from honest ones; 0 is the same law",
+    ),
+    "stealth_second": Term(
+        title="Distance of the chosen neuron",
+        meaning="the same for the weights of the chosen neuron",
+    ),
+    "units": Term(title="Units", meaning="neurons of the first layer that the adversary plants"),
+    "epochs": Term(title="Epochs", meaning="passes of training that the adversary needed, on average"),
+}
+
+
+def term(name: str) -> Term:
+    """The words for a number; an unknown one goes by its own name."""
+    return TERMS.get(name) or Term(title=clip(name), meaning="a number of this attack")
+
+
+def told(name: str, value: float) -> str:
+    """A number as a reader meets it; what is certified is rounded to the safe side."""
+    if name in (CERTIFIED, "certified_tpr"):
+        return f"≥ {lower_percent(value)}"
+    if name == "certified_fpr":
+        return f"≤ {upper_percent(value)}"
+    return percent(value) if term(name).is_share else number(value)
+
+
+def names_in(verdicts: list[Verdict]) -> list[str]:
+    """The numbers that any attack worked out: known ones in their order, then the others."""
+    found = {name for verdict in verdicts for name in verdict.studied or {}}
+    return [name for name in TERMS if name in found] + sorted(found - set(TERMS))
