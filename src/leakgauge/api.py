@@ -1,10 +1,20 @@
-"""What ``leakgauge.run`` and ``leakgauge.expose`` do with a plan, and the report on both."""
+"""What ``leakgauge.run`` and ``leakgauge.expose`` do with a plan or a query log, and the report on both."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from leakgauge.exposure import Exposed, expose_plan, read_summary, refuse_other_run, save
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.log.files import DELTA, Files
+from leakgauge.exposure import (
+    Exposed,
+    expose_log,
+    expose_plan,
+    read_summary,
+    refuse_other_run,
+    refuse_run,
+    save,
+)
 from leakgauge.plan import Plan, read_plan
 from leakgauge.runner.judging import NAME as VERDICTS
 from leakgauge.runner.judging import read_verdicts
@@ -35,27 +45,60 @@ def run(
 
 
 def expose(
-    plan: str | Path | Plan, *, out: str | Path | None = None, seed: int | None = None
+    plan: str | Path | Plan | None = None,
+    *,
+    query_log: str | Path | None = None,
+    contains: str | Path | None = None,
+    data: str | Path | None = None,
+    id_column: str | None = None,
+    delta: float | None = None,
+    out: str | Path | None = None,
+    seed: int | None = None,
 ) -> list[Exposed]:
     """Compute how exposed every person of a plan's data is, without playing; one result per audit.
+
+    Or, given a ``query_log`` instead of a plan, how exposed every record is by the answers in it.
+    ``contains`` is a file that says which query contains which record, ``data`` the table that predicates
+    select from, with its ``id_column``; ``delta`` is for Gaussian answers.
 
     With a folder ``out``, write ``exposure.csv`` (the only file with people in it, readable by its owner
     alone), ``exposure.json`` and ``exposure.html`` there, and the report of a run that is there anew.
     """
-    plan = _seeded(plan, seed)
+    about_log = {"contains": contains, "data": data, "id_column": id_column, "delta": delta}
+    if query_log is None:
+        if said := [name for name, value in about_log.items() if value is not None]:
+            raise BadInput(f"{said[0]} is of a query log; give query_log too, or leave it out")
+        if plan is None:
+            raise BadInput("nothing to expose: give a plan, or a query_log")
+        return _expose_plan(_seeded(plan, seed), out)
+    if plan is not None or seed is not None:
+        raise BadInput("a query log is exposed without a plan and a seed; leave them out")
+    places = [None if place is None else Path(place) for place in (contains, data)]
+    files = Files(Path(query_log), places[0], places[1], id_column)
+    if out is not None:
+        refuse_run(Path(out))
+    found = [expose_log(files, DELTA if delta is None else delta)]
+    if out is not None:
+        _write(found, Path(out))
+    return found
+
+
+def _expose_plan(plan: Plan, out: str | Path | None) -> list[Exposed]:
     if out is None:
         return expose_plan(plan)
     folder = Path(out)
     refuse_other_run(plan, folder)
     found = expose_plan(plan)
-    summary = save(found, folder)
-
-    from leakgauge.pages.exposure_page import write
-
-    write(summary, folder / "exposure.html")
+    _write(found, folder)
     if (folder / VERDICTS).exists():
         report(folder, read_verdicts(folder))
     return found
+
+
+def _write(found: Sequence[Exposed], folder: Path) -> None:
+    from leakgauge.pages.exposure_page import write
+
+    write(save(found, folder), folder / "exposure.html")
 
 
 def default_folder(plan: Plan) -> Path:

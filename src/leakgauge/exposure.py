@@ -1,7 +1,5 @@
-"""Who is exposed, without playing: a plan in, what adversaries reach against each person out."""
+"""Who is exposed, without playing: a plan or a query log in, what adversaries reach against each out."""
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import METRICS, Against, Exposure, Promised
+from leakgauge.core.exposure import METRICS, Against, Exposure, Promised, Spent
+from leakgauge.core.exposure_rows import table
 from leakgauge.core.game import Reals
+from leakgauge.domains.queries.log.files import Files
 from leakgauge.plan import Audit, Plan, canonical
 from leakgauge.runner import atomic, manifest
 from leakgauge.runner.progress import Advance, progress
@@ -21,14 +22,13 @@ from leakgauge.runner.threads import one_thread
 
 PEOPLE, SUMMARY = "exposure.csv", "exposure.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-_PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
 RECOGNISED = 0.9  # right guesses about somebody, from which on they are called recognised
 _BARS = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class Exposed:
-    """The exposure of everybody in the data of one audit."""
+    """The exposure of everybody in the data of one audit, or by one log, which is named like its file."""
 
     audit: str
     domain: str
@@ -59,6 +59,29 @@ def _exposed(audit: Audit, plan: Plan, advance: Advance) -> Exposed:
     return Exposed(audit.name, audit.domain, found)
 
 
+def expose_log(files: Files, delta: float) -> Exposed:
+    """Compute the exposure of every record by the answers in a log."""
+    from leakgauge.domains.queries.log.exposing import STEPS, expose
+
+    name = files.log.name.partition(".")[0]
+    with progress(len(STEPS), unit="steps") as advance, one_thread():
+        begun: list[str] = []
+
+        def begin(step: str) -> None:
+            advance(f"{name}: {step}", int(bool(begun)))
+            begun.append(step)
+
+        found = expose(files, delta=delta, begin=begin)
+        advance(name, 1)
+    return Exposed(name, "queries", found)
+
+
+def refuse_run(folder: Path) -> None:
+    """Stop if a folder holds a run of a plan: its report must not tell of a log."""
+    if (folder / manifest.NAME).exists():
+        raise BadInput(f"{folder} holds a run of a plan; choose another --out for the log")
+
+
 def refuse_other_run(plan: Plan, folder: Path) -> None:
     """Stop if a folder holds a run of another plan: its report must not tell of this one."""
     if not (folder / manifest.NAME).exists():
@@ -72,7 +95,8 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
 def save(found: Sequence[Exposed], folder: Path) -> dict[str, Any]:
     """Write who is exposed, for the owner of the data alone, and a summary that names nobody; return that."""
     summary = summarise(found)
-    atomic.write(folder / PEOPLE, _table(found).encode(), private=True)
+    rows = table([(one.audit, one.exposure) for one in found])
+    atomic.write(folder / PEOPLE, rows.encode(), private=True)
     atomic.write_json(folder / SUMMARY, summary)
     return summary
 
@@ -100,6 +124,7 @@ def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
                 "adversaries": [_summary(against) for against in one.exposure.against],
                 "notes": list(one.exposure.notes),
                 "promised": _promised(one.exposure.promised),
+                **_spent(one.exposure.spent, one.exposure.cells),
             }
             for one in found
         ],
@@ -139,6 +164,15 @@ def _promised(promised: Promised | None) -> dict[str, Any] | None:
     }
 
 
+def _spent(spent: Spent | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:
+    """What answers have cost the records, without telling which; nothing for people of a plan."""
+    if spent is None:
+        return {}
+    columns = {"epsilon": spent.epsilon, "delta": spent.delta, "answers": answers.astype(np.float64)}
+    found = {name: _quantiles(values) for name, values in columns.items()}
+    return {"unit": "record", "spent": found}
+
+
 def _quantiles(values: Reals) -> dict[str, float | None]:
     """Quantiles that somebody really has, so that infinite ones stay apart from the others."""
     found = np.quantile(values, QUANTILES, method="higher")
@@ -147,34 +181,3 @@ def _quantiles(values: Reals) -> dict[str, float | None]:
 
 def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
-
-
-def _table(found: Sequence[Exposed]) -> str:
-    """The rows of the file: the most exposed first, audit after audit."""
-    adversaries = list(dict.fromkeys(one.adversary for each in found for one in each.exposure.against))
-    text = io.StringIO()
-    file = csv.writer(text, lineterminator="\n")
-    columns = [f"{adversary}_{metric}" for adversary in adversaries for metric in METRICS]
-    file.writerow(["audit", "person", "cells", *_PROMISED, *columns])
-    for each in found:
-        known, order = {one.adversary: one for one in each.exposure.against}, each.exposure.order
-        numbers = [
-            [f"{value:.5f}" for value in known[adversary].metric(metric)[order].tolist()]
-            if adversary in known
-            else [""] * order.size
-            for adversary in adversaries
-            for metric in METRICS
-        ]
-        names, cells = each.exposure.names[order].tolist(), each.exposure.cells[order].tolist()
-        promises = _promise_columns(each.exposure)
-        file.writerows(zip([each.audit] * order.size, names, cells, *promises, *numbers, strict=True))
-    return text.getvalue()
-
-
-def _promise_columns(exposure: Exposure) -> list[list[str]]:
-    promised, order = exposure.promised, exposure.order
-    if promised is None:
-        return [[""] * order.size for _ in _PROMISED]
-    nominal = [f"{promised.nominal:.6g}"] * order.size
-    others = (promised.delta, promised.kairouz, promised.tight)
-    return [nominal, *([f"{value:.6g}" for value in values[order].tolist()] for values in others)]

@@ -35,12 +35,12 @@ def test_every_command_is_there_and_says_what_it_does(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
     out = capsys.readouterr().out
-    for command in ("run", "status", "judge", "report", "reproduce", "show"):
+    for command in ("run", "status", "judge", "report", "reproduce", "serve-oracle", "show"):
         assert f"\n    {command}" in out
     assert "verdicts" not in out
 
 
-@pytest.mark.parametrize("command", ["run", "status", "judge", "report", "reproduce", "show"])
+@pytest.mark.parametrize("command", ["run", "status", "judge", "report", "reproduce", "serve-oracle", "show"])
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main([command, "--help"])

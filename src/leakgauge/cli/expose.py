@@ -1,10 +1,14 @@
-"""Compute how exposed each person is, without playing: ``leakgauge expose plan.toml``."""
+"""Compute how exposed each person or record is, without playing: ``leakgauge expose plan.toml``."""
 
 import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+_OF_A_LOG = ("contains", "data", "id", "delta")
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -13,28 +17,39 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "expose",
         help="compute how exposed each person is, without playing",
         description=(
-            "Compute what adversaries would reach against each person of the data. The only file with people "
-            "in it, exposure.csv, is written for its owner alone."
+            "Compute what adversaries would reach against each person of the data, or against each record "
+            "by the answers of a query log. The only file with people in it, exposure.csv, is written for "
+            "its owner alone."
         ),
     )
-    parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
+    parser.add_argument("plan", metavar="PLAN", type=Path, nargs="?", help="a TOML file")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="the run folder (default: runs/<name of the plan>)"
+        "--out", metavar="DIR", type=Path, help="the run folder (default: runs/<name of the plan or log>)"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="instead of the seed in the plan")
     parser.add_argument("--json", action="store_true", help="print JSON; it names nobody")
+    log = parser.add_argument_group("instead of a plan, a log of queries that were answered")
+    log.add_argument(
+        "--query-log", metavar="FILE", type=Path, help="a row for each query: CSV, Parquet or JSON lines"
+    )
+    log.add_argument(
+        "--contains", metavar="FILE", type=Path, help="a row (query, record) for each record of each query"
+    )
+    log.add_argument("--data", metavar="FILE", type=Path, help="the table that predicates select from")
+    log.add_argument("--id", metavar="COLUMN", help="of the ids of that table (default: id)")
+    log.add_argument(
+        "--delta", metavar="X", type=float, help="of epsilon where answers are Gaussian (default: 1e-5)"
+    )
     parser.set_defaults(command=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Expose the people of the plan, and print quantiles and where the files are."""
-    from leakgauge import api, exposure
+    """Expose the people of the plan or the records of the log; print quantiles and where the files are."""
+    from leakgauge import exposure
     from leakgauge.pages.exposure_words import resting_on
-    from leakgauge.plan import read_plan
 
-    plan = read_plan(arguments.plan, seed=arguments.seed)
-    folder = arguments.out or api.default_folder(plan)
-    summary = exposure.summarise(api.expose(plan, out=folder))
+    found, folder = _log(arguments) if arguments.query_log is not None else _plan(arguments)
+    summary = exposure.summarise(found)
     files = {"people": str(folder / exposure.PEOPLE), "page": str(folder / "exposure.html")}
     if arguments.json:
         print(json.dumps({**summary, "folder": str(folder), **files}))
@@ -43,18 +58,50 @@ def run(arguments: argparse.Namespace) -> int:
         _print_audit(audit)
     for line in resting_on(summary["audits"]):
         print(line)
-    print(f"People, for the owner of the data alone: {files['people']}")
+    whom = "People" if arguments.query_log is None else "Records"
+    print(f"{whom}, for the owner of the data alone: {files['people']}")
     print(f"Page: {files['page']}")
     return 0
 
 
+def _plan(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
+    from leakgauge import api
+    from leakgauge.plan import read_plan
+
+    if said := [name for name in _OF_A_LOG if getattr(arguments, name) is not None]:
+        raise BadInput(f"--{said[0]} is of a query log; add --query-log FILE, or leave it out")
+    if arguments.plan is None:
+        raise BadInput("nothing to expose: name a plan, or add --query-log FILE")
+    plan = read_plan(arguments.plan, seed=arguments.seed)
+    folder = arguments.out or api.default_folder(plan)
+    return api.expose(plan, out=folder), folder
+
+
+def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
+    from leakgauge import api
+
+    if arguments.plan is not None or arguments.seed is not None:
+        raise BadInput("--query-log is instead of a plan and its seed; leave one of the two out")
+    log = arguments.query_log
+    folder = arguments.out or Path("runs") / log.name.partition(".")[0]
+    found = api.expose(
+        query_log=log,
+        contains=arguments.contains,
+        data=arguments.data,
+        id_column=arguments.id,
+        delta=arguments.delta,
+        out=folder,
+    )
+    return found, folder
+
+
 def _print_audit(audit: Mapping[str, Any]) -> None:
-    from leakgauge.pages.exposure_words import answer, epsilons, label, spread, what_is_left
+    from leakgauge.pages.exposure_words import answer, epsilons, label, many, spent, spread, what_is_left
     from leakgauge.pages.numbers import number
     from leakgauge.pages.words import term
 
     print(f"{audit['audit']}: {answer(audit)}")
-    print("  Half of the people / 95% of them / all are exposed at most so much:")
+    print(f"  Half of the {many(audit)} / 95% of them / all are exposed at most so much:")
     names = list(audit["adversaries"][0]["metrics"])
     rows = [["", *(term(name).title for name in names), "error"]]
     for one in audit["adversaries"]:
@@ -70,3 +117,5 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
             ("tight", "by the law of the noise"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilons(promised[name])}, {words}")
+    for line in spent(audit):
+        print(f"  {line}")

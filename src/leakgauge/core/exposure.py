@@ -47,11 +47,26 @@ class Promised:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Exposure:
-    """The exposure of everybody in the data of one audit.
+class Spent:
+    """What answers have already cost each record: epsilon over those that contain it, at ``delta``.
 
-    ``names`` are what the data call the people, or their numbers; they are for the owner of the data alone.
-    ``cells`` is how many cells each of them moves.
+    ``top`` are the costliest of them, a row for each record: positions among ``queries``, or -1 for none; and
+    ``top_epsilon`` is what each cost alone.
+    """
+
+    epsilon: Reals
+    delta: Reals
+    queries: npt.NDArray[np.str_]  # ids, as the log has them
+    top: npt.NDArray[np.int64]
+    top_epsilon: Reals
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Exposure:
+    """The exposure of everybody in the data of one audit, or of every record by a log of answers.
+
+    ``names`` are what the data call them, or their numbers; they are for the owner of the data alone.
+    ``cells`` is how many cells each of them moves; the cells of a log are its answers.
     """
 
     names: npt.NDArray[np.str_]
@@ -59,11 +74,14 @@ class Exposure:
     against: tuple[Against, ...]  # the strongest adversary first
     notes: tuple[str, ...] = ()  # what the numbers rest on
     promised: Promised | None = None  # nothing where there is no noise
+    spent: Spent | None = None  # of records by a log
 
     def __post_init__(self) -> None:
         columns = [self.cells, *(one.metric(name) for one in self.against for name in METRICS)]
         if self.promised is not None:
             columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
+        if self.spent is not None:
+            columns += [self.spent.epsilon, self.spent.delta]
         if odd := [column.size for column in columns if column.shape != self.names.shape]:
             raise BadInput(f"an exposure needs numbers for each of {self.names.size} people, got {odd[0]}")
 
@@ -73,6 +91,9 @@ class Exposure:
 
     @property
     def order(self) -> npt.NDArray[np.intp]:
-        """People from the most to the least exposed: by the AUC of the strongest adversary, then the next."""
+        """From the most to the least exposed: by the AUC of the strongest adversary, then the next.
+
+        Among those that are recognised equally well, who has spent more comes first.
+        """
         keys = [-one.auc for one in reversed(self.against)]
-        return np.lexsort(keys)
+        return np.lexsort(keys if self.spent is None else [-self.spent.epsilon, *keys])

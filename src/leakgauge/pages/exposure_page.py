@@ -14,6 +14,7 @@ from leakgauge.pages.numbers import count, number
 from leakgauge.pages.page import Chart, Section
 
 TITLE = "How exposed is everybody?"
+LOG_TITLE = "How exposed is every record?"
 MOST_AUDITS = 6
 
 _TEMPLATE = """
@@ -26,7 +27,7 @@ _TEMPLATE = """
 <p>Blind guessing is right half of the time.</p>
 </div>
 {% endif %}
-<p>What adversaries would reach against each person, worked out from the law of the release; nothing was
+<p>What adversaries would reach against each {{ one }}, worked out from the law of the release; nothing was
 played for it. Who is who stands in <code>exposure.csv</code>, for the owner of the data alone; this page
 names nobody. {{ omitted }}</p>
 {% for audit in audits %}
@@ -37,7 +38,8 @@ names nobody. {{ omitted }}</p>
 {% endfor %}
 <div class="scroll" role="region" aria-label="Exposure" tabindex="0">
 <table>
-<caption>What an adversary reaches at most against half of the people, 95% of them, and all</caption>
+<caption>What an adversary reaches at most against half of the {{ audit.many }}, 95% of them,
+and all</caption>
 <thead><tr><th scope="col">Adversary</th>
 {% for metric, meaning in metrics %}
 <th scope="col" class="n" title="{{ meaning }}">{{ metric }}</th>
@@ -55,6 +57,14 @@ names nobody. {{ omitted }}</p>
 </tbody>
 </table>
 </div>
+{% if audit.spent %}
+<p>What the answers have cost already, for half of the {{ audit.many }} / 95% of them / all, at most:</p>
+<ul>
+{% for line in audit.spent %}
+<li>{{ line }}</li>
+{% endfor %}
+</ul>
+{% endif %}
 {% if audit.promised %}
 <p>{{ audit.promised.text }}</p>
 <div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
@@ -82,8 +92,10 @@ names nobody. {{ omitted }}</p>
 
 def write(summary: Mapping[str, Any], path: Path) -> Path:
     """Write the page of a summary."""
-    people = max((audit["people"] for audit in summary["audits"]), default=0)
-    return page.render(TITLE, [section(summary)], path, lead=f"{count(people)} people in the data.")
+    most = max(summary["audits"], key=lambda audit: audit["people"], default={"people": 0})
+    lead = f"{count(most['people'])} {says.many(most)} in the data."
+    logs = bool(summary["audits"]) and all(says.many(audit) == "records" for audit in summary["audits"])
+    return page.render(LOG_TITLE if logs else TITLE, [section(summary)], path, lead=lead)
 
 
 def section(summary: Mapping[str, Any]) -> Section:
@@ -98,7 +110,8 @@ def section(summary: Mapping[str, Any]) -> Section:
     )
     html = render_html(
         _TEMPLATE,
-        question=says.QUESTION,
+        question=says.question(told),
+        one="record" if any(says.many(audit) == "records" for audit in told) else "person",
         answers=[(words.clip(audit["audit"]), says.answer(audit)) for audit in told if says.answer(audit)],
         audits=shown,
         metrics=[(words.term(name).title, words.term(name).meaning) for name in _metrics(audits)],
@@ -117,9 +130,12 @@ def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
+    whom = says.many(audit)
     return {
         "title": words.clip(audit["audit"]),
-        "text": f"{count(audit['people'])} people, each taken as the one an adversary asks about.",
+        "text": f"{count(audit['people'])} {whom}, each taken as the one an adversary asks about.",
+        "many": whom,
+        "spent": says.spent(audit),
         "rows": [_row(one) for one in audit["adversaries"]],
         "promised": _promised(audit.get("promised")),
         "charts": _charts(place, audit),
@@ -163,7 +179,7 @@ def _chart(
     metric = against["histogram"]["metric"]
     reached = says.recognised(audit, against)
     middle = against["metrics"][metric]["quantiles"]["0.5"]
-    half = f"half of the people at most {says.amount(middle, share=words.term(metric).is_share)}"
+    half = f"half of the {says.many(audit)} at most {says.amount(middle, share=words.term(metric).is_share)}"
     return people_chart(
         name,
         np.array(against["histogram"]["edges"]),
@@ -174,4 +190,5 @@ def _chart(
         x_title="right guesses" if metric == "accuracy" else words.term(metric).title,
         caption=f"{against['adversary']}: {reached or half}",
         alternative=f"{words.term(metric).title} of {against['adversary']}: {half}",
+        who=says.many(audit),
     )

@@ -6,14 +6,42 @@ from typing import Any
 from leakgauge.pages import words
 from leakgauge.pages.numbers import count, level, number, percent, upper
 
-QUESTION = "How many people could be recognised?"
 SHARES = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
 
 
-def answer(audit: Mapping[str, Any]) -> str:
-    """How many people each adversary would recognise, and how well it does against the most exposed one.
+def many(audit: Mapping[str, Any]) -> str:
+    """What the exposed are: people, or the records of a log.
 
-    It answers ``QUESTION``, and is empty where that was not counted.
+    >>> many({"unit": "record"}), many({})
+    ('records', 'people')
+    """
+    return "records" if audit.get("unit") == "record" else "people"
+
+
+def question(audits: Sequence[Mapping[str, Any]]) -> str:
+    """What ``answer`` answers."""
+    whom = " and ".join(dict.fromkeys(map(many, audits))) or "people"
+    return f"How many {whom} could be recognised?"
+
+
+def spent(audit: Mapping[str, Any]) -> list[str]:
+    """What the answers of a log have cost its records; nothing for people of a plan."""
+    if "spent" not in audit:
+        return []
+    found = audit["spent"]
+    most = found["delta"]["1.0"]
+    at = f", at δ of at most {number(most)}" if most else ""
+    numbers = " / ".join(count(int(found["answers"][share])) for share in SHARES)
+    return [
+        f"Answers that contain them: {numbers}",
+        f"ε of those answers, by sequential composition{at}: {epsilons(found['epsilon'])}",
+    ]
+
+
+def answer(audit: Mapping[str, Any]) -> str:
+    """How many each adversary would recognise, and how well it does against the most exposed one.
+
+    It answers ``question``, and is empty where that was not counted.
     """
     against = audit["adversaries"]
     if not against or any("recognised" not in one for one in against):
@@ -24,8 +52,8 @@ def answer(audit: Mapping[str, Any]) -> str:
     most = [amount(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
     sure = level(first["recognised"]["accuracy"])
     return (
-        f"Of {count(audit['people'])} people, {_and(people)}: right about them at least {sure} of the time, "
-        f"and about the most exposed one {most[0] if len(set(most)) == 1 else _and(most)}."
+        f"Of {count(audit['people'])} {many(audit)}, {_and(people)}: right about them at least {sure} of the "
+        f"time, and about the most exposed one {most[0] if len(set(most)) == 1 else _and(most)}."
     )
 
 

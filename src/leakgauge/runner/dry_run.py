@@ -76,6 +76,8 @@ def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
     setting_up, game = _timed(lambda: prepare(audit, plan))
     with naming(audit, plan):
         refuse_unjudgeable(audit, facts_of(game))
+        if (refuse := getattr(game.challenger, "refuse_dry_run", None)) is not None:
+            refuse()
     studying, play = _timed(lambda: study(game, plan.seed, Here()))
     few, some = min(_FEW, audit.block), min(_SOME, audit.block)
     play(Block(0, range(few)))  # the first call loads libraries

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.catalog import Game, naming, prepare
-from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.errors import BadInput, IncompleteRun, Lost
 from leakgauge.plan import Audit, Plan, Stop
 from leakgauge.runner import atomic, engines, lock, manifest
 from leakgauge.runner.engines import Crew, Engine
@@ -34,15 +34,18 @@ class Hands:
     address: str | None = None
 
 
+ALONE = Hands()
+
+
 def carry_out(plan: Plan, folder: Path, hands: Hands | None = None) -> list[Verdict]:
     """Play what a run folder lacks of a plan, judge it, and write ``verdicts.json``.
 
     Bad input leaves nothing behind, unless it shows after blocks were played. A run that was stopped, in
     whatever way, is continued by the same call; the trials are the same as those of a run that never stopped.
     """
-    hands = hands or Hands()
+    hands = hands or ALONE
     engines.check(hands.engine, hands.workers, hands.address)
-    run, games = describe(plan)
+    run, games = describe(plan, hands)
     with _held(folder, run) as content:
         way_on = manifest.how_to_continue(content, folder)
         rounds = sum(audit.rounds for audit in plan.audits)
@@ -56,7 +59,7 @@ def carry_out(plan: Plan, folder: Path, hands: Hands | None = None) -> list[Verd
         return judge(run, content, folder)
 
 
-def describe(plan: Plan) -> tuple[Manifest, dict[str, Game]]:
+def describe(plan: Plan, hands: Hands = ALONE) -> tuple[Manifest, dict[str, Game]]:
     """Set up every game of a plan once, to find what is wrong with it and what it promises.
 
     Many games may not fit into memory side by side, so only that of a single audit is kept.
@@ -65,11 +68,22 @@ def describe(plan: Plan) -> tuple[Manifest, dict[str, Game]]:
     for audit in plan.audits:
         game = prepare(audit, plan)
         with naming(audit, plan):
+            refuse_crowd(game, hands)
             facts[audit.name] = facts_of(game)
             refuse_unjudgeable(audit, facts[audit.name])
         if len(plan.audits) == 1:
             games[audit.name] = game
     return manifest_of(plan, facts, package_digest()), games
+
+
+def refuse_crowd(game: Game, hands: Hands) -> None:
+    """Refuse more workers than a challenger allows; one that allows a single one is played right here."""
+    most = getattr(game.challenger, "most_workers", None)
+    if most is not None and (hands.workers > most or hands.engine != "local"):
+        raise BadInput(
+            f"at most {most} local worker may play this: it keeps to the service's rate and total; leave out "
+            "--workers and --engine"
+        )
 
 
 @contextmanager
@@ -129,6 +143,10 @@ def _telling_where(audit: Audit, way_on: str) -> Iterator[None]:
         yield
     except BadInput as error:
         raise BadInput(f"audit {audit.name!r}: {error}") from error
+    except (Lost, IncompleteRun) as error:
+        raise IncompleteRun(
+            f"audit {audit.name!r}: {error}; finished blocks are kept: continue with: {way_on}"
+        ) from None
     except Exception as error:
         problem = str(error) if isinstance(error, WorkerError) else f"{type(error).__name__}: {error}"
         raise IncompleteRun(

@@ -102,6 +102,11 @@ def _named(table: dict[str, Any]) -> Mechanism:
             f"(mechanism.name = one of {', '.join(names)})"
         )
     name = table["name"]
+    if name == "opendp":
+        raise BadInput(
+            "mechanism.name: an OpenDP measurement is a release of its own here: challenger.release = "
+            '"module:function", where function = leakgauge.mechanisms.opendp.release_of(measurement)'
+        )
     require(name, names, "mechanism: none")
     kind = import_module(f"{mechanisms.__name__}.{name}").Mechanism
     found: Mechanism = read(kind, {key: table[key] for key in table if key != "name"}, f"mechanism {name!r}")

@@ -15,16 +15,19 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries.asked import Table
 from leakgauge.domains.queries.data import load
 from leakgauge.domains.queries.generating import TARGETS
+from leakgauge.domains.queries.opendp_noise import note
 from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.people import choose_targets
 from leakgauge.domains.queries.promises import promise
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import Records
+from leakgauge.domains.queries.remote.adapter import Adapter
+from leakgauge.domains.queries.remote.remote_oracle import RemotePlayed
 from leakgauge.domains.queries.rules import Rules
 from leakgauge.domains.queries.tables import read_rules, read_setting
-from leakgauge.mechanisms import geometric
 
 PRIVATE = ("names",)  # keys of a plan whose values are people
+FROM_A_SERVICE = "answers came from a service: the same seed does not give the same answers again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +46,10 @@ class Played:
 
 @dataclass(frozen=True, eq=False)
 class Challenger:
-    """Owns the table; in each round, the targets are in it by fair coins, and all else stays."""
+    """Owns the table; in each round, the targets are in it by fair coins, and all else stays.
+
+    With an ``adapter``, a service holds the table too, and answers instead of this process.
+    """
 
     table: Table
     rules: Rules
@@ -51,6 +57,7 @@ class Challenger:
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
+    adapter: Adapter | None = None
 
     coins = Coins.FAIR
 
@@ -61,8 +68,34 @@ class Challenger:
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
-    def release(self, members: Bits, rng: Generator) -> Played:
-        return Played(self.table, self.rules, members, int(rng.integers(2**63)))
+    @property
+    def most_workers(self) -> int | None:
+        """How many may play at once: one, where it takes care of a service's rate and total."""
+        return None if self.adapter is None else 1
+
+    def refuse_dry_run(self) -> None:
+        """Refuse to ask a service just to see how long that takes."""
+        if self.adapter is not None:
+            raise BadInput(
+                "a dry run would question the service; reckon with a request for each question, two more for "
+                f"each round of each adversary, and {self.adapter.service.rate:g} requests a second"
+            )
+
+    def release(self, members: Bits, rng: Generator) -> Played | RemotePlayed:
+        if self.adapter is None:
+            return Played(self.table, self.rules, members, int(rng.integers(2**63)))
+        seeds = rng.integers(2**53, size=len(members)).tolist()
+        return RemotePlayed(self.adapter, self.table, self.rules, members, seeds)
+
+    def end(self) -> None:
+        """Close the rounds of a block that was played."""
+        if self.adapter is not None:
+            self.adapter.end()
+
+    def abandon(self) -> None:
+        """Close the rounds of a block that could not be played."""
+        if self.adapter is not None:
+            self.adapter.abandon()
 
 
 def build(
@@ -70,7 +103,7 @@ def build(
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
     setting = read_setting(challenger)
-    rules = read_rules(mechanism, setting)
+    rules = read_rules(mechanism, setting, folder)
     records = load(data, folder, seed)
     query = setting.query
     _require_answers(records, query)
@@ -83,7 +116,12 @@ def build(
         query=query,
         guarantee=promise(rules, setting.promise),
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
-        notes=() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",),
+        notes=(
+            *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
+            *note(rules.noise),
+            *(() if setting.service is None else (FROM_A_SERVICE,)),
+        ),
+        adapter=None if setting.service is None else Adapter(setting.service),
     )
 
 
@@ -98,11 +136,10 @@ def _require_answers(records: Records, query: Query) -> None:
 
 
 def _require_whole(records: Records, query: Query, rules: Rules) -> None:
-    """Refuse geometric noise on sums that are no whole numbers."""
-    if query.column is None or not isinstance(rules.noise, geometric.Mechanism):
+    """Refuse geometric noise on sums that are no whole numbers, and measurements that take only these."""
+    if query.column is None or not rules.whole:
         return
     values = records.values(query, np.arange(len(records)))
     if not (values == np.floor(values)).all():
-        raise BadInput(
-            f"mechanism 'geometric': {query.column!r} holds numbers that are not whole; use laplace"
-        )
+        name = type(rules.noise).__module__.rpartition(".")[2]
+        raise BadInput(f"mechanism {name!r}: {query.column!r} holds numbers that are not whole; use laplace")

@@ -106,3 +106,12 @@ def quoted(column: str) -> str:
     '"id"'
     """
     return '"' + column.replace('"', '""') + '"'
+
+
+def literal(value: int | str) -> str:
+    """An id as SQL writes it.
+
+    >>> literal("O'Hara"), literal(7)
+    ("'O''Hara'", '7')
+    """
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

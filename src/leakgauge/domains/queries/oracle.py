@@ -7,9 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.queries.accounting import Accountant, accountant, names
+from leakgauge.domains.queries.accounting import Accountant, accountant
 from leakgauge.domains.queries.asked import Asked, Table
 from leakgauge.domains.queries.caches import same
+from leakgauge.domains.queries.ledger import Ledger
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.rules import Rules
 
@@ -58,7 +59,7 @@ class LocalOracle:
         self._account: Accountant = accountant(rules.accountant)(self._worlds)
         self._rng = np.random.default_rng(seed)
         self._given: dict[Hashable, _Given] = {}
-        self._log: list[tuple[Asked, Bits]] = []  # fresh answers, and the worlds that got them
+        self._ledger = Ledger(self._worlds, rules.epsilon)
 
     @property
     def n_rounds(self) -> int:
@@ -82,7 +83,7 @@ class LocalOracle:
         if not new.any():
             return old, np.zeros_like(new) if before is None else before.worlds
         self._account.add(asked, new)
-        self._log.append((asked, new))
+        self._ledger.add(asked, new)
         true = asked.total + self._members @ asked.shifts
         noisy = self._rules.noise_of(asked.query).sample(true, self._rng)
         answers = np.where(new[self._world_of], noisy, old)
@@ -90,17 +91,8 @@ class LocalOracle:
 
     @property
     def obtained(self) -> Reals:
-        n_answers = np.zeros(self._worlds.shape)
-        for asked, answered in self._log:
-            n_answers += np.outer(answered, asked.targets)
-        return self._rules.epsilon * n_answers[self._world_of]
+        return self._ledger.obtained[self._world_of]
 
     @property
     def believed(self) -> dict[str, Reals]:
-        return {name: self._rules.epsilon * self._recount(name)[self._world_of] for name in names()}
-
-    def _recount(self, name: str) -> Reals:
-        account = accountant(name)(self._worlds)
-        for asked, answered in self._log:
-            account.add(asked, answered)
-        return account.spent.astype(np.float64)
+        return {name: epsilon[self._world_of] for name, epsilon in self._ledger.believed.items()}

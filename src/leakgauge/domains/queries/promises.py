@@ -6,7 +6,7 @@ import numpy as np
 
 from leakgauge.core.guarantee import Composed, Curve, Guarantee, Relation, Unit
 from leakgauge.domains.queries.rules import Noise, Rules
-from leakgauge.mechanisms import gaussian, geometric
+from leakgauge.mechanisms import gaussian, geometric, opendp
 from leakgauge.theory import cells, composition, gdp, losses, tradeoff
 
 SLACK = 1e-5  # of delta, beyond what the answers give up themselves
@@ -40,6 +40,8 @@ def of_answers(noise: Noise, n_answers: int) -> Guarantee:
 
     The nominal epsilon is that of one answer.
     """
+    if isinstance(noise, opendp.Mechanism):
+        return _of_measurements(noise, n_answers)
     one = noise.guarantee
     if isinstance(noise, gaussian.Mechanism):
         mu = float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale
@@ -57,6 +59,25 @@ def of_answers(noise: Noise, n_answers: int) -> Guarantee:
         nominal_epsilon=one.nominal_epsilon or one.epsilon,
         nominal_unit=Unit.RECORD,
         composed=_composed(noise, n_answers, curve),
+    )
+
+
+def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
+    """So many answers, each at the price of the measurement's map; the law stands beside it.
+
+    The law's curve is the whole promise where the law supports just what the map promises, and no part of it
+    where the map promises more or less.
+    """
+    total = noise.price.times(n_answers)
+    by_law = of_answers(noise.law_at(total.delta), n_answers)
+    explained = noise.explained
+    return replace(
+        by_law,
+        epsilon=total.epsilon,
+        delta=total.delta,
+        nominal_epsilon=noise.price.epsilon,
+        curve=by_law.curve if explained else None,
+        composed=by_law.composed if explained else None,
     )
 
 

@@ -9,9 +9,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.accounting import accountant
 from leakgauge.domains.queries.caches import Cache
 from leakgauge.domains.queries.query import Query
-from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms import gaussian, geometric, laplace, opendp
 
-Noise: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
+Noise: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism | opendp.Mechanism
 
 ROUNDING = 1e-9  # ten answers at epsilon 0.3 cost no more than 3, whatever binary fractions say
 
@@ -54,6 +54,13 @@ class Rules:
         """Whether refusals bound what a record can lose."""
         return self.budget is not None and accountant(self.accountant).sound
 
+    @property
+    def whole(self) -> bool:
+        """Whether the noise is for whole numbers only."""
+        if isinstance(self.noise, opendp.Mechanism):
+            return self.noise.carrier.whole
+        return isinstance(self.noise, geometric.Mechanism)
+
     def noise_of(self, query: Query) -> Noise:
         """The noise of an answer to a query."""
         return _scaled(self.noise, query.sensitivity)
@@ -62,6 +69,13 @@ class Rules:
 @lru_cache(maxsize=64)
 def _scaled(noise: Noise, sensitivity: float) -> Noise:
     """The same noise for queries that one record can move by ``sensitivity``; worked out once."""
+    if isinstance(noise, opendp.Mechanism):
+        if sensitivity == noise.sensitivity:
+            return noise
+        raise BadInput(
+            f"mechanism 'opendp': its measurement is for queries that one record moves by "
+            f"{noise.sensitivity:g}, got one that it moves by {sensitivity:g}; ask what the plan is about"
+        )
     scale = noise.noise_scale * sensitivity / noise.sensitivity
     if isinstance(noise, gaussian.Mechanism):
         return replace(noise, sensitivity=sensitivity, sigma=scale)

@@ -7,7 +7,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.conditions import quoted
+from leakgauge.domains.queries.conditions import literal, quoted
 from leakgauge.domains.queries.knowledge import Known
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Id, Query
@@ -65,12 +65,3 @@ def _about(known: Known, ids: tuple[Id, ...], by: By) -> Query:
     if by is By.IDS:
         return known.query.on(ids)
     return known.query.such_that(f"{quoted(known.id_column)} IN ({', '.join(map(literal, ids))})")
-
-
-def literal(value: Id) -> str:
-    """An id as SQL writes it.
-
-    >>> literal("O'Hara"), literal(7)
-    ("'O''Hara'", '7')
-    """
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from leakgauge.core import targets
@@ -13,10 +14,14 @@ from leakgauge.core.settings import read, require
 from leakgauge.core.targets import spelled_out
 from leakgauge.domains.queries import MECHANISMS
 from leakgauge.domains.queries.caches import Cache
+from leakgauge.domains.queries.opendp_noise import read_opendp
 from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.remote.service import Service
 from leakgauge.domains.queries.rules import Noise, Rules
 
 COUNT = Query()  # of all records
+ELSEWHERE = ("service", "own_service")  # keys that have a service asked instead of this process
+HERE = Path()
 
 
 class Choose(StrEnum):
@@ -42,7 +47,8 @@ class Targets(targets.Targets):
 class Setting:
     """What is asked about whom, and how the oracle keeps its accounts.
 
-    ``promise`` is the epsilon that the owner states where refusals promise nothing by themselves.
+    ``promise`` is the epsilon that the owner states where refusals promise nothing by themselves. With a
+    ``service``, the rest says how that keeps its accounts.
     """
 
     targets: Targets = Targets()
@@ -51,12 +57,33 @@ class Setting:
     accountant: str = "sequential"
     cache: Cache = Cache.CANONICAL
     promise: float | None = None
+    service: Service | None = None
+    own_service: bool = False
 
     def __post_init__(self) -> None:
         if self.query.ids is not None:
             raise BadInput("query.ids: attacks choose the ids; leave them out, or narrow by query.where")
         if self.promise is not None and not 0 < self.promise < math.inf:
             raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
+        if self.service is not None:
+            self._require_fitting(self.service)
+
+    def _require_fitting(self, service: Service) -> None:
+        """Refuse a service that is not the owner's, or in which rounds would not be independent."""
+        if not self.own_service:
+            raise BadInput(
+                "service: only one's own service may be questioned; if it is yours, say own_service = true"
+            )
+        if service.by_world and self.targets.how_many > 1:
+            raise BadInput(
+                f"service: {{world}} tells of one target, but there are {self.targets.how_many}; use "
+                "{absent}, or targets = 1"
+            )
+        if service.open is None and (self.cache is not Cache.NONE or self.budget is not None):
+            raise BadInput(
+                "service: without open, all rounds share what the service keeps, so that with a cache or a "
+                'budget they are not independent; have it keep none and say cache = "none", or add open'
+            )
 
 
 def read_setting(table: Mapping[str, Any]) -> Setting:
@@ -64,9 +91,9 @@ def read_setting(table: Mapping[str, Any]) -> Setting:
     return read(Setting, spelled_out(table), "challenger")
 
 
-def read_rules(mechanism: Mapping[str, Any], setting: Setting) -> Rules:
+def read_rules(mechanism: Mapping[str, Any], setting: Setting, folder: Path = HERE) -> Rules:
     """Read the noise of one answer, and join it with what the challenger's table says."""
-    noise = _noise(mechanism, setting.query.sensitivity)
+    noise = _noise(mechanism, setting.query.sensitivity, folder)
     try:
         rules = Rules(noise=noise, accountant=setting.accountant, cache=setting.cache, budget=setting.budget)
     except BadInput as error:
@@ -79,8 +106,8 @@ def read_rules(mechanism: Mapping[str, Any], setting: Setting) -> Rules:
     return rules
 
 
-def _noise(mechanism: Mapping[str, Any], sensitivity: float) -> Noise:
-    """Build the noise; what one record can move follows from the query."""
+def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> Noise:
+    """Build the noise; what one record can move follows from the query. ``folder`` is the plan's."""
     said = dict(mechanism)
     if "name" not in said:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(MECHANISMS)}")
@@ -93,5 +120,7 @@ def _noise(mechanism: Mapping[str, Any], sensitivity: float) -> Noise:
     }.items():
         if key in said:
             raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
+    if name == "opendp":
+        return read_opendp(said, sensitivity, folder, lambda law: _noise(law, sensitivity, folder))
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
     return read(kind, {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")

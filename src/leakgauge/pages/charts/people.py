@@ -21,6 +21,7 @@ def people_chart(
     x_title: str,
     caption: str,
     alternative: str,
+    who: str = "people",
 ) -> Chart:
     """Draw a low panel, to be set above others: ``most`` is the share that fills all of their heights."""
     import altair as alt
@@ -40,7 +41,7 @@ def people_chart(
             x2="x2:Q",
             y=alt.Y(
                 "y:Q",
-                title="people",
+                title=who,
                 scale=alt.Scale(domain=[0.0, most or 1.0], nice=False),
                 axis=alt.Axis(format="~%", grid=True, tickCount=3),
             ),
@@ -51,7 +52,7 @@ def people_chart(
             tooltip=[
                 alt.Tooltip("x:Q", title="from", format=".0%"),
                 alt.Tooltip("x2:Q", title="to", format=".0%"),
-                alt.Tooltip("read:N", title="people"),
+                alt.Tooltip("read:N", title=who),
             ],
         )
     )

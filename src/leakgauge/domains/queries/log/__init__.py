@@ -1,0 +1,1 @@
+"""What a log of answered queries has already given away about each record."""

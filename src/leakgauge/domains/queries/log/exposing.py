@@ -1,0 +1,73 @@
+"""How exposed each record is by a log of answers."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.exposure import Against, Exposure, Spent
+from leakgauge.domains.queries.log.answers import Answers, Noise
+from leakgauge.domains.queries.log.best_attack import best_attack
+from leakgauge.domains.queries.log.files import DELTA, Files
+from leakgauge.domains.queries.log.reading import read_log
+from leakgauge.domains.queries.log.signatures import STEP, signatures
+from leakgauge.domains.queries.log.spending import spend
+
+STEPS = ("files", "accounts", "best attack")
+
+BASIS = (
+    "the best possible attack on all answers of the log, by somebody who knows every other record and which "
+    "queries contain this one: nobody can do better, whatever they know"
+)
+FRESH = (
+    "Every answer is taken to have fresh noise, independent of all others. Rows with the same query id are "
+    "one release: a service that repeats answers from a cache must log them so."
+)
+ALONE = (
+    "Only the answers in this log count: not refusals, nor what other services or files tell of the records."
+)
+
+
+def expose(files: Files, *, delta: float = DELTA, begin: Callable[[str], None] = lambda _: None) -> Exposure:
+    """Work out epsilon and the best attack for each record; ``begin`` is told of every step."""
+    if not 0 < delta < 1:
+        raise BadInput(f"--delta must be in (0, 1), got {delta}; 1e-5 is usual")
+    begin("files")
+    log = read_log(files)
+    begin("accounts")
+    spending = spend(log.answers, log.incidence, delta)
+    begin("best attack")
+    kinds = signatures(log.answers, log.incidence, spending.mu_squared)
+    found, error = best_attack(kinds)
+    against = Against(
+        adversary="informed", basis=BASIS, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
+    )
+    spent = Spent(
+        epsilon=spending.epsilon,
+        delta=np.where(spending.mu_squared > 0, delta, 0.0),
+        queries=_texts(log.answers.ids),
+        top=spending.top,
+        top_epsilon=spending.top_epsilon,
+    )
+    return Exposure(
+        names=_texts(log.names),
+        cells=log.incidence.numbers,
+        against=(against,),
+        notes=(*log.notes, *_notes(log.answers, delta, kinds.rounded), FRESH, ALONE),
+        spent=spent,
+    )
+
+
+def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
+    return np.ma.getdata(ids).astype(np.str_)
+
+
+def _notes(answers: Answers, delta: float, rounded: bool) -> Iterator[str]:
+    if (answers.noise == Noise.GAUSSIAN).any():
+        yield f"Epsilon of Gaussian answers is exact, for all of a record's together, at delta = {delta:g}."
+    if rounded:
+        yield (
+            f"Of very many different shifts, each is taken as larger by up to {STEP:.1%}: what is reached is "
+            "not understated by it. Epsilon is exact."
+        )

@@ -1,0 +1,137 @@
+"""A query log, read from its files: the answers, the records, and which query contains which record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.data import load
+from leakgauge.domains.queries.database import Connection, opened
+from leakgauge.domains.queries.log import contributing, log_table, selected
+from leakgauge.domains.queries.log.answers import Answers, answers
+from leakgauge.domains.queries.log.coding import Coded, Pairs, coded
+from leakgauge.domains.queries.log.files import CONTAINS, DATA, LOG, Files
+from leakgauge.domains.queries.log.incidence import Incidence, incidence
+from leakgauge.domains.queries.log.sources import Source, opened_source
+from leakgauge.domains.queries.records import Records
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """All that is known of the answers so far."""
+
+    answers: Answers
+    names: npt.NDArray[Any]  # of records: whole numbers or texts
+    incidence: Incidence
+    notes: tuple[str, ...]
+
+
+def read_log(files: Files) -> Log:
+    """Read a log; whatever is wrong with it is told with its row."""
+    table = None if files.data is None else _table(files.data, files.id)
+    with opened() as connection:
+        connection.execute("SET enable_progress_bar = false")  # the command shows its own
+        # the pairs stream past tables of queries and records, whichever DuckDB takes for the larger one
+        connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        source = opened_source(connection, files.log, LOG)
+        long = files.contains is None and source.has("record")
+        made = log_table.made(connection, source, long=long)
+        found, disagree = answers(log_table.fetched(connection), source.path.name)
+        if table is not None:
+            _register(connection, table)
+        pairs = _joined(list(_pairs(connection, source, files, table, made.whole)))
+        names = _names(connection, table)
+        pairs, notes = contributing.clipped(connection, pairs, found, table, source.path.name)
+    sparse = incidence(pairs, found.rows, names.size)
+    del pairs
+    return Log(found, names, sparse, (*_notes(files, found, sparse, made.repeated, disagree), *notes))
+
+
+def _table(path: Path, id_column: str | None) -> Records:
+    """The table that was asked."""
+    if not path.is_file():
+        raise BadInput(f"{DATA}: there is no file {path}; check the path")
+    said = {"source": str(path.absolute())} | ({} if id_column is None else {"id": id_column})
+    return load(said, path.parent, seed=0)
+
+
+def _pairs(
+    connection: Connection, source: Source, files: Files, table: Records | None, log_whole: bool
+) -> Iterator[Coded]:
+    """The pairs of query and record, from wherever the log has them."""
+    if files.contains is not None:
+        if clash := [name for name in ("where", "records") if source.has(name)]:
+            raise BadInput(
+                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS} says which records queries "
+                "contain; leave one of them out"
+            )
+        kept = opened_source(connection, files.contains, CONTAINS)
+        if missing := [name for name in ("query", "record") if not kept.has(name)]:
+            raise BadInput(f"{kept.path.name}: no column is called {missing[0]!r}; needed are query, record")
+        yield _coded(connection, selected.long_pairs(kept), table, log_whole)
+    elif source.has("record"):
+        yield _coded(connection, selected.long_pairs(source), table, log_whole)
+    elif source.has("records") or source.has("where"):
+        selected.refuse_unclear(connection, source, given=table is not None)
+        if source.has("records"):
+            yield _coded(connection, selected.listed_pairs(source), table, log_whole)
+        if source.has("where") and table is not None:
+            yield selected.by_predicate(connection, source, table)
+    else:
+        raise BadInput(
+            f"{source.path.name}: nothing says which records a query contains; add a column records, record "
+            f"or where, or give {CONTAINS} FILE"
+        )
+
+
+def _coded(connection: Connection, pairs: Pairs, table: Records | None, log_whole: bool) -> Coded:
+    if table is None:
+        return coded(connection, pairs, log_whole=log_whole, records=None)
+    pairs = replace(pairs, record_whole=pairs.record_whole and isinstance(table.ids[0], int))
+    return coded(connection, pairs, log_whole=log_whole, records="records")
+
+
+def _joined(parts: list[Coded]) -> Coded:
+    if len(parts) == 1:
+        return parts[0]
+    queries, records = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("queries", "records")
+    )
+    return Coded(queries, records, None)  # neither lists nor predicates say what a record contributes
+
+
+def _register(connection: Connection, table: Records) -> None:
+    """Put the ids of the table into the database, as ``records``."""
+    ids = np.ma.getdata(table.columns[table.id_column])
+    kind = "BIGINT" if isinstance(table.ids[0], int) else "VARCHAR"
+    connection.register("given", {"code": np.arange(len(table), dtype=np.int32), "record": ids})
+    connection.execute(f"CREATE TABLE records AS SELECT code, CAST(record AS {kind}) AS record FROM given")
+    connection.unregister("given")
+
+
+def _names(connection: Connection, table: Records | None) -> npt.NDArray[Any]:
+    if table is not None:
+        return np.ma.getdata(table.columns[table.id_column])
+    found = connection.execute("SELECT record FROM records ORDER BY code").fetchnumpy()["record"]
+    if not found.size:
+        raise BadInput("no query of the log contains a record; so nobody is exposed, or ids are missing")
+    return np.ma.getdata(found)
+
+
+def _notes(files: Files, found: Answers, sparse: Incidence, repeated: int, disagree: int) -> Iterator[str]:
+    yield (
+        f"Answers in {files.log.name}: {len(found):,}; records in them, once for each answer: "
+        f"{int(sparse.starts[-1]):,}."
+    )
+    told = {
+        "Rows of the log that repeat an earlier id (the same release, counted once)": repeated,
+        "Records named again in the same query (they count once)": sparse.repeated,
+        "Answers whose scale is not that of their epsilon (the scale counts, epsilon is a label)": disagree,
+    }
+    for words, number in told.items():
+        if number:
+            yield f"{words}: {number:,}."

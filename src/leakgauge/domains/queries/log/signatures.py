@@ -1,0 +1,139 @@
+"""What of a record decides how well it can be told: how many answers of which kind contain it.
+
+Records with the same signature are one computation. Where there are very many kinds, shifts are rounded up to
+the next of a fine scale: no number becomes too small by that.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.queries.log.answers import Answers, Noise
+from leakgauge.domains.queries.log.incidence import Incidence
+from leakgauge.domains.queries.records import Ints
+from leakgauge.theory.loss_sums import Kinds
+
+Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for Laplace noise
+
+MOST_KINDS = 4096
+STEP = 0.001  # rounding up makes a shift larger by this share at most
+CERTAIN = 700.0  # a shift of so many scales is recognised for sure
+
+
+@dataclass(frozen=True, eq=False)
+class Signatures:
+    """Different signatures: how many cells of which kind, and the square of mu; and who has which."""
+
+    kinds: Kinds
+    cells: csr_array  # signatures x kinds
+    mu_squared: Reals
+    which: Ints  # the signature of each record
+    rounded: bool
+
+
+def signatures(answers: Answers, sparse: Incidence, mu_squared: Reals) -> Signatures:
+    """Count the kinds of answers that contain each record, and find who has the same."""
+    kinds, rounded = _kinds(answers, sparse)
+    blocks = [_counted(*block, kinds.size) for block in _coded(answers, sparse, kinds, rounded)]
+    empty = csr_array((0, max(kinds.size, 1)), dtype=np.float32)
+    cells = vstack([empty, *blocks], format="csr")
+    blocks.clear()
+    first, which = _grouped(cells, mu_squared)
+    found = Kinds(kinds.real.copy(), kinds.imag.astype(np.int64))
+    if not kinds.size:
+        found = Kinds(np.ones(1), np.zeros(1, dtype=np.int64))
+    return Signatures(found, cells[first], mu_squared[first], which, rounded)
+
+
+def _coded(
+    answers: Answers, sparse: Incidence, kinds: Keys, rounded: bool
+) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
+    """Of blocks of records: where the answers of each begin, and their kinds as positions."""
+
+    def places(keys: Keys) -> npt.NDArray[np.int32]:
+        found = np.searchsorted(kinds, _round_up(keys) if rounded else keys).astype(np.int32)
+        found[keys.real <= 0] = -1
+        return found
+
+    by_query = places(_key(answers, np.arange(len(answers)), answers.bound))
+    for block in sparse.blocks():
+        starts = sparse.starts[block.start : block.stop + 1]
+        own = slice(int(starts[0]), int(starts[-1]))
+        if sparse.contributions is None:
+            codes = by_query[sparse.queries[own]]
+        else:
+            codes = places(_key(answers, sparse.queries[own], np.abs(sparse.contributions[own])))
+        moved = codes >= 0
+        if moved.all():
+            yield starts - starts[0], codes
+        else:
+            before = np.concatenate([[0], np.cumsum(moved)])
+            yield before[starts - starts[0]], codes[moved]
+
+
+def _key(answers: Answers, queries: npt.NDArray[np.integer], sizes: Reals) -> Keys:
+    """The kind of an answer that a record moves by some size; 0 if it is Gaussian or not moved."""
+    noise, rate = answers.noise[queries], 1 / answers.scale[queries]
+    ratio = sizes * rate
+    keys = np.where(noise == Noise.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
+    keys = np.where(ratio > CERTAIN, CERTAIN + 0j, keys)
+    return np.where((noise == Noise.GAUSSIAN) | (ratio <= 0), 0j, keys)
+
+
+def _kinds(answers: Answers, sparse: Incidence) -> tuple[Keys, bool]:
+    """All kinds that occur, in order; if there are too many, those they are rounded up to."""
+    if sparse.contributions is None:
+        found = np.unique(_key(answers, np.arange(len(answers)), answers.bound))
+        found = found[found.real > 0]
+        return (found, False) if found.size <= MOST_KINDS else (np.unique(_round_up(found)), True)
+    exact, rough, many = np.zeros(0, dtype=np.complex128), np.zeros(0, dtype=np.complex128), False
+    for block in sparse.blocks():
+        own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
+        keys = _key(answers, sparse.queries[own], np.abs(sparse.contributions[own]))
+        keys = keys[keys.real > 0]
+        if not many:
+            exact = np.unique(np.concatenate([exact, keys]))
+            many = exact.size > MOST_KINDS
+        if many:
+            rough = np.unique(np.concatenate([rough, _round_up(exact), _round_up(keys)]))
+            exact = exact[:0]
+    return (rough, True) if many else (exact, False)
+
+
+def _round_up(keys: Keys) -> Keys:
+    """The next larger shift of a scale; geometric noise as the most revealing law of its epsilon.
+
+    (Randomized response, Kairouz, Oh and Viswanath 2015; it is geometric noise of a shift by one.)
+    """
+    ratio = np.maximum(keys.real * np.maximum(keys.imag, 1), np.finfo(float).tiny)
+    rungs = np.exp(STEP * np.ceil(np.log(ratio) / STEP - 1e-9))
+    return rungs + 1j * (keys.imag > 0)
+
+
+def _counted(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
+    """How many answers of each kind: records x kinds."""
+    ones = np.ones(codes.size, dtype=np.float32)
+    cells = csr_array((ones, codes, starts), shape=(starts.size - 1, max(n_kinds, 1)))
+    cells.sum_duplicates()
+    return cells
+
+
+def _grouped(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
+    """The first record of each signature, and the signature of every record.
+
+    Signatures are compared by 64 random bits: two of a million records collide with a chance of 1e-8.
+    """
+    rng = np.random.default_rng(20240501)
+    words = rng.integers(2**63, size=cells.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    marks = mu_squared.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    rows = np.flatnonzero(np.diff(cells.indptr))
+    if rows.size:
+        products = cells.data.astype(np.uint64) * words[cells.indices]
+        marks[rows] += np.add.reduceat(products, cells.indptr[rows])
+    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
+    return first, which

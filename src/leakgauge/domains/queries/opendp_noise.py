@@ -1,0 +1,104 @@
+"""The noise of an answer as an OpenDP measurement of one's own draws it, read from a plan."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.loading import Loader
+from leakgauge.core.settings import read, require
+from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms._measurements import Enabled, made, price, told
+from leakgauge.mechanisms.opendp import Law, Mechanism
+
+WHERE = "mechanism 'opendp'"
+LAWS = ("laplace", "gaussian", "geometric")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenDPTable:
+    """A measurement ("module:function" beside the plan), and the law that its noise has.
+
+    ``law`` is a name, for the scale that the measurement's map speaks of, or a table as of any noise.
+    """
+
+    measurement: str
+    law: Any
+    delta: float | None = None
+
+
+def read_opendp(
+    said: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
+) -> Mechanism:
+    """Load the measurement, and set the stated law beside it; ``noise`` reads the table of a law."""
+    table = read(OpenDPTable, said, WHERE)
+    loader = Loader(folder)
+    make = loader.load(table.measurement, f"{WHERE}.measurement")
+    try:
+        made(make)
+        _require_portable(make)
+        law = _law(table, make, sensitivity, noise)
+        delta = law.delta if table.delta is None and isinstance(law, gaussian.Mechanism) else table.delta
+        found = Mechanism(make=Enabled.here(make), law=law, delta=delta, source=_source(table, loader))
+        found.carrier, found.price  # noqa: B018 (say now what is wrong with them)
+        found.require_law()
+    except BadInput as error:
+        raise BadInput(f"{WHERE}: {str(error).removeprefix('opendp: ').removeprefix(f'{WHERE}: ')}") from None
+    return found
+
+
+def note(noise: Any) -> tuple[str, ...]:
+    """What a report should say about noise that is drawn elsewhere."""
+    if not isinstance(noise, Mechanism):
+        return ()
+    drawn = f"the noise is drawn by OpenDP {version('opendp')}, by its own randomness"
+    return (f"{drawn}: the same plan and seed give other answers next time, and every adversary its own",)
+
+
+def _law(table: OpenDPTable, make: Any, sensitivity: float, noise: Callable[[Mapping[str, Any]], Any]) -> Law:
+    """The law as it is stated, or of the scale that explains what the map promises."""
+    if not isinstance(table.law, str):
+        if not isinstance(table.law, Mapping):
+            raise BadInput(
+                f'law must be one of {", ".join(LAWS)}, or a table {{ name = "laplace", scale = 1.0 }}'
+            )
+        require(table.law.get("name", ""), list(LAWS), "law: none")
+        law: Law = noise(table.law)
+        return law
+    require(table.law, list(LAWS), "law: none")
+    cost = price(made(make), sensitivity, table.delta)
+    if table.law == "gaussian":
+        if cost.rho is None:
+            raise BadInput(
+                'law = "gaussian": its scale does not follow from this measure; state sigma and delta'
+            )
+        return gaussian.Mechanism(
+            sigma=sensitivity / sqrt(2 * cost.rho), delta=cost.delta, sensitivity=sensitivity
+        )
+    if cost.delta:
+        raise BadInput(f"law = {table.law!r}: its scale does not follow from this measure; state scale")
+    kind = laplace.Mechanism if table.law == "laplace" else geometric.Mechanism
+    return kind(epsilon=cost.epsilon, sensitivity=sensitivity)
+
+
+def _require_portable(make: Any) -> None:
+    """Refuse a function that holds on to things of OpenDP, which cannot be sent to workers."""
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(make)
+    except Exception as error:
+        raise BadInput(
+            f"the function cannot be sent to workers ({told(error)}); make domains, metrics and all else of "
+            "OpenDP inside it"
+        ) from None
+
+
+def _source(table: OpenDPTable, loader: Loader) -> str:
+    """A name for the code behind the measurement that is the same in every process."""
+    words = [table.measurement, *(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))]
+    return sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest()

@@ -1,0 +1,165 @@
+"""The service that a plan names: where it is, how it is spoken to, and how gently."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.remote.addresses import require_safe
+from leakgauge.domains.queries.remote.templates import (
+    QUESTION,
+    REQUEST,
+    ROUND,
+    TABLES,
+    Method,
+    Template,
+    places,
+)
+
+NEVER = (401, 404, 407, 408, 410)  # statuses that tell of tokens, routes and restarts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Open(Template):
+    """How a round is opened; ``round`` is where the reply says what it is called."""
+
+    round: str = "round"
+
+    known: ClassVar[Mapping[str, str]] = TABLES | REQUEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Template):
+    """How a question is put; ``answer`` is where the reply holds the number."""
+
+    answer: str = "answer"
+
+    known: ClassVar[Mapping[str, str]] = TABLES | ROUND | QUESTION | REQUEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Close(Template):
+    """How a round is closed."""
+
+    known: ClassVar[Mapping[str, str]] = TABLES | ROUND | REQUEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """How a refusal is told from all else: by its status, by a field of the reply, or by both.
+
+    A field that ``equals`` nothing in particular need only be there, and be neither null nor false. Without a
+    status, refusals are looked for in replies that report success.
+    """
+
+    status: int | None = None
+    field: str | None = None
+    equals: Any = None
+
+    def __post_init__(self) -> None:
+        if self.status is None and self.field is None:
+            raise BadInput("a refusal is told by status, by field, or by both; add one")
+        if self.status is not None and (not 200 <= self.status < 500 or self.status in NEVER):
+            raise BadInput(
+                f"status = {self.status}: replies of that kind tell of faults, which are no evidence; have "
+                "the service refuse by another one, such as 403"
+            )
+
+
+OURS = {
+    "open": Open(path="/rounds", json={"absent": "{absent}"}),
+    "ask": Ask(
+        path="/rounds/{round}/ask",
+        json={
+            "kind": "{kind}",
+            "column": "{column}",
+            "bound": "{bound}",
+            "where": "{predicate}",
+            "ids": "{ids}",
+            "request": "{request}",
+        },
+    ),
+    "close": Close(method=Method.DELETE, path="/rounds/{round}"),
+    "refused": Refused(status=403, field="refused"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """A service of the owner's; one that ``leakgauge serve-oracle`` serves, unless ``ask`` says otherwise.
+
+    ``token`` names an environment variable. ``rate`` is requests per second, ``total`` all that an audit may
+    send whenever it is started, ``tries`` how often one is sent.
+    """
+
+    url: str
+    token: str | None = None
+    rate: float = 100.0
+    total: int = 100_000
+    connections: int = 4
+    timeout: float = 10.0
+    tries: int = 5
+    worlds: tuple[str, str] = ("without", "with")
+    table: str = "records"
+    open: Open | None = None
+    ask: Ask | None = None
+    close: Close | None = None
+    refused: Refused | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "timeout"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise BadInput(f"{name} must be > 0 and finite, got {getattr(self, name)}")
+        for name, most in {"total": 10**9, "connections": 64, "tries": 100}.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise BadInput(f"{name} must be in 1..{most}, got {getattr(self, name)}")
+        if self.worlds[0] == self.worlds[1]:
+            raise BadInput(f"worlds must differ, got {self.worlds[0]!r} twice")
+        for place in places(self.url) - {"world"}:
+            raise BadInput(f"url: {{{place}}} cannot stand here; only {{world}} can")
+        for world in self.worlds:
+            require_safe(self.url_of(world))
+        if self.ask is None:
+            for name in ("open", "close", "refused"):
+                if getattr(self, name) is not None:
+                    raise BadInput(f"{name} without ask: say how a question is put as well; add ask = ...")
+            for name, template in OURS.items():
+                object.__setattr__(self, name, template)
+        if self.refused is None:
+            object.__setattr__(self, "refused", Refused(status=403))
+        self._require_worlds()
+        self._require_question()
+
+    @property
+    def asking(self) -> Ask:
+        assert self.ask is not None
+        return self.ask
+
+    @property
+    def by_world(self) -> bool:
+        """Whether the service is told of a world by its name, and not of targets by their ids."""
+        templates = [template for template in (self.open, self.ask, self.close) if template is not None]
+        return "world" in places(self.url).union(*(template.places for template in templates))
+
+    def url_of(self, world: str) -> str:
+        return self.url.replace("{world}", world).rstrip("/")
+
+    def _require_worlds(self) -> None:
+        """Refuse templates by which every round would be about the same table."""
+        where, telling = ("ask", self.asking) if self.open is None else ("open", self.open)
+        if not (telling.places | places(self.url)) & {"absent", "present", "world"}:
+            raise BadInput(
+                f"{where}: says nothing of who is in the table, so that all rounds would be alike; put "
+                "{absent}, {present} or {world} somewhere"
+            )
+        if self.open is not None and "round" not in self.asking.places:
+            raise BadInput("ask: does not say in which round; put {round} somewhere, or leave out open")
+        if self.open is None and "round" in self.asking.places:
+            raise BadInput("ask: {round} needs a round that was opened; add open = ...")
+        if self.open is None and self.close is not None:
+            raise BadInput("close: no round is ever opened; leave it out, or add open = ...")
+
+    def _require_question(self) -> None:
+        if not self.asking.places & {"where", "predicate", "ids", "sql"}:
+            raise BadInput("ask: does not say what is asked; put {where}, {ids} or {sql} somewhere")

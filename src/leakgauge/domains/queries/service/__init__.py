@@ -1,0 +1,1 @@
+"""The oracle as a service over HTTP, on this machine alone."""

@@ -1,0 +1,106 @@
+import pytest
+
+from leakgauge.domains.queries.service import serving
+
+PLAN = """
+seed = 7
+[[audit]]
+name = "{name}"
+domain = "{domain}"
+data = {{ records = 30 }}
+mechanism = {{ name = "laplace", epsilon = 1.0 }}
+challenger = {{ budget = 2.0{more} }}
+"""
+
+
+@pytest.fixture
+def plan(tmp_path):
+    def write(*audits):
+        parts = [PLAN.format(**{"name": "a", "domain": "queries", "more": "", **one}) for one in audits]
+        text = parts[0] + "".join(part.replace("seed = 7", "") for part in parts[1:])
+        (tmp_path / "plan.toml").write_text(text)
+        return "plan.toml"
+
+    return write
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """What would be served, and whether nobody serves it."""
+    found = []
+
+    def serve(table, rules, token, door):
+        found.append((table, rules, token))
+        door.close()
+
+    monkeypatch.setattr(serving, "serve", serve)
+    return found
+
+
+def test_the_oracle_of_the_plan_is_served_and_the_token_told_once(call, plan, served, monkeypatch):
+    monkeypatch.delenv("LEAKGAUGE_TOKEN", raising=False)
+    outcome = call("serve-oracle", plan({}), "--port", "0")
+    ((table, rules, token),) = served
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err.count(token) == 1
+    assert "audit 'a' is served at http://127.0.0.1:" in outcome.err
+    assert (len(table.records), table.targets.size, rules.budget) == (30, 1, 2.0)
+
+
+def test_a_token_of_the_environment_is_not_told(call, plan, served, monkeypatch):
+    monkeypatch.setenv("LEAKGAUGE_TOKEN", "of-the-environment")
+    outcome = call("serve-oracle", plan({}), "--port", "0")
+    assert served[0][2] == "of-the-environment"
+    assert "of-the-environment" not in outcome.err
+
+
+def test_a_plan_that_asks_a_service_serves_just_that(call, plan, served, monkeypatch):
+    monkeypatch.delenv("NOT_SET", raising=False)
+    elsewhere = ', own_service = true, service = { url = "http://127.0.0.1:1", token = "NOT_SET" }'
+    assert call("serve-oracle", plan({"more": elsewhere}), "--port", "0").code == 0
+    assert len(served) == 1
+
+
+def test_the_targets_are_those_of_the_same_plan_and_seed(call, plan, served):
+    for seed in (3, 3, 4):
+        call("serve-oracle", plan({}), "--port", "0", "--seed", seed)
+    one, other, third = (table.targets.tolist() for table, _, _ in served)
+    assert one == other != third
+
+
+def test_one_of_several_audits_is_chosen_by_name(call, plan, served):
+    file = plan({}, {"name": "b"})
+    assert call("serve-oracle", file, "--audit", "b", "--port", "0").code == 0
+    refusal = call("serve-oracle", file, "--port", "0")
+    assert (refusal.code, "holds 2 audits; add --audit, one of a, b" in refusal.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("audit", "more", "said"),
+    [
+        ({}, ["--audit", "aa"], "did you mean 'a'"),
+        ({"domain": "blackbox"}, [], "only queries are served"),
+        ({}, ["--port", "-1"], "port must be in 0..65535"),
+        ({"more": ", accountant = 'per_rows'"}, [], "did you mean 'per_row'"),
+    ],
+)
+def test_what_cannot_be_served_is_bad_input_in_one_line(call, plan, served, audit, more, said):
+    outcome = call("serve-oracle", plan(audit), *more)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert served == []
+
+
+def test_a_port_that_is_taken_is_bad_input(call, plan, served):
+    with serving.listen(0) as door:
+        outcome = call("serve-oracle", plan({}), "--port", door.getsockname()[1])
+    assert (outcome.code, "choose another --port" in outcome.err) == (2, True)
+
+
+def test_a_dry_run_asks_no_service(call, plan):
+    elsewhere = ', own_service = true, service = { url = "http://127.0.0.1:1" }'
+    outcome = call("run", plan({"more": elsewhere}), "--dry-run")
+    assert outcome.code == 2
+    assert "a dry run would question the service" in outcome.err
+    assert "100 requests a second" in outcome.err

@@ -1,0 +1,54 @@
+"""Made-up logs, as files and as values."""
+
+import numpy as np
+
+from leakgauge.domains.queries.log.answers import Answers
+from leakgauge.domains.queries.log.coding import Coded
+from leakgauge.domains.queries.log.files import Files
+from leakgauge.domains.queries.log.incidence import incidence
+from leakgauge.domains.queries.log.reading import read_log
+
+RECORDS = "id,age,income\n1,20,5\n2,30,50\n3,40,500\n4,50,-20\n"
+
+
+def written(folder, text, name="log.csv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def read(folder, text, **files):
+    return read_log(Files(written(folder, text), **files))
+
+
+def contained(log):
+    """Which queries contain each record, by the ids of both."""
+    starts, queries = log.incidence.starts, log.incidence.queries
+    return {
+        name: [log.answers.ids[query] for query in queries[starts[i] : starts[i + 1]]]
+        for i, name in enumerate(log.names.tolist())
+    }
+
+
+def answers(scales, *, noise=0, bound=1.0):
+    n = len(scales)
+    ids, noises = np.arange(n), np.broadcast_to(noise, n).astype(np.int64)
+    bounds = np.broadcast_to(np.asarray(bound, dtype=float), n)
+    return Answers(ids, ids + 1, noises, np.array(scales, dtype=float), bounds, bounds != 1)
+
+
+def pairs(queries, records, contributions=None):
+    values = None if contributions is None else np.array(contributions, dtype=float)
+    return Coded(np.array(queries, dtype=np.int32), np.array(records, dtype=np.int32), values)
+
+
+def sparse(n_queries, n_records, queries, records, contributions=None):
+    return incidence(pairs(queries, records, contributions), np.arange(1, n_queries + 1), n_records)
+
+
+def random_sparse(rng, n_queries, n_records, share=0.2, contributions=False):
+    inside = rng.random((n_queries, n_records)) < share
+    queries, records = np.nonzero(inside)
+    order = rng.permutation(queries.size)
+    values = rng.integers(-3, 4, queries.size) if contributions else None
+    return sparse(n_queries, n_records, queries[order], records[order], values)

@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from domains.queries.log.logs import read
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.log.answers import Noise
+from leakgauge.theory import gdp
+
+
+def noise(tmp_path, columns, values):
+    log = read(tmp_path, f"query,records,{columns}\n1,a,{values}\n").answers
+    return Noise(int(log.noise[0])), float(log.scale[0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "expected"),
+    [
+        ("epsilon", "0.5", (Noise.LAPLACE, 2.0)),
+        ("scale", "4", (Noise.LAPLACE, 4.0)),
+        ("mechanism,epsilon", "Geometric,0.5", (Noise.GEOMETRIC, 2.0)),
+        ("sigma", "3", (Noise.GAUSSIAN, 3.0)),
+        ("mechanism,scale", "gaussian,3", (Noise.GAUSSIAN, 3.0)),
+        ("mechanism,kind,bound,epsilon", "laplace,sum,10,0.5", (Noise.LAPLACE, 20.0)),
+        ("epsilon,scale", "0.5,4", (Noise.LAPLACE, 4.0)),
+    ],
+)
+def test_a_row_says_how_much_noise_there_is(tmp_path, columns, values, expected):
+    assert noise(tmp_path, columns, values) == expected
+
+
+def test_gaussian_noise_follows_from_epsilon_and_delta(tmp_path):
+    found, sigma = noise(tmp_path, "mechanism,kind,bound,epsilon,delta", "gaussian,sum,10,1,1e-6")
+    assert found is Noise.GAUSSIAN
+    assert gdp.delta_at(10 / sigma, 1.0) == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
+    rows = "1,a,0.5,2\n2,a,0.5,4\n3,a,,4\n"
+    notes = read(tmp_path, "query,records,epsilon,scale\n" + rows).notes
+    assert any("scale is not that of their epsilon" in note and note.endswith(": 1.") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "words"),
+    [
+        ("epsilon", "-1", "epsilon = -1.0: must be > 0"),
+        ("epsilon", "0", "must be > 0"),
+        ("epsilon", "nan", "must be > 0"),
+        ("epsilon", "inf", "must be > 0 and finite"),
+        ("scale", "-2", "scale = -2.0"),
+        ("scale", "1e-300", "no protection"),
+        ("epsilon", "1e12", "epsilon = 1000000000000.0: is no protection"),
+        ("epsilon", "", "says nothing"),
+        ("mechanism,epsilon", "cauchy,1", "mechanism = cauchy: known: laplace"),
+        ("mechanism,epsilon", "gaussian,1", "needs delta"),
+        ("mechanism,epsilon,delta", "gaussian,1,1", r"delta = 1.0: must be in \(0, 1\)"),
+        ("mechanism,sigma", "laplace,1", "is of gaussian noise"),
+        ("kind,epsilon", "mean,1", "kind = mean: known: count, sum"),
+        ("kind,epsilon", "sum,1", "needs a bound"),
+        ("bound,epsilon", "5,1", "a count has none"),
+        ("mechanism,kind,bound,epsilon", "geometric,sum,2.5,1", "whole number"),
+        ("mechanism,kind,bound,epsilon", "geometric,sum,1e9,1", "count in larger units"),
+    ],
+)
+def test_odd_noise_is_refused_with_its_row(tmp_path, columns, values, words):
+    with pytest.raises(BadInput, match=rf"log.csv, row 1: .*{words}"):
+        noise(tmp_path, columns, values)
+
+
+def test_whole_contributions_under_geometric_noise(tmp_path):
+    (tmp_path / "pairs.csv").write_text("query,record,contribution\n1,a,1.5\n")
+    with pytest.raises(BadInput, match=r"row 1: a record contributes 1.5: geometric"):
+        read(
+            tmp_path,
+            "query,mechanism,kind,bound,epsilon\n1,geometric,sum,5,1\n",
+            contains=tmp_path / "pairs.csv",
+        )
+
+
+def test_scales_are_those_of_each_row(tmp_path):
+    rng = np.random.default_rng(1)
+    epsilons = rng.uniform(0.01, 2, 50)
+    rows = "".join(f"{i},a,{float(epsilon)!r}\n" for i, epsilon in enumerate(epsilons))
+    found = read(tmp_path, "query,records,epsilon\n" + rows).answers
+    np.testing.assert_allclose(found.scale, 1 / epsilons)

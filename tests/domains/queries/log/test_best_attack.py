@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from domains.queries.log.logs import answers, random_sparse, sparse
+from leakgauge.domains.queries.log import best_attack as module
+from leakgauge.domains.queries.log import signatures as kinds
+from leakgauge.domains.queries.log.best_attack import best_attack
+from leakgauge.domains.queries.log.signatures import signatures
+from leakgauge.domains.queries.log.spending import spend
+from leakgauge.theory import losses
+from leakgauge.theory.cells import Laplace
+
+
+def attack(log, found):
+    made = signatures(log, found, spend(log, found, 1e-5).mu_squared)
+    return made, *best_attack(made)
+
+
+def test_records_in_the_same_kinds_of_queries_are_one_computation():
+    log = answers([2.0, 2.0, 4.0, 4.0])
+    made, reached, error = attack(log, sparse(4, 4, [0, 2, 1, 3, 0, 1], [0, 0, 1, 1, 2, 2]))
+    assert made.cells.shape[0] == 3
+    assert made.which[0] == made.which[1]
+    assert reached.accuracy[0] == reached.accuracy[1] > reached.accuracy[3] == 0.5
+    assert (reached.auc[3], reached.tpr[3]) == (0.5, 0.01)
+    assert 0 <= error < 1e-4
+
+
+def test_closed_forms_hold_for_one_answer():
+    log = answers([1 / 0.3, 2.0, 0.5], noise=[0, 2, 1])
+    _, reached, _ = attack(log, sparse(3, 3, [0, 1, 2], [0, 1, 2]))
+    expected = [1 - np.exp(-0.15) / 2, ndtr(0.25), 1 / (1 + np.exp(-2.0))]
+    np.testing.assert_allclose(reached.accuracy, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(("m", "ratio", "success"), [(10, 1.0, 0.917), (29, 0.33, 0.802), (10, 0.3, 0.675)])
+def test_as_many_equal_answers_as_in_the_paper(m, ratio, success):
+    _, reached, _ = attack(answers([1 / ratio] * m), sparse(m, 1, range(m), [0] * m))
+    assert reached.accuracy[0] == pytest.approx(success, abs=1e-3)
+
+
+def test_many_signatures_are_told_within_the_stated_error_of_single_brackets(monkeypatch):
+    rng = np.random.default_rng(4)
+    log = answers(rng.choice([2.0, 3.0, 7.0, 20.0], 60), noise=rng.choice([0, 0, 1, 2], 60))
+    found = random_sparse(rng, 60, 30)
+    monkeypatch.setattr(module, "_ONE_BY_ONE", 0)
+    made, many, error = attack(log, found)
+    assert len(made.mu_squared) == 30
+    monkeypatch.setattr(module, "_ONE_BY_ONE", 10**9)
+    single, width = best_attack(made)
+    assert width < 1e-4
+    assert error < 5e-4
+    for name in ("accuracy", "auc", "tpr"):
+        np.testing.assert_allclose(getattr(many, name), getattr(single, name), atol=5e-4)
+
+
+def test_shifts_that_are_rounded_up_never_make_a_number_smaller(monkeypatch):
+    rng = np.random.default_rng(5)
+    found = random_sparse(rng, 40, 12)
+    log = answers(rng.uniform(2, 9, 40))
+    _, exact, width = attack(log, found)
+    monkeypatch.setattr(kinds, "MOST_KINDS", 5)
+    made, rough, error = attack(log, found)
+    assert made.rounded
+    assert kinds.STEP < error < 2 * kinds.STEP
+    for name in ("accuracy", "auc", "tpr"):
+        more = getattr(rough, name) - getattr(exact, name)
+        assert (more > -3e-4).all()
+        assert (more < error).all()
+    assert width < 5e-4
+
+
+def test_geometric_noise_of_many_kinds_is_taken_for_the_most_revealing_of_its_epsilon(monkeypatch):
+    log = answers([1.0, 2.0, 3.0], noise=1, bound=6.0)
+    found = sparse(3, 1, [0, 1, 2], [0] * 3, [1.0, 4.0, 6.0])
+    _, exact, _ = attack(log, found)
+    monkeypatch.setattr(kinds, "MOST_KINDS", 2)
+    made, rough, error = attack(log, found)
+    assert made.kinds.shift.tolist() == [1] * made.kinds.rate.size
+    assert rough.accuracy[0] > exact.accuracy[0]
+    assert error >= kinds.STEP
+
+
+def test_contributions_count_by_their_size_and_zero_ones_not_at_all():
+    log = answers([100.0] * 3, bound=100.0)
+    found = sparse(3, 4, [0, 0, 0, 1], [0, 1, 2, 2], [-50.0, 50.0, 0.0, 20.0])
+    _, reached, _ = attack(log, found)
+    one = [np.mean(losses.best_attack([(Laplace(ratio), 1)]).accuracy) for ratio in (0.5, 0.2)]
+    np.testing.assert_allclose(reached.accuracy, [one[0], one[0], one[1], 0.5], atol=1e-5)
+
+
+def test_a_shift_beyond_all_doubt_is_recognised_for_sure():
+    _, reached, _ = attack(answers([1e-9]), sparse(1, 1, [0], [0]))
+    assert (reached.accuracy[0], reached.auc[0], reached.tpr[0]) == pytest.approx((1, 1, 1), abs=1e-6)

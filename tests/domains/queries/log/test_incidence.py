@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from domains.queries.log.logs import sparse
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.log import incidence as module
+
+
+def test_queries_of_each_record_are_found_in_the_order_of_the_log():
+    found = sparse(3, 4, [2, 0, 1, 0], [1, 1, 3, 3], [5.0, 6.0, 7.0, 8.0])
+    assert found.starts.tolist() == [0, 0, 2, 2, 4]
+    assert found.queries.tolist() == [0, 2, 0, 1]
+    assert found.contributions.tolist() == [6.0, 5.0, 8.0, 7.0]
+    assert found.numbers.tolist() == [0, 2, 0, 2]
+
+
+def test_a_record_named_twice_in_a_query_counts_once():
+    found = sparse(2, 3, [0, 0, 0, 1, 1, 1], [2, 0, 2, 0, 1, 1])
+    assert found.repeated == 2
+    assert found.starts.tolist() == [0, 2, 3, 4]
+    assert found.queries.tolist() == [0, 1, 1, 0]
+
+
+def test_the_same_query_at_the_end_of_one_record_and_the_start_of_the_next_is_no_repetition():
+    found = sparse(1, 3, [0, 0], [0, 2])
+    assert (found.repeated, found.numbers.tolist()) == (0, [1, 0, 1])
+
+
+def test_two_contributions_of_a_record_to_one_query_are_refused():
+    assert sparse(1, 1, [0, 0], [0, 0], [2.0, 2.0]).contributions.tolist() == [2.0]
+    with pytest.raises(
+        BadInput, match="row 1 of the log: a record contributes two different values to this query, 2 and 3"
+    ):
+        sparse(1, 1, [0, 0], [0, 0], [2.0, 3.0])
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_blocks_hold_every_record_once(monkeypatch, size):
+    monkeypatch.setattr(module, "_BLOCK", size)
+    rng = np.random.default_rng(1)
+    found = sparse(
+        50,
+        30,
+        np.repeat(np.arange(50), 3),
+        rng.permuted(np.tile(np.arange(25), (50, 1)), axis=1)[:, :3].ravel(),
+    )
+    blocks = list(found.blocks())
+    assert [record for block in blocks for record in range(block.start, block.stop)] == list(range(30))
+
+
+def test_without_any_pair_there_still_are_records():
+    found = sparse(1, 2, [], [])
+    assert found.numbers.tolist() == [0, 0]
+    assert [(block.start, block.stop) for block in found.blocks()] == [(0, 2)]

@@ -1,0 +1,300 @@
+"""What goes wrong on the way is sent again or lost; it is never an answer, a refusal, or two answers."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from domains.queries.remote.faulty_service import (
+    WITHOUT_KEY,
+    FaultyService,
+    adapter,
+    oracle,
+    reply,
+    running,
+)
+from leakgauge.core.errors import BadInput, IncompleteRun, Lost
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.remote.service import OURS, Refused
+
+DONE_BUT_UNHEARD = {
+    "the connection broke": "drop",
+    "the reply came too late": "delay",
+    "status 500": 500,
+    "status 503 without a time to wait": 503,
+    "status 502": 502,
+    "status 408": 408,
+    "no JSON": b"<html>",
+    "half of a reply": b'{"answer": 3',
+    "nothing at all": b"",
+    "NaN": b'{"answer": NaN}',
+    "infinite": b'{"answer": 1e999}',
+    "too large for a number": b'{"answer": 1' + 400 * b"0" + b"}",
+    "a text": b'{"answer": "3"}',
+    "a truth value": b'{"answer": true}',
+    "null": b'{"answer": null}',
+    "a reply that never ends": b'{"answer": 3, "more": "' + b"x" * 1_100_000 + b'"}',
+}
+NOT_DONE = {
+    "too many requests": (429, {}),
+    "too many requests, wait": (429, {"Retry-After": "0"}),
+    "busy, wait": (503, {"Retry-After": "0"}),
+    "busy until a time gone by": (503, {"Retry-After": "Mon, 01 Jan 2024 00:00:00 GMT"}),
+}
+OPEN = OURS["open"]
+TWO = Query(ids=(1, 3)), Query(ids=(2, 3))
+
+
+def second_ask(fault):
+    return lambda kind, n: fault if (kind, n) == ("ask", 2) else None
+
+
+@pytest.mark.parametrize("fault", DONE_BUT_UNHEARD.values(), ids=DONE_BUT_UNHEARD)
+def test_an_answer_that_did_not_arrive_is_had_again_by_its_key_and_charged_once(fault):
+    with running(second_ask(fault)) as service:
+        asked = oracle(adapter(service), [[True]])
+        answers = [asked.ask(query).tolist() for query in TWO]
+        assert answers == [[1000], [1001]]
+        assert service.rounds == {1: 2}
+        assert service.counts["ask"] == 3
+        assert asked.obtained.tolist() == [[2.0]]
+
+
+@pytest.mark.parametrize("fault", DONE_BUT_UNHEARD.values(), ids=DONE_BUT_UNHEARD)
+def test_without_a_key_it_is_lost_and_not_asked_for_again(fault):
+    with running(second_ask(fault)) as service:
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN), [[True]])
+        assert asked.ask(TWO[0]).tolist() == [1000]
+        with pytest.raises(Lost):
+            asked.ask(TWO[1])
+        assert service.counts["ask"] == 2
+        assert asked.obtained.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize("fault", NOT_DONE.values(), ids=NOT_DONE)
+def test_a_request_that_was_turned_away_is_sent_again_with_or_without_a_key(fault):
+    for more in ({}, {"ask": WITHOUT_KEY, "open": OPEN}):
+        with running(second_ask(fault)) as service:
+            asked = oracle(adapter(service, **more), [[True]])
+            assert [asked.ask(query).tolist() for query in TWO] == [[1000], [1001]]
+            assert service.rounds == {1: 2}
+
+
+def test_a_service_is_left_alone_for_as_long_as_it_asks():
+    with running(lambda kind, n: (429, {"Retry-After": "1"}) if (kind, n) == ("ask", 1) else None) as service:
+        oracle(adapter(service, connections=1), [[True], [False]]).ask(TWO[0])
+        assert service.times[3] - service.times[2] > 0.9
+
+
+def test_a_service_that_wants_to_be_left_alone_for_long_stops_the_run():
+    with running(lambda kind, n: (503, {"Retry-After": "3600"}) if kind == "ask" else None) as service:
+        with pytest.raises(IncompleteRun, match="wait 3600 seconds"):
+            oracle(adapter(service), [[True]]).ask(TWO[0])
+        assert service.counts["ask"] == 1
+
+
+@pytest.mark.parametrize("fault", [*NOT_DONE.values(), "drop", b"<html>"])
+def test_what_stays_wrong_is_lost_after_some_tries(fault):
+    with running(lambda kind, n: fault if kind == "ask" else None) as service:
+        with pytest.raises(Lost, match=r"POST /rounds/\{round\}/ask"):
+            oracle(adapter(service), [[True]]).ask(TWO[0])
+        assert service.counts["ask"] == 3
+
+
+def test_a_service_that_is_not_there_yet_is_waited_for():
+    with running() as before:
+        port = before.server.server_port
+    late = []
+    timer = threading.Timer(0.25, lambda: late.append(FaultyService(port=port)))
+    timer.start()
+    try:
+        there = adapter(f"http://127.0.0.1:{port}", tries=9, ask=WITHOUT_KEY, open=OPEN)
+        assert oracle(there, [[True]]).ask(TWO[0]).tolist() == [1000]
+    finally:
+        timer.join()
+        late[0].stop()
+
+
+def test_a_service_that_is_never_there_is_lost():
+    with running() as before:
+        url = before.url
+    with pytest.raises(Lost, match="no connection to"):
+        oracle(adapter(url), [[True]]).ask(TWO[0])
+
+
+def test_a_round_that_the_service_forgot_is_lost():
+    with running() as service:
+        asked = oracle(adapter(service), [[True], [False]])
+        asked.ask(TWO[0])
+        service.forget()
+        with pytest.raises(Lost, match="404"):
+            asked.ask(TWO[1])
+
+
+def test_a_round_that_was_opened_but_unheard_of_is_opened_again_and_never_asked():
+    with running(lambda kind, n: "drop" if (kind, n) == ("open", 1) else None) as service:
+        assert oracle(adapter(service), [[True]]).ask(TWO[0]).tolist() == [2000]
+        assert service.rounds == {1: 0, 2: 1}
+
+
+def test_a_failure_in_one_round_is_a_failure_of_all_and_soon():
+    with running(lambda kind, n: b"<html>" if (kind, n) == ("ask", 31) else None) as service:
+        there = adapter(service, ask=WITHOUT_KEY, open=OPEN, rate=200.0, connections=2)
+        asked = oracle(there, np.ones((30, 1)))
+        asked.ask(TWO[0])
+        with pytest.raises(Lost, match="cannot be read"):
+            asked.ask(TWO[1])
+        assert service.counts["ask"] < 30 + 10
+
+
+# -- refusals -------------------------------------------------------------------------------------------
+
+
+def test_only_a_refusal_is_a_refusal():
+    faults = {2: "drop", 4: 500, 6: b"{}", 8: (429, {})}
+    with running(lambda kind, n: faults.get(n) if kind == "ask" else None, budget=3) as service:
+        asked = oracle(adapter(service), [[True]])
+        answers = [float(asked.ask(Query(ids=(i, 3)))[0]) for i in (0, 1, 2, 4, 5)]
+        np.testing.assert_array_equal(answers, [1000, 1001, 1002, np.nan, np.nan])
+        assert asked.obtained.tolist() == [[3.0]]
+
+
+@pytest.mark.parametrize("fault", ["drop", "delay", 500, b"<html>"])
+def test_a_refusal_that_did_not_arrive_is_had_again(fault):
+    with running(second_ask(fault), budget=1) as service:
+        asked = oracle(adapter(service), [[True]])
+        assert asked.ask(TWO[0]).tolist() == [1000]
+        assert np.isnan(asked.ask(TWO[1])).all()
+        assert service.rounds == {1: 1}
+
+
+def test_a_forbidden_path_is_no_refusal():
+    with running(second_ask(403)) as service:  # without the words of a refusal: something stands between
+        asked = oracle(adapter(service), [[True]])
+        asked.ask(TWO[0])
+        with pytest.raises(BadInput, match="status 403, which is neither an answer nor a refusal"):
+            asked.ask(TWO[1])
+
+
+@pytest.mark.parametrize(
+    ("refused", "said"),
+    [
+        ({"status": 402}, (402, {})),
+        ({"status": 429}, (429, {"Retry-After": "1"})),
+        ({"field": "error.code", "equals": "spent"}, b'{"error": {"code": "spent"}}'),
+        ({"field": "error"}, b'{"error": "no budget"}'),
+    ],
+    ids=str,
+)
+def test_a_service_may_refuse_in_its_own_way(refused, said):
+    with running(second_ask(said)) as service:
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=Refused(**refused)), [[True]])
+        assert asked.ask(TWO[0]).tolist() == [1000]
+        assert np.isnan(asked.ask(TWO[1])).all()
+
+
+@pytest.mark.parametrize(
+    ("refused", "said", "answer"),
+    [
+        ({"field": "error"}, b'{"answer": 2.5, "error": null}', 2.5),
+        ({"field": "error"}, b'{"answer": 2.5, "error": false}', 2.5),
+        ({"field": "error", "equals": "spent"}, b'{"answer": 2.5, "error": "rounded"}', 2.5),
+        ({"field": "error"}, (429, {"Retry-After": "0"}), 1001),
+        ({"status": 402}, (429, {"Retry-After": "0"}), 1001),
+    ],
+    ids=str,
+)
+def test_what_is_not_the_refusal_of_the_plan_is_none(refused, said, answer):
+    with running(second_ask(said)) as service:
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=Refused(**refused)), [[True]])
+        assert [float(asked.ask(query)[0]) for query in TWO] == [1000, answer]
+
+
+def test_half_of_a_refusal_is_none():
+    def half(handler):
+        reply(handler, 403, b'{"refus')
+
+    with running(lambda kind, n: half if kind == "ask" and n > 1 else None) as service:
+        asked = oracle(adapter(service), [[True]])
+        asked.ask(TWO[0])
+        with pytest.raises(Lost, match="status 403, and a reply that cannot be read"):
+            asked.ask(TWO[1])
+
+
+# -- what the owner must mend ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ((401, {}), "the token is missing or wrong"),
+        ((302, {"Location": "http://127.0.0.1:1/"}), "redirects are not followed"),
+        ((400, {}), "status 400"),
+        ((422, {}), "status 422"),
+        ((404, {}), "status 404.*check its path"),
+        (b'{"result": 3, "noise": 1}', "the reply has no 'answer' but 'result', 'noise'; check ask.answer"),
+    ],
+)
+def test_what_tries_cannot_mend_is_bad_input_at_once(fault, said):
+    with running(lambda kind, n: fault if kind == "ask" else None) as service:
+        with pytest.raises(BadInput, match=said) as refusal:
+            oracle(adapter(service), [[True]]).ask(TWO[0])
+        assert "\n" not in str(refusal.value)
+        assert service.counts["ask"] == 1
+
+
+def test_rounds_that_are_one_and_the_same_are_refused():
+    with (
+        running(lambda kind, n: b'{"round": 7}' if kind == "open" else None) as service,
+        pytest.raises(BadInput, match="two rounds got the same name"),
+    ):
+        oracle(adapter(service), [[True], [True]]).ask(TWO[0])
+
+
+def test_rounds_that_share_their_noise_are_refused():
+    with running(lambda kind, n: b'{"answer": 3.25}' if kind == "ask" else None) as service:
+        with pytest.raises(BadInput, match="64 rounds got the same answer"):
+            oracle(adapter(service), np.ones((64, 1))).ask(TWO[0])
+        assert (oracle(adapter(service), np.ones((63, 1))).ask(TWO[0]) == 3.25).all()
+
+
+def test_the_token_is_sent_but_never_told(monkeypatch):
+    monkeypatch.setenv("OUR_TOKEN", "s3cr3t-t0k3n")
+
+    def echo(handler):
+        words = handler.headers["Authorization"].encode()
+        handler.send_response(400)
+        handler.send_header("Content-Length", str(len(words)))
+        handler.end_headers()
+        handler.wfile.write(words)
+
+    with running(lambda kind, n: echo) as service:
+        with pytest.raises(BadInput, match=r"Bearer \(token\)") as refusal:
+            oracle(adapter(service, token="OUR_TOKEN"), [[True]]).ask(TWO[0])
+        assert "s3cr3t" not in str(refusal.value)
+        assert service.seen[0][3]["Authorization"] == "Bearer s3cr3t-t0k3n"
+
+
+@pytest.mark.parametrize("value", [None, "", "  ", "two\nlines", "schlüssel"])
+def test_a_token_that_is_not_there_is_missed_before_the_first_request(monkeypatch, value):
+    monkeypatch.delenv("OUR_TOKEN", raising=False)
+    if value is not None:
+        monkeypatch.setenv("OUR_TOKEN", value)
+    with pytest.raises(BadInput, match="'OUR_TOKEN' holds no token; export it"):
+        adapter("http://127.0.0.1:1", token="OUR_TOKEN")
+
+
+def test_proxies_of_the_environment_are_not_asked(monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    with running() as service:
+        assert oracle(adapter(service), [[True]]).ask(TWO[0]).tolist() == [1000]
+
+
+def test_rounds_share_no_cookie():
+    def cookie(kind, n):
+        return (429, {"Set-Cookie": "session=1", "Retry-After": "0"}) if n == 1 else None
+
+    with running(cookie) as service:
+        oracle(adapter(service), [[True]]).ask(TWO[0])
+        assert not [headers for *_, headers in service.seen if "Cookie" in headers]

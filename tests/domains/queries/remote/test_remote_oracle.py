@@ -1,0 +1,279 @@
+"""Blocks played at a service: rounds are whole, counted at home, and closed; rate and total are kept."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from domains.queries.remote.faulty_service import WITHOUT_KEY, adapter, oracle, reply, running
+from domains.queries.small_table import game
+from domains.queries.small_table import oracle as local
+from leakgauge.core.errors import BadInput, IncompleteRun, Lost
+from leakgauge.core.game import Adversary, Scorer
+from leakgauge.domains.queries.knowledge import build as know
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.remote.service import Ask
+from leakgauge.runner import playing
+from leakgauge.runner.playing import PlayBlock
+from leakgauge.runner.store import Block
+
+WITHOUT_KEYS = {
+    "open": {"path": "/rounds", "json": {"absent": "{absent}"}},
+    "ask": {"path": WITHOUT_KEY.path, "json": WITHOUT_KEY.json},
+}
+BLOCK = Block(0, range(8))
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch):
+    monkeypatch.setattr(playing, "WAITS", (0.01, 0.02, 0.03, 0.04))
+
+
+class Asker:
+    """An attack that asks, and keeps what it got in the last block that it scored to the end."""
+
+    def __init__(self, n, query=lambda i: Query(ids=(i, 500))):
+        self.n, self.query, self.answers, self.begun = n, query, None, 0
+
+    def __call__(self, seen, rng):
+        self.begun += 1
+        asked = seen.oracle()
+        self.answers = np.column_stack([asked.ask(self.query(i)) for i in range(self.n)])
+        return np.nan_to_num(self.answers[:, :1])
+
+
+def block(service, *askers, settings=None, **challenger):
+    """A block against a service: how to play it, and its challenger."""
+    there = {"url": service.url, "rate": 1e5, "timeout": 0.3, "tries": 3, **(settings or {})}
+    played = game(own_service=True, service=there, targets={"names": [500]}, **challenger)
+    knowledge = know("known", {}, played, 1)
+    adversaries = {f"a{i}": Adversary(knowledge, Scorer(asker)) for i, asker in enumerate(askers)}
+    return PlayBlock(played, adversaries, 1)
+
+
+def whole(answers):
+    """Whether every row holds the answers of one round of the service, in order and without a gap."""
+    names, places = np.divmod(answers, 1000)
+    return bool((names == names[:, :1]).all() and (places == np.arange(answers.shape[1])).all())
+
+
+@pytest.mark.parametrize("key", [True, False])
+def test_a_service_that_is_started_again_in_mid_block_has_all_of_it_played_again(key):
+    """Between questions 3 and 4 of all rounds, and in the middle of question 5 of the second try."""
+    with running() as service:
+        moments = {8 * 3 + 1, 8 * 3 + 1 + 8 * 4 + 4}
+
+        def fault(kind, n):
+            if kind == "ask" and n in moments:
+                service.forget()
+
+        service.fault = fault
+        asker = Asker(6)
+        trials = block(service, asker, settings={} if key else WITHOUT_KEYS)(BLOCK)["a0"]
+        assert asker.begun == 3
+        assert whole(asker.answers)
+        assert len(trials) == 8
+        assert trials.spent["obtained"].tolist() == pytest.approx([6 * 0.3] * 8)
+
+
+def test_lost_answers_without_keys_have_the_block_played_again_from_fresh_rounds():
+    faults = {5: "drop", 20: 500, 36: b"<html>"}
+    with running(lambda kind, n: faults.get(n) if kind == "ask" else None) as service:
+        asker = Asker(3)
+        block(service, asker, settings=WITHOUT_KEYS)(BLOCK)
+        assert asker.begun == 4
+        assert whole(asker.answers)
+
+
+def test_all_adversaries_of_a_lost_block_play_it_again_with_the_same_bits():
+    with running() as service:
+        service.fault = lambda kind, n: service.forget() if (kind, n) == ("ask", 8 * 2 + 3) else None
+        one, other = Asker(2), Asker(2)
+        play = block(service, one, other)
+        trials = play(BLOCK)
+        assert (one.begun, other.begun) == (2, 2)
+        assert (trials["a0"].members == trials["a1"].members).all()
+        assert trials["a0"].members.tolist() == block(service, Asker(1))(BLOCK)["a0"].members.tolist()
+
+
+def test_a_block_that_is_lost_every_time_is_given_up():
+    with running(lambda kind, n: b"<html>" if kind == "ask" else None) as service:
+        asker = Asker(2)
+        with pytest.raises(Lost, match="rounds 0 to 7 were lost 5 times, the last time by POST"):
+            block(service, asker)(BLOCK)
+        assert asker.begun == 5
+
+
+def test_the_targets_that_are_out_are_told_by_id_and_never_the_bit_in_a_question():
+    with running() as service:
+        trials = block(service, Asker(1))(BLOCK)["a0"]
+        assert [service.absent[i + 1] == [] for i in range(8)].count(True) == trials.members.sum()
+        assert {tuple(ids) for ids in service.absent.values()} == {(), (500,)}
+        bodies = [body for kind, _, body, _ in service.seen if kind == "ask"]
+        assert all(set(body) == {"kind", "column", "bound", "where", "ids", "request"} for body in bodies)
+
+
+def test_the_bits_of_a_round_reach_the_round_they_belong_to():
+    with running() as service:
+        asker = Asker(1)
+        trials = block(service, asker, settings={"connections": 8})(BLOCK)["a0"]
+        absent = [service.absent[int(name)] for name in asker.answers[:, 0] // 1000]
+        assert [not names for names in absent] == trials.members.tolist()
+
+
+# -- one question asked twice ---------------------------------------------------------------------------
+
+
+def test_a_question_that_is_repeated_has_a_key_of_its_own_each_time():
+    with running(lambda kind, n: "drop" if (kind, n) == ("ask", 2) else None) as service:
+        asked = oracle(adapter(service), [[True]])
+        same = Query(ids=(3,))
+        assert [float(asked.ask(same)[0]) for _ in range(3)] == [1000, 1001, 1002]
+        keys = [body["request"] for kind, _, body, _ in service.seen if kind == "ask"]
+        assert (len(keys), len(set(keys))) == (4, 3)
+        assert keys[1] == keys[2]
+
+
+@pytest.mark.parametrize(
+    ("cache", "kept", "obtained"), [("none", True, 2), ("canonical", True, 1), ("canonical", False, 2)]
+)
+def test_a_repeated_answer_is_free_only_where_the_cache_is_stated_and_the_answer_is_the_same(
+    cache, kept, obtained
+):
+    with running(lambda kind, n: b'{"answer": 5.5}' if kept and kind == "ask" else None) as service:
+        asked = oracle(adapter(service), [[True]], cache=cache)
+        asked.ask(Query(ids=(3,)))
+        asked.ask(Query(where="id = 3"))
+        assert asked.obtained.tolist() == [[obtained]]
+
+
+# -- accounts -------------------------------------------------------------------------------------------
+
+
+def test_accounts_are_those_of_an_oracle_at_home():
+    members = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [1, 1]], dtype=bool)
+    queries = [Query(ids=(i, 8, 9)) for i in range(4)] + [Query(where="age > 30"), Query(ids=(9,)), Query()]
+    with running() as service:
+        there, here = oracle(adapter(service), members, targets=(8, 9)), local(members, targets=(8, 9))
+        for query in queries:
+            there.ask(query)
+            here.ask(query)
+    np.testing.assert_array_equal(there.obtained, here.obtained)
+    assert there.believed.keys() == here.believed.keys()
+    for name, spent in here.believed.items():
+        np.testing.assert_array_equal(there.believed[name], spent, err_msg=name)
+
+
+# -- manners --------------------------------------------------------------------------------------------
+
+
+def test_the_rate_is_kept_across_connections():
+    with running() as service:
+        oracle(adapter(service, rate=100.0, connections=8), np.ones((15, 1))).ask(Query(ids=(1,)))
+        assert len(service.times) == 30
+        assert service.times[-1] - service.times[0] >= 29 / 100 - 0.05
+        assert np.diff(sorted(service.times)).min() > 0.001  # no bursts
+
+
+def test_no_more_than_the_total_is_ever_sent():
+    with running() as service:
+        asker = Asker(6)
+        with pytest.raises(IncompleteRun, match=r"service\.total = 20 requests were sent"):
+            block(service, asker, settings={"total": 20})(BLOCK)
+        assert len(service.seen) == 20
+        assert asker.begun == 1
+
+
+def test_requests_that_are_sent_again_count_too():
+    with running(lambda kind, n: (429, {}) if kind == "ask" else None) as service:
+        with pytest.raises(IncompleteRun, match="total = 3"):
+            oracle(adapter(service, total=3, tries=50), [[True]]).ask(Query(ids=(1,)))
+        assert len(service.seen) == 3
+
+
+def test_rounds_are_closed_when_a_block_is_done():
+    with running() as service:
+        play = block(service, Asker(2), Asker(2))
+        play(BLOCK)
+        assert (service.n_opened, service.rounds) == (16, {})
+        play(BLOCK)
+        assert (service.n_opened, service.rounds) == (32, {})
+
+
+def test_rounds_are_closed_after_errors_too():
+    with running(lambda kind, n: (422, {}) if (kind, n) == ("ask", 9) else None) as service:
+        with pytest.raises(BadInput, match="422"):
+            block(service, Asker(2))(BLOCK)
+        assert (service.n_opened, service.rounds) == (8, {})
+
+
+def test_rounds_that_nobody_can_ask_any_more_are_closed_before_others_are_opened():
+    with running() as service:
+        there = adapter(service)
+        first = oracle(there, [[True]])
+        first.ask(Query(ids=(1,)))
+        del first
+        gc.collect()
+        oracle(there, [[True]]).ask(Query(ids=(1,)))
+        assert (list(service.rounds), service.closed) == ([2], [1])
+
+
+def test_a_round_with_an_old_name_is_not_closed_for_an_old_oracle():
+    with running() as service:
+        there = adapter(service)
+        first = oracle(there, [[True]])
+        first.ask(Query(ids=(1,)))
+        service.forget()
+        service.n_opened = 0
+        there.abandon()
+        second = oracle(there, [[True]])
+        second.ask(Query(ids=(1,)))
+        del first
+        gc.collect()
+        third = oracle(there, [[True]])
+        third.ask(Query(ids=(1,)))
+        assert second.ask(Query(ids=(2,))).tolist() == [1001]
+
+
+def test_a_service_that_cannot_close_rounds_does_no_harm():
+    with running(lambda kind, n: "drop" if kind == "close" else None) as service:
+        trials = block(service, Asker(1))(BLOCK)
+        assert len(trials["a0"]) == 8
+        assert 1 <= service.counts["close"] <= 8
+
+
+# -- services of other kinds ----------------------------------------------------------------------------
+
+
+def test_a_service_with_two_copies_of_the_table_needs_no_rounds():
+    copies = Ask(
+        path="/{world}/query", json={"sql": "{sql}", "t": {"n": ["{seed}", "x{seed}"]}}, answer="rows.0.0"
+    )
+
+    def answer(handler):
+        value = b"7.5" if handler.path == "/with/query" else b"6.5"
+        reply(handler, 200, b'{"rows": [[' + value + b"]]}")
+
+    with running(lambda kind, n: answer) as service:
+        asked = oracle(adapter(service, ask=copies, table="people"), [[True], [False], [True]])
+        assert asked.ask(Query(ids=(1, 3))).tolist() == [7.5, 6.5, 7.5]
+        bodies = sorted((body["t"]["n"], body["sql"]) for _, _, body, _ in service.seen)
+        assert bodies[2] == ([2, "x2"], 'SELECT COUNT(*) FROM people WHERE "id" IN (1, 3)')
+
+
+def test_two_services_may_hold_the_two_copies():
+    plain = Ask(path="/query", json={"where": "{where}"})
+    with running() as without, running() as there:
+        without.fault = lambda kind, n: lambda handler: reply(handler, 200, b'{"answer": 1.5}')
+        there.fault = lambda kind, n: lambda handler: reply(handler, 200, b'{"answer": 2.5}')
+        asked = oracle(adapter("{world}", ask=plain, worlds=(without.url, there.url)), [[True], [False]])
+        assert asked.ask(Query(ids=(1, 3))).tolist() == [2.5, 1.5]
+
+
+def test_a_refusal_where_rounds_have_no_budget_of_their_own_stops_the_run():
+    plain = Ask(path="/{world}", json={"where": "{where}"})
+    with (
+        running(lambda kind, n: (403, {})) as service,
+        pytest.raises(BadInput, match="without open no round has a budget of its own"),
+    ):
+        oracle(adapter(service, ask=plain), [[True]]).ask(Query())

@@ -1,0 +1,99 @@
+import re
+
+import pytest
+
+from domains.queries.small_table import game
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.remote.service import OURS
+
+URL = "http://127.0.0.1:8700"
+COPIES = {"path": "/{world}", "json": {"where": "{where}"}}
+OPEN = {"path": "/open", "json": {"out": "{absent}"}}
+IN_ROUND = {"path": "/{round}", "json": {"where": "{where}"}}
+
+
+def played(service, **challenger):
+    return game(own_service=True, service=service, **challenger)
+
+
+def test_a_url_suffices_for_our_own_service():
+    service = played({"url": URL}).adapter.service
+    assert {name: getattr(service, name) for name in OURS} == OURS
+    assert (service.rate, service.total, service.connections, service.tries) == (100.0, 100_000, 4, 5)
+
+
+def test_a_service_of_another_kind_says_what_it_needs():
+    service = played({"url": URL, "open": OPEN, "ask": IN_ROUND}).adapter.service
+    assert service.close is None
+    assert (service.refused.status, service.refused.field) == (403, None)
+
+
+@pytest.mark.parametrize("url", ["https://audit.example.org/api", "http://localhost:1", "http://[::1]:8700"])
+def test_other_machines_are_asked_over_https_and_this_one_by_http_too(url):
+    assert played({"url": url}).adapter.service.url == url
+
+
+def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_back():
+    there, here = played({"url": URL}), game()
+    assert (there.most_workers, here.most_workers) == (1, None)
+    assert any("the same seed does not give the same answers" in note for note in there.notes)
+    assert not any("seed" in note for note in here.notes)
+    assert there.digest != here.digest
+
+
+@pytest.mark.parametrize(
+    ("service", "challenger", "said"),
+    [
+        ({"url": URL}, {"own_service": False}, "only one's own service may be questioned"),
+        ({"url": "http://audit.example.org"}, {}, "over https only"),
+        ({"url": "http://10.0.0.1:80"}, {}, "over https only"),
+        ({"url": "http://0.0.0.0:80"}, {}, "over https only"),
+        ({"url": "http://127.0.0.1.example.org"}, {}, "over https only"),
+        ({"url": "http://user:pw@127.0.0.1"}, {}, "holds a name or password"),
+        ({"url": "ftp://127.0.0.1"}, {}, "is no address"),
+        ({"url": "127.0.0.1:8700"}, {}, "is no address"),
+        ({"url": "http://127.0.0.1:99999"}, {}, "is no address"),
+        ({"url": "http://127.0.0.1?x=1"}, {}, "is no address"),
+        ({"url": "http://127.0.0.1/{round}"}, {}, "only {world} can"),
+        ({"url": "{world}", "worlds": [URL, "http://example.org"], "ask": COPIES}, {}, "over https only"),
+        ({}, {}, "'url' is missing"),
+        ({"url": URL, "rat": 3.0}, {}, "did you mean 'rate'"),
+        ({"url": URL, "rate": 0}, {}, "rate must be > 0"),
+        ({"url": URL, "rate": float("nan")}, {}, "rate must be > 0"),
+        ({"url": URL, "timeout": -1}, {}, "timeout must be > 0"),
+        ({"url": URL, "total": 0}, {}, "total must be in 1.."),
+        ({"url": URL, "connections": 1000}, {}, "connections must be in 1..64"),
+        ({"url": URL, "tries": 0}, {}, "tries must be in 1.."),
+        ({"url": URL, "worlds": ["a", "a"]}, {}, "worlds must differ"),
+        ({"url": URL, "worlds": ["a"]}, {}, "expected 2 values"),
+        ({"url": URL, "open": OPEN}, {}, "open without ask"),
+        ({"url": URL, "ask": {"path": "/{wrold}"}}, {}, "did you mean 'world'"),
+        ({"url": URL, "ask": {**COPIES, "method": "post"}}, {}, "did you mean 'POST'|known: GET"),
+        ({"url": URL, "ask": {**COPIES, "anwser": "x"}}, {}, "did you mean 'answer'"),
+        ({"url": URL, "ask": {"path": "/", "json": {"q": "{where}"}}}, {}, "all rounds would be alike"),
+        ({"url": URL, "open": {"path": "/"}, "ask": IN_ROUND}, {}, "all rounds would be alike"),
+        ({"url": URL, "open": OPEN, "ask": COPIES}, {}, "does not say in which round"),
+        ({"url": URL, "open": {**OPEN, "path": "/{where}"}, "ask": IN_ROUND}, {}, "no placeholder here"),
+        ({"url": URL, "ask": {"path": "/{world}/{round}/{where}"}}, {}, "needs a round that was opened"),
+        ({"url": URL, "ask": COPIES, "close": {"path": "/"}}, {"cache": "none"}, "no round is ever opened"),
+        ({"url": URL, "ask": {"path": "/{world}"}}, {"cache": "none"}, "does not say what is asked"),
+        ({"url": URL, "ask": COPIES}, {"cache": "canonical"}, "without open, all rounds share"),
+        ({"url": URL, "ask": COPIES}, {"cache": "none", "budget": 3.0}, "without open, all rounds share"),
+        ({"url": URL, "ask": COPIES}, {"cache": "none", "targets": 2}, "{world} tells of one target"),
+        ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {}}, {}, "by status, by field, or by both"),
+        ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 500}}, {}, "tell of faults"),
+        ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 404}}, {}, "tell of faults"),
+    ],
+)
+def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challenger, said):
+    with pytest.raises(BadInput) as refusal:
+        game(**{"own_service": True, "service": service, **challenger})
+    assert re.search(said, str(refusal.value)), str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert str(refusal.value).startswith("challenger")
+
+
+def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch):
+    monkeypatch.setattr("leakgauge.domains.queries.remote.sending.find_spec", lambda name: None)
+    with pytest.raises(BadInput, match=r"pip install 'leakgauge\[service\]'"):
+        played({"url": URL})

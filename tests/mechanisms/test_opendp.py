@@ -1,0 +1,282 @@
+"""OpenDP draws by its own randomness: such tests fail by accident, once in 100,000 runs or less."""
+
+import math
+import pickle
+from dataclasses import replace
+
+import cloudpickle
+import numpy as np
+import pytest
+from scipy import stats
+
+import leakgauge
+from leakgauge.core.errors import BadInput
+from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms._following import allowed_distance, distance
+from leakgauge.mechanisms.opendp import Mechanism, release_of
+from leakgauge.theory import gdp
+
+dp = pytest.importorskip("opendp.prelude")
+dp.enable_features("contrib")
+
+ACCIDENT = 1e-6
+RNG = np.random.default_rng(1)  # which nothing here draws from
+WHOLE, REAL = dp.atom_domain(T="i64"), dp.atom_domain(T=float, nan=False)
+
+
+def one(make, domain, scale):
+    kind = "i64" if domain is WHOLE else float
+    return lambda: make(domain, dp.absolute_distance(T=kind), scale=scale)
+
+
+def many(make, domain, scale):
+    kind = "i64" if domain is WHOLE else float
+    metric = dp.l1_distance(T=kind) if make is dp.m.make_laplace else dp.l2_distance(T=kind)
+    return lambda: make(dp.vector_domain(domain), metric, scale=scale)
+
+
+def opendp(make=None, law=None, **said):
+    return Mechanism(
+        make=make or many(dp.m.make_laplace, REAL, 2.0), law=law or laplace.Mechanism(scale=2.0), **said
+    )
+
+
+def gauss(sigma=2.0, **said):
+    law = gaussian.Mechanism(sigma=sigma, delta=1e-5, **said)
+    return opendp(many(dp.m.make_gaussian, REAL, sigma), law, delta=1e-5)
+
+
+def noisy_number():
+    return dp.m.make_laplace(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=2.0)
+
+
+ROWS = [3.0, 1.0, 4.0, 1.0]
+PAIR = (ROWS, [*ROWS, 9.0])
+
+
+def noisy_sum():
+    bounded = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0))), dp.symmetric_distance()
+    return bounded >> dp.t.then_sum() >> dp.m.then_laplace(10.0)
+
+
+@pytest.mark.parametrize("form", [one, many])
+def test_laplace_noise_follows_the_closed_form_around_its_value(form):
+    drawn = opendp(form(dp.m.make_laplace, REAL, 2.0)).sample(np.full(4_000, 7.5), RNG)
+    assert stats.kstest(drawn, stats.laplace(7.5, 2.0).cdf).pvalue > ACCIDENT
+    assert stats.kstest(drawn, stats.laplace(7.5, 3.0).cdf).pvalue < ACCIDENT  # so much the test can see
+
+
+@pytest.mark.parametrize("form", [one, many])
+def test_geometric_noise_follows_the_closed_form_around_its_value(form):
+    law = geometric.Mechanism(scale=2.0)
+    drawn = opendp(form(dp.m.make_laplace, WHOLE, 2.0), law).sample(np.full(4_000, 7.0), RNG)
+    for scale, fits in ((2.0, True), (3.0, False)):
+        known = stats.dlaplace(1 / scale, loc=7)
+        places = np.arange(-2, 17)
+        expected = np.array([known.cdf(-3), *known.pmf(places), known.sf(16)]) * drawn.size
+        bins = np.bincount(np.clip(drawn - (-3), 0, 20).astype(int), minlength=21)
+        assert (stats.chisquare(bins, expected, sum_check=False).pvalue > ACCIDENT) == fits
+    np.testing.assert_allclose(
+        np.exp(law.log_law(places + 0.0, np.full(19, 7.0))), stats.dlaplace(0.5, 7).pmf(places)
+    )
+
+
+def test_gaussian_noise_follows_the_closed_form_around_its_value():
+    drawn = gauss().sample(np.full(4_000, 7.5), RNG)
+    assert stats.kstest(drawn, stats.norm(7.5, 2.0).cdf).pvalue > ACCIDENT
+    assert stats.kstest(drawn, stats.norm(7.5, 3.0).cdf).pvalue < ACCIDENT
+
+
+def test_entries_of_a_vector_get_independent_noise():
+    noise = opendp().sample(np.zeros(10_000), RNG).reshape(2, -1)
+    cuts = noise > np.median(noise)
+    table = [[np.sum((cuts[0] == a) & (cuts[1] == b)) for b in (False, True)] for a in (False, True)]
+    assert stats.chi2_contingency(table).pvalue > ACCIDENT
+
+
+def test_every_shape_of_values_keeps_its_shape_and_no_two_draws_are_the_same():
+    values = np.arange(6.0).reshape(2, 3)
+    first, again = (opendp().sample(values, np.random.default_rng(1)) for _ in range(2))
+    assert first.shape == values.shape
+    assert (first != again).all()  # a seed is of no use
+
+
+@pytest.mark.parametrize("scale", [0.5, 1.0, 7.0])
+@pytest.mark.parametrize("sensitivity", [1.0, 3.0])
+def test_the_promise_is_that_of_the_map(scale, sensitivity):
+    law = laplace.Mechanism(scale=scale, sensitivity=sensitivity)
+    promised = opendp(one(dp.m.make_laplace, REAL, scale), law).guarantee
+    assert promised.epsilon == pytest.approx(sensitivity / scale, rel=1e-9)
+    assert (promised.delta, promised.sensitivity) == (0, sensitivity)
+    assert promised.curve is not None
+    assert promised.exact_epsilon == pytest.approx(promised.epsilon)
+
+
+def test_a_map_that_promises_more_or_less_than_the_law_is_believed_and_has_no_curve():
+    for scale in (1.0, 4.0):
+        law = laplace.Mechanism(scale=scale)
+        promised = opendp(one(dp.m.make_laplace, REAL, 2.0), law).guarantee
+        assert (promised.epsilon, promised.exact_epsilon, promised.curve) == (0.5, 1 / scale, None)
+
+
+def test_concentrated_promises_are_read_at_a_delta_and_add_up_in_rho():
+    noise = gauss()
+    theirs = dp.c.make_zCDP_to_approxDP(noise.measurement).map(1.0).epsilon(1e-5)
+    assert noise.guarantee.epsilon == pytest.approx(theirs, rel=1e-6)
+    assert noise.guarantee.delta == 1e-5
+    assert noise.guarantee.exact_epsilon == pytest.approx(gdp.epsilon_at(0.5, 1e-5))
+    assert noise.guarantee.curve is not None
+    five = dp.c.make_composition([noise.measurement] * 5)
+    assert noise.price.times(5).epsilon == pytest.approx(
+        dp.c.make_zCDP_to_approxDP(five).map(1.0).epsilon(1e-5), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("delta", [None, 1e-5, 1e-4])
+def test_approximate_promises_add_up_in_both(delta):
+    fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(one(dp.m.make_gaussian, REAL, 2.0)()), 1e-5)
+    noise = opendp(lambda: fixed, gaussian.Mechanism(sigma=2.0, delta=1e-5), delta=delta)
+    assert (noise.price.epsilon, noise.price.delta) == (fixed.map(1.0)[0], delta or 1e-5)
+    assert (noise.price.times(3).epsilon, noise.price.times(3).delta) == (
+        3 * noise.price.epsilon,
+        pytest.approx(3 * noise.price.delta),
+    )
+    assert noise.guarantee.curve is None
+    profile = dp.c.make_zCDP_to_approxDP(one(dp.m.make_gaussian, REAL, 2.0)())
+    smoothed = opendp(lambda: profile, gaussian.Mechanism(sigma=2.0, delta=1e-5), delta=1e-5)
+    assert smoothed.price.epsilon == profile.map(1.0).epsilon(1e-5)
+
+
+def test_what_the_map_cannot_say_is_refused():
+    bare = replace(gauss(), delta=None)
+    with pytest.raises(BadInput, match="needs a delta; add delta"):
+        _ = bare.guarantee
+    fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(one(dp.m.make_gaussian, REAL, 2.0)()), 1e-5)
+    with pytest.raises(BadInput, match="promises no less than 1e-05"):
+        _ = opendp(lambda: fixed, delta=1e-9).guarantee
+    silent = one(dp.m.make_laplace, REAL, 0.0)
+    with pytest.raises(BadInput, match="that is no promise"):
+        _ = opendp(silent).guarantee
+
+
+@pytest.mark.parametrize(
+    ("make", "law"),
+    [
+        (many(dp.m.make_laplace, REAL, 2.0), laplace.Mechanism(scale=2.0)),
+        (one(dp.m.make_laplace, REAL, 2.0), laplace.Mechanism(scale=2.02)),  # 1 % off is small
+        (many(dp.m.make_laplace, WHOLE, 0.7), geometric.Mechanism(scale=0.7)),
+        (many(dp.m.make_laplace, WHOLE, 200.0), laplace.Mechanism(scale=200.0)),  # near enough
+        (many(dp.m.make_gaussian, REAL, 2.0), gaussian.Mechanism(sigma=2.0, delta=1e-5)),
+    ],
+)
+def test_a_law_that_the_draws_follow_is_accepted(make, law):
+    opendp(make, law).require_law()
+
+
+@pytest.mark.parametrize(
+    ("make", "law", "said"),
+    [
+        (many(dp.m.make_laplace, REAL, 2.0), laplace.Mechanism(scale=3.0), "do not follow the law 'laplace'"),
+        (many(dp.m.make_laplace, REAL, 2.0), gaussian.Mechanism(sigma=2.0, delta=0.1), "law 'gaussian'"),
+        (many(dp.m.make_laplace, REAL, 2.0), geometric.Mechanism(scale=2.0), "not whole"),
+        (many(dp.m.make_laplace, WHOLE, 1.0), laplace.Mechanism(scale=1.0), "law 'laplace'"),
+        (many(dp.m.make_gaussian, WHOLE, 1.0), gaussian.Mechanism(sigma=1.0, delta=0.1), "law 'gaussian'"),
+    ],
+)
+def test_a_law_that_the_draws_do_not_follow_is_refused(make, law, said):
+    with pytest.raises(BadInput, match=said):
+        opendp(make, law).require_law()
+
+
+@pytest.mark.parametrize(
+    ("law", "known"),
+    [
+        (laplace.Mechanism(scale=1.3), stats.laplace(scale=1.3)),
+        (gaussian.Mechanism(sigma=1.3, delta=0.1), stats.norm(scale=1.3)),
+    ],
+)
+def test_the_distance_is_that_of_kolmogorov_and_smirnov(law, known):
+    draws = np.random.default_rng(1).normal(size=500)
+    assert distance(draws, law) == pytest.approx(stats.kstest(draws, known.cdf).statistic)
+
+
+def test_the_distance_of_whole_numbers_is_that_between_their_distributions():
+    draws = np.random.default_rng(1).integers(-4, 5, 500).astype(float)
+    places = np.arange(-60, 61)
+    steps = np.array([np.mean(draws <= place) for place in places])
+    gap = np.abs(steps - stats.dlaplace(1 / 1.3).cdf(places)).max()
+    assert distance(draws, geometric.Mechanism(scale=1.3)) == pytest.approx(gap)
+
+
+def test_so_large_a_distance_is_chance_once_in_a_million():
+    for n in (100, 5_000):
+        assert 2 * math.exp(-2 * n * allowed_distance(n) ** 2) == pytest.approx(1e-6)
+        assert stats.kstwo(n).sf(allowed_distance(n)) < 1e-6
+
+
+def test_values_that_the_measurement_does_not_take_are_refused():
+    whole = opendp(many(dp.m.make_laplace, WHOLE, 1.0), geometric.Mechanism(scale=1.0))
+    with pytest.raises(BadInput, match=r"whole numbers, got 2\.5"):
+        whole.sample(np.array([1.0, 2.5]), RNG)
+    small = opendp(
+        lambda: dp.m.make_laplace(dp.atom_domain(T="i32"), dp.absolute_distance(T="i32"), scale=1.0)
+    )
+    with pytest.raises(BadInput, match="raised ValueError: 4294967296 is not representable"):
+        small.sample(np.array([2.0**32]), RNG)
+
+
+def test_what_is_no_measurement_on_numbers_is_refused():
+    total = dp.space_of(list[float]) >> dp.t.then_count() >> dp.m.then_laplace(1.0)
+    with pytest.raises(BadInput, match=r"takes Vec<f64> under SymmetricDistance\(\)"):
+        _ = opendp(lambda: total).carrier
+    for thing in (3, total):
+        with pytest.raises(BadInput, match="must be a function without arguments"):
+            _ = opendp(thing).measurement
+    with pytest.raises(BadInput, match="returned a int, not a measurement"):
+        _ = opendp(lambda: 3).measurement
+    with pytest.raises(BadInput, match="raised ZeroDivisionError"):
+        _ = opendp(lambda: 1 // 0).measurement
+
+
+def test_features_that_were_enabled_travel_with_a_measurement():
+    packed = cloudpickle.dumps(release_of(noisy_sum))
+    dp.disable_features("contrib")
+    try:
+        with pytest.raises(BadInput, match=r'requires "contrib".*call enable_features'):
+            _ = opendp(many(dp.m.make_laplace, REAL, 5.0)).measurement
+        assert isinstance(pickle.loads(packed)(ROWS, RNG), float)
+    finally:
+        dp.enable_features("contrib")
+
+
+def test_it_travels_to_workers_and_is_the_same_there():
+    noise = opendp(noisy_number, source="of noise.py")
+    noise.sample(np.zeros(3), RNG)
+    there = pickle.loads(cloudpickle.dumps(noise))
+    assert there == noise
+    assert repr(there) == repr(noise)
+    assert there.sample(np.zeros(3), RNG).shape == (3,)
+
+
+def test_a_measurement_is_audited_in_one_line():
+    measurement = noisy_sum()
+    verdict = leakgauge.audit_mechanism(
+        release_of(measurement), PAIR, epsilon=measurement.map(1), rounds=3_000
+    )
+    assert verdict.finding == "not violated"
+    assert 0.3 < verdict.metrics["epsilon"].low <= 0.9 + 1e-9  # a record of 9 in noise of scale 10
+
+
+def test_a_promise_that_a_measurement_does_not_keep_is_found_out():
+    arrays = tuple(map(np.array, PAIR))
+    verdict = leakgauge.audit_mechanism(release_of(noisy_sum), arrays, epsilon=0.2, rounds=4_000)
+    assert verdict.finding == "violated"
+
+
+def test_a_measurement_goes_to_workers_only_as_a_function():
+    with pytest.raises(BadInput, match="cannot be sent to workers: give release_of a function"):
+        leakgauge.audit_mechanism(release_of(noisy_sum()), PAIR, epsilon=1.0, rounds=2_000, workers=2)
+    with pytest.raises(BadInput, match="must be a function without arguments"):
+        release_of(3)
+    there = pickle.loads(cloudpickle.dumps(release_of(noisy_sum)))
+    assert isinstance(there(ROWS, RNG), float)

@@ -1,0 +1,85 @@
+"""A block whose releases are lost is played again as a whole; its challenger closes what it held open."""
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput, Lost
+from leakgauge.core.game import Adversary, Coins, Scorer
+from leakgauge.runner import playing
+from leakgauge.runner.playing import WAITS, PlayBlock
+from leakgauge.runner.store import Block
+
+BLOCK = Block(3, range(30, 40))
+
+
+class Frail:
+    """A challenger whose releases are lost at first."""
+
+    n_targets, coins, guarantee = 1, Coins.FAIR, None
+
+    def __init__(self, losses, error=Lost):
+        self.losses, self.error, self.told, self.bits = losses, error, [], []
+
+    def flip(self, n_rounds, rng):
+        return rng.random((n_rounds, 1)) < 0.5
+
+    def release(self, members, rng):
+        self.bits.append(members.tolist())
+        return members + rng.normal(size=members.shape)
+
+    def end(self):
+        self.told.append("end")
+
+    def abandon(self):
+        self.told.append("abandon")
+
+
+class All:
+    def view(self, played):
+        return played
+
+
+def block(frail):
+    def score(seen, rng):
+        if len(frail.bits) <= frail.losses:
+            raise frail.error("the line went dead")
+        return seen
+
+    return PlayBlock(
+        frail,
+        {"calm": Adversary(All(), Scorer(lambda seen, rng: seen)), "it": Adversary(All(), Scorer(score))},
+        7,
+    )
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch):
+    seconds = []
+    monkeypatch.setattr(playing, "sleep", seconds.append)
+    return seconds
+
+
+def test_a_lost_block_is_played_again_with_the_same_bits_after_longer_and_longer_waits(slept):
+    frail, calm = Frail(3), Frail(0)
+    found, expected = block(frail)(BLOCK), block(calm)(BLOCK)
+    assert frail.told == ["abandon", "abandon", "abandon", "end"]
+    assert frail.bits == calm.bits * 4
+    assert slept == list(WAITS[:3]) == sorted(WAITS[:3])
+    for label in ("calm", "it"):
+        np.testing.assert_array_equal(found[label].scores, expected[label].scores)
+
+
+def test_a_block_that_stays_lost_is_given_up(slept):
+    frail = Frail(100)
+    with pytest.raises(Lost, match="rounds 30 to 39 were lost 5 times, the last time by the line went dead"):
+        block(frail)(BLOCK)
+    assert len(frail.bits) == len(WAITS) + 1 == 5
+    assert slept == list(WAITS)
+
+
+@pytest.mark.parametrize("error", [BadInput, ValueError, KeyboardInterrupt])
+def test_other_errors_are_not_tried_again(slept, error):
+    frail = Frail(1, error)
+    with pytest.raises(error):
+        block(frail)(BLOCK)
+    assert (len(frail.bits), frail.told, slept) == (1, ["abandon"], [])

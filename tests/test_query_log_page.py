@@ -1,0 +1,44 @@
+"""The page on query logs: its example gives the table it shows, and its numbers are right."""
+
+import csv
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.cli.main import main
+from leakgauge.domains.queries.log.log_table import FIELDS
+from leakgauge.theory import losses
+from leakgauge.theory.cells import Laplace
+
+PAGE = (Path(__file__).parent.parent / "docs" / "query-log.md").read_text()
+
+
+def test_the_example_finds_what_its_table_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (log,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (command,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "asked.csv").write_text(log)
+    assert main(shlex.split(command)[1:]) == 0
+    with (tmp_path / "runs" / "asked" / "exposure.csv").open(newline="") as file:
+        found = list(csv.DictReader(file))
+    lines = [line.strip("|").split("|") for line in PAGE.splitlines() if line.startswith("|")]
+    rows = [[word.strip() for word in line] for line in lines]
+    header = next(row for row in rows if row[0] == "record")
+    first = rows.index(header) + 2
+    assert rows[first : first + 5] == [[row[name] for name in header] for row in found]
+
+
+def test_every_column_that_a_log_may_have_is_on_the_page():
+    for name in (*FIELDS, "query", "record", "records", "contribution"):
+        assert f"`{name}`" in PAGE, name
+
+
+def test_ten_answers_allow_less_than_their_epsilon():
+    assert 1 / (1 + np.exp(-3.0)) == pytest.approx(0.95, abs=0.005)
+    assert losses.best_attack([(Laplace(0.3), 10)]).accuracy[1] == pytest.approx(0.675, abs=5e-4)
+    assert (
+        "add up to 3, which\nwould allow 95% right guesses, and the law of their noise allows 67.5%" in PAGE
+    )

@@ -1,0 +1,299 @@
+"""An audit of a service over HTTP, from the outside: faults, kills and restarts change no verdict."""
+
+import http.client
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from domains.queries.remote.faulty_service import drop, reply
+from leakgauge import api
+from leakgauge.cli.main import main
+from leakgauge.runner import playing
+from leakgauge.theory import splitting
+
+PLAN = """
+seed = 5
+[[audit]]
+name = "ours"
+domain = "queries"
+rounds = 100
+block = 10
+data = { records = 60 }
+mechanism = { name = "laplace", epsilon = 0.25 }
+metrics = { confidence = 0.9999 }
+attacks = [{ name = "split_likelihood", queries = 4 }, { name = "refusal", queries = 5 }]
+[audit.challenger]
+budget = 1.0
+accountant = "%s"
+own_service = true
+service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 2.0 }
+"""
+TOKEN = "the-token-of-these-tests"
+
+
+@pytest.fixture(autouse=True)
+def _ours(monkeypatch, tmp_path):
+    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        return door.getsockname()[1]
+
+
+@pytest.fixture
+def serve(tmp_path):
+    """Start the service of a plan in a process of its own; it ends with the test at the latest."""
+    started = []
+
+    def start(port, *more, token=TOKEN):
+        script = Path(sys.executable).with_name("leakgauge")
+        environment = {name: value for name, value in os.environ.items() if name != "LEAKGAUGE_TOKEN"}
+        process = subprocess.Popen(
+            [script, "serve-oracle", "plan.toml", "--port", str(port), *more],
+            env=environment | ({} if token is None else {"LEAKGAUGE_TOKEN": token}),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def write(tmp_path, port, accountant="sequential", **changes):
+    text = PLAN % (accountant, port)
+    for old, new in changes.values():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "plan.toml").write_text(text)
+
+
+def blocks(folder):
+    return {str(path): path.read_bytes() for path in Path(folder).rglob("block-*.npz")}
+
+
+def verdicts(folder):
+    found = json.loads((Path(folder) / "verdicts.json").read_text())["verdicts"]
+    return {verdict["attack"]: verdict for verdict in found}
+
+
+def require_right(folder):
+    """The best attack on four answers is right as often as theory says, and refusals tell nothing."""
+    found = verdicts(folder)
+    accuracy = found["split_likelihood"]["metrics"]["accuracy"]
+    assert accuracy["low"] < splitting.optimum_laplace(4, 0.25)[0] < accuracy["high"]
+    assert (found["split_likelihood"]["rounds"], found["refusal"]["rounds"]) == (100, 100)
+    assert found["refusal"]["metrics"]["auc"]["value"] == 0.5
+    assert all(verdict["finding"] == "not violated" for verdict in found.values())
+
+
+def test_it_tells_where_it_is_at_once_and_ends_when_it_is_told(serve, port, tmp_path):
+    write(tmp_path, port)
+    process = serve(0, token=None)
+    url = re.search(r"audit 'ours' is served at (http://127\.0\.0\.1:\d+);", process.stderr.readline())[1]
+    token = process.stderr.readline().partition("export LEAKGAUGE_TOKEN=")[2].strip()
+    assert len(token) >= 32
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    connection.request("POST", "/rounds", "{}", headers)
+    assert connection.getresponse().status == 201
+    connection.close()
+    process.send_signal(signal.SIGTERM)
+    assert (*process.communicate(timeout=10), process.returncode) == ("", "", 0)
+
+
+def test_a_service_that_is_killed_and_started_again_in_mid_audit_changes_nothing(
+    serve, port, tmp_path, capsys
+):
+    write(tmp_path, port)
+    first = serve(port)
+    kills = []
+
+    def kill_and_start_again():
+        while len(blocks("runs")) < 4:
+            time.sleep(0.005)
+        first.kill()
+        kills.append(len(blocks("runs")))
+        serve(port)
+
+    watcher = threading.Thread(target=kill_and_start_again, daemon=True)
+    watcher.start()
+    code = main(["run", "plan.toml", "--out", "runs/one"])
+    watcher.join(10)
+    assert code == 0, capsys.readouterr().err
+    assert 4 <= kills[0] < 18, "it was killed in mid-audit"
+    require_right("runs/one")
+    here = PLAN % ("sequential", port)
+    (tmp_path / "here.toml").write_text(here[: here.index("own_service")])
+    assert main(["run", "here.toml", "--out", "runs/here"]) == 0
+    require_right("runs/here")
+    for attack, found in verdicts("runs/here").items():
+        there = verdicts("runs/one")[attack]
+        assert there["bounds"] == found["bounds"]
+        assert there["promised"] == found["promised"]
+        assert there["metrics"]["accuracy"]["low"] < found["metrics"]["accuracy"]["high"]
+        assert found["metrics"]["accuracy"]["low"] < there["metrics"]["accuracy"]["high"]
+
+
+def test_a_run_whose_service_stays_away_is_incomplete_and_continues_when_it_is_back(
+    serve, port, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(playing, "WAITS", (0.01,))
+    write(tmp_path, port, tries=("timeout = 2.0", "timeout = 2.0, tries = 2"))
+    assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
+    assert "no connection to http://127.0.0.1" in capsys.readouterr().err
+    first = serve(port)
+    first.stderr.readline()
+
+    def kill():
+        while len(blocks("runs")) < 6:
+            time.sleep(0.005)
+        first.kill()
+
+    threading.Thread(target=kill, daemon=True).start()
+    assert main(["run", "plan.toml", "--out", "runs/one"]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("leakgauge: audit 'ours': rounds ")
+    assert "finished blocks are kept: continue with: leakgauge run" in said
+    assert said.count("\n") == 1
+    kept = blocks("runs/one")
+    assert 6 <= len(kept) < 20
+    serve(port).stderr.readline()
+    assert main(["run", "plan.toml", "--out", "runs/one"]) == 0
+    assert kept.items() <= blocks("runs/one").items()
+    require_right("runs/one")
+    assert not [
+        path for path in Path("runs").rglob("*") if path.is_file() and TOKEN.encode() in path.read_bytes()
+    ]
+
+
+def test_a_total_stops_a_run_that_the_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
+    few = ("rounds = 100", "rounds = 60")
+    write(tmp_path, port, total=("timeout = 2.0", "timeout = 2.0, total = 500"), few=few)
+    service = serve(port, "--json")
+    told = {"url": f"http://127.0.0.1:{port}", "audit": "ours", "token": None}
+    assert json.loads(service.stderr.readline()) == told
+
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("LEAKGAUGE_TOKEN", "another-token")
+        assert main(["run", "plan.toml"]) == 2
+    assert "status 401: the token is missing or wrong; check service.token" in capsys.readouterr().err
+    assert not Path("runs").exists()
+
+    assert main(["run", "plan.toml"]) == 3
+    assert "service.total = 500 requests were sent; the same command" in capsys.readouterr().err
+    assert 2 <= len(blocks("runs")) < 12
+    assert main(["run", "plan.toml"]) == 0
+    assert len(blocks("runs")) == 12
+    service.send_signal(signal.SIGINT)
+    assert (*service.communicate(timeout=10), service.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (["--workers", "2"], 2, "at most 1 local worker"),
+        (["--engine", "dask"], 2, "at most 1 local worker"),
+    ],
+)
+def test_more_workers_than_one_are_refused(port, tmp_path, capsys, more, code, said):
+    write(tmp_path, port)
+    assert main(["run", "plan.toml", *more]) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not Path("runs").exists()
+
+
+# -- a bad line between the two ---------------------------------------------------------------------------
+
+
+class BadLine:
+    """Stands between audit and service, and spoils one request in ten: before or after it was served."""
+
+    def __init__(self, to, seed):
+        self.rng, self.spoilt, self.lock = random.Random(seed), 0, threading.Lock()
+        line = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def pass_on(self):
+                content = self.rfile.read(int(self.headers.get("content-length") or 0))
+                with line.lock:
+                    fault = line.rng.choice(FAULTS) if line.rng.random() < 0.1 else None
+                    line.spoilt += fault is not None
+                if fault == "busy":
+                    return reply(self, 503, b"", {"Retry-After": "0"})
+                if fault == "drop before":
+                    return drop(self)
+                service = http.client.HTTPConnection("127.0.0.1", to, timeout=5)
+                service.request(self.command, self.path, content or None, dict(self.headers))
+                answer = service.getresponse()
+                status, content = answer.status, answer.read()
+                service.close()
+                match fault:
+                    case "drop after":
+                        return drop(self)
+                    case "half":
+                        return reply(self, status, content[: len(content) // 2])
+                    case int():
+                        return reply(self, fault, b"")
+                return reply(self, status, content)
+
+            do_POST = do_DELETE = pass_on  # noqa: N815
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+
+FAULTS = ["busy", "drop before", "drop after", "half", 500, 502, 504]
+
+
+def test_a_bad_line_turns_nothing_into_evidence(serve, port, tmp_path, capsys):
+    """Under this accountant only members are refused: one charge too many, and a member is refused too soon;
+    one fault taken for a refusal, and a non-member is taken for a member."""
+    line = BadLine(port, 1)
+    one = ('{ name = "split_likelihood", queries = 4 }, ', "")
+    write(tmp_path, line.port, "per_row", few=("rounds = 100", "rounds = 60"), one=one)
+    serve(port).stderr.readline()
+    try:
+        code = main(["run", "plan.toml", "--out", "runs/line"])
+    finally:
+        line.server.shutdown()
+        line.server.server_close()
+    assert code == 0, capsys.readouterr().err
+    assert line.spoilt > 25
+    assert verdicts("runs/line")["refusal"]["metrics"]["accuracy"]["value"] == 1.0
+    trials = [np.load(path) for path in sorted(Path("runs/line").rglob("refusal*/block-*.npz"))]
+    scores, members = (np.concatenate([one[name] for one in trials]) for name in ("scores", "members"))
+    np.testing.assert_allclose(np.unique(scores[members]), [1 / 5])  # after four answers of 0.25
+    assert np.unique(scores[~members]).tolist() == [-1.0]

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.sparse import csr_array
+from scipy.special import ndtr, ndtri
+
+from leakgauge.core.errors import BadInput
+from leakgauge.theory.cells import Geometric, Laplace
+from leakgauge.theory.loss_sums import Kinds, reached
+from leakgauge.theory.losses import best_attack
+
+
+def kinds(rates, shifts=None):
+    return Kinds(np.array(rates, dtype=float), np.array(shifts or [0] * len(rates)))
+
+
+def numbers(rates, counts, shifts=None, mu=0.0):
+    found = reached(kinds(rates, shifts), csr_array(np.atleast_2d(counts)), np.array([mu**2]))
+    return float(found.accuracy[0]), float(found.auc[0]), float(found.tpr[0])
+
+
+def geometric_laws(rate, shift, reach=400):
+    """Probabilities of outputs with and without the target, by the definition of the noise."""
+    outputs = np.arange(-reach, reach + 1)
+    noise = np.tanh(rate / 2) * np.exp(-rate * np.abs(outputs))
+    return np.tanh(rate / 2) * np.exp(-rate * np.abs(outputs - shift)), noise
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.7, 4.0])
+def test_the_wave_of_a_laplace_loss_is_the_integral_over_outputs(ratio):
+    def density(y, centre):
+        return np.exp(-abs(y - centre)) / 2
+
+    def part(turn, t):
+        def integrand(y):
+            return density(y, ratio) * turn(t * (abs(y) - abs(y - ratio)))
+
+        return sum(
+            quad(integrand, *ends, limit=200)[0] for ends in ((-40, 0), (0, ratio), (ratio, ratio + 40))
+        )
+
+    times = np.array([0.3, 2.0, 9.0])
+    expected = [part(np.cos, t) + 1j * part(np.sin, t) for t in times]
+    np.testing.assert_allclose(kinds([ratio]).waves(times)[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(("rate", "shift"), [(0.7, 1), (0.2, 4), (1.5, 3), (0.1, 7)])
+def test_the_wave_and_the_mean_of_a_geometric_loss_are_sums_over_outputs(rate, shift):
+    members, others = geometric_laws(rate, shift)
+    losses = np.log(members / others)
+    times = np.array([0.1, 1.0, 5.0])
+    expected = [(members * np.exp(1j * t * losses)).sum() for t in times]
+    np.testing.assert_allclose(kinds([rate], [shift]).waves(times)[0], expected, atol=1e-9)
+    assert kinds([rate], [shift]).mean[0] == pytest.approx(members @ losses, abs=1e-9)
+
+
+def test_one_laplace_answer_is_told_as_the_closed_form_says():
+    for ratio in (0.1, 1.0, 5.0):
+        assert numbers([ratio], [1])[0] == pytest.approx(1 - np.exp(-ratio / 2) / 2, abs=5e-4)
+
+
+def test_gaussian_answers_are_told_as_the_closed_forms_say():
+    mus = np.array([0.01, 0.5, 2.0, 6.0])
+    found = reached(kinds([1.0]), csr_array((4, 1)), mus**2)
+    np.testing.assert_allclose(found.accuracy, ndtr(mus / 2), atol=1e-4)
+    np.testing.assert_allclose(found.auc, ndtr(mus / np.sqrt(2)), atol=1e-4)
+    np.testing.assert_allclose(found.tpr, ndtr(ndtri(0.01) + mus), atol=3e-4)
+
+
+@pytest.mark.parametrize(("m", "ratio", "success"), [(10, 1.0, 0.917), (29, 0.33, 0.802), (10, 0.3, 0.675)])
+def test_split_queries_are_told_as_often_as_in_the_experiments_of_the_paper(m, ratio, success):
+    assert numbers([ratio], [m])[0] == pytest.approx(success, abs=1e-3)
+
+
+def test_two_geometric_answers_are_told_as_enumerating_all_outputs_says():
+    worlds = []
+    for world in (0, 1):
+        one, other = geometric_laws(0.7, 1, 60)[world], geometric_laws(0.2, 4, 120)[world]
+        worlds.append(np.multiply.outer(one, other).ravel())
+    exact = (1 + np.abs(worlds[0] - worlds[1]).sum() / 2) / 2
+    assert numbers([0.7, 0.2], [1, 1], [1, 4])[0] == pytest.approx(exact, abs=5e-4)
+
+
+def test_answers_of_different_scales_are_told_as_a_simulation_finds():
+    rng = np.random.default_rng(3)
+    rates = np.array([0.1, 0.25, 0.6, 1.1])
+    counts = np.array([8, 5, 3, 1])
+    every = np.repeat(rates, counts)
+    noise = rng.laplace(size=(400_000, every.size))
+    member = (np.abs(noise + every) - np.abs(noise)).sum(axis=1)
+    accuracy, auc, tpr = numbers(rates, counts)
+    assert accuracy == pytest.approx((member > 0).mean() + (member == 0).mean() / 2, abs=0.003)
+    absent = -(np.abs(noise[::-1] + every) - np.abs(noise[::-1])).sum(axis=1)
+    assert auc == pytest.approx((member > absent).mean(), abs=0.003)
+    assert tpr == pytest.approx((member > np.quantile(absent, 0.99)).mean(), abs=0.004)
+
+
+def test_all_numbers_lie_in_the_brackets_of_the_exact_composition():
+    rng = np.random.default_rng(1)
+    rates, shifts = [0.3, 1.0, 0.05, 0.7, 0.2], [0, 0, 0, 1, 4]
+    counts = rng.poisson(np.array([0.3, 1, 3, 20])[np.arange(16) % 4, None], size=(16, 5))
+    squares = np.where(np.arange(16) % 3 == 0, rng.exponential(0.5, 16), 0.0)
+    found = reached(kinds(rates, shifts), csr_array(counts), squares)
+    cells = [Geometric(rate, shift) if shift else Laplace(rate) for rate, shift in zip(rates, shifts)]
+    for i, row in enumerate(counts.tolist()):
+        best = best_attack(zip(cells, row), mu=float(np.sqrt(squares[i])))
+        assert found.accuracy[i] == pytest.approx(np.mean(best.accuracy), abs=3e-4)
+        assert found.auc[i] == pytest.approx(np.mean(best.auc), abs=3e-4)
+        assert found.tpr[i] == pytest.approx(np.mean(best.tpr_at(0.01)), abs=5e-4)
+
+
+def test_the_auc_is_the_accuracy_against_who_is_asked_about_everything_twice():
+    assert numbers([0.2, 0.5], [7, 4])[1] == pytest.approx(numbers([0.2, 0.5], [14, 8])[0], abs=2e-4)
+
+
+def test_who_moves_nothing_is_guessed_blindly():
+    assert numbers([1.0], [0]) == (0.5, 0.5, 0.01)
+
+
+def test_very_many_answers_leave_no_doubt():
+    assert min(numbers([1.0], [100_000])) > 1 - 1e-4
+
+
+def test_a_cell_that_nobody_moves_is_refused():
+    for rate in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(BadInput, match="rate"):
+            kinds([rate])
