@@ -108,7 +108,16 @@ def table(noise, folder):
     }
 
 
-GAMES = {"blackbox": box, "locations": city, "queries": table}
+def clients(noise, folder):
+    """A batch of five rows of many features, in which one stands out if nothing hides it."""
+    return {
+        "data": {"rows": 600, "features": 64, "classes": 2},
+        "challenger": {"targets": 1, "batch": 5, "neurons": 4},
+        "mechanism": {"name": "feature_laplace", "scale": noise},
+    }
+
+
+GAMES = {"blackbox": box, "locations": city, "queries": table, "federated": clients}
 NAKED, BLIND = 1e-3, 1e6
 
 

@@ -105,10 +105,16 @@ def knowledge_names(domain: str) -> tuple[list[str], str]:
 
 
 def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a challenger's table as a report may show it: without values from the data."""
-    private = getattr(import_module(f"{DOMAINS}.{domain}.challenger"), "PRIVATE", ())
+    """Return a challenger's table as a report may show it: without values from the data.
+
+    A domain names its private keys, and under ``MASKED`` those of which a part may be shown, and how.
+    """
+    module = import_module(f"{DOMAINS}.{domain}.challenger")
+    private, masked = getattr(module, "PRIVATE", ()), getattr(module, "MASKED", {})
 
     def show(key: str, value: Any) -> Any:
+        if key in masked and isinstance(value, str):
+            return masked[key](value)
         if key in private and not isinstance(value, str):
             return "(not shown)"
         return {k: show(k, v) for k, v in value.items()} if isinstance(value, Mapping) else value

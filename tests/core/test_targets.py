@@ -29,3 +29,8 @@ def test_rows_come_in_the_order_of_the_names():
         rows_called(["zoe"], rows, "it", repr)
     with pytest.raises(BadInput, match="'7' is named twice"):
         rows_called([7, "7"], rows, "it", repr)
+
+
+def test_an_empty_list_of_names_is_no_wish_for_anybody():
+    with pytest.raises(BadInput, match="names is empty"):
+        Targets(names=())

@@ -125,3 +125,20 @@ def test_a_cell_that_nobody_moves_is_refused():
     for rate in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(BadInput, match="rate"):
             kinds([rate])
+
+
+@pytest.mark.parametrize(("rate", "shift", "mu"), [(1.8902, 2, 0.03697), (1.3174, 3, 0.0461)])
+def test_lumps_just_blurred_by_a_gaussian_answer_are_told_apart(rate, shift, mu):
+    """Hits by the exact law: each lump of the geometric loss, spread as a normal loss."""
+    members, others = geometric_laws(rate, shift, 60)
+    losses = np.log(members / others)
+
+    def hits(threshold, masses, sign):
+        return masses @ ndtr((losses + sign * mu**2 / 2 - threshold) / mu)
+
+    low, high = -10.0, 10.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if hits(middle, others, -1) > 0.01 else (low, middle)
+    found = numbers([rate], [1], [shift], mu)[2]
+    assert found == pytest.approx(hits(low, members, 1), abs=3e-4)

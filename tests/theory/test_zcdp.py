@@ -8,7 +8,8 @@ from leakgauge.theory import gdp, zcdp
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0, 400.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
 def test_it_is_the_conversion_of_opendp(sigma, delta):
-    dp = pytest.importorskip("opendp.prelude")
+    import opendp.prelude as dp
+
     dp.enable_features("contrib")
     noise = dp.m.make_gaussian(dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float), scale=sigma)
     theirs = dp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(delta)

@@ -50,13 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     found = api.run(
         plan, out=folder, engine=arguments.engine, workers=arguments.workers, address=arguments.address
     )
-    notes = list(manifest.notes_of(manifest.load(folder)))
+    notes = manifest.notes_of(manifest.load(folder))
     if arguments.json:
-        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"), data=notes)
+        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"), data=list(notes))
     else:
         verdicts.print_table(found)
-        for note in notes:
-            print(f"Data: {note}")
+        for note, audits in notes.items():
+            everywhere = len(audits) == len(plan.audits)
+            print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
         print(f"Report: {folder / 'report.html'}")
     return verdicts.exit_code(found)
 

@@ -66,7 +66,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
     for name, verdict in zip(names(ordered[:MOST_ROWS], verdicts), ordered):
-        if certified := (verdict.studied or {}).get(CERTIFIED):
+        if (certified := (verdict.studied or {}).get(CERTIFIED, 0.0)) > 0.5:  # else it says nothing
             console.print(
                 Text(f"{name}: certified to win {told(CERTIFIED, certified)} of games"), soft_wrap=True
             )

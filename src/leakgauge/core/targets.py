@@ -15,9 +15,11 @@ class Targets:
     """So many targets, or those of some ``names``."""
 
     n: int | None = None
-    names: tuple[str | int, ...] = ()
+    names: tuple[str | int, ...] | None = None
 
     def __post_init__(self) -> None:
+        if self.names is not None and not self.names:
+            raise BadInput("names is empty; name somebody, or leave it out")
         if self.names and self.n is not None:
             raise BadInput("names say who the targets are; leave out n")
         if not self.how_many >= 1:
@@ -25,7 +27,7 @@ class Targets:
 
     @property
     def how_many(self) -> int:
-        return len(self.names) or (1 if self.n is None else self.n)
+        return len(self.names or ()) or (1 if self.n is None else self.n)
 
 
 def spelled_out(table: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -59,7 +59,12 @@ class Mechanism:
 
     @property
     def explained(self) -> bool:
-        """Whether the law supports just what the map promises: then the law's curve is the whole promise."""
+        """Whether the law supports just what the map promises: then the law's curve is the whole promise.
+
+        Noise on whole numbers is near a Laplace law at best: geometric noise of its epsilon reveals more.
+        """
+        if self.carrier.whole and isinstance(self.law, laplace.Mechanism):
+            return False
         if isinstance(self.law, gaussian.Mechanism):
             own, promised = (self.sensitivity / self.noise_scale) ** 2 / 2, self.price.rho
         else:

@@ -36,8 +36,23 @@ TERMS: Mapping[str, Term] = {
         title="Distance of the chosen neuron",
         meaning="the same for the weights of the chosen neuron",
     ),
+    "certified_success_hoeffding": Term(
+        title="Success, certified as in the paper",
+        meaning="the same by Hoeffding's bounds, which are wider",
+        is_share=True,
+    ),
     "units": Term(title="Units", meaning="neurons of the first layer that the adversary plants"),
-    "epochs": Term(title="Epochs", meaning="passes of training that the adversary needed, on average"),
+    "epochs_mean": Term(title="Epochs", meaning="passes of training after which the neuron was taken"),
+    "epochs_most": Term(title="Epochs, most", meaning="the same for the target that took most"),
+    "epochs_on_top_mean": Term(
+        title="Epochs until on top",
+        meaning="passes after which no other row had as large a value as the target",
+    ),
+    "separated": Term(
+        title="Targets separated",
+        meaning="share of targets that training told from all rows of the adversary's own",
+        is_share=True,
+    ),
 }
 
 
@@ -48,7 +63,7 @@ def term(name: str) -> Term:
 
 def told(name: str, value: float) -> str:
     """A number as a reader meets it; what is certified is rounded to the safe side."""
-    if name in (CERTIFIED, "certified_tpr"):
+    if name in (CERTIFIED, "certified_tpr", "certified_success_hoeffding"):
         return f"≥ {lower_percent(value)}"
     if name == "certified_fpr":
         return f"≤ {upper_percent(value)}"

@@ -25,6 +25,11 @@ _LADDER = float(np.sqrt(2.0))  # of periods: targets of about the same spread sh
 _BLOCK = 2**20  # numbers in memory at once
 _SMOOTH, _LUMPY = Effort(96, 4, 5), Effort(384, 2, 2)
 _MANY = 5  # cells from which on losses may be smooth
+_FINER, _FEW_KINDS, _FEW_TARGETS = (
+    4,
+    1000,
+    10_000,
+)  # lumps are told apart more finely where there is time for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,9 @@ def reached(kinds: Kinds, cells: csr_array, mu_squared: Reals) -> Reached:
         lumps: Bits = few[rungs == rung] | table.lumpy(own)
         _fill(found, chosen, table, own, reach[rungs == rung], ~lumps)
         if lumps.any():
-            _fill(found, chosen, _table(kinds, period, _LUMPY), own, reach[rungs == rung], lumps)
+            time = kinds.rate.size <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
+            fine = _table(kinds, period, _LUMPY.finer(_FINER if time else 1))
+            _fill(found, chosen, fine, own, reach[rungs == rung], lumps)
     return found
 
 

@@ -40,6 +40,7 @@ def test_fewer_known_records_than_questions_are_refused():
         Questions.about_all(knowledge(n_known=10), 11, By.IDS)
 
 
-def test_a_number_of_questions_below_the_least_is_refused():
-    with pytest.raises(BadInput, match="queries must be >= 2, got 1"):
-        require_queries(1, 2)
+@pytest.mark.parametrize("n_queries", [1, 10**9])
+def test_a_number_of_questions_that_no_attack_could_ask_is_refused(n_queries):
+    with pytest.raises(BadInput, match=f"queries must be in 2..100000, got {n_queries}"):
+        require_queries(n_queries, 2)

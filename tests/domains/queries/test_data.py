@@ -66,7 +66,12 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
         ({"source": "records.csv", "id": "idd"}, "did you mean 'id'"),
         ({"source": "records.csv", "records": 5}, "records"),
         ({"source": 3}, "must be a file"),
-        ({"records": 0}, "records must be >= 1"),
+        ({"records": 0}, "records must be in 1.."),
+        ({"records": 10**12}, "records must be in 1.."),
+        ({"source": "records.csv", "id": ""}, "no column that is called ''"),
+        ({"source": "longer.csv"}, "more or fewer values than the first line"),
+        ({"source": "shorter.csv"}, "more or fewer values than the first line"),
+        ({"source": "latin.csv"}, "is it a text in UTF-8"),
         ({"people": 3}, "people"),
     ],
 )
@@ -77,10 +82,24 @@ def test_data_that_cannot_be_used_are_refused(tmp_path, table, word):
         "broken.parquet": "PAR1 no more",
         "empty.csv": "id,age\n",
         "twice.csv": "id\n1\n1\n",
+        "longer.csv": "id,age\n1,30\n2,40,50\n3,60\n",
+        "shorter.csv": "id,age\n1,30\n2\n3,60\n",
+        "latin.csv": "id,name\n1,ann\n2,J\xf6rg\n",
     }.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="latin-1")
     with pytest.raises(BadInput, match=word):
         load(table, tmp_path, 1)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_the_first_line_tells_what_stands_between_values(tmp_path, mark):
+    table = load(write(tmp_path, f"id{mark}age\n7{mark}30\n9{mark}40\n"), tmp_path, 1)
+    assert (list(table.types), table.ids) == (["id", "age"], (7, 9))
+
+
+def test_all_values_of_a_column_tell_its_type(tmp_path):
+    rows = "".join(f"{i},1\n" for i in range(30_000))
+    assert load(write(tmp_path, f"id,age\n{rows}last,1\n"), tmp_path, 1).ids[-1] == "last"
 
 
 def test_no_word_of_a_file_name_becomes_sql(tmp_path):

@@ -56,6 +56,19 @@ def test_knowledge_that_cannot_be_had_is_refused(name, parameters, word):
         build(name, parameters, game(), 1)
 
 
+def test_an_adversary_has_one_oracle_with_one_budget_and_one_noise():
+    """Of two with the same noise, one asked about the target and the other not, the difference is the bit."""
+    challenger = game(budget=0.6)
+    found = known(challenger)
+    seen = found.view(challenger.release(np.array([[True], [False]]), np.random.default_rng(1)))
+    other, target = found.ids[0], found.targets[0]
+    with_target = seen.oracle().ask(found.query.on([other, target]))
+    without = seen.oracle().ask(found.query.on([other]))
+    assert not np.isin(np.abs(with_target - without).round(9), [0, 1]).any()
+    assert np.isnan(seen.oracle().ask(found.query.on([found.ids[1]]))).all()
+    np.testing.assert_allclose(seen.spent["sequential"], 0.6)
+
+
 def test_the_budget_is_counted_from_both_sides():
     """By hand: six questions about the first target, one about the second, a budget for three answers."""
     challenger = game(targets=2, budget=0.9, accountant="per_row")

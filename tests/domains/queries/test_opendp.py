@@ -19,8 +19,6 @@ from leakgauge.domains.queries.opendp_noise import OpenDPTable
 from leakgauge.domains.queries.query import Query
 from leakgauge.theory import zcdp
 
-dp = pytest.importorskip("opendp.prelude")
-
 ROOT = Path(__file__).parents[3]
 NOISE = """
 import opendp.prelude as dp
@@ -169,6 +167,7 @@ def test_the_digest_follows_the_code_and_nothing_else(folder):
         (noise("real", "gaussian"), "does not follow from this measure; state sigma"),
         (noise("gauss", "gaussian"), "needs a delta; add delta"),
         (noise("gauss", "laplace", delta=1e-5), "does not follow from this measure; state scale"),
+        (noise("real", "laplace", delta=2.0), "delta must be in (0, 1), got 2.0"),
         (noise("real", "laplace", epsilon=1.0), "no key is called 'epsilon'"),
         ({"name": "opendp", "law": "laplace"}, "'measurement' is missing"),
         (noise("real", "laplace", sensitivity=2.0), "sensitivity is not yours to say"),

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.query import Kind, Query
 
@@ -36,3 +37,8 @@ def test_the_same_question_about_others_replaces_whom_it_selects():
     assert query.on([4]).such_that("age > 5") == Query(
         kind=Kind.SUM, column="age", bound=90.0, where="age > 5"
     )
+
+
+def test_a_report_shows_columns_of_a_predicate_and_no_values():
+    told = catalog.shown("queries", {"query": {"where": "name = 'Ann' OR col2 < -1.5e3"}, "budget": 3.0})
+    assert told == {"query": {"where": "name = … OR col2 < …"}, "budget": 3.0}

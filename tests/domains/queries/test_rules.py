@@ -26,6 +26,17 @@ def test_a_budget_that_pays_for_nothing_is_refused():
         Rules(noise=laplace.Mechanism(epsilon=1.0), budget=0.9)
 
 
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-300])
+def test_a_budget_that_pays_for_more_answers_than_can_be_composed_is_refused(epsilon):
+    with pytest.raises(BadInput, match="pays for more than 1000000 answers"):
+        Rules(noise=laplace.Mechanism(scale=1.0, sensitivity=epsilon), budget=3.0)
+
+
+def test_a_budget_for_answers_that_cost_nothing_is_refused():
+    with pytest.raises(BadInput, match="pays for more than 1000000 answers of epsilon 0"):
+        Rules(noise=gaussian.Mechanism(sigma=1e200, delta=1e-5), budget=3.0)
+
+
 def test_an_answer_costs_what_its_noise_supports_and_not_what_the_label_says():
     assert Rules(noise=laplace.Mechanism(epsilon=1.0, scale=0.5), budget=4.0).most_answers == 2
 

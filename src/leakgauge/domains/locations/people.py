@@ -64,10 +64,11 @@ def _choose(traces: Traces, wanted: Targets, rng: Generator) -> Ints:
 
 def _named(traces: Traces, wanted: Targets) -> Ints:
     """The people whom the owner of the data has named, in that order."""
-    found = people_called(wanted.names, traces, "challenger.targets.names")
+    names = wanted.names or ()
+    found = people_called(names, traces, "challenger.targets.names")
     few = found[traces.n_visits[found] < wanted.min_visits]
     if few.size:
-        name = wanted.names[int(np.flatnonzero(found == few[0])[0])]
+        name = names[int(np.flatnonzero(found == few[0])[0])]
         raise BadInput(
             f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} visits after any caps; "
             f"min_visits = {wanted.min_visits}; leave them out, or lower min_visits"

@@ -12,6 +12,8 @@ from leakgauge.domains.queries.knowledge import Known, Seen
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.splitting import By, Split, more_records, split
 
+MOST_QUERIES = 100_000  # about each target
+
 
 @dataclass(frozen=True, eq=False)
 class Questions:
@@ -62,5 +64,5 @@ def require_records(knowledge: Known, n_queries: int) -> None:
 
 def require_queries(n_queries: int, least: int = 1) -> None:
     """Refuse a number of questions that no attack could use."""
-    if not n_queries >= least:
-        raise BadInput(f"queries must be >= {least}, got {n_queries}")
+    if not least <= n_queries <= MOST_QUERIES:
+        raise BadInput(f"queries must be in {least}..{MOST_QUERIES}, got {n_queries}")

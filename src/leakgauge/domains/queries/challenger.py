@@ -19,7 +19,7 @@ from leakgauge.domains.queries.opendp_noise import note
 from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.people import choose_targets
 from leakgauge.domains.queries.promises import promise
-from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query import Query, without_values
 from leakgauge.domains.queries.records import Records
 from leakgauge.domains.queries.remote.adapter import Adapter
 from leakgauge.domains.queries.remote.remote_oracle import RemotePlayed
@@ -27,6 +27,7 @@ from leakgauge.domains.queries.rules import Rules
 from leakgauge.domains.queries.tables import read_rules, read_setting
 
 PRIVATE = ("names",)  # keys of a plan whose values are people
+MASKED = {"where": without_values}  # keys of which reports show a part
 FROM_A_SERVICE = "answers came from a service: the same seed does not give the same answers again"
 
 

@@ -11,17 +11,13 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.keeping import Kept, identity
 from leakgauge.core.settings import read, require
+from leakgauge.core.table_files import table_file
 from leakgauge.domains.queries.conditions import Type, quoted
-from leakgauge.domains.queries.database import opened
 from leakgauge.domains.queries.generating import Generated, generate
 from leakgauge.domains.queries.records import Records
 
 SYNTHETIC = "synthetic"
 ID = "id"
-READERS = {
-    "read_csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
-    "read_parquet": (".parquet", ".pq"),
-}
 _loaded: Kept[Records] = Kept()
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
@@ -56,17 +52,8 @@ def load(table: Mapping[str, Any], folder: Path, seed: int) -> Records:
 
 def read_records(table: FileTable, path: Path) -> Records:
     """Read a CSV or Parquet file."""
-    import duckdb
-
-    reader = _reader(path)
-    with opened() as connection:
-        try:
-            # a prepared path: no word of it becomes SQL, though * and ? still match files
-            connection.execute(f"CREATE TABLE given AS SELECT * FROM {reader}(?)", [_escaped(path)])
-        except duckdb.Error as error:
-            said = str(error).partition("\n")[0]
-            raise BadInput(f"data.source: {path.name} cannot be read: {said}; is the file whole?") from None
-        types = {name: _type(kind) for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
+    with table_file(path) as (connection, kinds):
+        types = {name: _type(kind) for name, kind in kinds.items()}
         typed = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in types.items())
         columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
     with path.open("rb") as content:
@@ -74,23 +61,9 @@ def read_records(table: FileTable, path: Path) -> Records:
     if table.id is None and ID not in types:
         types = {ID: Type.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
-    id_column = table.id or ID
+    id_column = ID if table.id is None else table.id
     require(id_column, list(types), f"data.id: {path.name} has no column that")
     return Records(types, columns, id_column, sha256(words.encode()).hexdigest())
-
-
-def _reader(path: Path) -> str:
-    for reader, ends in READERS.items():
-        if path.name.lower().endswith(ends):
-            return reader
-    known = ", ".join(end for ends in READERS.values() for end in ends)
-    raise BadInput(f"data.source: {path.name!r} has an unknown ending; known: {known}")
-
-
-def _escaped(path: Path) -> str:
-    import glob
-
-    return glob.escape(str(path))
 
 
 def _type(kind: str) -> Type:

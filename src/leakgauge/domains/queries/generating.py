@@ -11,6 +11,7 @@ from leakgauge.domains.queries.conditions import Type
 from leakgauge.domains.queries.records import Records
 
 TABLE, TARGETS, KNOWN = range(3)  # blocks of the stream of the data, so that none depends on another
+MOST_RECORDS = 10_000_000
 REGIONS = ("north", "east", "south", "west")
 
 
@@ -21,8 +22,8 @@ class Generated:
     records: int = 1_000
 
     def __post_init__(self) -> None:
-        if not self.records >= 1:
-            raise BadInput(f"records must be >= 1, got {self.records}")
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise BadInput(f"records must be in 1..{MOST_RECORDS}, got {self.records}")
 
 
 def generate(table: Generated, seed: int) -> Records:

@@ -25,10 +25,13 @@ class Seen:
     _handed_out: list[Oracle] = field(default_factory=list, repr=False)
 
     def oracle(self) -> Oracle:
-        """A fresh oracle, to which nobody has put a question yet."""
-        oracle = self._played.oracle()
-        self._handed_out.append(oracle)
-        return oracle
+        """The adversary's oracle, with its one budget; whenever it is asked for, the same.
+
+        A second one would draw the same noise: the difference of two answers would have none.
+        """
+        if not self._handed_out:
+            self._handed_out.append(self._played.oracle())
+        return self._handed_out[0]
 
     @property
     def spent(self) -> dict[str, Reals]:

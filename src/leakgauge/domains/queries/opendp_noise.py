@@ -30,6 +30,10 @@ class OpenDPTable:
     law: Any
     delta: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.delta is not None and not 0 < self.delta < 1:
+            raise BadInput(f"delta must be in (0, 1), got {self.delta}; 1e-5 is usual")
+
 
 def read_opendp(
     said: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]

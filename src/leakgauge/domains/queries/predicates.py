@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NoReturn
 
+from leakgauge.core.database import closed, opened
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.conditions import Condition, Type
-from leakgauge.domains.queries.database import closed, opened
 from leakgauge.domains.queries.simplifying import simplified
 from leakgauge.domains.queries.trees import Tree, condition_of
 

@@ -1,6 +1,7 @@
 """A question to an oracle: how many records, or what sum over them, and which records."""
 
 import math
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
@@ -8,6 +9,8 @@ from typing import TypeAlias
 from leakgauge.core.errors import BadInput
 
 Id: TypeAlias = int | str
+
+_VALUES = re.compile(r"'(?:[^']|'')*'|(?<![\w\"])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")  # texts and numbers
 
 
 class Kind(StrEnum):
@@ -59,3 +62,12 @@ class Query:
     def such_that(self, where: str) -> "Query":
         """The same question about the records that a predicate selects."""
         return replace(self, where=where, ids=None)
+
+
+def without_values(where: str) -> str:
+    """A predicate as a report may show it: with its columns, without the values, which may be somebody's.
+
+    >>> without_values("name = 'Ann O''Hara' AND age >= 18.5")
+    'name = … AND age >= …'
+    """
+    return _VALUES.sub("…", where)

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.database import Connection, closed, opened
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.settings import require
 from leakgauge.domains.queries.conditions import Condition, Member, Operand, Truth, Type, quoted
-from leakgauge.domains.queries.database import Connection, closed, opened
 from leakgauge.domains.queries.predicates import parse
 from leakgauge.domains.queries.query import Id, Kind, Query
 from leakgauge.domains.queries.selecting import selecting

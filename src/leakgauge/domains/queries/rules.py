@@ -13,6 +13,7 @@ from leakgauge.mechanisms import gaussian, geometric, laplace, opendp
 
 Noise: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism | opendp.Mechanism
 
+MOST_ANSWERS = 1_000_000
 ROUNDING = 1e-9  # ten answers at epsilon 0.3 cost no more than 3, whatever binary fractions say
 
 
@@ -31,6 +32,11 @@ class Rules:
             return
         if not 0 < self.budget < math.inf:
             raise BadInput(f"budget must be > 0 and finite, got {self.budget}; leave it out for no limit")
+        if not self.budget <= MOST_ANSWERS * self.epsilon:
+            raise BadInput(
+                f"budget = {self.budget:g} pays for more than {MOST_ANSWERS} answers of epsilon "
+                f"{self.epsilon:g} about one record; lower it, or leave it out for no limit"
+            )
         if self.most_answers == 0:
             raise BadInput(
                 f"budget = {self.budget:g} is less than the epsilon of one answer, {self.epsilon:g}, so that "

@@ -14,8 +14,9 @@ LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 10_000, 60, 5
 UNKNOWN = "not recorded"
 
 _TEMPLATE = """
-<p>Every random number comes from the seed, so the same plan with the same versions gives the same trials,
-on any machine and with any number of workers.</p>
+<p>Every random number that leakgauge draws comes from the seed, so the same plan with the same versions
+gives the same trials, on any machine and with any number of workers. Answers and noise that came from
+elsewhere, which “The data” would tell, come out differently each time.</p>
 {% if command %}
 <p>{% if saved %}Save the plan below as <code>{{ saved }}</code>, then run:{% else %}Run:{% endif %}</p>
 <pre class="command"><code>{{ command }}</code></pre>

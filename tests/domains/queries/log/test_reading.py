@@ -109,6 +109,15 @@ def test_sums_take_their_values_from_the_table_and_are_clipped(tmp_path):
     assert "Contributions clipped to the bound of their sum: 1." in log.notes
 
 
+def test_contributions_beyond_the_bound_are_clipped_on_both_sides(tmp_path):
+    text = (
+        "query,record,kind,bound,epsilon,contribution\n1,a,sum,10,1,-90\n1,b,sum,10,1,-3\n1,c,sum,10,1,90\n"
+    )
+    log = read(tmp_path, text)
+    assert sorted(log.incidence.contributions.tolist()) == [-10, -3, 10]
+    assert "Contributions clipped to the bound of their sum: 2." in log.notes
+
+
 def test_sums_without_values_count_in_full(tmp_path):
     log = read(tmp_path, "query,records,kind,bound,epsilon\n1,a,sum,5,1\n")
     assert log.incidence.contributions is None
@@ -132,7 +141,7 @@ def test_contributions_may_be_said(tmp_path):
         ("query,query,epsilon\n1,1,1\n", "a name of its own"),
         (HEADER + "1,1,1\n,1,1\n", "row 2: has no query id"),
         (HEADER + "1,1,1\n2,1,x\n", "row 2: epsilon is not a number"),
-        (HEADER + "1,1,1\n2,1\n", "Line: 3"),
+        (HEADER + "1,1,1\n2,1\n", "Line: 3: Expected Number of Columns: 3 Found: 2"),
         (HEADER + "1,,1\n", "no query of the log contains a record"),
         (HEADER + "1,a,1\n1,a,2\n", "row 2: has the query id of row 1 but says something else"),
         (HEADER + "1,a,1\n1,b,1\n", "row 2: has the query id of row 1 but says something else"),
@@ -180,6 +189,28 @@ def test_what_does_not_fit_the_table_is_told_with_its_row(tmp_path, text, words)
     table = written(tmp_path, RECORDS, "people.csv")
     with pytest.raises(BadInput, match=words):
         read(tmp_path, text, data=table)
+
+
+def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, HEADER + "1,ann;bob\n")
+    assert "bob" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("people", "id_column", "words"),
+    [
+        ("name,age\nann,20\n", None, "--id: people.csv has no column that is called 'id'"),
+        ("name,age\nann,20\n", "nam", "--id: .*did you mean 'name'"),
+        ("id,age\n1,20\n1,30\n", None, "--id: 1 values of 'id' are there twice"),
+        ("id,age\n", None, "--data: there is no record"),
+        ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_the_table_is_told_in_words_of_the_command(tmp_path, people, id_column, words):
+    table = written(tmp_path, people, "people.csv")
+    with pytest.raises(BadInput, match=f"^{words}"):
+        read(tmp_path, HEADER + "1,1,1\n", data=table, id=id_column)
 
 
 def test_one_place_says_which_records_a_query_contains(tmp_path):

@@ -1,6 +1,7 @@
 """What goes wrong on the way is sent again or lost; it is never an answer, a refusal, or two answers."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ NOT_DONE = {
     "busy until a time gone by": (503, {"Retry-After": "Mon, 01 Jan 2024 00:00:00 GMT"}),
 }
 OPEN = OURS["open"]
+BUSY = b'{"error": "busy"}'
 TWO = Query(ids=(1, 3)), Query(ids=(2, 3))
 
 
@@ -180,7 +182,6 @@ def test_a_forbidden_path_is_no_refusal():
     ("refused", "said"),
     [
         ({"status": 402}, (402, {})),
-        ({"status": 429}, (429, {"Retry-After": "1"})),
         ({"field": "error.code", "equals": "spent"}, b'{"error": {"code": "spent"}}'),
         ({"field": "error"}, b'{"error": "no budget"}'),
     ],
@@ -201,6 +202,8 @@ def test_a_service_may_refuse_in_its_own_way(refused, said):
         ({"field": "error", "equals": "spent"}, b'{"answer": 2.5, "error": "rounded"}', 2.5),
         ({"field": "error"}, (429, {"Retry-After": "0"}), 1001),
         ({"status": 402}, (429, {"Retry-After": "0"}), 1001),
+        ({"status": 429, "field": "spent"}, (429, {"Retry-After": "0"}), 1001),
+        ({"field": "error"}, lambda handler: reply(handler, 503, BUSY, {"Retry-After": "0"}), 1001),
     ],
     ids=str,
 )
@@ -218,6 +221,23 @@ def test_half_of_a_refusal_is_none():
         asked = oracle(adapter(service), [[True]])
         asked.ask(TWO[0])
         with pytest.raises(Lost, match="status 403, and a reply that cannot be read"):
+            asked.ask(TWO[1])
+
+
+def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
+    def drip(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "40")
+        handler.end_headers()
+        for _ in range(40):
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.1)
+
+    with running(second_ask(drip)) as service:
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, timeout=0.4), [[True]])
+        asked.ask(TWO[0])
+        with pytest.raises(Lost, match=r"no whole reply within 0\.4 seconds"):
             asked.ask(TWO[1])
 
 

@@ -184,6 +184,17 @@ def test_no_more_than_the_total_is_ever_sent():
         assert asker.begun == 1
 
 
+def test_a_total_into_which_no_block_fits_is_told_from_one_that_was_of_use():
+    with running() as service:
+        play = block(service, Asker(6), settings={"total": 20})
+        with pytest.raises(IncompleteRun, match="before one block was played: raise total, or lower block"):
+            play(BLOCK)
+        play = block(service, Asker(6), settings={"total": 90})  # 8 rounds of 6 questions take 64
+        play(BLOCK)
+        with pytest.raises(IncompleteRun, match="the same command sends as many again"):
+            play(Block(1, range(8, 16)))
+
+
 def test_requests_that_are_sent_again_count_too():
     with running(lambda kind, n: (429, {}) if kind == "ask" else None) as service:
         with pytest.raises(IncompleteRun, match="total = 3"):

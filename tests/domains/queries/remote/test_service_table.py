@@ -77,12 +77,14 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
         ({"url": URL, "ask": {"path": "/{world}/{round}/{where}"}}, {}, "needs a round that was opened"),
         ({"url": URL, "ask": COPIES, "close": {"path": "/"}}, {"cache": "none"}, "no round is ever opened"),
         ({"url": URL, "ask": {"path": "/{world}"}}, {"cache": "none"}, "does not say what is asked"),
+        ({"url": URL, "ask": {**COPIES, "headers": {"X": "{token}"}}}, {}, "a header says {token}, but"),
         ({"url": URL, "ask": COPIES}, {"cache": "canonical"}, "without open, all rounds share"),
         ({"url": URL, "ask": COPIES}, {"cache": "none", "budget": 3.0}, "without open, all rounds share"),
         ({"url": URL, "ask": COPIES}, {"cache": "none", "targets": 2}, "{world} tells of one target"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {}}, {}, "by status, by field, or by both"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 500}}, {}, "tell of faults"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 404}}, {}, "tell of faults"),
+        ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 429}}, {}, "asks for patience"),
     ],
 )
 def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challenger, said):

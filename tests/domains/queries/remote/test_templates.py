@@ -55,6 +55,7 @@ def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
         ({"path": "/", "headers": {"X": 3}}, "must be a string"),
         ({"path": "/", "headers": {"Authorization": "Bearer abc"}}, "would be written to the manifest"),
         ({"path": "/", "headers": {"x-api-key": "abc"}}, "would be written to the manifest"),
+        ({"path": "/", "headers": {"X-Auth-Token": "abc"}}, "would be written to the manifest"),
         ({"path": "/", "headers": {"X": "{toke}"}}, "did you mean 'token'"),
     ],
 )

@@ -14,7 +14,7 @@ TOKEN = "a-token-of-ours"
 @contextmanager
 def served(rounds):
     door = serving.listen(0)
-    config = uvicorn.Config(build_app(rounds, TOKEN), log_level="warning", lifespan="off")
+    config = uvicorn.Config(build_app(rounds, TOKEN), log_level="warning", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
     thread.start()

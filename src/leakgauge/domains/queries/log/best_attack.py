@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.signatures import STEP, Signatures
+from leakgauge.domains.queries.log.signatures import Signatures
 from leakgauge.domains.queries.records import Ints
 from leakgauge.theory.cells import Geometric, Laplace
 from leakgauge.theory.inversion import FPR
@@ -14,6 +14,7 @@ from leakgauge.theory.losses import best_attack as bracket
 from leakgauge.theory.score_sums import Reached
 
 _ONE_BY_ONE = 400  # kinds of cells, of all signatures together, up to which each is bracketed
+_STEEPEST = float(np.log(1 / FPR))  # hits of e^shift x 1 % grow so fast with the shift, and nothing faster
 _CHECKED = 12  # signatures that are bracketed besides, where there are more
 
 
@@ -34,8 +35,7 @@ def best_attack(found: Signatures) -> tuple[Reached, float]:
         some = _spread(found.kinds.largest @ found.cells.T + found.mu_squared)
         low, high = _bracketed(found, some)
         error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
-    if found.rounded:
-        error += STEP  # no rate grows by more when every shift grows by this share
+    error += _STEEPEST * found.rounded
     accuracy, auc, tpr = values[:, found.which]
     return Reached(accuracy, auc, tpr), error
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.database import Connection
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.database import Connection
 from leakgauge.domains.queries.log.sources import told
 
 Places = npt.NDArray[np.int32]

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from leakgauge.core.database import Connection
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.database import Connection
 from leakgauge.domains.queries.log.answers import Answers, Noise
 from leakgauge.domains.queries.log.coding import Coded
 from leakgauge.domains.queries.records import Records

@@ -11,7 +11,7 @@ from leakgauge.domains.queries.log.answers import Answers, Noise
 from leakgauge.domains.queries.log.best_attack import best_attack
 from leakgauge.domains.queries.log.files import DELTA, Files
 from leakgauge.domains.queries.log.reading import read_log
-from leakgauge.domains.queries.log.signatures import STEP, signatures
+from leakgauge.domains.queries.log.signatures import signatures
 from leakgauge.domains.queries.log.spending import spend
 
 STEPS = ("files", "accounts", "best attack")
@@ -63,11 +63,11 @@ def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
     return np.ma.getdata(ids).astype(np.str_)
 
 
-def _notes(answers: Answers, delta: float, rounded: bool) -> Iterator[str]:
+def _notes(answers: Answers, delta: float, rounded: float) -> Iterator[str]:
     if (answers.noise == Noise.GAUSSIAN).any():
         yield f"Epsilon of Gaussian answers is exact, for all of a record's together, at delta = {delta:g}."
     if rounded:
         yield (
-            f"Of very many different shifts, each is taken as larger by up to {STEP:.1%}: what is reached is "
-            "not understated by it. Epsilon is exact."
+            f"Of very many different shifts, each is taken as larger by up to {rounded:.1%}: what is reached "
+            "is not understated by it. Epsilon is exact."
         )

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from leakgauge.core.database import Connection
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.database import Connection
 from leakgauge.domains.queries.log.answers import NUMBERS
 from leakgauge.domains.queries.log.sources import Source, told
 

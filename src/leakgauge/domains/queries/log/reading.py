@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from leakgauge.core.database import Connection, opened
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.data import load
-from leakgauge.domains.queries.database import Connection, opened
+from leakgauge.domains.queries.data import ID, load
 from leakgauge.domains.queries.log import contributing, log_table, selected
 from leakgauge.domains.queries.log.answers import Answers, answers
 from leakgauge.domains.queries.log.coding import Coded, Pairs, coded
@@ -55,8 +55,12 @@ def _table(path: Path, id_column: str | None) -> Records:
     """The table that was asked."""
     if not path.is_file():
         raise BadInput(f"{DATA}: there is no file {path}; check the path")
-    said = {"source": str(path.absolute())} | ({} if id_column is None else {"id": id_column})
-    return load(said, path.parent, seed=0)
+    said = {"source": str(path.absolute()), "id": ID if id_column is None else id_column}
+    try:
+        return load(said, path.parent, seed=0)
+    except BadInput as error:
+        key, _, rest = str(error).partition(":")
+        raise BadInput(f"{'--id' if key == 'data.id' else DATA}:{rest}") from None
 
 
 def _pairs(

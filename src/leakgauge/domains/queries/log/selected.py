@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from leakgauge.core.database import Connection
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.database import Connection
 from leakgauge.domains.queries.log.coding import Coded, Pairs
 from leakgauge.domains.queries.log.sources import Source
 from leakgauge.domains.queries.query import Query

@@ -22,6 +22,8 @@ Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for 
 
 MOST_KINDS = 4096
 STEP = 0.001  # rounding up makes a shift larger by this share at most
+LARGE = (1000, 300, 100, 30, 10)  # whole shifts from which on geometric noise is taken for Laplace noise
+MOST_ROUNDED = 4 * MOST_KINDS  # kinds, before the next of these shifts is taken
 CERTAIN = 700.0  # a shift of so many scales is recognised for sure
 
 
@@ -33,13 +35,13 @@ class Signatures:
     cells: csr_array  # signatures x kinds
     mu_squared: Reals
     which: Ints  # the signature of each record
-    rounded: bool
+    rounded: float  # the share by which shifts may be larger than they are
 
 
 def signatures(answers: Answers, sparse: Incidence, mu_squared: Reals) -> Signatures:
     """Count the kinds of answers that contain each record, and find who has the same."""
-    kinds, rounded = _kinds(answers, sparse)
-    blocks = [_counted(*block, kinds.size) for block in _coded(answers, sparse, kinds, rounded)]
+    kinds, large = _kinds(answers, sparse)
+    blocks = [_counted(*block, kinds.size) for block in _coded(answers, sparse, kinds, large)]
     empty = csr_array((0, max(kinds.size, 1)), dtype=np.float32)
     cells = vstack([empty, *blocks], format="csr")
     blocks.clear()
@@ -47,16 +49,16 @@ def signatures(answers: Answers, sparse: Incidence, mu_squared: Reals) -> Signat
     found = Kinds(kinds.real.copy(), kinds.imag.astype(np.int64))
     if not kinds.size:
         found = Kinds(np.ones(1), np.zeros(1, dtype=np.int64))
-    return Signatures(found, cells[first], mu_squared[first], which, rounded)
+    return Signatures(found, cells[first], mu_squared[first], which, _share(answers, large))
 
 
 def _coded(
-    answers: Answers, sparse: Incidence, kinds: Keys, rounded: bool
+    answers: Answers, sparse: Incidence, kinds: Keys, large: int
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
     """Of blocks of records: where the answers of each begin, and their kinds as positions."""
 
     def places(keys: Keys) -> npt.NDArray[np.int32]:
-        found = np.searchsorted(kinds, _round_up(keys) if rounded else keys).astype(np.int32)
+        found = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
         found[keys.real <= 0] = -1
         return found
 
@@ -85,12 +87,15 @@ def _key(answers: Answers, queries: npt.NDArray[np.integer], sizes: Reals) -> Ke
     return np.where((noise == Noise.GAUSSIAN) | (ratio <= 0), 0j, keys)
 
 
-def _kinds(answers: Answers, sparse: Incidence) -> tuple[Keys, bool]:
-    """All kinds that occur, in order; if there are too many, those they are rounded up to."""
+def _kinds(answers: Answers, sparse: Incidence) -> tuple[Keys, int]:
+    """All kinds that occur, in order; if there are too many, those they are rounded up to.
+
+    Then also the shift from which on geometric noise is taken for Laplace noise, which else is 0.
+    """
     if sparse.contributions is None:
-        found = np.unique(_key(answers, np.arange(len(answers)), answers.bound))
-        found = found[found.real > 0]
-        return (found, False) if found.size <= MOST_KINDS else (np.unique(_round_up(found)), True)
+        exact = np.unique(_key(answers, np.arange(len(answers)), answers.bound))
+        exact = exact[exact.real > 0]
+        return (exact, 0) if exact.size <= MOST_KINDS else _few(_rounded(exact, LARGE[0]))
     exact, rough, many = np.zeros(0, dtype=np.complex128), np.zeros(0, dtype=np.complex128), False
     for block in sparse.blocks():
         own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
@@ -100,19 +105,45 @@ def _kinds(answers: Answers, sparse: Incidence) -> tuple[Keys, bool]:
             exact = np.unique(np.concatenate([exact, keys]))
             many = exact.size > MOST_KINDS
         if many:
-            rough = np.unique(np.concatenate([rough, _round_up(exact), _round_up(keys)]))
+            rough = np.unique(np.concatenate([rough, _rounded(exact, LARGE[0]), _rounded(keys, LARGE[0])]))
             exact = exact[:0]
-    return (rough, True) if many else (exact, False)
+    return _few(rough) if many else (exact, 0)
 
 
-def _round_up(keys: Keys) -> Keys:
-    """The next larger shift of a scale; geometric noise as the most revealing law of its epsilon.
+def _few(rough: Keys) -> tuple[Keys, int]:
+    """Rounded kinds, with as few shifts of geometric noise told apart as it takes."""
+    for large in LARGE:
+        found = np.unique(_rounded(rough, large))
+        if found.size <= MOST_ROUNDED:
+            break
+    return found, large
 
-    (Randomized response, Kairouz, Oh and Viswanath 2015; it is geometric noise of a shift by one.)
+
+def _rounded(keys: Keys, large: int) -> Keys:
+    """The kinds that stand for these: rounded up once, and once more where fewer shifts are told apart."""
+    rough = _round_up(keys, LARGE[0])
+    return rough if large == LARGE[0] else _round_up(rough, large)
+
+
+def _round_up(keys: Keys, large: int) -> Keys:
+    """The next larger rate of a scale, for the same shift; large shifts as those of Laplace noise.
+
+    Geometric noise reveals no more than Laplace noise does of a shift by rate (shift + 1) scales: at every
+    corner of its trade-off the two error rates multiply to e^(-rate (shift + 1)) / (1 + e^-rate)^2, and those
+    of Laplace noise to e^(-rate (shift + 1)) / 4 at most.
     """
-    ratio = np.maximum(keys.real * np.maximum(keys.imag, 1), np.finfo(float).tiny)
-    rungs = np.exp(STEP * np.ceil(np.log(ratio) / STEP - 1e-9))
-    return rungs + 1j * (keys.imag > 0)
+    steps = np.where(keys.imag >= large, keys.imag + 1, 1.0)
+    rates = np.maximum(keys.real * steps, np.finfo(float).tiny)
+    rungs = np.exp(STEP * np.ceil(np.log(rates) / STEP - 1e-9))
+    return rungs + 1j * np.where(keys.imag >= large, 0.0, keys.imag)
+
+
+def _share(answers: Answers, large: int) -> float:
+    """By how much rounding may have made a shift larger."""
+    if not large:
+        return 0.0
+    reaching = (answers.noise == Noise.GEOMETRIC) & (answers.bound >= large)
+    return STEP * (1 if large == LARGE[0] else 2) + (1.01 / large if reaching.any() else 0.0)
 
 
 def _counted(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:

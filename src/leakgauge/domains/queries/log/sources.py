@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from leakgauge.core.database import Connection, complaint
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.conditions import quoted
-from leakgauge.domains.queries.database import Connection
 
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _TEXT = ("VARCHAR", "HUGEINT", "UHUGEINT", "UBIGINT", "UUID")  # written out, so that no digit is lost
@@ -62,8 +62,7 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        said = " ".join(str(error).split("\n")[:2]).strip()
-        raise BadInput(f"{path.name}: cannot be read: {said}; is the file whole?") from None
+        raise BadInput(f"{path.name}: cannot be read: {complaint(error)}; is the file whole?") from None
 
 
 def _scan(path: Path, flag: str) -> str:

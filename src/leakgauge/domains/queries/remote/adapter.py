@@ -68,7 +68,8 @@ class Adapter:
         self._finished.extend(rounds)
 
     def end(self) -> None:
-        """Close what is open."""
+        """Close what is open, for a block was played."""
+        self._sender.meter.useful = True
         self._finished.clear()
         self._close(list(self._opened.values()), math.inf)
         self._sender.close()

@@ -13,6 +13,7 @@ class Meter:
     def __init__(self, rate: float, total: int) -> None:
         self._gap, self._total = 1 / rate, total
         self._sent, self._next = 0, -math.inf
+        self.useful = False  # whether what was sent has led to anything that is kept
         self._lock = Lock()
 
     @property
@@ -23,9 +24,12 @@ class Meter:
         """Wait until a request may be sent; no more are once the total is reached."""
         with self._lock:
             if self._sent >= self._total:
-                raise IncompleteRun(
-                    f"service.total = {self._total} requests were sent; the same command sends as many again"
+                way_on = (
+                    "the same command sends as many again"
+                    if self.useful
+                    else "before one block was played: raise total, or lower block"
                 )
+                raise IncompleteRun(f"service.total = {self._total} requests were sent; {way_on}")
             self._sent += 1
             at = max(self._next, monotonic())
             self._next = at + self._gap

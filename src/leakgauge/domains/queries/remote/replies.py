@@ -43,10 +43,12 @@ class Reply:
         try:
             return json.loads(self.content, parse_constant=_not_finite)
         except ValueError as error:  # that includes text in no known encoding
-            raise Unclear(f"status {self.status}, and a reply that cannot be read ({error})") from None
+            raise Unclear(
+                f"status {self.status}, and a reply that cannot be read as JSON ({error})"
+            ) from None
         except RecursionError:
             raise Unclear(
-                f"status {self.status}, and a reply that cannot be read (nested too deeply)"
+                f"status {self.status}, and a reply that cannot be read as JSON (nested too deeply)"
             ) from None
 
     @property

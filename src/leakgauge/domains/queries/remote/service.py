@@ -17,6 +17,7 @@ from leakgauge.domains.queries.remote.templates import (
     places,
 )
 
+TOO_MANY = 429  # requests: by itself, no evidence
 NEVER = (401, 404, 407, 408, 410)  # statuses that tell of tokens, routes and restarts
 
 
@@ -60,6 +61,10 @@ class Refused:
     def __post_init__(self) -> None:
         if self.status is None and self.field is None:
             raise BadInput("a refusal is told by status, by field, or by both; add one")
+        if self.status == TOO_MANY and self.field is None:
+            raise BadInput(
+                f"status = {self.status}: asks for patience as often as it refuses; name the field that tells"
+            )
         if self.status is not None and (not 200 <= self.status < 500 or self.status in NEVER):
             raise BadInput(
                 f"status = {self.status}: replies of that kind tell of faults, which are no evidence; have "
@@ -130,6 +135,8 @@ class Service:
             object.__setattr__(self, "refused", Refused(status=403))
         self._require_worlds()
         self._require_question()
+        if self.token is None and "token" in self._places:
+            raise BadInput("a header says {token}, but there is none; name its environment variable by token")
 
     @property
     def asking(self) -> Ask:
@@ -139,8 +146,12 @@ class Service:
     @property
     def by_world(self) -> bool:
         """Whether the service is told of a world by its name, and not of targets by their ids."""
+        return "world" in self._places
+
+    @property
+    def _places(self) -> set[str]:
         templates = [template for template in (self.open, self.ask, self.close) if template is not None]
-        return "world" in places(self.url).union(*(template.places for template in templates))
+        return places(self.url).union(*(template.places for template in templates))
 
     def url_of(self, world: str) -> str:
         return self.url.replace("{world}", world).rstrip("/")

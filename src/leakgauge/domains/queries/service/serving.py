@@ -13,7 +13,6 @@ from leakgauge.domains.queries.asked import Table
 from leakgauge.domains.queries.rules import Rules
 
 HOST = "127.0.0.1"  # never another: what is served may say who is in the data
-PORT = 8700
 TOKEN = "LEAKGAUGE_TOKEN"
 PATIENCE = 5  # seconds that questions on their way are given when the service ends
 
@@ -62,6 +61,7 @@ def serve(table: Table, rules: Rules, token: str, door: socket.socket) -> None:
         log_level="warning",
         access_log=False,
         lifespan="off",
+        ws="none",
         timeout_keep_alive=60,
         timeout_graceful_shutdown=PATIENCE,
         server_header=False,

@@ -4,6 +4,9 @@ from typing import Any, TypeAlias
 
 Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when it is needed
 
+_REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
+_SHOWN = 300  # characters of what it says
+
 
 def opened() -> Connection:
     """Open an empty database; it may read files until it is closed to them."""
@@ -19,6 +22,13 @@ def opened() -> Connection:
     )
     connection.execute("SET TimeZone = 'UTC'")
     return connection
+
+
+def complaint(error: Exception) -> str:
+    """What DuckDB says is wrong with a file, in one line: why, without the row, which is about somebody."""
+    first, *rest = str(error).splitlines()
+    why = next((f": {line.strip()}" for line in rest if line.startswith(_REASONS)), "")
+    return (first.rstrip(" .") + why)[:_SHOWN].rstrip(" .")
 
 
 def closed(connection: Connection) -> Connection:

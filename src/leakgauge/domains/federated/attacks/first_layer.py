@@ -1,0 +1,75 @@
+"""A single unit, active on one side of a plane: what a server could plant without a second layer."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals, Scorer
+from leakgauge.domains.federated.knowledge import Seen, Server
+from leakgauge.domains.federated.laws import Law, law_of
+from leakgauge.domains.federated.model import Crafted
+from leakgauge.domains.federated.samples import perturbed
+from leakgauge.domains.federated.studying import studied
+from leakgauge.domains.federated.thresholds import best_threshold
+
+KNOWLEDGE = "server"
+ACCEPTS = ("server",)
+
+ENOUGH = 20_000  # perturbed rows of others, for thresholds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """A control: a linear score of the row, and one unit that is active above a threshold.
+
+    Appendix A of Nguyen et al. (2023) shows that no plane has the target t alone on one side among all
+    possible rows: t + c and t - c, with c in one feature, cannot both be on the other. It does not show that
+    there is no plane between t and the rows that there are: among rows of hundreds of features there mostly
+    is one, perturbed or not, and this control wins as well. It falls behind where there is much noise and the
+    sign of a feature says nothing: then perturbed values of a target are near some, rather than beyond some.
+    The weights are Fisher's (1936) for independent features: difference of the means over the mean variance,
+    of the perturbed target and of perturbed rows of the adversary's own; the threshold is found on rows that
+    were held back.
+    """
+
+    draws: int = 1_000  # of a target, for the threshold
+    certify: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.draws >= 100:
+            raise BadInput(f"draws must be >= 100, got {self.draws}")
+
+    def study(self, knowledge: Server, rng: Generator) -> Scorer[Seen]:
+        return studied(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
+
+    def craft(self, knowledge: Server, rng: Generator) -> list[Crafted]:
+        """Find the plane of each target."""
+        mechanism = knowledge.training.mechanism
+        rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
+        half = len(rows) // 2
+        others = law_of(rows[:half], mechanism, rng)
+        held_back = perturbed(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
+        crafted = []
+        for target in knowledge.targets[:, None]:
+            weights = _weights(law_of(target, mechanism, rng), others).astype(np.float32)
+            own = (perturbed(target, self.draws, mechanism, rng) @ weights).astype(np.float64)
+            scores = (held_back @ weights).astype(np.float64)
+            threshold, _ = best_threshold(own, scores, knowledge.others)
+            biases = np.array([-threshold], dtype=np.float32)
+            unit = Crafted(weights[None], biases, np.ones(1, dtype=np.float32), 0.0)
+            crafted.append(unit.tamed(own - threshold, scores))
+        return crafted
+
+
+def _weights(own: Law, others: Law) -> Reals:
+    """One for each feature; none for those that are the same in all rows that were looked at."""
+    one, other = own.moments(_as_they_are), others.moments(_as_they_are)
+    spread = ((one.covariances + other.covariances) / 2)[:, 0, 0]
+    difference = (one.means - other.means)[:, 0]
+    return np.divide(difference, spread, out=np.zeros_like(spread), where=spread > 0)
+
+
+def _as_they_are(values: Reals) -> Reals:
+    return values[:, None]

@@ -1,0 +1,116 @@
+"""Clients with local differential privacy, and a target that is in one of their batches or not."""
+
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.game import Bits, Coins, Mechanism
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.clients import Answering, Clients, Pool, Training
+from leakgauge.domains.federated.data import load
+from leakgauge.domains.federated.encoding import saturation
+from leakgauge.domains.federated.flower.engine import Flower, read_flower
+from leakgauge.domains.federated.loaded import PARTS, UTILITY, Ints
+from leakgauge.domains.federated.model import Floats, Shape
+from leakgauge.domains.federated.parts import split
+from leakgauge.domains.federated.tables import Setting, read_mechanism, read_setting
+from leakgauge.domains.federated.utility import utility
+
+PRIVATE = ("names",)  # keys of a plan whose values are rows of somebody
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The rows that the adversary has: none of them is a client's, and none a target."""
+
+    rows: Floats
+    labels: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Challenger:
+    """Owns the clients; in each round every target is in the batch of one of them by a fair coin."""
+
+    pool: Pool
+    reference: Reference
+    training: Training
+    shape: Shape
+    guarantee: Guarantee | None
+    digest: str
+    notes: tuple[str, ...] = ()  # for reports: they hold nothing of any row
+    flower: Flower | None = None  # where clients run, if not here
+
+    coins = Coins.FAIR
+
+    @property
+    def n_targets(self) -> int:
+        return len(self.pool.targets)
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return rng.random((n_rounds, self.n_targets)) < 0.5
+
+    def release(self, members: Bits, rng: Generator) -> Answering:
+        clients = Clients(self.pool, self.training, members, int(rng.integers(2**63)))
+        return clients if self.flower is None else self.flower.start(clients)
+
+
+def build(
+    *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
+) -> Challenger:
+    """Make the challenger that the tables of a plan describe."""
+    setting = read_setting(challenger)
+    flower = read_flower(setting.client_app, folder) if setting.engine == "flower" else None
+    loaded = load(data, folder, seed)
+    parts = split(
+        loaded,
+        targets=setting.targets,
+        reference=setting.reference,
+        batch=setting.batch * setting.clients,
+        rng=stream(seed, Role.DATA, PARTS),
+    )
+    rows = loaded.features(parts.reference)
+    noise = read_mechanism(mechanism, rows.shape[1])
+    pool = Pool(
+        rows[parts.clients], loaded.labels[parts.clients], rows[parts.targets], loaded.labels[parts.targets]
+    )
+    reference = Reference(rows[parts.reference], loaded.labels[parts.reference])
+    training = Training(
+        batch=setting.batch,
+        clients=setting.clients,
+        iterations=setting.iterations,
+        present=setting.present,
+        mechanism=noise,
+        noise=setting.gradient_noise,
+    )
+    notes = (*loaded.notes_on(rows), *parts.notes, *saturation(rows, noise))
+    if setting.utility:
+        notes += utility(pool, noise, stream(seed, Role.DATA, UTILITY)).words
+    if flower is not None:
+        notes += flower.notes
+    words = "\n".join((loaded.digest, repr(setting), repr(noise), *(flower.sources if flower else ())))
+    return Challenger(
+        pool=pool,
+        reference=reference,
+        training=training,
+        shape=Shape(classes=loaded.n_classes, neurons=setting.neurons, chosen=setting.chosen),
+        guarantee=promise(setting, noise),
+        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        notes=notes,
+        flower=flower,
+    )
+
+
+def promise(setting: Setting, noise: Mechanism | None) -> Guarantee | None:
+    """What a row is promised: by noise on gradients, else by noise on rows; nothing without noise."""
+    if setting.gradient_noise is not None:
+        return setting.gradient_noise.guarantee(setting.iterations)
+    if noise is None:
+        return None
+    stated = noise.guarantee
+    if setting.promise == "exact" and stated.exact_epsilon is not None:
+        return replace(stated, epsilon=stated.exact_epsilon)
+    return stated

@@ -1,0 +1,122 @@
+"""Clients of a block as Flower clients, in a simulation of their own."""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
+from weakref import finalize
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.clients import Clients
+from leakgauge.domains.federated.flower.client_app import App, Cast
+from leakgauge.domains.federated.flower.simulation import CAST
+from leakgauge.domains.federated.model import Network
+
+_PROGRAM = "from leakgauge.domains.federated.flower.simulation import main; main()"
+_QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # loopback only, on any system
+}
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_BOOTSTRAP = "ray_bootstrap_config.yaml"  # without it at home, Ray asks the network which cloud it is in
+_LONGEST = 20  # characters
+_PATIENCE = 30.0  # seconds, for a simulation to end
+
+
+@dataclass(frozen=True, eq=False)
+class FlowerClients:
+    """The same clients, each as an app of Flower's; all adversaries of a block meet in one simulation."""
+
+    clients: Clients
+    app: App | None = None
+
+    @property
+    def n_rounds(self) -> int:
+        return self.clients.n_rounds
+
+    def train(self, networks: Sequence[Network]) -> list[list[Reals]]:
+        return self._simulation.train(networks)
+
+    @cached_property
+    def _simulation(self) -> "Simulation":
+        return Simulation(Cast(self.clients, self.app, os.environ.get("HOME")))
+
+
+class Simulation:
+    """A process that simulates; it ends when nobody holds this any more, or with the process of the audit."""
+
+    def __init__(self, cast: Cast) -> None:
+        import cloudpickle
+
+        folder = TemporaryDirectory(prefix="leakgauge-", dir=_short(gettempdir()), ignore_cleanup_errors=True)
+        place = Path(folder.name)
+        (place / CAST).write_bytes(cloudpickle.dumps(cast))
+        (place / _BOOTSTRAP).write_text("{}\n")
+        self._said = place / "said.txt"
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM, folder.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=_environment(folder.name),
+                start_new_session=True,  # an interrupt is for us: we end it in order
+            )
+        finalize(self, _close, self._process, folder)
+
+    def train(self, networks: Sequence[Network]) -> list[list[Reals]]:
+        """Rounds x targets: the averaged gradients."""
+        given, taken = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert taken is not None
+        try:
+            pickle.dump(list(networks), given)
+            given.flush()
+            found: Any = pickle.load(taken)
+        except (BrokenPipeError, EOFError):
+            found = self._last_words()
+        if isinstance(found, BadInput):
+            raise found
+        if isinstance(found, str):
+            raise BadInput(f'challenger.engine = "flower": the simulation stopped ({found})')
+        return found
+
+    def _last_words(self) -> str:
+        lines = self._said.read_text(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Ours, so that the same modules are found, without what a cluster that we may be part of has set."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    path = os.pathsep.join(filter(None, sys.path))
+    places = dict.fromkeys(("FLWR_HOME", "HOME", "TMPDIR"), folder)
+    return {**ours, **_QUIET, **_ONE_THREAD, **places, "PYTHONPATH": path}
+
+
+def _short(folder: str) -> str | None:
+    """Where the system's temporary folder is too long for the names of Ray's sockets, another one."""
+    return None if len(folder) <= _LONGEST else "/tmp"
+
+
+def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+    folder.cleanup()

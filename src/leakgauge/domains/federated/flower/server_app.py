@@ -1,0 +1,105 @@
+"""A Flower server that is not honest: it sends what was crafted, and averages what comes back."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from time import sleep
+from typing import TYPE_CHECKING, TypeAlias
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.clients import Clients, averaged
+from leakgauge.domains.federated.flower.records import ARRAYS, CONFIG, gradient_in, network_record
+from leakgauge.domains.federated.model import Network
+
+if TYPE_CHECKING:
+    from flwr.app import Context, Message
+    from flwr.serverapp import Grid, ServerApp
+
+Networks: TypeAlias = Sequence[Network]  # one for each target
+Answers: TypeAlias = list[list[Reals]]  # rounds x targets
+MOST_NODES = 64  # the simulation looks through all messages for each node
+_PAUSE = 0.05  # seconds
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which client is asked: by round, target, iteration, and its place in the group."""
+
+    round: int
+    target: int
+    iteration: int
+    client: int
+
+
+def questions(clients: Clients) -> list[Asked]:
+    """All that is asked in a block, for every group its iterations and in these its clients."""
+    training, (n_rounds, n_targets) = clients.training, clients.members.shape
+    return [
+        Asked(*numbers)
+        for numbers in product(*map(range, (n_rounds, n_targets, training.iterations, training.clients)))
+    ]
+
+
+def server_app(
+    clients: Clients, n_nodes: int, jobs: Iterator[Networks], done: Callable[[Answers], None]
+) -> "ServerApp":
+    """The app of the server: for every list of networks, ask each client once for every iteration."""
+    from flwr.serverapp import ServerApp
+
+    def main(grid: "Grid", context: "Context") -> None:  # noqa: ARG001
+        while len(nodes := list(grid.get_node_ids())) < n_nodes:
+            sleep(_PAUSE)
+        for networks in jobs:
+            done(_gather(grid, nodes, clients, networks))
+
+    app = ServerApp()
+    app.main()(main)
+    return app
+
+
+def _gather(grid: "Grid", nodes: list[int], clients: Clients, networks: Networks) -> Answers:
+    training, (n_rounds, n_targets) = clients.training, clients.members.shape
+    answers = iter(_ask(grid, nodes, questions(clients), networks))
+    return [
+        [
+            averaged([[next(answers) for _ in range(training.clients)] for _ in range(training.iterations)])
+            for _ in range(n_targets)
+        ]
+        for _ in range(n_rounds)
+    ]
+
+
+def _ask(grid: "Grid", nodes: list[int], asked: list[Asked], networks: Networks) -> Iterator[Reals]:
+    """One gradient for each question, in order; no node has more than one question at a time."""
+    from flwr.app import ConfigRecord, Message, RecordDict
+
+    records = [network_record(network) for network in networks]
+    for first in range(0, len(asked), len(nodes)):
+        wave = dict(zip(nodes, asked[first : first + len(nodes)]))
+        messages = [
+            Message(
+                content=RecordDict(
+                    {
+                        ARRAYS: records[one.target],
+                        CONFIG: ConfigRecord({**asdict(one), "chosen": networks[one.target].chosen}),
+                    }
+                ),
+                message_type="train",
+                dst_node_id=node,
+            )
+            for node, one in wave.items()
+        ]
+        replies = {reply.metadata.src_node_id: reply for reply in grid.send_and_receive(messages)}
+        for node, one in wave.items():
+            yield _gradient(replies[node], networks[one.target], one)
+
+
+def _gradient(reply: "Message", network: Network, asked: Asked) -> Reals:
+    where = f"the client of round {asked.round} and target {asked.target}"
+    if reply.has_error():
+        raise BadInput(f"{where} failed: {' '.join(reply.error.reason.split())}")
+    try:
+        return gradient_in(reply.content, network)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None

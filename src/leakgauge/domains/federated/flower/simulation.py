@@ -1,0 +1,89 @@
+"""The process in which Flower's simulation runs, apart from the audit's own: it is started for one block."""
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from logging import CRITICAL
+from pathlib import Path
+from queue import SimpleQueue
+from shutil import rmtree
+from threading import Lock, Thread
+from typing import IO, Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower.client_app import Cast, client_app
+from leakgauge.domains.federated.flower.server_app import MOST_NODES, Networks, questions, server_app
+
+CAST = "cast.pickle"
+_STORE = 256 * 2**20  # bytes, for messages on their way
+_leaving = Lock()
+
+
+def main() -> None:
+    """Simulate while somebody asks: networks come in by standard input, answers go out by standard output.
+
+    What Flower and Ray say goes to standard error.
+    """
+    folder, jobs = Path(sys.argv[1]), SimpleQueue[Networks]()
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    def done(answer: Any) -> None:
+        pickle.dump(answer, out)
+        out.flush()
+
+    Thread(target=_listen, args=(sys.stdin.buffer, jobs, folder), daemon=True).start()
+    try:
+        _simulate(folder, iter(jobs.get, None), done)
+    except BaseException as error:
+        with suppress(BrokenPipeError):
+            done(error if isinstance(error, BadInput) else f"{type(error).__name__}: {error}")
+    _leave(folder)
+
+
+def _listen(source: IO[bytes], jobs: "SimpleQueue[Networks]", folder: Path) -> None:
+    """Take jobs until the audit is done, or gone."""
+    with suppress(EOFError, pickle.UnpicklingError):
+        while True:
+            jobs.put(pickle.load(source))
+    _leave(folder)
+
+
+def _simulate(folder: Path, jobs: Iterator[Networks], done: Any) -> None:
+    from flwr.simulation import run_simulation
+
+    with (folder / CAST).open("rb") as content:
+        cast: Cast = pickle.load(content)
+    n_nodes = min(len(questions(cast.clients)), MOST_NODES)
+    ray = {
+        "address": "local",
+        "num_cpus": 1,
+        "include_dashboard": False,
+        "object_store_memory": _STORE,
+        "logging_level": CRITICAL,
+        "log_to_driver": False,
+        "_node_ip_address": "127.0.0.1",
+        "_temp_dir": str(folder),
+    }
+    run_simulation(
+        server_app(cast.clients, n_nodes, jobs, done),
+        client_app(folder / CAST),
+        num_supernodes=n_nodes,
+        backend_config={"init_args": ray, "client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
+    )
+
+
+def _leave(folder: Path) -> None:
+    """End this process and all that Ray started, though threads of Flower's may wait for messages.
+
+    Whoever comes here first does it. Nothing is left behind, for the folder holds the rows of the clients.
+    """
+    _leaving.acquire()
+    try:
+        if "ray" in sys.modules:
+            sys.modules["ray"].shutdown()
+    finally:
+        rmtree(folder, ignore_errors=True)
+        os._exit(0)

@@ -1,0 +1,76 @@
+"""What a dishonest server may know; nothing else reaches an attack."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.game import Reals
+from leakgauge.core.settings import read, require
+from leakgauge.domains.federated.challenger import Challenger
+from leakgauge.domains.federated.clients import Answering, Training
+from leakgauge.domains.federated.loaded import Ints
+from leakgauge.domains.federated.model import Crafted, Floats, Network, Shape, plant
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A block as the server sees it: clients who train on what they are sent, once."""
+
+    n_rounds: int
+    _clients: Answering = field(repr=False)
+
+    def train(self, networks: Sequence[Network]) -> list[list[Reals]]:
+        """Send every target's client the network made for that target; rounds x targets of gradients.
+
+        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'.
+        """
+        return self._clients.train(networks)
+
+
+@dataclass(frozen=True, eq=False)
+class Server:
+    """Holds the targets' rows, rows of its own from the same source, and what clients do with a model."""
+
+    targets: Floats
+    target_labels: Ints
+    rows: Floats  # of its own
+    labels: Ints
+    training: Training
+    shape: Shape
+
+    def view(self, played: Answering) -> Seen:
+        return Seen(played.n_rounds, played)
+
+    @property
+    def others(self) -> int:
+        """How many rows besides a target go into one answer."""
+        return self.training.batch * self.training.clients - 1
+
+    def networks(self, crafted: Sequence[Crafted], rng: Generator) -> list[Network]:
+        """The networks to send, honest but for what was crafted."""
+        return [plant(one, self.shape, rng) for one in crafted]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """Nothing to say: the challenger's `reference` decides how many rows the server has."""
+
+
+NAMES = {"server": "A server that holds the target's row and rows of its own (Nguyen et al.)."}
+DEFAULT = "server"
+
+
+def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> Server:  # noqa: ARG001
+    """Give the server what it may know of a challenger."""
+    require(name, list(NAMES), "knowledge: none")
+    read(_Table, parameters, f"knowledge {name!r}")
+    return Server(
+        targets=challenger.pool.targets,
+        target_labels=challenger.pool.target_labels,
+        rows=challenger.reference.rows,
+        labels=challenger.reference.labels,
+        training=challenger.training,
+        shape=challenger.shape,
+    )

@@ -1,0 +1,98 @@
+"""Which rows are targets, which are the clients', and which the adversary's."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.targets import Targets, rows_called
+from leakgauge.domains.federated.featurizers import Raw
+from leakgauge.domains.federated.loaded import Ints, Loaded
+
+FEW = 16  # values that are compared first: most rows differ in one of them
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parts:
+    """Three groups that share no row; no other row of clients or adversary equals a target."""
+
+    targets: Ints
+    clients: Ints
+    reference: Ints
+    notes: tuple[str, ...] = ()
+
+    def require_room(self, batch: int) -> None:
+        """Refuse batches larger than what they are drawn from, and an adversary with next to nothing."""
+        if self.clients.size < batch:
+            raise BadInput(
+                f"challenger.batch = {batch}: clients have {self.clients.size} rows besides the "
+                f"{self.targets.size} targets and the {self.reference.size} of the reference; lower batch, "
+                "targets or reference, or bring more rows"
+            )
+        if self.reference.size < 2:
+            raise BadInput(
+                f"challenger.reference: the adversary has {self.reference.size} rows, and needs 2 or more; "
+                "raise it, or bring more rows"
+            )
+
+
+def split(loaded: Loaded, *, targets: Targets, reference: float, batch: int, rng: Generator) -> Parts:
+    """Draw or look up the targets, and divide all other rows into clients' and adversary's.
+
+    ``reference`` is how many rows the adversary has, or as a fraction the share of those that are no targets.
+    Rows that equal a target are left out of both parts: with them, a target could be in a batch and not.
+    """
+    chosen = _choose(len(loaded), targets, rng)
+    rest = rng.permutation(np.setdiff1d(np.arange(len(loaded)), chosen))
+    if not 0 < reference < np.inf:
+        raise BadInput(f"challenger.reference must be > 0, got {reference:g}; 0.5 is usual")
+    share = isinstance(reference, float) and reference <= 1
+    n_reference = round(reference * rest.size) if share else int(reference)
+    if n_reference >= rest.size:
+        raise BadInput(
+            f"challenger.reference = {reference:g}: the data have only {rest.size} rows besides the targets, "
+            "so none is left for clients; lower it (0.5 is usual)"
+        )
+    parts = Parts(targets=chosen, clients=np.sort(rest[n_reference:]), reference=np.sort(rest[:n_reference]))
+    parts = without_twins(parts, loaded.rows)
+    parts.require_room(batch)
+    return parts
+
+
+def without_twins(parts: Parts, rows: Raw, within: float = 0.0) -> Parts:
+    """Leave out rows of clients and adversary that are within so much of a target in every value."""
+    kept = {}
+    for name in ("clients", "reference"):
+        ours = getattr(parts, name)
+        twins = np.isin(ours, _twins(rows, parts.targets, ours, within))
+        kept[name] = (ours[~twins], int(twins.sum()))
+    (clients, of_clients), (reference, of_reference) = kept["clients"], kept["reference"]
+    if not of_clients + of_reference:
+        return parts
+    near = "equal" if within == 0 else "nearly equal"
+    note = f"left out: {of_clients} rows of clients and {of_reference} of the reference that {near} a target"
+    return replace(parts, clients=clients, reference=reference, notes=(*parts.notes, note))
+
+
+def _twins(rows: Raw, targets: Ints, among: Ints, within: float) -> Ints:
+    few = np.unique(np.linspace(0, rows.shape[1] - 1, FEW).astype(np.int64))
+    glance = rows[np.ix_(among, few)].astype(np.float32)
+    found = []
+    for target in targets.tolist():
+        own = rows[target].astype(np.float32)
+        near = among[(np.abs(glance - own[few]) <= within).all(axis=1)]
+        found.append(near[(np.abs(rows[near].astype(np.float32) - own) <= within).all(axis=1)])
+    return np.concatenate(found)
+
+
+def _choose(n_rows: int, wanted: Targets, rng: Generator) -> Ints:
+    if wanted.names:
+        rows, where = {str(row): row for row in range(n_rows)}, "challenger.targets.names"
+        rule = f"they are numbered from 0 to {n_rows - 1}"
+        return rows_called(wanted.names, rows, where, lambda name: f"there is no row {name!r}; {rule}")
+    if wanted.how_many > n_rows:
+        raise BadInput(
+            f"challenger.targets: {wanted.how_many} wanted, but the data have {n_rows} rows; lower n"
+        )
+    return np.sort(rng.choice(n_rows, wanted.how_many, replace=False))

@@ -1,0 +1,84 @@
+"""Neurons that are built from laws, on generated rows: in both forms, signed and never negative."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from domains.federated.small_games import share_won, small_server
+from leakgauge.core.errors import BadInput
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
+from leakgauge.domains.federated.likelihood import CLIPS, Builder
+
+BITRAND = {"name": "bitrand", "epsilon": 10.0}
+NON_NEGATIVE = {"non_negative": True}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "data", "attack", "least"),
+    [
+        (BITRAND, {}, Attack(), 0.95),
+        (BITRAND, {}, Attack(form="ratio"), 0.95),
+        (BITRAND, NON_NEGATIVE, Attack(form="ratio"), 0.85),
+        ({"name": "none"}, {}, Attack(), 0.95),
+        ({"name": "none"}, NON_NEGATIVE, Attack(form="ratio"), 0.95),
+        ({"name": "ome", "epsilon": 1.0}, {}, Attack(), 0.8),
+        ({"name": "feature_laplace", "epsilon": 5_000.0, "bound": 20.0}, {}, Attack(), 0.9),
+    ],
+)
+def test_it_wins_where_labels_are_not_met(mechanism, data, attack, least):
+    made, server = small_server(mechanism, data=data)
+    assert share_won(made, server, attack, 60) >= least
+
+
+@pytest.mark.parametrize("form", ["clipped", "ratio"])
+def test_it_wins_half_of_the_games_where_an_epsilon_is_true(form):
+    made, server = small_server({"name": "bitrand", "epsilon": 1.0, "calibrate": "exact"})
+    assert abs(share_won(made, server, Attack(form=form), 200) - 0.5) < 4 * np.sqrt(0.25 / 600) + 0.05
+
+
+def test_a_game_is_won_by_more_the_more_features_are_kept():
+    made, server = small_server(BITRAND)
+    few, all_of_them = (share_won(made, server, Attack(units=units), 60) for units in (4, 256))
+    assert few < all_of_them
+
+
+@pytest.mark.parametrize("units", [None, 40])
+def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
+    _, server = small_server(BITRAND)
+    builder = Builder.of(server, CLIPS, units, 500, stream(1, Role.STUDY))
+    mechanism = server.training.mechanism
+    for place, target in enumerate(server.targets):
+        neuron = builder((place, 7))
+        assert neuron.units == (units or 2 * 128)
+        rng = np.random.default_rng(place)
+        own = neuron.values(mechanism.sample(np.tile(target, (500, 1)).astype(float), rng).astype(np.float32))
+        others = neuron.values(mechanism.sample(server.rows.astype(float), rng).astype(np.float32))
+        assert np.mean(own > 0) > np.mean(others > 0) + 0.5
+        assert np.std(others) <= 1.1
+        assert np.abs(own).max() < 8
+        assert pickle.loads(pickle.dumps(builder))((place, 7)).values(own[:0].reshape(0, 128)).size == 0
+
+
+def test_the_same_stream_builds_the_same_neurons():
+    _, server = small_server(BITRAND)
+    one, again = (Attack().study(server, stream(1, Role.STUDY)).score.networks for _ in range(2))
+    for first, second in zip(one, again):
+        np.testing.assert_array_equal(first.second[0], second.second[0])
+        np.testing.assert_array_equal(first.second[1], second.second[1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"hinges": 1}, "hinges must be >= 2"),
+        ({"units": 1}, "units must be >= 2"),
+        ({"units": 15, "form": "ratio"}, "units must be >= 16"),
+        ({"draws": 99}, "draws must be >= 100"),
+        ({"draws": float("nan")}, "draws must be >= 100"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(wrong, message):
+    with pytest.raises(BadInput, match=message):
+        Attack(**wrong)

@@ -1,0 +1,219 @@
+import warnings
+from itertools import chain
+
+import cloudpickle
+import numpy as np
+import pytest
+
+from domains.federated.flower.small_blocks import Straight, block, networks
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.federated.flower.client_app import Cast, client_app
+from leakgauge.domains.federated.flower.server_app import questions, server_app
+from leakgauge.domains.federated.gradient_noise import GradientNoise
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import flwr  # noqa: F401
+
+
+@pytest.fixture(autouse=True)
+def in_a_run():
+    """Messages belong to a run, which Flower itself would have begun."""
+    from flwr.supercore.task_identity import TaskIdentity
+
+    TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
+
+
+def ask(folder, clients, models, app=None, n_nodes=5):
+    """What the server's app makes of what the clients' app answers, and the grid between them."""
+    from flwr.app import Context, RecordDict
+
+    file = folder / "cast.pickle"
+    file.write_bytes(cloudpickle.dumps(Cast(clients, app)))
+    grid, found = Straight(client_app(file), n_nodes), []
+    context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
+    server_app(clients, n_nodes, iter([models]), found.append)(grid, context)
+    return found[0], grid
+
+
+def same(one, other):
+    assert [len(row) for row in one] == [len(row) for row in other]
+    for got, due in zip(chain(*one), chain(*other)):
+        np.testing.assert_array_equal(got, due)
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {},
+        {"mechanism": None},
+        {"clients": 3},
+        {"clients": 2, "iterations": 3, "present": 0.5, "noise": GradientNoise(sigma=0.1)},
+    ],
+    ids=["one client", "no noise", "three clients", "noisy gradients"],
+)
+def test_apps_give_the_gradients_of_the_game_without_them(tmp_path, training):
+    clients = block(n_rounds=6, **training)
+    answers, _ = ask(tmp_path, clients, networks())
+    same(answers, clients.train(networks()))
+    active = np.array([[np.any(one) for one in row] for row in answers])
+    assert active.any()
+    if "noise" not in training:
+        assert not active.all()  # exactly zero there, as without Flower
+
+
+def test_gradients_of_a_group_are_averaged(tmp_path):
+    clients = block(n_rounds=1, n_targets=1, clients=3)
+    [network] = networks(n_targets=1)
+    [[got]], _ = ask(tmp_path, clients, [network])
+    alone = [clients.training.answer(network, held) for held in clients.held(0, 0, 0)]
+    np.testing.assert_allclose(got, (alone[0] + alone[1] + alone[2]) / 3, rtol=1e-12)
+    assert not np.array_equal(alone[0], alone[1])
+
+
+def test_no_node_is_asked_twice_at_a_time_and_every_client_once(tmp_path):
+    clients = block(n_rounds=4, n_targets=2, clients=2)
+    _, grid = ask(tmp_path, clients, networks(), n_nodes=5)
+    assert [len(wave) for wave in grid.waves] == [5, 5, 5, 1]
+    assert all(len(set(wave)) == len(wave) for wave in grid.waves)
+    assert len(set(questions(clients))) == 4 * 2 * 2
+
+
+def test_messages_of_the_server_hold_no_rows(tmp_path):
+    seen = []
+
+    class Listening(Straight):
+        def send_and_receive(self, messages, **_):
+            messages = list(messages)
+            seen.extend(sorted(message.content) for message in messages)
+            return super().send_and_receive(messages)
+
+    from flwr.app import Context, RecordDict
+
+    clients, file = block(), tmp_path / "cast.pickle"
+    file.write_bytes(cloudpickle.dumps(Cast(clients)))
+    context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
+    server_app(clients, 5, iter([networks()]), lambda _: None)(Listening(client_app(file), 5), context)
+    assert seen == [["arrays", "config"]] * 6
+
+
+def own(train):
+    from flwr.clientapp import ClientApp
+
+    app = ClientApp()
+    app.train()(train)
+    return app
+
+
+def reply(message, **records):
+    from flwr.app import Message, RecordDict
+
+    return Message(content=RecordDict(records), reply_to=message)
+
+
+def test_an_own_app_gets_model_rows_and_seed_and_no_word_about_the_target(tmp_path):
+    clients, seen = block(n_rounds=1, n_targets=1), []
+
+    def train(message, context):
+        from flwr.app import ConfigRecord
+
+        content = message.content
+        rows, labels = (content["data"][name].numpy() for name in ("rows", "labels"))
+        seen.append((sorted(content), dict(content["config"]), rows, labels, dict(context.state)))
+        context.state["left"] = ConfigRecord({"asked": 1})
+        return reply(message, arrays=content["arrays"])
+
+    app = own(train)
+    file = tmp_path / "cast.pickle"
+    [[got]], _ = ask_with(file, clients, networks(n_targets=1), app)
+    assert not got.any()  # weights came back as they were sent
+    [held] = clients.held(0, 0, 0)
+    [(names, config, rows, labels, state)] = seen
+    assert names == ["arrays", "config", "data"]
+    assert config == {"seed": held.seed}
+    np.testing.assert_array_equal(rows, held.rows)
+    np.testing.assert_array_equal(labels, held.labels)
+    assert not state
+
+
+def ask_with(file, clients, models, app):
+    """As ``ask``, with an app that is not copied, so that it can tell us what it saw."""
+    from unittest.mock import patch
+
+    with patch("leakgauge.domains.federated.flower.client_app._cast", lambda _: Cast(clients, app)):
+        from flwr.app import Context, RecordDict
+
+        grid, found = Straight(client_app(file), 2), []
+        context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
+        server_app(clients, 2, iter([models]), found.append)(grid, context)
+        return found[0], grid
+
+
+def test_an_own_app_that_takes_a_step_gives_away_its_gradient(tmp_path):
+    """A step of plain gradient descent at rate 1 takes the gradient off the weights: torch's own."""
+
+    def train(message, context):
+        import torch
+        from flwr.app import ArrayRecord
+
+        state = message.content["arrays"].to_torch_state_dict()
+        units, features = state["0.weight"].shape
+        classes, neurons = state["4.weight"].shape
+        linear, relu = torch.nn.Linear, torch.nn.ReLU
+        model = torch.nn.Sequential(
+            linear(features, units), relu(), linear(units, neurons), relu(), linear(neurons, classes)
+        )
+        model.load_state_dict(state)
+        data = message.content["data"]
+        rows, labels = (torch.from_numpy(data[name].numpy()) for name in ("rows", "labels"))
+        torch.nn.functional.cross_entropy(model(rows), labels).backward()
+        torch.optim.SGD(model.parameters(), lr=1.0).step()
+        return reply(message, arrays=ArrayRecord(model.state_dict()))
+
+    clients = block(n_rounds=6, mechanism=None)
+    answers, _ = ask(tmp_path, clients, networks(), own(train))
+    for got, due in zip(chain(*answers), chain(*clients.train(networks()))):
+        np.testing.assert_allclose(got, due, atol=2e-6)  # weights are of single precision
+        assert got.any() == due.any()
+
+
+def failing(message, context):
+    raise ValueError("out of\nrows")
+
+
+def silent(message, context):
+    return reply(message)
+
+
+def renaming(message, context):
+    return reply(message, arrays=records({"weight": np.zeros(3)}))
+
+
+def shrinking(message, context):
+    return reply(message, gradients=records({"2.weight": np.zeros((1, 3)), "2.bias": np.zeros(1)}))
+
+
+def exploding(message, context):
+    return reply(message, gradients=records({"2.weight": np.full((2, 6), np.nan), "2.bias": np.zeros(2)}))
+
+
+def records(arrays):
+    from leakgauge.domains.federated.flower.records import record
+
+    return record(arrays)
+
+
+@pytest.mark.parametrize(
+    ("train", "told"),
+    [
+        (failing, "round 0 and target 0 failed: .*out of rows"),
+        (silent, "round 0 and target 0: the answer holds .*must hold 'gradients'"),
+        (renaming, "has no '2.weight'; keep the names"),
+        (shrinking, r"the shape \(1, 3\); \(5, 6\) was sent"),
+        (exploding, "not finite"),
+    ],
+    ids=["failing", "silent", "renaming", "shrinking", "exploding"],
+)
+def test_an_own_app_that_answers_badly_is_told_so(tmp_path, train, told):
+    with pytest.raises(BadInput, match=told):
+        ask_with(tmp_path / "cast.pickle", block(), networks(), own(train))

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.targets import Targets
+from leakgauge.domains.federated.loaded import Loaded
+from leakgauge.domains.federated.parts import Parts, split, without_twins
+
+ROWS = np.random.default_rng(1).normal(size=(100, 20)).astype(np.float32)
+
+
+def loaded(rows=ROWS):
+    labels = np.arange(len(rows)) % 2
+    return Loaded(rows=rows, labels=labels, classes=("0", "1"), digest="", seed=1)
+
+
+def parts_of(rows=ROWS, seed=1, **changes):
+    said = {"targets": Targets(n=10), "reference": 0.5, "batch": 20} | changes
+    return split(loaded(rows), rng=np.random.default_rng(seed), **said)
+
+
+def test_every_row_is_in_one_part():
+    parts = parts_of()
+    assert sorted([*parts.targets, *parts.clients, *parts.reference]) == list(range(100))
+    assert (parts.targets.size, parts.clients.size, parts.reference.size) == (10, 45, 45)
+    assert parts.notes == ()
+
+
+def test_a_seed_decides_the_parts():
+    one, same, other = parts_of(seed=1), parts_of(seed=1), parts_of(seed=2)
+    for name in ("targets", "clients", "reference"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(same, name))
+        assert not np.array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize(("reference", "n"), [(0.2, 18), (30, 30), (30.0, 30), (2, 2)])
+def test_the_reference_is_a_share_or_a_number_of_rows(reference, n):
+    assert parts_of(reference=reference).reference.size == n
+
+
+def test_targets_may_be_named_in_any_order():
+    assert parts_of(targets=Targets(names=(7, "3"))).targets.tolist() == [7, 3]
+
+
+def test_rows_that_equal_a_target_are_left_out_of_both_parts():
+    rows = np.tile(ROWS[:50], (2, 1))  # row i + 50 equals row i
+    parts = parts_of(rows, targets=Targets(names=(0, 51, 7, 57)))
+    assert not {50, 1} & {*parts.clients, *parts.reference}
+    assert parts.targets.tolist() == [0, 51, 7, 57]  # which may equal each other
+    assert parts.clients.size + parts.reference.size == 94
+    (note,) = parts.notes
+    assert note.startswith("left out: ")
+    assert sum(int(word) for word in note.split() if word.isdigit()) == 2
+
+
+def test_equal_pixels_are_told_apart_without_wrapping_around():
+    rows = np.zeros((60, 40), np.uint8)
+    rows[:, 3] = np.arange(60)  # a value that is not looked at first
+    rows[9, 3] = 0  # as row 0
+    parts = parts_of(rows, targets=Targets(names=(0,)), batch=4)
+    assert parts.clients.size + parts.reference.size == 58
+    assert 9 not in [*parts.clients, *parts.reference]
+
+
+def test_near_rows_are_left_out_where_they_are_not_wanted():
+    rows = ROWS.copy()
+    rows[1] = rows[0] + 0.03
+    rows[2] = rows[0]
+    rows[2, 19] += 0.05
+    parts = Parts(targets=np.array([0]), clients=np.array([1, 2, 3]), reference=np.array([4, 5]))
+    assert without_twins(parts, rows) is parts
+    apart = without_twins(parts, rows, within=1 / 32)
+    assert apart.clients.tolist() == [2, 3]
+    assert apart.reference.tolist() == [4, 5]
+    assert apart.notes == ("left out: 1 rows of clients and 0 of the reference that nearly equal a target",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"targets": Targets(n=101)}, "101 wanted, but the data have 100 rows"),
+        ({"targets": Targets(names=(100,))}, "no row '100'; they are numbered from 0 to 99"),
+        ({"targets": Targets(names=(3, "3"))}, "named twice"),
+        ({"targets": Targets(n=100)}, "0 rows besides the targets"),
+        ({"reference": 0.0}, "reference must be > 0"),
+        ({"reference": float("nan")}, "reference must be > 0"),
+        ({"reference": 1.0}, "none is left for clients"),
+        ({"reference": 90}, "none is left for clients"),
+        ({"reference": 1}, "has 1 rows, and needs 2"),
+        ({"reference": 0.001}, "has 0 rows, and needs 2"),
+        ({"batch": 46}, "batch = 46: clients have 45 rows"),
+    ],
+)
+def test_parts_without_room_are_refused(changes, word):
+    with pytest.raises(BadInput, match=word):
+        parts_of(**changes)
+
+
+def test_batches_need_room_after_equal_rows_are_gone():
+    rows = ROWS.copy()
+    rows[1:60] = rows[0]
+    with pytest.raises(BadInput, match="batch = 41: clients have"):
+        parts_of(rows, targets=Targets(names=(0,)), reference=2, batch=41)

@@ -1,0 +1,60 @@
+"""The page on federated clients: its plan works, it names what a plan may say, its numbers are right."""
+
+import re
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge import catalog
+from leakgauge.domains.federated.gradient_noise import GradientNoise
+from leakgauge.domains.federated.tables import LOCAL, NONE, Setting
+from leakgauge.mechanisms import bitrand, ome
+from leakgauge.plan import read_plan
+
+PAGE = (Path(__file__).parent.parent / "docs" / "federated.md").read_text()
+ATTACKS = catalog.names("leakgauge.domains.federated.attacks")
+
+
+def test_the_plan_of_the_page_sets_up_a_game(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(600, 512)).astype(np.float32)
+    np.savez(tmp_path / "embeddings.npz", embedding=rows, label=rng.integers(0, 3, 600))
+    blocks = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (plan,) = (block for block in blocks if block.startswith("seed"))
+    (tmp_path / "plan.toml").write_text(plan)
+    read = read_plan(tmp_path / "plan.toml")
+    game = catalog.prepare(read.audits[0], read)
+    assert game.challenger.n_targets == 20
+    assert game.challenger.guarantee.epsilon == 5.0
+    assert game.challenger.guarantee.exact_epsilon == pytest.approx(9239, abs=1)
+    assert set(game.attacks) == {f"{name}-server" for name in ATTACKS}
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_option_of_an_attack_is_named(attack):
+    assert f"| `{attack}` |" in PAGE
+    for option in fields(import_module(f"leakgauge.domains.federated.attacks.{attack}").Attack):
+        assert re.search(rf"^\| `{option.name}` \| (all|.*`{attack}`)", PAGE, re.MULTILINE), option.name
+
+
+def test_every_key_of_the_challenger_and_every_noise_is_named():
+    for key in fields(Setting):
+        assert re.search(rf"^\| `{key.name}` \|", PAGE, re.MULTILINE), key.name
+    for name in (*LOCAL, NONE):
+        assert f'| `"{name}"` |' in PAGE
+    for key in fields(GradientNoise):
+        assert key.name in PAGE
+
+
+def test_exact_epsilons_are_those_of_the_law():
+    labels = (1.0, 3.0, 5.0, 10.0)
+    exact = [f"{bitrand.Mechanism(epsilon=label).guarantee.exact_epsilon:,.0f}" for label in labels]
+    assert f"| BitRand, exact | {' | '.join(exact)} |" in PAGE
+    others = [f"{ome.Mechanism(epsilon=label).guarantee.exact_epsilon:,.0f}" for label in labels]
+    assert f"| OME (alpha 100), exact | {' | '.join(others)} |" in PAGE
+    for label in (1.0, 3.0):
+        few = bitrand.Mechanism(epsilon=label, features=64).guarantee.exact_epsilon
+        assert f"| {label:g} | {few:.0f} |" in PAGE
