@@ -48,6 +48,7 @@ class Subject:
     knowledge: str
     parameters: dict[str, dict[str, Any]]  # data, challenger, mechanism, attack
     seed: int
+    utility: dict[str, float] | None = None  # what the release is good for, by whoever used it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,7 @@ class Verdict:
     bound_roc: dict[str, list[float]] | None
     per_target: list[dict[str, Any]] = field(default_factory=list)
     instrument: dict[str, Any] = field(default_factory=dict)  # null, planted
+    utility: dict[str, float] | None = None  # what the release is good for
     studied: dict[str, float] | None = None  # what the attack worked out before the rounds
     spent: dict[str, dict[str, float]] | None = None  # epsilon of what an oracle gave, by whoever counts it
 

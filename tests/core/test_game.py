@@ -71,18 +71,17 @@ class Meter:
     def __init__(self, played):
         self.numbers, self.paid = played, False
 
-    @property
-    def spent(self):
-        shape = self.numbers.shape
-        return {
-            "obtained": np.full(shape, 0.5 if self.paid else 0.0),
-            "believed": np.full((shape[0], 1), 0.1),
-        }
-
 
 class Pays:
     def view(self, played):
         return Meter(played)
+
+    def spent(self, seen):
+        shape = seen.numbers.shape
+        return {
+            "obtained": np.full(shape, 0.5 if seen.paid else 0.0),
+            "believed": np.full((shape[0], 1), 0.1),
+        }
 
 
 def pay(seen, rng):

@@ -75,11 +75,10 @@ class Knowledge(Protocol[PlayedIn, SeenOut]):
 
 @runtime_checkable
 class Metered(Protocol):
-    """A view that keeps count of what its adversary was given, as an oracle's does."""
+    """Knowledge that counts what its adversary was given, as an oracle does; no attack sees these counts."""
 
-    @property
-    def spent(self) -> Mapping[str, Reals]:
-        """Rounds x targets: the epsilon of what was given, by the name of whoever counts it."""
+    def spent(self, seen: Any) -> Mapping[str, Reals]:
+        """Rounds x targets: the epsilon of what was given in a view, by the name of whoever counts it."""
         ...
 
 
@@ -128,7 +127,7 @@ class Adversary(Generic[Played, Seen]):
         """Score some rounds; what was spent on that is counted when asked for."""
         seen = self.knowledge.view(played)
         scores = np.asarray(self.scorer.score(seen, rng), dtype=np.float64)
-        return scores, lambda: seen.spent if isinstance(seen, Metered) else {}
+        return scores, lambda: self.knowledge.spent(seen) if isinstance(self.knowledge, Metered) else {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ class Facts:
     coins: Coins
     data: str
     notes: tuple[str, ...] = ()
+    utility: dict[str, float] | None = None  # what the release is good for, where the challenger knows
 
 
 def facts_of(game: Game) -> Facts:
@@ -35,6 +36,7 @@ def facts_of(game: Game) -> Facts:
         coins=challenger.coins,
         data=game.digest,
         notes=tuple(getattr(challenger, "notes", ())),
+        utility=getattr(challenger, "utility", None),
     )
 
 
@@ -42,7 +44,7 @@ def to_json(facts: Facts) -> dict[str, Any]:
     """Write facts as values JSON can hold; an infinite number becomes a string.
 
     >>> to_json(Facts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
-    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': []}
+    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': [], 'utility': None}
     """
     guarantee = None
     if facts.guarantee is not None:
@@ -58,6 +60,7 @@ def to_json(facts: Facts) -> dict[str, Any]:
         "coins": facts.coins.value,
         "data": facts.data,
         "notes": list(facts.notes),
+        "utility": facts.utility,
     }
 
 
@@ -79,6 +82,7 @@ def from_json(table: dict[str, Any]) -> Facts:
         coins=Coins(table["coins"]),
         data=table["data"],
         notes=tuple(table.get("notes", ())),
+        utility=table.get("utility"),
     )
 
 

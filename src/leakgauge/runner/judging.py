@@ -1,6 +1,7 @@
 """A run folder's trials -> verdicts."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,9 @@ def _judge_audit(audit: Audit, run: Manifest, prefix: Prefix) -> list[Verdict]:
                 verdict.reach(
                     prefix.trials(contender.label),
                     guarantee=run.facts[audit.name].guarantee,
-                    subject=subject(contender, audit, run.plan),
+                    subject=replace(
+                        subject(contender, audit, run.plan), utility=run.facts[audit.name].utility
+                    ),
                     metrics=audit.metrics,
                     n_verdicts=run.n_verdicts,
                     stopped_early=stopped_early,

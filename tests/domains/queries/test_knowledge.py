@@ -66,7 +66,7 @@ def test_an_adversary_has_one_oracle_with_one_budget_and_one_noise():
     without = seen.oracle().ask(found.query.on([other]))
     assert not np.isin(np.abs(with_target - without).round(9), [0, 1]).any()
     assert np.isnan(seen.oracle().ask(found.query.on([found.ids[1]]))).all()
-    np.testing.assert_allclose(seen.spent["sequential"], 0.6)
+    np.testing.assert_allclose(found.spent(seen)["sequential"], 0.6)
 
 
 def test_the_budget_is_counted_from_both_sides():
@@ -79,7 +79,7 @@ def test_the_budget_is_counted_from_both_sides():
     for other in knowledge.ids[:6]:
         oracle.ask(knowledge.query.on((first, other)))
     oracle.ask(knowledge.query.on((second,)))
-    spent = seen.spent
+    spent = knowledge.spent(seen)
     np.testing.assert_allclose(spent["obtained"], [[0.9, 0.3], [1.8, 0.3]])
     np.testing.assert_allclose(spent["believed"].ravel(), [0.9, 0.3])  # as per_row has it: members alone
     np.testing.assert_allclose(spent["per_row"], spent["believed"])
@@ -88,7 +88,20 @@ def test_the_budget_is_counted_from_both_sides():
     assert not spent["none"].any()
 
 
-def test_who_asked_nothing_has_nothing_to_count():
+def test_who_asked_nothing_spent_nothing():
     challenger = game()
     knowledge = known(challenger)
-    assert knowledge.view(challenger.release(np.ones((3, 1), bool), np.random.default_rng(1))).spent == {}
+    seen = knowledge.view(challenger.release(np.ones((3, 1), bool), np.random.default_rng(1)))
+    assert all((epsilon == 0).all() for epsilon in knowledge.spent(seen).values())
+
+
+def test_accounts_which_depend_on_the_bit_are_not_for_adversaries():
+    """What ``per_row`` has written down after one question is the bit itself."""
+    challenger = game()
+    knowledge = known(challenger)
+    seen = knowledge.view(challenger.release(np.array([[True], [False]]), np.random.default_rng(1)))
+    oracle = seen.oracle()
+    oracle.ask(knowledge.query.on(knowledge.targets))
+    assert knowledge.spent(seen)["per_row"].ravel().tolist() == [0.3, 0.0]
+    open_to_all = {name for thing in (seen, oracle) for name in dir(thing) if not name.startswith("_")}
+    assert open_to_all == {"n_rounds", "oracle", "ask"}

@@ -1,6 +1,6 @@
 """Clients with local differential privacy, and a target that is in one of their batches or not."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ class Challenger:
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports: they hold nothing of any row
+    utility: dict[str, float] | None = None  # right answers of an honest classifier
     flower: Flower | None = None  # where clients run, if not here
 
     coins = Coins.FAIR
@@ -87,8 +88,9 @@ def build(
         noise=setting.gradient_noise,
     )
     notes = (*loaded.notes_on(rows), *parts.notes, *saturation(rows, noise))
-    if setting.utility:
-        notes += utility(pool, noise, stream(seed, Role.DATA, UTILITY)).words
+    useful = utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if setting.utility else None
+    if useful is not None:
+        notes += useful.words
     if flower is not None:
         notes += flower.notes
     words = "\n".join((loaded.digest, repr(setting), repr(noise), *(flower.sources if flower else ())))
@@ -100,6 +102,7 @@ def build(
         guarantee=promise(setting, noise),
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,
+        utility=None if useful is None else asdict(useful),
         flower=flower,
     )
 

@@ -1,6 +1,7 @@
 """What an adversary of a query oracle may know; nothing else reaches an attack."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,23 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.core.settings import read, require
 from leakgauge.domains.queries.challenger import Challenger, Played
 from leakgauge.domains.queries.generating import KNOWN
-from leakgauge.domains.queries.oracle import Oracle
+from leakgauge.domains.queries.oracle import Accounted, Oracle
 from leakgauge.domains.queries.query import Id, Query
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """An oracle as an adversary meets it: it answers, and keeps its accounts to itself."""
+
+    _oracle: Accounted = field(repr=False)
+
+    @property
+    def n_rounds(self) -> int:
+        return self._oracle.n_rounds
+
+    def ask(self, query: Query) -> Reals:
+        """One noisy answer for each round; NaN where it is refused."""
+        return self._oracle.ask(query)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,31 +36,18 @@ class Seen:
     """A block as an adversary sees it: an oracle for every round, asked together."""
 
     n_rounds: int
-    accountant: str  # in charge of refusals
     _played: Played = field(repr=False)
-    _handed_out: list[Oracle] = field(default_factory=list, repr=False)
+
+    @cached_property
+    def _oracle(self) -> Accounted:
+        return self._played.oracle()
 
     def oracle(self) -> Oracle:
         """The adversary's oracle, with its one budget; whenever it is asked for, the same.
 
         A second one would draw the same noise: the difference of two answers would have none.
         """
-        if not self._handed_out:
-            self._handed_out.append(self._played.oracle())
-        return self._handed_out[0]
-
-    @property
-    def spent(self) -> dict[str, Reals]:
-        """The budget from both sides: epsilon obtained about each target, and what accountants believe.
-
-        ``believed`` is what the accountant in charge says; all of them follow by their names.
-        """
-        spent: dict[str, Reals] = {}
-        for oracle in self._handed_out:
-            believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
-            told = {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
-            spent = {name: epsilon + spent.get(name, 0.0) for name, epsilon in told.items()}
-        return spent
+        return Window(self._oracle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,16 @@ class Known:
     whole: bool
 
     def view(self, played: Played) -> Seen:
-        return Seen(len(played.members), self.accountant, played)
+        return Seen(len(played.members), played)
+
+    def spent(self, seen: Seen) -> dict[str, Reals]:
+        """The budget from both sides: epsilon obtained about each target, and what accountants believe.
+
+        ``believed`` is what the accountant in charge says; all of them follow by their names.
+        """
+        oracle = seen._oracle  # noqa: SLF001 (hidden from attacks, not from here)
+        believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
+        return {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,10 @@ class Oracle(Protocol):
         """One noisy answer for each round; NaN where it is refused."""
         ...
 
+
+class Accounted(Oracle, Protocol):
+    """An oracle with its accounts; they depend on who is in the table, and are not for adversaries."""
+
     @property
     def obtained(self) -> Reals:
         """Rounds x targets: epsilon of the answers whose queries contain a target, all added up."""

@@ -14,8 +14,8 @@ _TEMPLATE = """
 <p>An oracle that answers questions keeps accounts, and refuses when its budget is spent. What an adversary
 <em>obtained</em> is the ε of all answers whose questions were about a target, added up: the accounts that
 matter to that target. What was <em>believed</em> is what the accountant in charge had written down by then.
-Where more was obtained in some round than the accountant ever believed, the accounts are wrong, and the number
-is marked. The other columns say what every accountant
+Where more was obtained in some round than the accountant ever believed, the accounts are wrong, and the
+number is marked. The other columns say what every accountant
 would have written down for the same answers.</p>
 <div class="scroll" role="region" aria-label="The budget from both sides" tabindex="0">
 <table>

@@ -96,8 +96,16 @@ def test_geometric_noise_of_very_many_kinds_is_rounded_further_and_that_is_told(
     monkeypatch.setattr(kinds, "MOST_ROUNDED", 2)
     made, rough, _ = attack(log, found)
     assert sorted(made.kinds.shift.tolist()) == [0, 1, 3]
-    assert made.rounded == pytest.approx(0.103)
+    assert made.rounded == pytest.approx(0.002 + 1.01 / 30)
     assert exact.accuracy[0] - 1e-4 < rough.accuracy[0] < exact.accuracy[0] + made.rounded
+
+
+def test_very_many_kinds_of_laplace_noise_are_rounded_once(monkeypatch):
+    log = answers([1.0, 2.0, 3.0, 4.0])
+    monkeypatch.setattr(kinds, "MOST_KINDS", 2)
+    monkeypatch.setattr(kinds, "MOST_ROUNDED", 2)
+    made, _, _ = attack(log, sparse(4, 1, range(4), [0] * 4))
+    assert made.rounded == kinds.STEP
 
 
 @pytest.mark.parametrize(("noise", "ratio"), [(0, 3.9), (1, 4.5)])

@@ -23,7 +23,7 @@ Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for 
 MOST_KINDS = 4096
 STEP = 0.001  # rounding up makes a shift larger by this share at most
 LARGE = (1000, 300, 100, 30, 10)  # whole shifts from which on geometric noise is taken for Laplace noise
-MOST_ROUNDED = 4 * MOST_KINDS  # kinds, before the next of these shifts is taken
+MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, before the next of these shifts is taken
 CERTAIN = 700.0  # a shift of so many scales is recognised for sure
 
 
@@ -114,7 +114,7 @@ def _few(rough: Keys) -> tuple[Keys, int]:
     """Rounded kinds, with as few shifts of geometric noise told apart as it takes."""
     for large in LARGE:
         found = np.unique(_rounded(rough, large))
-        if found.size <= MOST_ROUNDED:
+        if np.count_nonzero(found.imag) <= MOST_ROUNDED:
             break
     return found, large
 

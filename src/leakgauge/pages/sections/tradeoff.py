@@ -1,0 +1,91 @@
+"""Risk beside utility: what an adversary reaches, and what the release is still good for."""
+
+from leakgauge.pages import words
+from leakgauge.pages.charts import Line, Point, line_chart
+from leakgauge.pages.judged import Judged
+from leakgauge.pages.markup import render_html
+from leakgauge.pages.numbers import NOTHING, percent
+from leakgauge.pages.page import Chart, Section
+from leakgauge.pages.selection import left_out, most_telling
+from leakgauge.pages.standing import standing
+from leakgauge.referee.estimate import Estimate
+from leakgauge.verdict import Verdict
+
+ORDER = 42
+MOST_ROWS, MOST_LINES = 80, 8
+WITH_NOISE, WITHOUT = "noisy", "clean"  # of what a challenger says of utility
+
+_TEMPLATE = """
+<p>Noise protects people and spoils data. Each point is an audit: to the right, how often an honest user of
+the protected data is right; upwards, how often an adversary is. A good setting is far to
+the right and low.</p>
+{% if chart %}{{ chart.figure }}{% endif %}
+<div class="scroll" role="region" aria-label="Risk and utility" tabindex="0">
+<table>
+<caption>Right answers of an honest classifier, and right guesses of each adversary. {{ omitted }}</caption>
+<thead><tr><th scope="col">Adversary</th><th scope="col" class="n">Adversary right</th>
+<th scope="col" class="n">Classifier right</th><th scope="col" class="n">Without noise</th></tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.risk }}</td><td class="n">{{ row.useful }}</td>
+<td class="n">{{ row.clean }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+"""
+
+
+def section(run: Judged) -> Section | None:
+    """One point for each adversary of an audit whose utility is known."""
+    known = [verdict for verdict in run.verdicts if verdict.utility]
+    if not known:
+        return None
+    shown = most_telling(known, MOST_ROWS)
+    chart = _chart(shown)
+    rows = [
+        {
+            "name": name,
+            "risk": percent(_risk(verdict).value),
+            "useful": percent((verdict.utility or {}).get(WITH_NOISE)),
+            "clean": percent((verdict.utility or {}).get(WITHOUT)),
+        }
+        for name, verdict in zip(words.names(shown, run.verdicts), shown, strict=True)
+    ]
+    html = render_html(
+        _TEMPLATE, chart=chart, rows=rows, omitted=left_out(len(shown), len(known), "adversaries")
+    )
+    return Section("Risk and utility", html, (chart,) if chart else ())
+
+
+def _chart(verdicts: list[Verdict]) -> Chart | None:
+    labels = list(dict.fromkeys(verdict.label for verdict in verdicts))[:MOST_LINES]
+    lines = []
+    for label in labels:
+        mine = sorted((v for v in verdicts if v.label == label), key=lambda v: (v.utility or {})[WITH_NOISE])
+        lines.append(Line(words.clip(label), tuple(map(_point, mine))))
+    if not any(point.value is not None for line in lines for point in line.points):
+        return None
+    return line_chart(
+        "risk-and-utility",
+        lines,
+        x_title="right answers of an honest classifier",
+        y_title="right guesses of the adversary",
+        caption="Risk against utility; whiskers are intervals.",
+        alternative="; ".join(
+            f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where the classifier "
+            f"is right {percent(point.x)} of the time"
+            for line in lines
+            for point in line.points
+        ),
+        share=True,
+    )
+
+
+def _point(verdict: Verdict) -> Point:
+    risk = _risk(verdict)
+    return Point(x=(verdict.utility or {})[WITH_NOISE], value=risk.value, low=risk.low, high=risk.high)
+
+
+def _risk(verdict: Verdict) -> Estimate:
+    return verdict.metrics[standing(verdict, "accuracy")]
