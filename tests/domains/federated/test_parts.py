@@ -3,6 +3,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.targets import Targets
+from leakgauge.domains.federated.data import load
 from leakgauge.domains.federated.loaded import Loaded
 from leakgauge.domains.federated.parts import Parts, split, without_twins
 
@@ -101,3 +102,32 @@ def test_batches_need_room_after_equal_rows_are_gone():
     rows[1:60] = rows[0]
     with pytest.raises(BadInput, match="batch = 41: clients have"):
         parts_of(rows, targets=Targets(names=(0,)), reference=2, batch=41)
+
+
+def two_files(folder, reference):
+    rng = np.random.default_rng(3)
+    own = rng.normal(size=(40, 6)).astype(np.float32)
+    np.savez(folder / "own.npz", embedding=own, label=["a", "b"] * 20)
+    others = rng.normal(size=(30, 6)).astype(np.float32)
+    np.savez(folder / "public.npz", embedding=reference(own, others), label=["b", "c"] * 15)
+    return load({"source": "own.npz", "reference": "public.npz"}, folder, 1)
+
+
+def test_an_adversary_with_a_file_of_its_own_has_all_of_its_rows_and_no_others(tmp_path):
+    loaded = two_files(tmp_path, lambda own, others: others)
+    parts = split(loaded, targets=Targets(n=4), reference=0.5, batch=10, rng=np.random.default_rng(1))
+    assert parts.reference.tolist() == list(range(40, 70))
+    assert sorted([*parts.targets, *parts.clients]) == list(range(40))
+    assert loaded.classes == ("a", "b", "c")
+    assert loaded.labels[40:42].tolist() == [1, 2]
+
+
+def test_a_reference_that_holds_a_target_is_refused(tmp_path):
+    loaded = two_files(tmp_path, lambda own, others: np.concatenate([others[:29], own[7:8]]))
+    with pytest.raises(BadInput, match=r"data.reference: its row 29 \(the first is 0\) equals a target"):
+        split(loaded, targets=Targets(names=(7,)), reference=0.5, batch=10, rng=np.random.default_rng(1))
+
+
+def test_a_reference_of_another_width_is_refused(tmp_path):
+    with pytest.raises(BadInput, match="its rows have 5 values, those of source 6"):
+        two_files(tmp_path, lambda own, others: others[:, :5])

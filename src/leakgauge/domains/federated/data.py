@@ -39,10 +39,42 @@ def load(table: Mapping[str, Any], folder: Path, seed: int) -> Loaded:
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
     file = read(FileTable, {"source": source, **said}, "data")
-    path = folder / file.source
+    path = _found(folder, file.source, "source")
+    if file.reference is None:
+        return _loaded.once((file, identity(path), seed), lambda: read_file(file, path, seed))
+    other = _found(folder, file.reference, "reference")
+    return _loaded.once(
+        (file, identity(path), identity(other), seed),
+        lambda: joined(read_file(file, path, seed), read_file(file, other, seed)),
+    )
+
+
+def _found(folder: Path, name: str, key: str) -> Path:
+    path = folder / name
     if not path.is_file():
-        raise BadInput(f"data.source: there is no file {file.source!r} in {folder}; check the path")
-    return _loaded.once((file, identity(path), seed), lambda: read_file(file, path, seed))
+        raise BadInput(f"data.{key}: there is no file {name!r} in {folder}; check the path")
+    return path
+
+
+def joined(own: Loaded, reference: Loaded) -> Loaded:
+    """The rows of both files, those of the second marked as the adversary's."""
+    if own.rows.shape[1] != reference.rows.shape[1]:
+        raise BadInput(
+            f"data.reference: its rows have {reference.rows.shape[1]} values, those of source "
+            f"{own.rows.shape[1]}; both must be made in the same way"
+        )
+    classes = tuple(dict.fromkeys((*own.classes, *reference.classes)))
+    codes = np.array([classes.index(name) for name in reference.classes], dtype=np.int64)
+    return replace(
+        own,
+        rows=np.concatenate([own.rows, reference.rows]),
+        labels=np.concatenate([own.labels, codes[reference.labels]]),
+        classes=classes,
+        digest=sha256(f"{own.digest} {reference.digest}".encode()).hexdigest(),
+        is_train=None,
+        given=np.arange(len(own) + len(reference)) >= len(own),
+        notes=(*own.notes, *reference.notes),
+    )
 
 
 def read_file(table: FileTable, path: Path, seed: int) -> Loaded:

@@ -27,9 +27,11 @@ class FileTable:
     """A file of embeddings or images: which of its columns are features, or how features are made.
 
     ``features`` is a list of columns, or one of ``METHODS``; ``size`` is the longest side of images.
+    ``reference`` is a second file of the same form: the adversary's rows, where they are not drawn.
     """
 
     source: str
+    reference: str | None = None
     keys: Keys = Keys()
     features: str | tuple[str, ...] | None = None
     dimensions: int | None = None

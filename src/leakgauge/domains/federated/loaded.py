@@ -30,6 +30,7 @@ class Loaded:
     scale: float = 1.0
     non_negative: bool = False
     is_train: Bits | None = None  # where a file says which rows a model behind the embeddings was trained on
+    given: Bits | None = None  # rows that a file of their own gives to the adversary
     notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of any row
     _made: Kept[Floats] = field(default_factory=Kept, init=False, repr=False)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits
 from leakgauge.core.targets import Targets, rows_called
 from leakgauge.domains.federated.featurizers import Raw
 from leakgauge.domains.federated.loaded import Ints, Loaded
@@ -42,7 +43,10 @@ def split(loaded: Loaded, *, targets: Targets, reference: float, batch: int, rng
 
     ``reference`` is how many rows the adversary has, or as a fraction the share of those that are no targets.
     Rows that equal a target are left out of both parts: with them, a target could be in a batch and not.
+    Where the adversary's rows have a file of their own, they are those, all of them.
     """
+    if loaded.given is not None:
+        return _given(loaded, loaded.given, targets, batch, rng)
     chosen = _choose(len(loaded), targets, rng)
     rest = rng.permutation(np.setdiff1d(np.arange(len(loaded)), chosen))
     if not 0 < reference < np.inf:
@@ -55,6 +59,22 @@ def split(loaded: Loaded, *, targets: Targets, reference: float, batch: int, rng
             "so none is left for clients; lower it (0.5 is usual)"
         )
     parts = Parts(targets=chosen, clients=np.sort(rest[n_reference:]), reference=np.sort(rest[:n_reference]))
+    parts = without_twins(parts, loaded.rows)
+    parts.require_room(batch)
+    return parts
+
+
+def _given(loaded: Loaded, given: Bits, targets: Targets, batch: int, rng: Generator) -> Parts:
+    """The adversary's rows are those of its own file; none of them may be a target."""
+    own, reference = np.flatnonzero(~given), np.flatnonzero(given)
+    chosen = _choose(own.size, targets, rng)
+    twins = _twins(loaded.rows, chosen, reference, 0.0)
+    if twins.size:
+        raise BadInput(
+            f"data.reference: its row {twins[0] - own.size} (the first is 0) equals a target; the adversary "
+            "would train on what it looks for: remove the row, or choose other targets"
+        )
+    parts = Parts(targets=chosen, clients=np.setdiff1d(own, chosen), reference=reference)
     parts = without_twins(parts, loaded.rows)
     parts.require_room(batch)
     return parts
