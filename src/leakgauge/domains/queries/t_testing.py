@@ -13,7 +13,7 @@ from leakgauge.theory.t_tests import Form
 
 
 @dataclass(frozen=True, kw_only=True)
-class Testing:
+class TTestOptions:
     """How often to ask, in which words, and the test: its form, its sides and its level."""
 
     queries: int = 10

@@ -205,7 +205,7 @@ def test_a_service_may_refuse_in_its_own_way(refused, said):
         ({"status": 429, "field": "spent"}, (429, {"Retry-After": "0"}), 1001),
         ({"field": "error"}, lambda handler: reply(handler, 503, BUSY, {"Retry-After": "0"}), 1001),
     ],
-    ids=str,
+    ids=lambda value: "busy" if callable(value) else str(value),
 )
 def test_what_is_not_the_refusal_of_the_plan_is_none(refused, said, answer):
     with running(second_ask(said)) as service:

@@ -12,7 +12,7 @@ from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_re
 from leakgauge.domains.queries.attacks.refusal import by_refusal
 from leakgauge.domains.queries.deciding import ByLikelihood, ByMidpoint, Decide
 from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.t_testing import Testing
+from leakgauge.domains.queries.t_testing import TTestOptions
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -22,7 +22,7 @@ _CLOSE = 1 + 1e-8  # sums of epsilons are rounded
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack(Testing):
+class Attack(TTestOptions):
     """Split the question into ``queries``; a refusal, or its absence, decides where only members are refused.
 
     (Huang et al., section 4.5.) Under an accountant that charges only records that exist: who was refused

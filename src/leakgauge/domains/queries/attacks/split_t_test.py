@@ -7,14 +7,14 @@ from numpy.random import Generator
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries.asking import AskAndDecide, Questions
 from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.t_testing import Testing
+from leakgauge.domains.queries.t_testing import TTestOptions
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack(Testing):
+class Attack(TTestOptions):
     """Split the question into ``queries``, and say "member" where a t-test rejects that nothing was added.
 
     (Huang et al., section 4.4.) ``form`` "paper" divides by m where the textbook divides by m - 1: for normal
