@@ -1,4 +1,4 @@
-"""Published data sets of visits, where the folder that a user names has them."""
+"""Published data sets, of visits and of images, where the folder that a user names has them."""
 
 import json
 from dataclasses import dataclass
@@ -10,11 +10,14 @@ MILAN = ("*milan*.geojson", "*milan*.geojson.gz", "*milan*.json", "*milan*.json.
 NEW_YORK = ("foursquare_nyc_checkins.csv.gz",)
 KUALA_LUMPUR = ("foursquare_kuala_lumpur_checkins.parquet",)
 CABS = ("cabspotting_*.parquet",)
+FACES = ("olivetti_faces.npz",)
+IMAGENETTE = ("imagenette_*jpeg.parquet",)
+CIFAR_10 = ("cifar10_embeddings_512.npz",)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataSet:
-    """Visits that a plan can use: ``table`` is its `data`, ``words`` say what it is."""
+    """Visits or rows that a plan can use: ``table`` is its `data`, ``words`` say what it is."""
 
     name: str
     words: str
@@ -59,6 +62,29 @@ def cabs(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSe
     return DataSet(name="cabs", words="San Francisco cabs", table=table)
 
 
+def faces(scope: Scope, features: str) -> DataSet | None:
+    """The Olivetti faces of 40 people (AT&T Laboratories Cambridge); ``features`` say how rows are made."""
+    if (path := _find(scope, FACES)) is None:
+        return None
+    table = _table(path, f'keys = {{ rows = "images", labels = "target" }}, {features}')
+    return DataSet(name="faces", words="Olivetti faces", table=table)
+
+
+def imagenette(scope: Scope, features: str) -> DataSet | None:
+    """Ten classes of ImageNet (Deng et al. 2009), as fast.ai chose them."""
+    if (path := _find(scope, IMAGENETTE)) is None:
+        return None
+    table = _table(path, f'keys = {{ rows = "jpeg", labels = "wnid" }}, {features}')
+    return DataSet(name="imagenette", words="Imagenette", table=table)
+
+
+def cifar_10(scope: Scope, features: str) -> DataSet | None:
+    """CIFAR-10 (Krizhevsky 2009) as 512 features of a network trained on other images."""
+    if (path := _find(scope, CIFAR_10)) is None:
+        return None
+    return DataSet(name="cifar10", words="CIFAR-10 embeddings", table=_table(path, features))
+
+
 def _find(scope: Scope, patterns: tuple[str, ...]) -> Path | None:
     """The first file that has one of these names, in the folder of the data sets or below."""
     if scope.data is None:
@@ -68,7 +94,7 @@ def _find(scope: Scope, patterns: tuple[str, ...]) -> Path | None:
 
 
 def _table(path: Path, rest: str) -> str:
-    return f"{{ source = {json.dumps(str(path))}, {rest} }}"
+    return f"{{ {', '.join(filter(None, [f'source = {json.dumps(str(path))}', rest]))} }}"
 
 
 def _during(window: tuple[str, str]) -> str:

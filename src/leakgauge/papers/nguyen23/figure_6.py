@@ -1,0 +1,115 @@
+"""Figure 6: a plane in which the perturbed target lies among perturbed others."""
+
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.picturing import Map, Projection, draw_map
+from leakgauge.pages.charts import paint
+from leakgauge.pages.numbers import brief
+from leakgauge.pages.page import Chart, Key, Stroke
+from leakgauge.papers.comparison import Cell, Published, Says, exactly
+from leakgauge.papers.nguyen23.columns import FACES, Form, data_note
+from leakgauge.papers.nguyen23.servers import without_games
+from leakgauge.papers.nguyen23.setting import noise
+from leakgauge.papers.nguyen23.statements import judged
+from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
+
+EPSILONS = (10, 5)
+COPIES = {Scale.QUICK: 100, Scale.FULL: 500}
+OTHERS = {Scale.QUICK: 300, Scale.FULL: 1_000}
+TARGET, OTHER = "the target with noise", "other rows with noise"
+BLENDS = (
+    "The paper's features are others, likely smaller beside the same noise, and what t-SNE puts together "
+    "also depends on how many copies there are. Whether the neuron wins is another question: see figure 5."
+)
+
+
+def _show(played: Played) -> Shown:
+    scope = played.scope
+    cells, charts = [], []
+    for form in Form:
+        for epsilon in EPSILONS:
+            found = _map(scope, form, epsilon)
+            cells.append(_cell(scope, form, epsilon, found))
+            charts.append(_chart(scope, form, epsilon, found))
+    return Shown(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+
+
+def _map(scope: Scope, form: Form, epsilon: int) -> Map:
+    staged = without_games(scope, FACES, form, noise("bitrand", epsilon))
+    return draw_map(
+        staged.server,
+        0,
+        staged.rng(),
+        projection=Projection.TSNE,
+        copies=COPIES[scope.scale],
+        others=OTHERS[scope.scale],
+    )
+
+
+def together(own: Reals, others: Reals) -> float:
+    """Share of the target's points whose nearest point is another one of the target's.
+
+    >>> together(np.array([[0.0, 0], [1, 0], [9, 0]]), np.array([[8.0, 0]]))
+    0.6666666666666666
+    """
+    points = np.concatenate([own, others])
+    squares = ((own[:, None] - points[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    return float(np.mean(squares.argmin(axis=1) < len(own)))
+
+
+def _cell(scope: Scope, form: Form, epsilon: int, found: Map) -> Cell:
+    by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
+    grouped = epsilon == max(EPSILONS)
+    words = "“able to group together”, figure 6a" if grouped else "“unable to group together”, figure 6c"
+    stated = Published(value=0.5, places=1, where=words, says=Says.ABOVE if grouped else Says.AT_MOST)
+    return judged(
+        f"copies of the target next to another copy: {FACES.words(scope, form)}, ε = {epsilon}",
+        exactly(together(found.own, found.others)),
+        stated,
+        f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
+    )
+
+
+def _chart(scope: Scope, form: Form, epsilon: int, found: Map) -> Chart:
+    import altair as alt
+
+    keys = (Key(OTHER, paint.SERIES[0], Stroke.DOT), Key(TARGET, paint.SERIES[1], Stroke.DOT))
+    rows = [*_rows(found.others, OTHER), *_rows(found.own, TARGET)]
+    axis = alt.Axis(labels=False, ticks=False)
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_point(filled=True, size=28, opacity=0.65)
+        .encode(
+            x=alt.X("x:Q", title="first direction", scale=alt.Scale(zero=False), axis=axis),
+            y=alt.Y("y:Q", title="second direction", scale=alt.Scale(zero=False), axis=axis),
+            color=alt.Color("label:N", scale=alt.Scale(**paint.colour_scale(keys)), legend=None),
+            tooltip=[alt.Tooltip("label:N", title="what")],
+        )
+        .properties(height=320)
+    )
+    share = together(found.own, found.others)
+    return Chart(
+        f"figure-6-{form}-{epsilon}".replace("_", "-"),
+        f"{FACES.words(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
+        f"A map of {len(found.own)} perturbations of one target and {len(found.others)} other perturbed "
+        f"rows; {share:.0%} of the target's are next to another of its own.",
+        paint.spec(chart),
+        keys,
+    )
+
+
+def _rows(points: Reals, label: str) -> list[dict[str, Any]]:
+    return [{"x": brief(x), "y": brief(y), "label": label} for x, y in points.tolist()]
+
+
+FIGURE_6 = Item(
+    title="Figure 6: the target among others, in a plane",
+    about="One target is perturbed many times by BitRand at nominal ε = 10 and 5, other rows once, and all "
+    "of them are laid out in a plane by t-SNE (van der Maaten and Hinton 2008), in which neighbours stay "
+    "neighbours. In the paper the copies are a group of their own at 10, and blend in at 5.",
+    show=_show,
+)

@@ -1,0 +1,145 @@
+"""Figures 8 and 14: crafted weights beside honest ones."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.attacks.trained_neuron import Attack
+from leakgauge.domains.federated.model import Crafted, honest
+from leakgauge.domains.federated.stealth import Densities, Stealth, all_of, densities, of_first, of_second
+from leakgauge.domains.federated.teaching import Teacher
+from leakgauge.pages.charts import Bars, Density, density_chart, paint
+from leakgauge.pages.page import Chart, Stroke
+from leakgauge.papers.comparison import Cell, Published, Says, exactly
+from leakgauge.papers.nguyen23.columns import FACES, Form, data_note
+from leakgauge.papers.nguyen23.servers import without_games
+from leakgauge.papers.nguyen23.setting import LIKELIHOOD, NEURONS, TRAINED, noise
+from leakgauge.papers.nguyen23.statements import judged
+from leakgauge.papers.paper import Item, Played, Scope, Shown
+
+EPSILONS = (2, 3, 5)
+NAMES = {TRAINED: "trained neuron", LIKELIHOOD: "likelihood neuron"}
+SMALL_CHANGE = (
+    "Training moved the weights by little, which the eye does not see; a test of 50,000 of them does."
+)
+LARGER = "The few weights of the chosen neuron itself grow in training, and are scaled."
+NO_DISGUISE = "No training, no disguise: each unit looks at one feature, and all its other weights are zero."
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """The crafted weights for one target, and how they differ from honest ones."""
+
+    first: Reals
+    honest: Reals
+    of_first: Stealth
+    of_second: Stealth
+
+
+@cache
+def _weights(scope: Scope, label: str, epsilon: int) -> Weights:
+    staged = without_games(scope, FACES, Form.NON_NEGATIVE, noise("bitrand", epsilon))
+    rng = staged.rng()
+    if label == LIKELIHOOD:
+        crafted: Crafted = staged.craft(1)[1][0]
+    else:
+        course = Attack(neurons=NEURONS).course(noisy=True)
+        crafted = Teacher.of(staged.server, course, rng)((0, int(rng.integers(2**63)))).neuron
+    units, features = crafted.first.shape
+    return Weights(
+        all_of((crafted.first, crafted.first_bias)),
+        all_of(honest(features, units, rng)),
+        of_first(crafted, rng),
+        of_second(crafted, rng),
+    )
+
+
+def _densities(scope: Scope, epsilon: int) -> Densities:
+    weights = _weights(scope, TRAINED, epsilon)
+    return densities(weights.first, weights.honest)
+
+
+def _figure_8(played: Played) -> Shown:
+    scope = played.scope
+    cells = [
+        _cell(scope, label, epsilon, layer) for label in NAMES for epsilon in EPSILONS for layer in (1, 2)
+    ]
+    found = {epsilon: _densities(scope, epsilon) for epsilon in EPSILONS}
+    curves = [
+        Density(f"trained at ε = {epsilon}", one.points, one.crafted_curve, Stroke.LINE, colour)
+        for (epsilon, one), colour in zip(found.items(), paint.SERIES[1:], strict=False)
+    ]
+    usual = found[EPSILONS[0]]
+    curves.append(Density("honest", usual.points, usual.honest_curve, Stroke.DASHED, paint.SERIES[0]))
+    chart = density_chart(
+        "figure-8",
+        [],
+        curves,
+        x_title="weight of the first layer",
+        y_title="density",
+        caption="Kernel density estimates of crafted and honest weights of the first layer.",
+        alternative="Flat densities between minus and plus one over the root of the features, which nearly "
+        "coincide.",
+    )
+    return Shown(tuple(cells), (chart,), (data_note(scope, (FACES,)),))
+
+
+def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> Cell:
+    weights = _weights(scope, label, epsilon)
+    found = weights.of_first if layer == 1 else weights.of_second
+    stated = Published(
+        value=0.01, places=2, where="p-value of a test if “indistinguishable”, section 7", says=Says.ABOVE
+    )
+    part = "first layer" if layer == 1 else "chosen neuron"
+    why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER
+    return judged(
+        f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
+        exactly(found.p_value),
+        stated if label == TRAINED else None,
+        f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
+        f"{found.statistic:.3f}; norm {found.times_honest:.2f} times the honest; {found.zeros:.1%} zeros.",
+    )
+
+
+def _figure_14(played: Played) -> Shown:
+    scope = played.scope
+    charts = [_histogram(scope, epsilon) for epsilon in EPSILONS]
+    cells = [
+        Cell(
+            setting=f"distance of the distribution functions, trained neuron, first layer, ε = {epsilon}",
+            ours=exactly(_weights(scope, TRAINED, epsilon).of_first.statistic),
+            why="“Largely resemble one another” (section 7): a look at a histogram shows no more than this.",
+        )
+        for epsilon in EPSILONS
+    ]
+    return Shown(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+
+
+def _histogram(scope: Scope, epsilon: int) -> Chart:
+    found = _densities(scope, epsilon)
+    return density_chart(
+        f"figure-14-{epsilon}",
+        [
+            Bars("crafted", found.edges, found.crafted_bars, paint.SERIES[1]),
+            Bars("honest", found.edges, found.honest_bars, paint.SERIES[0]),
+        ],
+        [Density("crafted, smooth", found.points, found.crafted_curve, Stroke.LINE, paint.SERIES[1])],
+        x_title="weight of the first layer",
+        y_title="density",
+        caption=f"Trained under BitRand at nominal ε = {epsilon}.",
+        alternative="Two histograms that nearly cover one another.",
+    )
+
+
+FIGURE_8 = Item(
+    title="Figure 8: densities of crafted and honest weights",
+    about="The first layer that was trained for one target under BitRand at nominal ε = 2, 3 and 5, beside "
+    "one as PyTorch initialises it, by kernel density estimates; and a test of Kolmogorov and Smirnov, which "
+    "a client could run. The likelihood neuron needs no training, and hides nothing.",
+    show=_figure_8,
+)
+FIGURE_14 = Item(
+    title="Figure 14: histograms of crafted and honest weights",
+    about="The same as histograms.",
+    show=_figure_14,
+)

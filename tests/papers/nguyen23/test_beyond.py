@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from leakgauge.papers.nguyen23 import kept_ratio
+from leakgauge.papers.nguyen23.columns import CIFAR_10, Form
+from leakgauge.papers.nguyen23.servers import without_games
+from leakgauge.papers.nguyen23.setting import noise
+from leakgauge.papers.paper import Scale, Scope
+
+pytestmark = pytest.mark.usefixtures("small_rows")
+QUICK = Scope(scale=Scale.QUICK)
+
+
+@pytest.fixture
+def _small(monkeypatch):
+    monkeypatch.setitem(kept_ratio.HINGES, Scale.QUICK, (2, 16))
+    monkeypatch.setitem(kept_ratio.OTHERS, Scale.QUICK, 3_000)
+
+
+def test_the_exact_ratio_is_that_of_the_law():
+    staged = without_games(QUICK, CIFAR_10, Form.NON_NEGATIVE, noise("bitrand", 3))
+    server, mechanism = staged.server, staged.server.training.mechanism
+    target, rows = server.targets[:1].astype(float), server.rows[:60].astype(float)
+    outputs = mechanism.sample(np.tile(target, (5, 1)), np.random.default_rng(2))
+    own = mechanism.log_law(outputs, np.tile(target, (5, 1)))
+    usual = np.stack([mechanism.log_law(outputs, np.tile(row, (5, 1))) for row in rows])
+    want = (own - np.log(np.exp(usual).mean(axis=0))).sum(axis=1)
+    ratio = kept_ratio._log_law(server.targets[:1], staged) - kept_ratio._log_law(server.rows[:60], staged)
+    found = kept_ratio._total(ratio, mechanism.encoding.places(outputs))
+    np.testing.assert_allclose(found, want, rtol=1e-8)
+
+
+@pytest.mark.usefixtures("_small")
+def test_more_hinges_keep_more_and_never_more_than_there_is(show):
+    cells, shown = show("hinges")
+    won = {setting: cell.ours.value for setting, cell in cells.items()}
+    assert len(won) == 16
+    for epsilon in (3, 5):
+        (many,) = [v for s, v in won.items() if "16 hinges" in s and s.endswith(f"ε = {epsilon}")]
+        (few,) = [v for s, v in won.items() if " 2 hinges" in s and s.endswith(f"ε = {epsilon}")]
+        (best,) = [v for s, v in won.items() if "exact ratio" in s and s.endswith(f"ε = {epsilon}")]
+        assert few - 0.02 < many < best + 0.03
+    assert len(shown.charts) == 1
+
+
+def test_a_true_epsilon_and_the_trade_off(show):
+    cells, shown = show("exact", lambda audit, label: (0.5, 0.5) if audit.name[:5] == "exact" else (1, 1))
+    won = [cell for setting, cell in cells.items() if setting.startswith("success, ")]
+    assert len(won) == 8
+    assert all(cell.ours.value == 0.5 for cell in won)
+    assert len(shown.charts) == 2
+    for chart in shown.charts:
+        labels = {row["label"] for row in chart.spec["data"]["values"]}
+        assert {"BitRand, exact ε of 1 to 10", "OME, exact ε of 1 to 10"} <= labels
+        assert sum(label.startswith("BitRand, nominal") for label in labels) == 4

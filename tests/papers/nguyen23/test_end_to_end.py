@@ -1,0 +1,27 @@
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.nguyen23 import gradient_shares, setting
+from leakgauge.papers.paper import Scale
+from leakgauge.papers.reproduction import reproduce
+
+
+@pytest.mark.usefixtures("small_rows")
+def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
+    monkeypatch.setitem(setting.FEW_EPSILONS, Scale.QUICK, (1,))
+    made = reproduce("nguyen23", only="figure_11", out=tmp_path / "out")
+    won = {cell.setting: cell for cell in made.cells if cell.setting.startswith("success, likelihood")}
+    assert len(won) == 6
+    assert all("(exact: 1,6" in name for name in won)  # 35,342 x 24 / 512
+    assert made.count(Agreement.AGREES) + made.count(Agreement.DIFFERS) > 0
+    assert made.page.stat().st_size > 10_000
+
+
+@pytest.mark.usefixtures("small_rows")
+def test_noise_on_gradients_is_averaged_away_as_the_formula_says(tmp_path, monkeypatch):
+    monkeypatch.setitem(gradient_shares.TARGETS, Scale.QUICK, 4)
+    made = reproduce("nguyen23", only="figure_13", out=tmp_path / "out")
+    played = [cell for cell in made.cells if cell.setting.endswith("played")]
+    assert len(played) == 3
+    for cell in played:
+        assert cell.ours.value == pytest.approx(cell.exact, abs=0.13)

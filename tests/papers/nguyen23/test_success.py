@@ -1,0 +1,82 @@
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+
+pytestmark = pytest.mark.usefixtures("small_rows")
+
+
+def at(cells, *words):
+    """The one cell whose setting has all these words."""
+    (found,) = [cell for setting, cell in cells.items() if all(word in setting for word in words)]
+    return found
+
+
+def rates(audit, label):
+    return {"likelihood": (1.0, 0.98), "clipped": (0.5, 0.5), "trained": (0.8, 0.6)}[label]
+
+
+@pytest.fixture
+def bitrand(show):
+    return show("figure_5", rates)
+
+
+def test_statements_of_section_5_are_judged(bitrand):
+    cells, _ = bitrand
+    # Section 5: at least 0.77 from 5 on, near 0.99 from 9 on, 0.62 for CIFAR-10 at 3 and 4.
+    by_epsilon = {
+        epsilon: at(cells, "success, likelihood neuron", "CelebA", "max(x, 0)", f"ε = {epsilon} ")
+        for epsilon in (1, 3, 5, 10)
+    }
+    stated = {epsilon: cell.published and cell.published.value for epsilon, cell in by_epsilon.items()}
+    assert stated == {1: None, 3: 0.67, 5: 0.77, 10: 0.985}
+    assert by_epsilon[5].verdict is Agreement.AGREES
+    assert by_epsilon[10].verdict is Agreement.NOT_COMPARABLE  # 0.99 give or take 0.007
+
+
+def test_a_trained_neuron_that_falls_short_is_explained(bitrand):
+    cells, _ = bitrand
+    found = at(cells, "success, trained neuron", "CIFAR-10", "ε = 5 ")
+    assert found.ours.value == pytest.approx(0.7)
+    assert found.verdict is Agreement.DIFFERS
+    assert "one mask of flips" in found.reason
+
+
+def test_two_hinges_are_not_held_against_the_paper(bitrand):
+    cells, _ = bitrand
+    found = at(cells, "with two hinges a feature", "ImageNet", "ε = 10 ")
+    assert found.published is None
+    assert "sign bit" in found.reason
+
+
+def test_the_exact_epsilon_stands_beside_the_nominal_one(bitrand):
+    cells, _ = bitrand
+    assert "ε = 5 (exact: 1,234)" in at(cells, "success, likelihood", "CelebA", "max", "ε = 5 ").setting
+
+
+def test_ome_has_statements_of_its_own(show):
+    cells, shown = show("figure_11", lambda audit, label: (0.96, 0.96), reach=0.002)
+    for column, least in (("CelebA", 0.895), ("ImageNet", 0.95), ("CIFAR-10", 0.895)):
+        found = at(cells, "success, likelihood", column, "max", "ε = 1 ")
+        assert found.published.value == least
+        assert found.verdict is Agreement.AGREES
+    assert len(shown.charts) == 6
+
+
+def test_a_chart_has_rates_success_and_usefulness(bitrand):
+    _, shown = bitrand
+    assert len(shown.charts) == 6
+    labels = {row["label"] for row in shown.charts[1].spec["data"]["values"]}
+    assert {
+        "success, likelihood neuron",
+        "success, trained neuron",
+        "TPR, likelihood neuron",
+        "TNR, likelihood neuron",
+        "honest classifier, right answers",
+    } <= labels
+
+
+def test_usefulness_is_that_of_the_clients_rows(bitrand):
+    cells, _ = bitrand
+    noisy = at(cells, "right answers", "CIFAR-10", "max", "ε = 3")
+    assert 0 < noisy.ours.value < 1
+    assert "without any noise" in noisy.reason
