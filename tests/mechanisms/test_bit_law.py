@@ -251,3 +251,13 @@ def test_rows_with_more_features_than_promised_are_refused():
 def test_a_table_of_too_many_levels_is_refused():
     with pytest.raises(BadInput, match="at most 12 bits"):
         bitrand.Mechanism(epsilon=1.0, bits=(6, 6)).table()
+
+
+@pytest.mark.parametrize("kind", [bitrand, ome, bit_response])
+def test_a_calibration_may_be_said_in_a_word(kind):
+    for word, member in (("exact", Calibrate.EXACT), ("nominal", Calibrate.NOMINAL)):
+        said, meant = (
+            kind.Mechanism(epsilon=1.5, calibrate=calibrate, **SMALL) for calibrate in (word, member)
+        )
+        assert said.law == meant.law
+        assert said.guarantee.epsilon == meant.guarantee.epsilon

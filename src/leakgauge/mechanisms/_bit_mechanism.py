@@ -62,7 +62,7 @@ class BitMechanism(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised to a row: the label, unless it was solved for; beside it what the law supports."""
-        exact, solved = self.exact_epsilon(), self.calibrate is Calibrate.EXACT
+        exact, solved = self.exact_epsilon(), self.calibrate == Calibrate.EXACT
         return Guarantee(
             epsilon=exact if solved else self.epsilon,
             relation=self.relation,

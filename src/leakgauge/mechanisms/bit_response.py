@@ -39,6 +39,6 @@ class Mechanism(BitMechanism):
     def law(self) -> BitLaw:
         encoding = FixedPoint(*self.bits)
         n_bits = encoding.n_bits
-        solved = self.calibrate is Calibrate.EXACT
+        solved = self.calibrate == Calibrate.EXACT
         share = self.epsilon / (self.features * n_bits) if solved else self.epsilon
         return BitLaw(encoding, ((-share,) * n_bits,), ((share,) * n_bits,))

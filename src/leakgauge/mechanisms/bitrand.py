@@ -40,7 +40,7 @@ class Mechanism(BitMechanism):
     def __post_init__(self) -> None:
         require_positive("bitrand", epsilon=self.epsilon, alpha=self.alpha)
         require_whole("bitrand", "features", self.features, 1)
-        if self.calibrate is Calibrate.EXACT and self.alpha is not None:
+        if self.calibrate == Calibrate.EXACT and self.alpha is not None:
             raise BadInput(
                 f'bitrand: alpha = {self.alpha} with calibrate = "exact", which solves for it; leave out one'
             )

@@ -128,6 +128,25 @@ def test_rows_are_perturbed_afresh_for_every_iteration():
     assert len({values.tobytes() for values in drawn}) == 5
 
 
+def test_no_two_rows_and_no_two_answers_have_the_same_noise(monkeypatch):
+    """Not in a batch, nor in a group, nor in two iterations, targets or rounds."""
+    import leakgauge.domains.federated.clients as module
+
+    on_rows, on_gradients = [], []
+
+    class Noted:
+        def sample(self, values, rng):
+            on_rows.extend(rng.random(len(values)))
+            return values
+
+    monkeypatch.setattr(
+        module, "noisy_gradient", lambda *given: on_gradients.append(given[-1].random()) or np.zeros((1, 1))
+    )
+    clients(mechanism=Noted(), noise=GradientNoise(epsilon=1.0), iterations=3, clients=2).train(networks())
+    assert len(on_gradients) == len(set(on_gradients)) == MEMBERS.size * 3 * 2
+    assert len(on_rows) == len({*on_rows, *on_gradients}) - len(on_gradients) == len(on_gradients) * 5
+
+
 @pytest.mark.slow
 def test_a_member_is_in_the_stated_share_of_batches():
     n = 4_000

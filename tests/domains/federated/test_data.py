@@ -230,6 +230,12 @@ def test_broken_files_are_refused(tmp_path, name):
         load({"source": name}, tmp_path, 1)
 
 
+def test_nobody_is_told_to_run_what_is_in_a_file(tmp_path):
+    (tmp_path / "rows.npz").write_text("hello")
+    with pytest.raises(BadInput, match=r"rows\.npz cannot be read: it holds no arrays; it must be"):
+        load({"source": "rows.npz"}, tmp_path, 1)
+
+
 def test_a_single_array_is_no_file_of_arrays(tmp_path):
     with (tmp_path / "rows.npz").open("wb") as file:
         np.save(file, np.array(VALUES))

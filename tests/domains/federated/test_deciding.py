@@ -72,6 +72,16 @@ def test_what_is_looked_for_is_the_targets_share_of_the_average():
         np.testing.assert_allclose(answer, due, atol=1e-6)
 
 
+@pytest.mark.parametrize("training", [{}, {"clients": 3}, {"iterations": 4}, {"clients": 2, "iterations": 3}])
+def test_scores_are_in_units_of_the_noise_that_is_left(training):
+    made, server, scorer = game(noise=GradientNoise(sigma=0.7, clip=0.5), **training)
+    released = made.release(np.zeros((60, 2), dtype=bool), np.random.default_rng(4))
+    numbers = np.array(server.view(released).train(scorer.score.networks)).ravel()
+    left = 0.7 * 0.5 / 5 / np.sqrt(training.get("clients", 1) * training.get("iterations", 1))
+    assert scorer.score.unit == pytest.approx(left)
+    assert np.std(numbers) == pytest.approx(left, rel=4 / np.sqrt(2 * numbers.size))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("sigma", "training"),

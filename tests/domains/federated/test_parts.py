@@ -87,9 +87,10 @@ def test_near_rows_are_left_out_where_they_are_not_wanted():
         ({"reference": float("nan")}, "reference must be > 0"),
         ({"reference": 1.0}, "none is left for clients"),
         ({"reference": 90}, "none is left for clients"),
+        ({"reference": 2.5}, "a share up to 1, or a whole number of rows"),
         ({"reference": 1}, "has 1 rows, and needs 2"),
         ({"reference": 0.001}, "has 0 rows, and needs 2"),
-        ({"batch": 46}, "batch = 46: clients have 45 rows"),
+        ({"batch": 46}, "batch: 46 rows .* clients have 45 besides"),
     ],
 )
 def test_parts_without_room_are_refused(changes, word):
@@ -100,7 +101,7 @@ def test_parts_without_room_are_refused(changes, word):
 def test_batches_need_room_after_equal_rows_are_gone():
     rows = ROWS.copy()
     rows[1:60] = rows[0]
-    with pytest.raises(BadInput, match="batch = 41: clients have"):
+    with pytest.raises(BadInput, match=r"batch: 41 rows .* \(left out: .* that equal a target\)"):
         parts_of(rows, targets=Targets(names=(0,)), reference=2, batch=41)
 
 
@@ -126,6 +127,28 @@ def test_a_reference_that_holds_a_target_is_refused(tmp_path):
     loaded = two_files(tmp_path, lambda own, others: np.concatenate([others[:29], own[7:8]]))
     with pytest.raises(BadInput, match=r"data.reference: its row 29 \(the first is 0\) equals a target"):
         split(loaded, targets=Targets(names=(7,)), reference=0.5, batch=10, rng=np.random.default_rng(1))
+
+
+def test_beside_such_a_file_too_clients_have_no_row_that_equals_a_target(tmp_path):
+    loaded = two_files(tmp_path, lambda own, others: others)
+    loaded.rows[9] = loaded.rows[7]
+    parts = split(loaded, targets=Targets(names=(7,)), reference=0.5, batch=10, rng=np.random.default_rng(1))
+    assert sorted([*parts.clients, 7, 9]) == list(range(40))
+    assert parts.notes == ("left out: 1 rows of clients and 0 of the reference that equal a target",)
+
+
+def test_what_is_wrong_with_a_reference_is_said_of_its_file(tmp_path):
+    with pytest.raises(BadInput, match=r"data.reference \(public.npz\): .*row 3 .*holds nan in feature 2"):
+        two_files(tmp_path, lambda own, others: np.where(np.arange(180).reshape(30, 6) == 20, np.nan, others))
+
+
+def test_what_the_file_of_the_reference_is_called_does_not_matter(tmp_path):
+    digest = two_files(tmp_path, lambda own, others: others).digest
+    (tmp_path / "public.npz").rename(tmp_path / "theirs.npz")
+    assert load({"source": "own.npz", "reference": "theirs.npz"}, tmp_path, 1).digest == digest
+    (tmp_path / "own.npz").replace(tmp_path / "theirs.npz")
+    two_files(tmp_path, lambda own, others: others)
+    assert load({"source": "own.npz", "reference": "theirs.npz"}, tmp_path, 1).digest != digest
 
 
 def test_a_reference_of_another_width_is_refused(tmp_path):

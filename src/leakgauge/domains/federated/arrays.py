@@ -44,7 +44,10 @@ def read_arrays(path: Path, keys: Keys) -> Found:
 
 
 def _opened(content: BinaryIO) -> NpzFile:
-    file = np.load(content, allow_pickle=False)
+    try:
+        file = np.load(content, allow_pickle=False)
+    except ValueError:  # says how to load what is no file of arrays, which nobody should
+        raise ValueError("it holds no arrays") from None
     if not isinstance(file, NpzFile):
         raise ValueError("it holds one array without a name")
     return file

@@ -18,6 +18,7 @@ from leakgauge.domains.federated.loaded import PARTS, UTILITY, Ints
 from leakgauge.domains.federated.model import Floats, Shape
 from leakgauge.domains.federated.parts import split
 from leakgauge.domains.federated.tables import Setting, read_mechanism, read_setting
+from leakgauge.domains.federated.torch_needed import require_torch
 from leakgauge.domains.federated.utility import utility
 
 PRIVATE = ("names",)  # keys of a plan whose values are rows of somebody
@@ -64,6 +65,7 @@ def build(
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
     setting = read_setting(challenger)
+    require_torch()
     flower = read_flower(setting.client_app, folder) if setting.engine == "flower" else None
     loaded = load(data, folder, seed)
     parts = split(

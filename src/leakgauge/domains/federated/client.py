@@ -9,6 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.gradient_noise import GradientNoise
 from leakgauge.domains.federated.model import Floats, Network
+from leakgauge.strategies import clipping
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,9 +36,8 @@ def gradient(network: Network, rows: Floats, labels: Ints) -> Reals:
 def clipped_sum(network: Network, rows: Floats, labels: Ints, clip: float) -> Reals:
     """Chosen neurons x (units + 1): per-example gradients, clipped to a norm of ``clip`` and added up.
 
-    The norm is that of an example's whole gradient. In a linear layer it is the product of the norms of what
-    comes in (with a one for the bias) and of what flows back (Goodfellow 2015): no example's gradient is
-    ever written out.
+    The norm is that of an example's whole gradient, and no example's gradient is ever written out:
+    ``strategies.clipping``.
     """
     import torch
 
@@ -49,13 +49,8 @@ def clipped_sum(network: Network, rows: Floats, labels: Ints, clip: float) -> Re
     logits = torch.nn.functional.linear(active, *map(torch.from_numpy, network.head))
     loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels), reduction="sum")
     back = torch.autograd.grad(loss, [first, values, logits])
-    squares = torch.stack(
-        [
-            flow.square().sum(1) * (given.square().sum(1) + 1)
-            for flow, given in zip(back, (inputs, hidden, active))
-        ]
-    )
-    factors = (clip / squares.sum(0).sqrt().clamp_min(1e-12)).clamp_max(1.0)
+    passed = ((given.detach().numpy(), flow.numpy()) for given, flow in zip((inputs, hidden, active), back))
+    factors = torch.from_numpy(clipping.factors(clipping.norms(passed), clip))
     flow = (back[1] * factors[:, None])[:, : network.chosen].detach()
     weights, biases = flow.T @ hidden.detach(), flow.sum(0)
     return torch.cat([weights, biases[:, None]], dim=1).numpy().astype(np.float64)

@@ -45,8 +45,15 @@ def load(table: Mapping[str, Any], folder: Path, seed: int) -> Loaded:
     other = _found(folder, file.reference, "reference")
     return _loaded.once(
         (file, identity(path), identity(other), seed),
-        lambda: joined(read_file(file, path, seed), read_file(file, other, seed)),
+        lambda: joined(read_file(file, path, seed), _read_reference(file, other, seed)),
     )
+
+
+def _read_reference(file: FileTable, path: Path, seed: int) -> Loaded:
+    try:
+        return read_file(file, path, seed)
+    except BadInput as error:
+        raise BadInput(f"data.reference ({path.name}): {error}") from None
 
 
 def _found(folder: Path, name: str, key: str) -> Path:
@@ -89,7 +96,7 @@ def read_file(table: FileTable, path: Path, seed: int) -> Loaded:
         raise BadInput(f"data.source: {path.name} has no rows; a game needs clients' and an adversary's")
     labels, classes = coded(found.labels, table.keys.labels)
     with path.open("rb") as content:  # where the file lies does not matter
-        words = f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='')!r}"
+        words = f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"
     rows = _rows(found, table.size)
     return Loaded(
         rows=rows,

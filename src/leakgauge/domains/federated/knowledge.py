@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.random import Generator
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.settings import read, require
 from leakgauge.domains.federated.challenger import Challenger
@@ -20,12 +21,17 @@ class Seen:
 
     n_rounds: int
     _clients: Answering = field(repr=False)
+    _sent: list[bool] = field(default_factory=list, init=False, repr=False)
 
     def train(self, networks: Sequence[Network]) -> list[list[Reals]]:
         """Send every target's client the network made for that target; rounds x targets of gradients.
 
-        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'.
+        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'. Once: to
+        another model clients would answer with the same noise, and the difference of two answers has none.
         """
+        if self._sent:
+            raise BadInput("a server may send its models once in a block; send all that is needed together")
+        self._sent.append(True)
         return self._clients.train(networks)
 
 

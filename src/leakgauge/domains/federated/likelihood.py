@@ -15,7 +15,7 @@ from leakgauge.domains.federated.samples import Samples, plain_samples_of, sampl
 from leakgauge.domains.federated.thresholds import best_threshold
 
 ENOUGH = 20_000  # perturbed rows of others, for thresholds
-CLIPS = tuple(map(Clipped, (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)))
+REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # for values of 1 + 5 + 4 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +60,17 @@ class Builder:
 def _samples(n_knots: int) -> Callable[[Floats, int, Mechanism | None, Generator], Samples]:
     """How rows are kept: to be looked up, unless the score of a value is about as quick to compute."""
     return samples_of if n_knots > 2 else plain_samples_of
+
+
+def clips_for(knowledge: Server) -> tuple[Clipped, ...]:
+    """Where values are cut, for what the bits can hold; without bits, for the size of the server's rows."""
+    mechanism = knowledge.training.mechanism
+    if isinstance(mechanism, Tabled):
+        unit = 2.0 ** (np.frexp(mechanism.encoding.levels[-1])[1] - 5)
+    else:
+        size = float(np.sqrt(np.mean(knowledge.rows.astype(np.float64) ** 2)))
+        unit = 2.0 ** np.round(np.log2(size / 2)) if size > 0 else 1.0
+    return tuple(Clipped(float(unit * reach)) for reach in REACHES)
 
 
 def hinges_for(knowledge: Server, n: int) -> Hinges:

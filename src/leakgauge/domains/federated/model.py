@@ -48,6 +48,13 @@ class Crafted:
         """The same neuron with all its values multiplied by a positive number: active for the same rows."""
         return Crafted(self.first, self.first_bias, np.float32(factor) * self.second, factor * self.bias)
 
+    def quieter(self, halvings: int) -> "Crafted":
+        """The same neuron, with the values of the units before it halved so often; exactly the same value."""
+        if halvings == 0:
+            return self
+        less, more = np.float32(2.0**-halvings), np.float32(2.0**halvings)
+        return Crafted(less * self.first, less * self.first_bias, more * self.second, self.bias)
+
     def tamed(self, own: Reals, others: Reals) -> "Crafted":
         """The same neuron with small values, given those of the target and of other rows as they are now.
 

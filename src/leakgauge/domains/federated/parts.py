@@ -27,15 +27,20 @@ class Parts:
         """Refuse batches larger than what they are drawn from, and an adversary with next to nothing."""
         if self.clients.size < batch:
             raise BadInput(
-                f"challenger.batch = {batch}: clients have {self.clients.size} rows besides the "
-                f"{self.targets.size} targets and the {self.reference.size} of the reference; lower batch, "
-                "targets or reference, or bring more rows"
+                f"challenger.batch: {batch} rows (batch times clients) are drawn at a time, but clients "
+                f"have {self.clients.size} besides the {self.targets.size} targets and the "
+                f"{self.reference.size} of the reference{self._left_out}; lower batch, clients, targets or "
+                "reference, or bring more rows"
             )
         if self.reference.size < 2:
             raise BadInput(
-                f"challenger.reference: the adversary has {self.reference.size} rows, and needs 2 or more; "
-                "raise it, or bring more rows"
+                f"challenger.reference: the adversary has {self.reference.size} rows{self._left_out}, and "
+                "needs 2 or more; raise it, or bring more rows"
             )
+
+    @property
+    def _left_out(self) -> str:
+        return f" ({'; '.join(self.notes)})" if self.notes else ""
 
 
 def split(loaded: Loaded, *, targets: Targets, reference: float, batch: int, rng: Generator) -> Parts:
@@ -52,6 +57,11 @@ def split(loaded: Loaded, *, targets: Targets, reference: float, batch: int, rng
     if not 0 < reference < np.inf:
         raise BadInput(f"challenger.reference must be > 0, got {reference:g}; 0.5 is usual")
     share = isinstance(reference, float) and reference <= 1
+    if not share and reference != int(reference):
+        raise BadInput(
+            f"challenger.reference = {reference:g}: must be a share up to 1, or a whole number of rows; "
+            "0.5 is usual"
+        )
     n_reference = round(reference * rest.size) if share else int(reference)
     if n_reference >= rest.size:
         raise BadInput(

@@ -6,6 +6,7 @@ from dataclasses import replace
 from numpy.random import Generator
 
 from leakgauge.core.game import Scorer
+from leakgauge.domains.federated.calming import calmed
 from leakgauge.domains.federated.certifying import certified
 from leakgauge.domains.federated.deciding import decide
 from leakgauge.domains.federated.knowledge import Seen, Server
@@ -22,6 +23,7 @@ def studied(
     more: Mapping[str, float] | None = None,
 ) -> Scorer[Seen]:
     """Send one neuron for each target; say how far they are from honest ones, and what is certain of them."""
+    crafted = calmed(knowledge, crafted, rng)
     scorer = decide(knowledge, crafted, rng)
     numbers = {
         "units": sum(one.units for one in crafted) / len(crafted),

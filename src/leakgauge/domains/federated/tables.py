@@ -79,7 +79,12 @@ def read_mechanism(table: Mapping[str, Any], features: int) -> Mechanism | None:
         for key in said:
             raise BadInput(f"mechanism 'none': {key} says nothing here; leave it out")
         return None
-    if "features" in said:
-        raise BadInput(f"mechanism {name!r}: features follow from the data; leave it out")
+    for key, way_out in {
+        "features": "they follow from the data; leave it out",
+        "relation": "a member takes the place of another row; leave it out",
+        "unit": "the game is about a record; leave it out",
+    }.items():
+        if key in said:
+            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
     return read(kind, {**said, "features": features}, f"mechanism {name!r}")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.clients import Pool
 
@@ -34,6 +35,11 @@ def utility(pool: Pool, mechanism: Mechanism | None, rng: Generator) -> Utility:
     order = rng.permutation(len(pool.rows))[:MOST_ROWS]
     n_test = max(1, round(TEST * order.size))
     test, train = order[:n_test], order[n_test:]
+    if np.unique(pool.labels[train]).size < 2:
+        raise BadInput(
+            f"challenger.utility: the {train.size} rows of clients to train a classifier on do not have two "
+            "classes; leave out utility, or bring more rows"
+        )
     clean = _right(pool.rows[train], pool.labels[train], [pool.rows[test]], pool.labels[test])[0]
     if mechanism is None:
         return Utility(clean, clean, clean)

@@ -9,7 +9,8 @@ from domains.federated.small_games import share_won, small_server
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
-from leakgauge.domains.federated.likelihood import CLIPS, Builder
+from leakgauge.domains.federated.laws import law_of
+from leakgauge.domains.federated.likelihood import Builder, clips_for
 
 BITRAND = {"name": "bitrand", "epsilon": 10.0}
 NON_NEGATIVE = {"non_negative": True}
@@ -38,6 +39,23 @@ def test_it_wins_half_of_the_games_where_an_epsilon_is_true(form):
     assert abs(share_won(made, server, Attack(form=form), 200) - 0.5) < 4 * np.sqrt(0.25 / 600) + 0.05
 
 
+@pytest.mark.parametrize("form", ["clipped", "ratio"])
+@pytest.mark.parametrize("scale", [1e-10, 1e3, 1e10])
+def test_it_wins_whatever_the_unit_of_the_rows(form, scale):
+    made, server = small_server({"name": "none"}, data={"scale": scale}, targets=12)
+    assert share_won(made, server, Attack(form=form), 12) >= 0.99
+
+
+def test_values_are_cut_where_the_bits_can_hold_them():
+    reaches = {}
+    for bits in ([5, 4], [8, 1], [1, 8]):
+        _, server = small_server({**BITRAND, "bits": bits, "saturate": True})
+        reaches[bits[0]] = [clip.reach for clip in clips_for(server)]
+    assert reaches[5] == [0.5, 1, 2, 4, 8, 16]
+    assert reaches[8] == [8 * reach for reach in reaches[5]]
+    assert reaches[1] == [reach / 16 for reach in reaches[5]]
+
+
 def test_a_game_is_won_by_more_the_more_features_are_kept():
     made, server = small_server(BITRAND)
     few, all_of_them = (share_won(made, server, Attack(units=units), 60) for units in (4, 256))
@@ -47,7 +65,7 @@ def test_a_game_is_won_by_more_the_more_features_are_kept():
 @pytest.mark.parametrize("units", [None, 40])
 def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
     _, server = small_server(BITRAND)
-    builder = Builder.of(server, CLIPS, units, 500, stream(1, Role.STUDY))
+    builder = Builder.of(server, clips_for(server), units, 500, stream(1, Role.STUDY))
     mechanism = server.training.mechanism
     for place, target in enumerate(server.targets):
         neuron = builder((place, 7))
@@ -59,6 +77,18 @@ def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
         assert np.std(others) <= 1.1
         assert np.abs(own).max() < 8
         assert pickle.loads(pickle.dumps(builder))((place, 7)).values(own[:0].reshape(0, 128)).size == 0
+
+
+def test_thresholds_are_found_on_rows_that_nothing_was_built_from(monkeypatch):
+    import leakgauge.domains.federated.likelihood as module
+
+    _, server = small_server({"name": "none"})
+    given = []
+    monkeypatch.setattr(module, "law_of", lambda rows, *more: given.append(rows) or law_of(rows, *more))
+    builder = Builder.of(server, clips_for(server), None, 500, stream(1, Role.STUDY))
+    built_from, held_back = ({row.tobytes() for row in rows} for rows in (given[0], builder.held_back.rows))
+    assert not built_from & held_back
+    assert built_from | held_back == {row.tobytes() for row in server.rows}
 
 
 def test_the_same_stream_builds_the_same_neurons():

@@ -9,8 +9,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
 from leakgauge.core.spread import spread
 from leakgauge.domains.federated.knowledge import Seen, Server
-from leakgauge.domains.federated.likelihood import CLIPS, Builder, hinges_for
+from leakgauge.domains.federated.likelihood import Builder, clips_for, hinges_for
 from leakgauge.domains.federated.model import Crafted
+from leakgauge.domains.federated.peaks import peak
 from leakgauge.domains.federated.studying import studied
 
 KNOWLEDGE = "server"
@@ -25,7 +26,9 @@ class Attack:
     ``hinges`` ReLUs at equal distances: needed where features are never negative, so that the sign bit says
     nothing. At most ``units`` are planted; then the features that tell most are kept. The threshold wins
     most games of this batch size on perturbed rows of the adversary's own that were not used for building.
-    ``certify`` adds what fresh draws prove of the neurons before any round.
+    Without noise on rows the target is one point, and the neuron's value falls with the distance from it:
+    two units a feature, whatever the form. ``certify`` adds what fresh draws prove of the neurons before any
+    round.
     """
 
     form: Literal["clipped", "ratio"] = "clipped"
@@ -50,7 +53,9 @@ class Attack:
 
     def craft(self, knowledge: Server, rng: Generator) -> list[Crafted]:
         """Build the neuron of each target."""
-        functions = CLIPS if self.form == "clipped" else (hinges_for(knowledge, self.hinges),)
+        if knowledge.training.mechanism is None:
+            return [peak(row, knowledge.rows, knowledge.others, self.units) for row in knowledge.targets]
+        functions = clips_for(knowledge) if self.form == "clipped" else (hinges_for(knowledge, self.hinges),)
         builder = Builder.of(knowledge, functions, self.units, self.draws, rng)
         seeds = rng.integers(2**63, size=len(knowledge.targets)).tolist()
         return spread(builder, list(enumerate(seeds)))

@@ -1,0 +1,105 @@
+"""A step of DP-Adam with norms in closed form against Opacus, and against Adam in torch without any privacy.
+
+A network of 2 x 256 units on 104 features and two classes, batches of 200 of 10,000 rows, clip 1: CPU time of
+a step, taking the rows out of the table included. One thread, one model at a time.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator
+from itertools import cycle
+
+import numpy as np
+
+from benchmarks.measure import Timing, repeat
+from leakgauge.domains.models.training.batches import Schedule, epochs
+from leakgauge.domains.models.training.learning import Examples, Noise, Recipe, steps
+from leakgauge.domains.models.training.network import Shape, glorot
+from leakgauge.runner.threads import one_thread
+
+ROWS, FEATURES, STEPS, REPEATS, SIGMA, SEED = 10_000, 104, 20, 7, 1.68, 1
+GOALS = {"Opacus, ghost clipping": "goal >= 2 x", "Opacus, default": "goal >= 15 x"}
+PLAIN = "Adam in torch, no privacy"
+
+
+def run() -> str:
+    import torch
+
+    torch.set_num_threads(1)
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return "\n".join(_compare(_examples()))
+
+
+def _compare(examples: Examples) -> Iterator[str]:
+    ours = _per_step(_closed_form(examples))
+    yield f"DP-Adam, closed form: {_shown(ours)} per step; 5,000 steps in {5_000 * ours.median:.0f} s"
+    others = {
+        PLAIN: _in_torch(examples, None),
+        "Opacus, ghost clipping": _in_torch(examples, "ghost"),
+        "Opacus, default": _in_torch(examples, "hooks"),
+    }
+    for name, step in others.items():
+        theirs = _per_step(step)
+        if name == PLAIN:
+            yield f"- {name}: {_shown(theirs)}; ours costs {ours.median / theirs.median:.2f} x, goal <= 2 x"
+        else:
+            yield f"- {name}: {_shown(theirs)}; {theirs.median / ours.median:.1f} x ours, {GOALS[name]}"
+
+
+def _per_step(step: Callable[[], object]) -> Timing:
+    def work() -> None:
+        for _ in range(STEPS):
+            step()
+
+    return Timing(tuple(seconds / STEPS for seconds in repeat(work, REPEATS).seconds))
+
+
+def _shown(timing: Timing) -> str:
+    low, high = min(timing.seconds), max(timing.seconds)
+    return f"{1e3 * timing.median:.2f} ms ({1e3 * low:.2f} to {1e3 * high:.2f})"
+
+
+def _closed_form(examples: Examples) -> Callable[[], object]:
+    network = glorot(Shape(FEATURES, 2), np.random.default_rng(SEED))
+    recipe = Recipe(schedule=Schedule(rows=ROWS, epochs=1_000_000), noise=Noise(sigma=SIGMA))
+    training = steps(examples, recipe, network, np.random.default_rng(SEED))
+    return lambda: next(training)
+
+
+def _in_torch(examples: Examples, mode: str | None) -> Callable[[], object]:
+    import torch
+
+    layers = [torch.nn.Linear(FEATURES, 256), torch.nn.Linear(256, 256), torch.nn.Linear(256, 2)]
+    module = torch.nn.Sequential(layers[0], torch.nn.ReLU(), layers[1], torch.nn.ReLU(), layers[2])
+    optimizer, criterion = torch.optim.Adam(module.parameters(), lr=0.01), torch.nn.CrossEntropyLoss()
+    rows, labels = torch.from_numpy(examples.rows), torch.from_numpy(examples.labels)
+    if mode is not None:
+        import opacus
+
+        loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(rows, labels), batch_size=200)
+        module, optimizer, *rest = opacus.PrivacyEngine().make_private(
+            module=module,
+            optimizer=optimizer,
+            criterion=criterion,
+            data_loader=loader,
+            noise_multiplier=SIGMA,
+            max_grad_norm=1.0,
+            poisson_sampling=False,
+            grad_sample_mode=mode,
+        )
+        criterion = rest[0] if mode == "ghost" else criterion
+    batches = cycle(next(epochs(Schedule(rows=ROWS), np.random.default_rng(SEED))))
+
+    def step() -> None:
+        batch = torch.from_numpy(next(batches))
+        optimizer.zero_grad()
+        criterion(module(rows[batch]), labels[batch]).backward()
+        optimizer.step()
+
+    return step
+
+
+def _examples() -> Examples:
+    rng = np.random.default_rng(SEED)
+    rows = rng.random((ROWS, FEATURES), dtype=np.float32)
+    return Examples(rows, (rows[:, :10].sum(axis=1) > 5).astype(np.int64), 2)

@@ -1,0 +1,70 @@
+"""Which rows a training step looks at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.training.network import Ints
+
+
+class Sampling(StrEnum):
+    """How batches come about; what noise promises depends on it."""
+
+    POISSON = "poisson"  # every row joins every batch with the same probability, independently
+    SHUFFLED = "shuffled"  # every row is in one batch of an epoch, or in none where some are left over
+    WITHOUT_REPLACEMENT = "without_replacement"  # every batch is drawn anew, in a fixed size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """So many epochs over so many rows, in batches; an epoch has as many steps as whole batches fit in."""
+
+    rows: int
+    batch: int = 200  # under Poisson sampling what is expected
+    epochs: int = 100
+    sampling: Sampling = Sampling.POISSON
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch <= self.rows:
+            raise BadInput(f"batch must be in 1..{self.rows} (training rows), got {self.batch}")
+        if not self.epochs >= 1:
+            raise BadInput(f"epochs must be >= 1, got {self.epochs}")
+
+    @property
+    def per_epoch(self) -> int:
+        return self.rows // self.batch
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.per_epoch
+
+    @property
+    def share(self) -> float:
+        """The probability that a row is in a batch."""
+        return self.batch / self.rows
+
+
+def epochs(schedule: Schedule, rng: Generator) -> Iterator[list[Ints]]:
+    """For each epoch its batches: positions of rows."""
+    for _ in range(schedule.epochs):
+        yield _epoch(schedule, rng)
+
+
+def _epoch(schedule: Schedule, rng: Generator) -> list[Ints]:
+    n, size, steps = schedule.rows, schedule.batch, schedule.per_epoch
+    match schedule.sampling:
+        case Sampling.SHUFFLED:
+            return list(rng.permutation(n)[: steps * size].reshape(steps, size))
+        case Sampling.WITHOUT_REPLACEMENT:
+            return [_subset(n, size, rng) for _ in range(steps)]
+        case Sampling.POISSON:
+            # Given how many rows joined, every set of that size is equally likely.
+            return [_subset(n, joined, rng) for joined in rng.binomial(n, schedule.share, size=steps)]
+
+
+def _subset(n: int, size: int, rng: Generator) -> Ints:
+    return np.sort(rng.choice(n, size, replace=False, shuffle=False))

@@ -1,0 +1,119 @@
+"""Train a classifier, privately or not: the same rows and stream give the same weights anywhere."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.training.batches import Schedule, epochs
+from leakgauge.domains.models.training.clipped import clipped_sum, plain_sum
+from leakgauge.domains.models.training.network import Ints, Network, Shape, glorot
+from leakgauge.domains.models.training.optimizers import Adam, Optimizer
+from leakgauge.strategies.clipping import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """The rows a model is trained on: members. Features are scaled, labels are 0..classes-1."""
+
+    rows: Floats
+    labels: Ints
+    classes: int
+
+    def __post_init__(self) -> None:
+        if self.rows.ndim != 2 or self.labels.shape != self.rows.shape[:1]:
+            raise BadInput(
+                f"training needs a label for each row, got {self.labels.shape} for {self.rows.shape}"
+            )
+        if not np.isfinite(self.rows).all():
+            raise BadInput("training: a feature is not a finite number; impute or drop it")
+        if not ((self.labels >= 0) & (self.labels < self.classes)).all():
+            raise BadInput(f"training: labels must be in 0..{self.classes - 1}")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Gaussian noise of standard deviation ``sigma * clip`` on a sum of gradients clipped to ``clip``."""
+
+    sigma: float
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("sigma", "clip"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise BadInput(f"{name} must be > 0 and finite, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a model is trained; without noise, gradients are not clipped either."""
+
+    schedule: Schedule
+    noise: Noise | None = None
+    hidden: tuple[int, ...] = (256, 256)
+    optimizer: Optimizer = field(default_factory=Adam)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What an adversary who watches training sees of a step, and the batch, which it does not.
+
+    ``network`` is the one the gradients were taken at, ``released`` the noisy sum of them. Both are buffers
+    that the next step overwrites.
+    """
+
+    epoch: int
+    batch: Ints
+    network: Network
+    released: Floats
+
+
+def steps(examples: Examples, recipe: Recipe, network: Network, rng: Generator) -> Iterator[Step]:
+    """Train a network in place, step by step; a step changes its weights when the next one is asked for.
+
+    The noisy sum is divided by the batch size, under Poisson sampling by the expected one: dividing by the
+    size itself would tell it (Abadi et al. 2016). Keep to one thread, as ``train`` does: sums depend on it.
+    """
+    drawing, noising = rng.spawn(2)
+    move = recipe.optimizer.moving(network.weights)
+    noise = np.empty_like(network.weights)
+    for epoch, batches in enumerate(epochs(recipe.schedule, drawing)):
+        for batch in batches:
+            rows, labels = examples.rows[batch], examples.labels[batch]
+            if recipe.noise is None:
+                total = plain_sum(network, rows, labels)
+            else:
+                total = clipped_sum(network, rows, labels, recipe.noise.clip)
+                noising.standard_normal(out=noise, dtype=np.float32)
+                np.multiply(noise, recipe.noise.sigma * recipe.noise.clip, out=noise)
+                np.add(total, noise, out=total)
+            yield Step(epoch, batch, network, total)
+            np.divide(total, recipe.schedule.batch, out=total)
+            move(total)
+
+
+def train(
+    examples: Examples, recipe: Recipe, rng: Generator, watch: Callable[[int], None] | None = None
+) -> Network:
+    """A trained network; ``watch`` is told the number of each epoch as it begins.
+
+    Starts, batches and noise have streams of their own: models that differ in their noise alone share the
+    first two.
+    """
+    if len(examples) != recipe.schedule.rows:
+        raise BadInput(f"the schedule is for {recipe.schedule.rows} rows, got {len(examples)}")
+    from threadpoolctl import threadpool_limits
+
+    starting, stepping = rng.spawn(2)
+    network = glorot(Shape(examples.rows.shape[1], examples.classes, recipe.hidden), starting)
+    epoch = -1
+    with threadpool_limits(1):  # sums must not depend on how many threads there are
+        for step in steps(examples, recipe, network, stepping):
+            if watch is not None and step.epoch > epoch:
+                watch(epoch := step.epoch)
+    return network

@@ -1,0 +1,98 @@
+"""Noise in training, asked for by an epsilon: how much it takes, and what it then promises."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.models.training.accounting import clips, curve_of, epsilon_of, sigma_for, smallest
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.learning import Noise
+from leakgauge.domains.models.training.renyi import renyi_epsilon
+
+_LEAST, _MOST = 0.1, 1000.0  # where the code of Humphries et al. looks for sigma
+
+
+class Calibration(StrEnum):
+    """How sigma follows from epsilon."""
+
+    HONEST = "honest"  # epsilon holds, for the relation and the sampling of this training
+    HUMPHRIES23 = "humphries23"  # as in that paper's code: epsilon is a label
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingNoise:
+    """Clip every example's gradient, and add Gaussian noise to the sum of a batch, at every step.
+
+    Give ``epsilon``, or ``sigma`` in units of ``clip``. The relation has no default: under ``add_remove`` a
+    row moves the sum by one clip, under ``replace_one`` by two.
+    """
+
+    relation: Relation
+    epsilon: float | None = None
+    delta: float = 1e-5
+    sigma: float | None = None
+    clip: float = 1.0
+    calibration: Calibration = Calibration.HONEST
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.sigma is None):
+            raise BadInput("noise in training needs epsilon or sigma, one of the two")
+        for name in ("epsilon", "sigma", "clip"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise BadInput(f"{name} must be > 0 and finite, got {value}")
+        if not 0 < self.delta < 1:
+            raise BadInput(f"delta must be in (0, 1), got {self.delta}")
+
+    def noise(self, schedule: Schedule) -> Noise:
+        """How much noise there is at every step of a training."""
+        return Noise(sigma=self._sigma(schedule), clip=self.clip)
+
+    def guarantee(self, schedule: Schedule) -> Guarantee:
+        """What is promised to a row of the training data, every step being seen.
+
+        Under Poisson sampling the law is known, and with it the exact epsilon.
+        """
+        sigma = self._sigma(schedule)
+        epsilon = epsilon_of(sigma, self.delta, self.relation, schedule)
+        return Guarantee(
+            epsilon=epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            unit=Unit.RECORD,
+            sensitivity=clips(self.relation) * self.clip,
+            nominal_epsilon=self.epsilon,
+            nominal_unit=None if self.epsilon is None else Unit.RECORD,
+            exact_epsilon=epsilon if schedule.sampling is Sampling.POISSON else None,
+            curve=curve_of(sigma, self.relation, schedule),
+        )
+
+    def _sigma(self, schedule: Schedule) -> float:
+        if self.sigma is not None:
+            return self.sigma
+        assert self.epsilon is not None
+        match self.calibration:
+            case Calibration.HONEST:
+                return sigma_for(self.epsilon, self.delta, self.relation, schedule)
+            case Calibration.HUMPHRIES23:
+                return humphries23_sigma(self.epsilon, self.delta, schedule)
+
+
+def humphries23_sigma(epsilon: float, delta: float, schedule: Schedule) -> float:
+    """Sigma as the code of Humphries et al. (2023) sets it, whatever the batches are.
+
+    It counts batches drawn anew without replacement, and a sum that another row moves by one clip. Batches
+    there are shuffled, and another row moves the sum by two: epsilon is not what this sigma gives.
+    """
+    return _labelled(epsilon, delta, schedule.share, schedule.steps)
+
+
+@lru_cache(maxsize=256)
+def _labelled(epsilon: float, delta: float, share: float, steps: int) -> float:
+    def label(sigma: float) -> float:
+        return renyi_epsilon(sigma, delta, share, steps)
+
+    return _MOST if label(_MOST) > epsilon else max(smallest(label, epsilon), _LEAST)

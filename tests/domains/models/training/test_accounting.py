@@ -1,0 +1,139 @@
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.models.training.accounting import curve_of, epsilon_of, sigma_for
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.theory import tradeoff
+
+ADULT = Schedule(rows=10_000)  # 5,000 steps of 200 rows
+
+
+def schedule(sampling: Sampling) -> Schedule:
+    return Schedule(rows=10_000, sampling=sampling)
+
+
+def delta_of_one_step(sigma: float, share: float, relation: Relation, epsilon: float) -> float:
+    """By integration: a row is in the batch with probability ``share`` and then moves the sum by one clip.
+
+    The other world has no row there, or one that moves the sum the other way.
+    """
+
+    def with_row(x: float, towards: float) -> float:
+        return (1 - share) * norm.pdf(x, 0, sigma) + share * norm.pdf(x, towards, sigma)
+
+    pairs = (
+        [(1.0, -1.0)] if relation is Relation.REPLACE_ONE else [(1.0, 0.0), (0.0, 1.0)]
+    )  # whoever it is, either may be the member
+    return max(
+        quad(
+            lambda x, a=a, b=b: max(with_row(x, a) - math.exp(epsilon) * with_row(x, b), 0),
+            -12 * sigma,
+            12 * sigma,
+            limit=500,
+            points=[0.0],
+        )[0]
+        for a, b in pairs
+    )
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("sigma", [0.6, 2.0])
+def test_one_poisson_step_has_the_epsilon_of_its_two_mixtures(relation, sigma):
+    one = Schedule(rows=10, batch=10 // 2 + 1, epochs=1)
+    assert one.steps == 1
+    epsilon = epsilon_of(sigma, 0.01, relation, one)
+    assert delta_of_one_step(sigma, 0.6, relation, epsilon) == pytest.approx(0.01, rel=0.01)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_batches_of_everybody_are_gaussian_releases(relation):
+    everybody = Schedule(rows=50, batch=50, epochs=30)
+    ratio = 9.0 / (2 if relation is Relation.REPLACE_ONE else 1) / math.sqrt(30)
+    expected = dp_accounting.get_epsilon_gaussian(ratio, 1e-5)
+    assert epsilon_of(9.0, 1e-5, relation, everybody) == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize(("sigma", "relation"), [(11.55, "replace_one"), (1.68, "add_remove")])
+def test_poisson_sampling_has_the_epsilon_of_a_finer_grid(sigma, relation):
+    theirs = dp_accounting.NeighboringRelation
+    neighbours = theirs.REPLACE_ONE if relation == "replace_one" else theirs.ADD_OR_REMOVE_ONE
+    accountant = dp_accounting.pld.PLDAccountant(neighbours, 2e-5 if sigma > 2 else 1e-4)
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(sigma)), 5_000)
+    found = epsilon_of(sigma, 1e-5, Relation(relation), ADULT)
+    assert found == pytest.approx(accountant.get_epsilon(1e-5), rel=2e-3)
+
+
+@pytest.mark.parametrize(("sigma", "renyi"), [(11.55, 0.47), (1.68, 4.4)])
+def test_poisson_sampling_needs_less_than_renyi_divergences_say(sigma, renyi):
+    accountant = dp_accounting.rdp.RdpAccountant()
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(sigma)), 5_000)
+    assert accountant.get_epsilon(1e-5) == pytest.approx(renyi, rel=0.02)
+    assert 0.85 * renyi < epsilon_of(sigma, 1e-5, Relation.ADD_REMOVE, ADULT) < renyi
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 100.0])
+@pytest.mark.parametrize("relation", Relation)
+def test_sigma_is_the_smallest_that_keeps_epsilon(epsilon, relation):
+    sigma = sigma_for(epsilon, 1e-5, relation, ADULT)
+    assert epsilon_of(sigma, 1e-5, relation, ADULT) <= epsilon
+    assert epsilon_of(0.999 * sigma, 1e-5, relation, ADULT) > epsilon
+
+
+def test_replacing_a_row_takes_twice_the_noise_where_there_is_much_of_it():
+    twice = sigma_for(0.1, 1e-5, Relation.REPLACE_ONE, ADULT) / sigma_for(
+        0.1, 1e-5, Relation.ADD_REMOVE, ADULT
+    )
+    assert twice == pytest.approx(2, rel=0.005)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_shuffled_batches_are_one_gaussian_release_per_epoch(epsilon):
+    shuffled = schedule(Sampling.SHUFFLED)
+    sigma = sigma_for(epsilon, 1e-5, Relation.REPLACE_ONE, shuffled)
+    # A row is seen 100 times, and another one in its place moves the sum by two clips.
+    assert sigma == pytest.approx(20 * dp_accounting.get_sigma_gaussian(epsilon, 1e-5), rel=1e-3)
+    assert epsilon_of(sigma, 1e-5, Relation.REPLACE_ONE, shuffled) == pytest.approx(epsilon, rel=1e-9)
+
+
+@pytest.mark.parametrize("sampling", [Sampling.SHUFFLED, Sampling.WITHOUT_REPLACEMENT])
+def test_batches_of_a_fixed_size_promise_nothing_to_a_row_that_leaves(sampling):
+    for work in (epsilon_of, sigma_for):
+        with pytest.raises(BadInput, match=f"{sampling} batches have a fixed size.*replace_one.*poisson"):
+            work(1.0, 1e-5, Relation.ADD_REMOVE, schedule(sampling))
+
+
+@pytest.mark.parametrize("relation", Relation)
+@pytest.mark.parametrize("sigma", [0.6, 11.55])
+def test_the_curve_says_the_same_as_epsilon_at_every_delta(relation, sigma):
+    curve = curve_of(sigma, relation, ADULT)
+    assert curve is not None
+    for delta in (1e-9, 1e-5, 1e-3):
+        expected = epsilon_of(sigma, delta, relation, ADULT)
+        assert tradeoff.epsilon_at(curve, delta) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_curve_of_shuffled_batches_is_gaussian_and_of_renyi_divergences_there_is_none():
+    shuffled = schedule(Sampling.SHUFFLED)
+    curve = curve_of(20.0, Relation.REPLACE_ONE, shuffled)
+    assert curve is not None
+    assert tradeoff.max_accuracy(curve) == pytest.approx(norm.cdf(0.5), abs=2e-5)
+    assert curve_of(20.0, Relation.REPLACE_ONE, schedule(Sampling.WITHOUT_REPLACEMENT)) is None
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
+def test_an_epsilon_that_is_none_is_refused(epsilon):
+    with pytest.raises(BadInput, match="epsilon must be > 0 and finite"):
+        sigma_for(epsilon, 1e-5, Relation.ADD_REMOVE, ADULT)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
+def test_a_delta_outside_0_and_1_is_refused(delta):
+    with pytest.raises(BadInput, match="delta must be in"):
+        epsilon_of(1.0, delta, Relation.ADD_REMOVE, ADULT)

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.noise import Calibration, TrainingNoise, humphries23_sigma
+from leakgauge.domains.models.training.renyi import renyi_epsilon
+from leakgauge.theory import tradeoff
+
+ADULT = Schedule(rows=10_000)
+
+
+@pytest.mark.parametrize(
+    ("rows", "epsilon", "sigma"),
+    [
+        (10_000, 0.1, 96.8),
+        (10_000, 1, 11.55),
+        (10_000, 10, 1.68),
+        (10_000, 100, 0.567),
+        (10_000, 1000, 0.422),
+        (2_000, 0.1, 218),
+        (2_000, 1, 26.0),
+        (2_000, 10, 3.50),
+        (2_000, 100, 0.807),
+    ],
+)
+def test_labels_of_the_paper_are_those_of_the_known_noise(rows, epsilon, sigma):
+    schedule = Schedule(rows=rows)
+    assert renyi_epsilon(sigma, 1e-5, schedule.share, schedule.steps) == pytest.approx(epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(1, 11.55), (1000, 0.422)])
+def test_the_papers_calibration_gives_the_known_noise(epsilon, sigma):
+    assert humphries23_sigma(epsilon, 1e-5, ADULT) == pytest.approx(sigma, rel=0.003)
+
+
+def test_the_papers_calibration_looks_no_further_than_a_sigma_of_1000():
+    assert humphries23_sigma(0.01, 1e-5, ADULT) == 1000
+
+
+def test_two_clips_more_than_double_the_label():
+    """Even if batches were drawn anew: 2.16 at a label of 1, about 27 at 10."""
+    drawn_anew = Schedule(rows=10_000, sampling=Sampling.WITHOUT_REPLACEMENT)
+    for sigma, epsilon in [(11.55, 2.16), (1.68, 27.2)]:
+        noise = TrainingNoise(relation=Relation.REPLACE_ONE, sigma=sigma)
+        assert noise.guarantee(drawn_anew).epsilon == pytest.approx(epsilon, rel=0.025)
+
+
+def test_the_label_of_the_paper_stands_beside_what_its_batches_are_proved_to_give():
+    shuffled = Schedule(rows=10_000, sampling=Sampling.SHUFFLED)
+    noise = TrainingNoise(
+        relation=Relation.REPLACE_ONE, epsilon=1.0, calibration=Calibration.HUMPHRIES23, clip=0.5
+    )
+    promised = noise.guarantee(shuffled)
+    assert noise.noise(shuffled).clip == 0.5
+    assert promised.nominal_epsilon == 1.0
+    assert promised.epsilon == pytest.approx(8.38, rel=0.003)  # mu = 2 * 10 / 11.55
+    assert promised.exact_epsilon is None
+    assert promised.sensitivity == 2 * 0.5
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_an_honest_epsilon_is_promised_as_it_was_asked_for(relation):
+    noise = TrainingNoise(relation=relation, epsilon=1.0)
+    promised = noise.guarantee(ADULT)
+    assert promised.epsilon == promised.exact_epsilon == pytest.approx(1.0, rel=1e-4)
+    assert promised.epsilon <= 1.0
+    assert (promised.relation, promised.delta, promised.unit) == (relation, 1e-5, Unit.RECORD)
+    assert promised.sensitivity == (2 if relation is Relation.REPLACE_ONE else 1)
+    assert promised.curve is not None
+    # The advantage that (1, 1e-5) alone allows is (e - 1 + 2 delta) / (e + 1) = .462.
+    assert 2 * tradeoff.max_accuracy(promised.curve) - 1 < 0.15
+
+
+def test_noise_may_be_given_as_sigma():
+    noise = TrainingNoise(relation=Relation.ADD_REMOVE, sigma=3.0)
+    assert noise.noise(ADULT).sigma == 3.0
+    assert noise.guarantee(ADULT).nominal_epsilon is None
+
+
+@pytest.mark.parametrize("words", [{}, {"epsilon": 1.0, "sigma": 1.0}])
+def test_neither_both_nor_none_of_epsilon_and_sigma_may_be_given(words):
+    with pytest.raises(BadInput, match="one of the two"):
+        TrainingNoise(relation=Relation.ADD_REMOVE, **words)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("name", ["epsilon", "sigma", "clip"])
+def test_numbers_that_are_not_positive_are_refused(name, value):
+    words = {"epsilon": 1.0} if name == "clip" else {}
+    with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
+        TrainingNoise(relation=Relation.ADD_REMOVE, **words, **{name: value})
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
+def test_a_delta_outside_0_and_1_is_refused(delta):
+    with pytest.raises(BadInput, match="delta must be in"):
+        TrainingNoise(relation=Relation.ADD_REMOVE, epsilon=1.0, delta=delta)
