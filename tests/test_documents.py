@@ -26,6 +26,20 @@ EXPECTED = {  # finding by audit, or by audit and adversary
     },
     "laplace-sweep": "not violated",
     "city-by-hour": {"city-by-hour@epsilon=0.5": "not violated", "city-by-hour@epsilon=1.0": "undecided"},
+    "federated-clients": {
+        "as-labelled@epsilon=1.0": {
+            "likelihood_neuron-server": BROKEN,
+            "trained_neuron-server": KEPT,  # it is trained for a moment only
+            "first_layer-server": KEPT,
+        },
+        "as-labelled@epsilon=3.0": {
+            "likelihood_neuron-server": BROKEN,
+            "trained_neuron-server": KEPT,
+            "first_layer-server": BROKEN,
+        },
+        "calibrated@epsilon=1.0": KEPT,
+        "calibrated@epsilon=3.0": KEPT,
+    },
     "query-service": {
         "budget-kept@accountant=sequential": KEPT,
         "budget-kept@accountant=per_predicate": KEPT,
