@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from leakgauge.catalog import Game
 from leakgauge.core.errors import BadInput, Lost
 from leakgauge.core.game import Adversary, Coins, Scorer
+from leakgauge.core.spread import spread
 from leakgauge.runner import playing
-from leakgauge.runner.playing import WAITS, PlayBlock
+from leakgauge.runner.engines import Here
+from leakgauge.runner.playing import WAITS, PlayBlock, study
 from leakgauge.runner.store import Block
 
 BLOCK = Block(3, range(30, 40))
@@ -83,3 +86,18 @@ def test_other_errors_are_not_tried_again(slept, error):
     with pytest.raises(error):
         block(frail)(BLOCK)
     assert (len(frail.bits), frail.told, slept) == (1, ["abandon"], [])
+
+
+class Spreads:
+    """An attack that studies in pieces."""
+
+    def study(self, knowledge, rng):
+        assert spread(abs, [-3, 2, -1]) == [3, 2, 1]
+        return Scorer(lambda seen, rng: seen)
+
+
+def test_who_watches_is_told_how_far_an_attack_has_studied():
+    told = []
+    game = Game(Frail(0), {"it": All()}, {"it": Spreads()}, "digest")
+    study(game, 1, Here(), told.append)
+    assert told == ["it studies", *(f"it studies, {n} of 3" for n in (1, 2, 3))]

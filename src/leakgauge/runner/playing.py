@@ -1,6 +1,6 @@
 """From a game that is set up to the function that plays one block of it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import sleep
@@ -11,7 +11,8 @@ from leakgauge.core.errors import BadInput, Lost
 from leakgauge.core.game import Adversary, Challenger, Trials, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.core.spread import spreading
-from leakgauge.runner.engines import Engine, in_order
+from leakgauge.runner.engines import Engine
+from leakgauge.runner.shipping import Task
 from leakgauge.runner.store import Block
 from leakgauge.runner.threads import one_thread
 
@@ -61,15 +62,27 @@ def _nothing() -> None:
     pass
 
 
-def study(game: Game, seed: int, engine: Engine) -> PlayBlock:
-    """Let every attack study once, here; what it spreads goes to the workers."""
+def study(game: Game, seed: int, engine: Engine, tell: Callable[[str], None] = lambda _: None) -> PlayBlock:
+    """Let every attack study once, here; what it spreads goes to the workers. ``tell`` hears of it."""
     adversaries = {}
-    with one_thread(), spreading(partial(in_order, engine)):
-        for label, attack in game.attacks.items():
-            knowledge = game.knowledges[label]
-            try:
+    for label, attack in game.attacks.items():
+        tell(f"{label} studies")
+        knowledge = game.knowledges[label]
+        try:
+            with one_thread(), spreading(partial(_spread, engine, f"{label} studies", tell)):
                 scorer = attack.study(knowledge, stream(seed, Role.STUDY))
-            except BadInput as error:
-                raise BadInput(f"{label}: {error}") from error
-            adversaries[label] = Adversary(knowledge, scorer)
+        except BadInput as error:
+            raise BadInput(f"{label}: {error}") from error
+        adversaries[label] = Adversary(knowledge, scorer)
     return PlayBlock(game.challenger, adversaries, seed)
+
+
+def _spread(
+    engine: Engine, what: str, tell: Callable[[str], None], task: Task, items: Sequence[Any]
+) -> list[Any]:
+    """Give pieces of work to the workers; return the results in order."""
+    results: dict[int, Any] = {}
+    for position, result in engine.ship(task)(items):
+        results[position] = result
+        tell(f"{what}, {len(results)} of {len(items)}")
+    return [results[position] for position in range(len(items))]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +121,18 @@ def _play_audit(
             game = game or prepare(audit, run.plan)
             if game.digest != run.facts[audit.name].data:
                 raise BadInput("the data changed while the run was starting; start it again")
-            crew = engine.ship(study(game, run.plan.seed, engine))
+            told = partial(_tell, advance, audit.name)
+            crew = engine.ship(study(game, run.plan.seed, engine, told))
         for position, trials in crew(missing) if crew and missing else ():
             for label, store in stores.items():
                 store.save(missing[position], trials[label])
             advance(audit.name, len(missing[position].rounds))
         if audit.stop is Stop.DECIDED and any(prefix.add(must_load(stores, block)) for block in wave):
             return
+
+
+def _tell(advance: Advance, audit: str, words: str) -> None:
+    advance(f"{audit}: {words}", 0)
 
 
 def _waves(audit: Audit, width: int) -> list[list[Block]]:
