@@ -405,7 +405,7 @@ def test_a_worker_error_is_named_once():
 
 
 def test_a_folder_in_which_no_block_was_played_may_be_used_for_another_run(plan, tmp_path, monkeypatch):
-    def broken(game, seed, engine):
+    def broken(*_):
         raise BadInput("the release raised an error")
 
     with monkeypatch.context() as patched:
