@@ -48,7 +48,7 @@ def test_a_first_question_refused_decides_nothing():
 
 
 def test_a_budget_that_is_a_multiple_of_epsilon_is_not_exceeded_by_rounding():
-    known = knowledge(epsilon=0.1, accountant="per_row", budget=0.1 * 3)  # 0.30000000000000004
+    known = knowledge(epsilon=0.1, accountant="per_row", budget=0.3)  # 3 x 0.1 is 0.30000000000000004
     scores = played(Attack(queries=3), known, 200)[1]
     assert (np.abs(scores) < 1e5).all()
 
