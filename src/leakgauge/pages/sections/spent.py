@@ -4,6 +4,7 @@ from leakgauge.pages import words
 from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
 from leakgauge.pages.page import Section
+from leakgauge.pages.plain_table import Row, plain_table
 from leakgauge.pages.selection import left_out, most_telling
 from leakgauge.pages.spending import BELIEVED, OBTAINED, accountants, spent
 
@@ -17,27 +18,7 @@ matter to that target. What was <em>believed</em> is what the accountant in char
 Where more was obtained in some round than the accountant ever believed, the accounts are wrong, and the
 number is marked. The other columns say what every accountant
 would have written down for the same answers.</p>
-<div class="scroll" role="region" aria-label="The budget from both sides" tabindex="0">
-<table>
-<caption>ε spent in a round; “a to b” where rounds differ, from the least to the most. {{ omitted }}</caption>
-<thead><tr><th scope="col">Adversary</th><th scope="col" class="n">Obtained</th>
-<th scope="col" class="n">Believed</th>
-{% for name in names %}
-<th scope="col" class="n"><code>{{ name }}</code></th>
-{% endfor %}
-</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td class="n{{ ' beyond' if row.beyond }}">{{ row.obtained }}</td>
-<td class="n">{{ row.believed }}</td>
-{% for cell in row.cells %}
-<td class="n">{{ cell }}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
+{{ table }}
 """
 
 
@@ -49,18 +30,21 @@ def section(run: Judged) -> Section | None:
     shown = most_telling(asking, MOST_ROWS)
     names = sorted({name for verdict in shown for name in accountants(verdict)})
     rows = [
-        {
-            "name": name,
-            "obtained": spent(verdict, OBTAINED),
-            "believed": spent(verdict, BELIEVED),
-            "cells": [spent(verdict, accountant) for accountant in names],
-            "beyond": exceeds(verdict.spent or {}),
-        }
+        Row(
+            name,
+            tuple(spent(verdict, one) for one in (OBTAINED, BELIEVED, *names)),
+            marked=(0,) if exceeds(verdict.spent or {}) else (),
+        )
         for name, verdict in zip(words.names(shown, run.verdicts), shown, strict=True)
     ]
-    html = render_html(
-        _TEMPLATE, rows=rows, names=names, omitted=left_out(len(shown), len(asking), "adversaries")
+    table = plain_table(
+        "The budget from both sides",
+        [(column, "") for column in ("Obtained", "Believed", *names)],
+        rows,
+        caption="ε spent in a round; “a to b” where rounds differ, from the least to the most. "
+        + left_out(len(shown), len(asking), "adversaries"),
     )
+    html = render_html(_TEMPLATE, table=table)
     return Section("The budget from both sides", html)
 
 

@@ -5,6 +5,7 @@ from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
 from leakgauge.pages.numbers import NOTHING
 from leakgauge.pages.page import Section
+from leakgauge.pages.plain_table import Row, plain_table
 from leakgauge.pages.selection import left_out, most_telling
 from leakgauge.pages.standing import standing
 from leakgauge.pages.studied_words import names_in, term, told
@@ -15,25 +16,7 @@ MOST_ROWS = 80
 _TEMPLATE = """
 <p>Before the first round an adversary studies what it knows, without a look at the rounds. These numbers come
 from there; how well it then did is beside them.</p>
-<div class="scroll" role="region" aria-label="Worked out before the rounds" tabindex="0">
-<table>
-<caption>What adversaries worked out before the rounds; means over the targets. {{ omitted }}</caption>
-<thead><tr><th scope="col">Adversary</th><th scope="col" class="n">Accuracy, measured</th>
-{% for one in terms %}
-<th scope="col" class="n" title="{{ one.meaning }}">{{ one.title }}</th>
-{% endfor %}
-</tr></thead>
-<tbody>
-{% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.measured }}</td>
-{% for cell in row.cells %}
-<td class="n">{{ cell }}</td>
-{% endfor %}
-</tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
+{{ table }}
 <ul class="note">
 {% for one in terms %}
 <li>{{ one.title }}: {{ one.meaning }}.</li>
@@ -53,17 +36,16 @@ def section(run: Judged) -> Section | None:
     for name, verdict in zip(words.names(shown, run.verdicts), shown, strict=True):
         metric, studied = standing(verdict, "accuracy"), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
-        rows.append(
-            {
-                "name": name,
-                "measured": words.amount(metric, estimate.value) if estimate else NOTHING,
-                "cells": [told(one, studied[one]) if one in studied else NOTHING for one in names],
-            }
-        )
-    html = render_html(
-        _TEMPLATE,
-        rows=rows,
-        terms=[term(name) for name in names],
-        omitted=left_out(len(shown), len(studious), "adversaries"),
+        measured = words.amount(metric, estimate.value) if estimate else NOTHING
+        numbers = (told(one, studied[one]) if one in studied else NOTHING for one in names)
+        rows.append(Row(name, (measured, *numbers)))
+    terms = [term(name) for name in names]
+    table = plain_table(
+        "Worked out before the rounds",
+        [("Accuracy, measured", ""), *((one.title, one.meaning) for one in terms)],
+        rows,
+        caption="What adversaries worked out before the rounds; means over the targets. "
+        + left_out(len(shown), len(studious), "adversaries"),
     )
+    html = render_html(_TEMPLATE, table=table, terms=terms)
     return Section("Worked out before the rounds", html)

@@ -6,6 +6,7 @@ from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
 from leakgauge.pages.numbers import NOTHING, percent
 from leakgauge.pages.page import Chart, Section
+from leakgauge.pages.plain_table import Row, plain_table
 from leakgauge.pages.selection import left_out, most_telling
 from leakgauge.pages.standing import standing
 from leakgauge.referee.estimate import Estimate
@@ -20,19 +21,7 @@ _TEMPLATE = """
 the protected data is right; upwards, how often an adversary is. A good setting is far to
 the right and low.</p>
 {% if chart %}{{ chart.figure }}{% endif %}
-<div class="scroll" role="region" aria-label="Risk and utility" tabindex="0">
-<table>
-<caption>Right answers of an honest classifier, and right guesses of each adversary. {{ omitted }}</caption>
-<thead><tr><th scope="col">Adversary</th><th scope="col" class="n">Adversary right</th>
-<th scope="col" class="n">Classifier right</th><th scope="col" class="n">Without noise</th></tr></thead>
-<tbody>
-{% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.risk }}</td><td class="n">{{ row.useful }}</td>
-<td class="n">{{ row.clean }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
+{{ table }}
 """
 
 
@@ -44,17 +33,17 @@ def section(run: Judged) -> Section | None:
     shown = most_telling(known, MOST_ROWS)
     chart = _chart(shown)
     rows = [
-        {
-            "name": name,
-            "risk": percent(_risk(verdict).value),
-            "useful": percent((verdict.utility or {}).get(WITH_NOISE)),
-            "clean": percent((verdict.utility or {}).get(WITHOUT)),
-        }
+        Row(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in (WITH_NOISE, WITHOUT))))
         for name, verdict in zip(words.names(shown, run.verdicts), shown, strict=True)
     ]
-    html = render_html(
-        _TEMPLATE, chart=chart, rows=rows, omitted=left_out(len(shown), len(known), "adversaries")
+    table = plain_table(
+        "Risk and utility",
+        [("Adversary right", ""), ("Classifier right", ""), ("Without noise", "")],
+        rows,
+        caption="Right answers of an honest classifier, and right guesses of each adversary. "
+        + left_out(len(shown), len(known), "adversaries"),
     )
+    html = render_html(_TEMPLATE, chart=chart, table=table)
     return Section("Risk and utility", html, (chart,) if chart else ())
 
 
@@ -85,6 +74,10 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
 def _point(verdict: Verdict) -> Point:
     risk = _risk(verdict)
     return Point(x=(verdict.utility or {})[WITH_NOISE], value=risk.value, low=risk.low, high=risk.high)
+
+
+def _useful(verdict: Verdict, name: str) -> str:
+    return percent((verdict.utility or {}).get(name))
 
 
 def _risk(verdict: Verdict) -> Estimate:
