@@ -40,6 +40,13 @@ EXPECTED = {  # finding by audit, or by audit and adversary
         "calibrated@epsilon=1.0": KEPT,
         "calibrated@epsilon=3.0": KEPT,
     },
+    "one-hospital": {
+        "all-hospitals": KEPT,
+        "one-hospital@control=false": "undecided",  # the promise to all records together allows anything
+        "one-hospital@control=true": KEPT,
+        "which-hospital": "undecided",
+    },
+    "own-model": {"as-it-is": None, "canaries": BROKEN},
     "query-service": {
         "budget-kept@accountant=sequential": KEPT,
         "budget-kept@accountant=per_predicate": KEPT,
@@ -124,9 +131,58 @@ def test_an_example_finds_what_it_is_about(plan, tmp_path):
     verdicts = json.loads(done.stdout)["verdicts"]
     for verdict in verdicts:
         wanted = expected if isinstance(expected, str) else expected[verdict["audit"]]
-        wanted = wanted if isinstance(wanted, str) else wanted[verdict["label"]]
+        wanted = wanted[verdict["label"]] if isinstance(wanted, dict) else wanted
         assert verdict["finding"] == wanted, (verdict["audit"], verdict["label"])
     assert (tmp_path / "run" / "report.html").stat().st_size < 1_500_000
+
+
+@pytest.mark.slow
+def test_one_hospital_gives_its_patients_away_and_all_hospitals_do_not(tmp_path):
+    plan = ROOT / "examples" / "one-hospital" / "plan.toml"
+    done = leakgauge("run", str(plan), "--out", str(tmp_path / "run"), "--json", folder=tmp_path)
+    found = {
+        (verdict["audit"], verdict["label"]): verdict["metrics"]["advantage_own"]
+        for verdict in json.loads(done.stdout)["verdicts"]
+    }
+    independent = np.tanh(0.5)  # what epsilon = 1 would allow: (e - 1) / (e + 1)
+    assert found["one-hospital@control=false", "loss"]["low"] > independent
+    assert found["which-hospital", "property"]["low"] > independent
+    for safe in [
+        ("all-hospitals", "loss"),
+        ("all-hospitals", "lira"),
+        ("one-hospital@control=true", "loss"),
+        ("one-hospital@control=true", "blind"),
+        ("which-hospital", "blind"),
+    ]:
+        assert found[safe]["low"] < 0.0 < found[safe]["high"], safe
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", range(4))
+def test_the_plans_about_models_can_be_carried_out(place, tmp_path):
+    plans = [
+        block
+        for page in ("models.md", "own-model.md")
+        for block in blocks(ROOT / "docs" / page, "toml")
+        if "[[audit]]" in block and "model = " not in block
+    ]
+    assert len(plans) == 4
+    shutil.copy(ROOT / "examples" / "own-model" / "losses.csv", tmp_path)
+    rows = np.random.default_rng(1).normal(size=(4000, 3)).round(4).tolist()
+    lines = [f"{a},{b},{int(a + c > 0)},{'Ulm' if b > 0 else 'Jena'}" for a, b, c in rows]
+    (tmp_path / "patients.csv").write_text("\n".join(["age,weight,outcome,hospital", *lines]) + "\n")
+    (tmp_path / "plan.toml").write_text(plans[place])
+    done = leakgauge("run", "plan.toml", "--dry-run", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "nothing was written" in done.stdout
+
+
+def test_the_table_of_losses_is_the_one_that_is_described(tmp_path, monkeypatch):
+    code = next(code for code in blocks(ROOT / "docs" / "own-model.md", "python") if "losses.csv" in code)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "own-model.md", "exec"), {})
+    made, kept = (tmp_path / "losses.csv", ROOT / "examples" / "own-model" / "losses.csv")
+    assert made.read_text() == kept.read_text()
 
 
 def test_the_attack_of_the_documentation_works(tmp_path):

@@ -8,7 +8,7 @@ from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, 
 from leakgauge import catalog, verdict
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
-from leakgauge.core.guarantee import Curve, Guarantee
+from leakgauge.core.guarantee import Curve, Guarantee, Unit
 from leakgauge.plan import Metrics
 from leakgauge.theory import gdp
 from leakgauge.verdict import Finding, Schedule, Subject, decided, reach
@@ -20,6 +20,8 @@ METRIC_NAMES = {
     "accuracy",
     "accuracy_mean",
     "advantage",
+    "advantage_own",
+    "advantage_per_release",
     "tpr",
     "tnr",
     "tpr_at_fpr_0.1",
@@ -87,8 +89,31 @@ def test_bounds_follow_from_the_promise():
     assert bounds["epsilon"] == pytest.approx(math.log(3))
     assert bounds["accuracy"] == pytest.approx(0.75)
     assert bounds["advantage"] == pytest.approx(0.5)
+    assert bounds["advantage_own"] == bounds["advantage_per_release"] == pytest.approx(0.5)
+    assert "advantage_independent" not in bounds
     assert bounds["tpr_at_fpr_0.1"] == pytest.approx(0.3)
     assert bounds["auc"] == pytest.approx(0.75)  # two lines through (1/4, 3/4)
+
+
+def test_a_promise_to_a_group_stands_beside_what_independent_records_would_be_allowed():
+    """Figure 1 of Humphries et al. (2023): 0.462 at epsilon 1; a group of 10,000 may lose everything."""
+    group = Guarantee(epsilon=1e4, delta=1e-5, unit=Unit.GROUP, nominal_epsilon=1.0, nominal_unit=Unit.RECORD)
+    found = reach(laplace(1.0, 300, rng(8)), guarantee=group, subject=SUBJECT, metrics=Metrics())
+    assert found.bounds["advantage_independent"] == pytest.approx((math.e - 1 + 2e-5) / (math.e + 1))
+    assert found.bounds["advantage"] == pytest.approx(1)
+
+
+def test_the_in_sample_optimum_is_judged_only_where_a_plan_asks():
+    rows = laplace(1.0, 300, rng(8))
+    shared = replace(rows, rounds=np.zeros(300, np.int64), targets=np.arange(300))
+    asked = judged(shared, 1.0, metrics=Metrics(in_sample=True))
+    assert set(asked.metrics) - set(judged(shared, 1.0).metrics) == {
+        "advantage_in_sample",
+        "advantage_in_sample_null",
+    }
+    assert asked.metrics["advantage_in_sample"].value > asked.metrics["advantage_in_sample_null"].value
+    assert asked.finding is judged(shared, 1.0).finding
+    assert not any("in_sample" in name for name in asked.bounds)
 
 
 def test_an_exact_curve_finds_what_epsilon_alone_cannot():

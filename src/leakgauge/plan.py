@@ -33,11 +33,14 @@ class Metrics:
     """Which questions the referee is asked: the epsilon metric by name, and how sure to be.
 
     ``assume = "gaussian"`` declares that the noise is Gaussian, which the metric ``gdp`` demands.
+    ``in_sample`` adds the largest TPR - FPR over thresholds chosen on the counted trials, as some papers have
+    it, and what that comes to without a leak; no finding rests on it.
     """
 
     epsilon: str = "one_run"
     confidence: float = 0.95
     assume: str | None = None
+    in_sample: bool = False
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.confidence < 1:

@@ -16,6 +16,7 @@ from leakgauge.referee import instrument
 from leakgauge.referee.assumptions import unfair
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
+from leakgauge.referee.one_release import ask_rate
 from leakgauge.referee.panel import EpsilonMetric, ask, rate_metrics
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc
@@ -111,12 +112,12 @@ def reach(
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
     return Verdict(
-        **vars(subject),
+        **{**vars(subject), "utility": {**(subject.utility or {}), **_useful(trials)} or None},
         rounds=n_rounds,
-        n_targets=targets.size,
+        n_targets=max(targets.size, -(-len(trials) // n_rounds)),  # each round may have targets of its own
         coins=trials.coins.value,
         event=trials.reading.event,
-        metrics=_estimates(trials, epsilon, metrics.confidence, schedule),
+        metrics=_estimates(trials, epsilon, metrics, schedule),
         bounds={} if guarantee is None else dict(allowed(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise(guarantee),
         finding=None if guarantee is None else find(trials, guarantee, metrics, n_verdicts, schedule),
@@ -127,7 +128,7 @@ def reach(
         stopped_early=stopped_early,
         roc=_roc(trials),
         bound_roc=None if guarantee is None else _points(*vars(tradeoff.curve(guarantee)).values()),
-        per_target=_per_target(trials) if targets.size > 1 else [],
+        per_target=_per_target(trials) if 1 < targets.size < len(trials) else [],  # one trial tells nothing
         instrument={
             "null": instrument.null(trials, epsilon, metrics.confidence, rng),
             "planted": instrument.planted(
@@ -239,11 +240,12 @@ def rounds_needed(
 
 
 def _estimates(
-    trials: Trials, epsilon: EpsilonMetric, confidence: float, schedule: Schedule | None
+    trials: Trials, epsilon: EpsilonMetric, metrics: Metrics, schedule: Schedule | None
 ) -> dict[str, Estimate]:
+    confidence = metrics.confidence
     estimates = {
-        name: ask(metric(confidence=confidence), trials, confidence)
-        for name, metric in rate_metrics().items()
+        name: ask_rate(name, metric(confidence=confidence), trials, confidence)
+        for name, metric in rate_metrics(["in_sample"] if metrics.in_sample else []).items()
     }
     if schedule is not None:
         reason = "the audit may stop early, which no interval for a fixed number of rounds survives"
@@ -270,6 +272,12 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
 def _span(column: Reals) -> dict[str, float]:
     """What trials spent: the least, the mean and the most."""
     return {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
+
+
+def _useful(trials: Trials) -> dict[str, float]:
+    """What the releases were good for, on average over rounds."""
+    first = np.unique(trials.rounds, return_index=True)[1]
+    return {name: float(column[first].mean()) for name, column in trials.utility.items()}
 
 
 def _roc(trials: Trials) -> dict[str, list[float]]:

@@ -68,6 +68,6 @@ def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
     assert "was right 93.0% of the time on average over the targets (91.0% to 95.0%)" in out
     assert "Accuracy and AUC: on average over the targets, each with a threshold of its own." in out
     shown.print_table([several, replace(several, n_targets=1)])
-    assert "over the targets where a round has several, each" in capsys.readouterr().out
+    assert "over the targets where several are the same in all rounds, each" in capsys.readouterr().out
     shown.print_table([verdict])
     assert "average" not in capsys.readouterr().out

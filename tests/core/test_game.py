@@ -103,3 +103,24 @@ def test_spending_of_another_length_is_refused():
             np.arange(2), np.zeros(2, int), np.ones(2, bool), np.zeros(2), Coins.FAIR,
             spent={"obtained": np.zeros(3)},
         )  # fmt: skip
+
+
+class Fresh(Blind):
+    """Each round has targets of its own, and the owner knows what its releases are good for."""
+
+    fresh_targets = True
+
+    def utility_of(self, played):
+        return {"owner": played.mean(axis=1)}
+
+
+def test_targets_of_one_round_only_are_not_numbered():
+    found = play(Fresh(), {"a": adversary(lambda seen, rng: seen)}, seed=3, rounds=range(3), block=0)["a"]
+    assert found.targets.tolist() == [0] * 6
+    assert found.shared_rounds
+
+
+def test_what_a_release_is_good_for_travels_with_the_trials_of_its_round():
+    found = play(Fresh(), {"a": adversary(lambda seen, rng: seen)}, seed=3, rounds=range(3), block=0)["a"]
+    np.testing.assert_allclose(found.utility["owner"], np.repeat(found.scores.reshape(3, 2).mean(axis=1), 2))
+    assert found.where(found.rounds == 1).utility["owner"].size == 2

@@ -56,3 +56,16 @@ def test_a_promise_that_allows_anything_is_called_weak(make):
     assert "too weak" in top.statement
     assert "ε = 666 or more to a person" in top.explanation
     assert "too weak" not in headline([weak, make("violated")]).statement
+
+
+def test_a_promise_to_records_that_depend_on_one_another_names_the_bound_that_does_not_apply(make):
+    promised = {"epsilon": 24_026.0, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
+    group = make(
+        "undecided",
+        promised={**promised, "nominal": {"epsilon": 1.0, "unit": "record"}, "exact_epsilon": None},
+        bounds={"epsilon": 24_026.0, "advantage_independent": 0.4621},
+    )
+    told = headline([group]).explanation
+    assert "an advantage of 0.463 at most" in told
+    assert "does not describe this risk" in told
+    assert "next to none" in told

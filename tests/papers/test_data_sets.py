@@ -35,3 +35,33 @@ def test_a_data_set_is_found_below_the_folder(name, tmp_path):
 def test_what_is_not_there_is_not_used(name, tmp_path):
     assert find(name, Scope(scale=Scale.QUICK)) is None
     assert find(name, Scope(scale=Scale.QUICK, data=tmp_path)) is None
+
+
+PEOPLE = {
+    "adult": "adult/adult.data.gz",
+    "compas": "compas/compas-scores-two-years.csv",
+    "heart": "heart_disease/processed.cleveland.data",
+    "student": "student/student-por.csv",
+    "location_30": "location30/dataset_location.tgz",
+}
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_people_are_found_by_their_first_file(name, tmp_path):
+    assert getattr(data_sets, name)(Scope(scale=Scale.QUICK, data=tmp_path)) is None
+    path = tmp_path / 'an "odd" name' / PEOPLE[name]
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    found = getattr(data_sets, name)(Scope(scale=Scale.QUICK, data=tmp_path), more="key = 1")
+    table = tomllib.loads(f"data = {found.table}")["data"]
+    assert table == {"source": name.replace("_", ""), "folder": str(path.parent), "key": 1}
+
+
+def test_the_census_needs_adult_beside_it(tmp_path):
+    scope = Scope(scale=Scale.QUICK, data=tmp_path)
+    (tmp_path / "census-income.data.parquet").write_text("")
+    assert data_sets.census(scope) is None
+    (tmp_path / "uci").mkdir()
+    (tmp_path / "uci" / "adult.data").write_text("")
+    table = tomllib.loads(f"data = {data_sets.census(scope).table}")["data"]
+    assert table == {"source": "census", "folder": str(tmp_path), "adult": str(tmp_path / "uci")}

@@ -3,8 +3,14 @@ import pytest
 
 from known_trials import trials
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins
-from leakgauge.referee.assumptions import need_both_worlds, need_fair_coins, need_independent_rounds, unfair
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.referee.assumptions import (
+    need_both_worlds,
+    need_fair_coins,
+    need_independent_rounds,
+    need_lasting_targets,
+    unfair,
+)
 from leakgauge.referee.halves import choosing_half
 
 
@@ -43,3 +49,31 @@ def test_shared_rounds_are_not_torn_apart():
     rows = given_members(100, 40, n_targets=4)
     half = choosing_half(rows)
     assert set(rows.rounds[half]) & set(rows.rounds[~half]) == set()
+
+
+def tied_rounds(n_rounds, rng, coins):
+    """A mixture of two components and an adversary who guesses which one is trained on: no leak at all."""
+    component, shown = rng.random(n_rounds) < 0.5, rng.random((n_rounds, 50)) < 0.5
+    guess = rng.random(n_rounds) < 0.5
+    members = shown == component[:, None]  # records of the trained component are members
+    scores = np.where(shown == guess[:, None], 1.0, -1.0)
+    rounds = np.repeat(np.arange(n_rounds), 50)
+    reading = Reading(threshold=0.0, signed=True)
+    return Trials(rounds, np.zeros_like(rounds), members.ravel(), scores.ravel(), coins, reading)
+
+
+def test_tied_coins_get_no_bound_from_one_run_because_it_would_be_wrong():
+    from leakgauge.referee.metrics.epsilon_one_run import Metric
+
+    found = [Metric()(tied_rounds(1, np.random.default_rng(i), Coins.FAIR)).low for i in range(40)]
+    assert np.mean(np.array(found) > 1) > 0.3  # what counting tied coins as fair would do, without any leak
+    refused = Metric()(tied_rounds(1, np.random.default_rng(0), Coins.TIED))
+    assert refused.low is None
+    assert "tied to one another" in refused.reason
+
+
+def test_a_mean_over_targets_needs_targets_that_last():
+    fresh = tied_rounds(3, np.random.default_rng(1), Coins.TIED)
+    with pytest.raises(BadInput, match="every round has targets of its own"):
+        need_lasting_targets(fresh, "auc_mean")
+    need_lasting_targets(fresh.where(np.arange(len(fresh)) % 50 == 0), "auc_mean")  # one in each round

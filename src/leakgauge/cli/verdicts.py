@@ -103,7 +103,7 @@ def _averages(verdicts: "Sequence[Verdict]") -> str:
     means = [averaged(verdict, "accuracy") for verdict in verdicts]
     if not any(means):
         return ""
-    where = "" if all(means) else " where a round has several"
+    where = "" if all(means) else " where several are the same in all rounds"
     return f"Accuracy and AUC: {AVERAGED}{where}, each with a threshold of its own."
 
 
@@ -111,12 +111,15 @@ def _undecided(verdicts: "Sequence[Verdict]") -> str:
     from leakgauge.pages.headline import too_weak
 
     undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
-    if not undecided or too_weak(undecided):
+    if undecided and too_weak(undecided):
         return ""
-    needed = [verdict.rounds_needed for verdict in undecided]
-    bounds = [verdict.metrics["epsilon"] for verdict in undecided]
+    open_ones = [verdict for verdict in verdicts if verdict.finding in ("undecided", None)]
+    bounds = [verdict.metrics["epsilon"] for verdict in open_ones if "epsilon" in verdict.metrics]
     if reasons := {str(bound.reason) for bound in bounds if bound.low is None}:
         return f"No bound on ε: {'; '.join(sorted(reasons))}."
+    if not undecided:
+        return ""
+    needed = [verdict.rounds_needed for verdict in undecided]
     if None in needed:
         return "Undecided: for some promises no number of rounds would do."
     return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."

@@ -28,6 +28,7 @@ class Coins(StrEnum):
     """How membership was decided; some metrics are sound for fair coins only."""
 
     FAIR = "fair"  # flipped by the challenger, independent, one half
+    TIED = "tied"  # fair each, but whoever sees the targets of a round and knows one bit knows of the others
     GIVEN = "given"  # set by the data: a split by hospital, a file of scores
 
 
@@ -45,7 +46,10 @@ class Mechanism(Protocol):
 
 
 class Challenger(Protocol[PlayedOut]):
-    """Owns the secret data, flips the bits, makes one release per round."""
+    """Owns the secret data, flips the bits, makes one release per round.
+
+    One with ``fresh_targets`` draws other targets in each round: then their positions say nothing.
+    """
 
     @property
     def n_targets(self) -> int: ...
@@ -79,6 +83,15 @@ class Metered(Protocol):
 
     def spent(self, seen: Any) -> Mapping[str, Reals]:
         """Rounds x targets: the epsilon of what was given in a view, by the name of whoever counts it."""
+        ...
+
+
+@runtime_checkable
+class Useful(Protocol):
+    """A challenger that can say what its releases are good for; no adversary sees that."""
+
+    def utility_of(self, played: Any) -> Mapping[str, Reals]:
+        """One number for each round, by the name of whoever used the release."""
         ...
 
 
@@ -135,18 +148,20 @@ class Trials:
     """Columns of trials; rows with the same round share one release."""
 
     rounds: npt.NDArray[np.int64]
-    targets: npt.NDArray[np.int64]  # positions 0..n-1, never names
+    targets: npt.NDArray[np.int64]  # positions 0..n-1, never names; all 0 where each round has its own
     members: Bits
     scores: Reals
     coins: Coins
     reading: Reading = field(default_factory=Reading)
     spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by whoever counts it; of oracles
+    utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by whoever used it
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
             raise BadInput(f"{self.members.size} membership bits but {self.scores.size} scores")
-        if odd := [name for name, column in self.spent.items() if column.shape != self.scores.shape]:
-            raise BadInput(f"{self.scores.size} scores but {self.spent[odd[0]].size} numbers of {odd[0]!r}")
+        for name, column in (*self.spent.items(), *self.utility.items()):
+            if column.shape != self.scores.shape:
+                raise BadInput(f"{self.scores.size} scores but {column.size} numbers of {name!r}")
         if (lost := np.flatnonzero(~np.isfinite(self.scores))).size:
             first = lost[0]
             raise BadInput(
@@ -172,6 +187,7 @@ class Trials:
             members=self.members[rows],
             scores=self.scores[rows],
             spent={name: column[rows] for name, column in self.spent.items()},
+            utility={name: column[rows] for name, column in self.utility.items()},
         )
 
 
@@ -187,6 +203,7 @@ def play(
     played = challenger.release(members, stream(seed, Role.RELEASE, block))
     row, target = np.indices(members.shape)
     numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
+    targets = np.zeros_like(numbers) if getattr(challenger, "fresh_targets", False) else target.ravel()
     trials = {}
     for label, adversary in adversaries.items():
         scores, count = adversary.face(played, stream(seed, Role.SCORE, block))
@@ -194,11 +211,14 @@ def play(
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         trials[label] = Trials(
             numbers,
-            target.ravel(),
+            targets,
             members.ravel(),
             scores.ravel(),
             challenger.coins,
             adversary.scorer.reading,
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
         )
+    if isinstance(challenger, Useful):
+        useful = {name: column[row.ravel()] for name, column in challenger.utility_of(played).items()}
+        trials = {label: replace(found, utility=useful) for label, found in trials.items()}
     return trials

@@ -24,6 +24,7 @@ class Unit(StrEnum):
     USER = "user"
     RECORD = "record"
     CLIENT = "client"
+    GROUP = "group"  # all records that a release is made of: they depend on one another
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from leakgauge.verdict import Verdict
 
 QUESTION = "How well can somebody tell who is in the data?"
 MOST = 5  # kinds of knowledge that are named
+CONTROL = "blind"  # knowledge of whoever sees no release: what it tells is not the release's doing
 
 
 def answer(verdicts: Sequence[Verdict]) -> str:
@@ -22,20 +23,24 @@ def answer(verdicts: Sequence[Verdict]) -> str:
     known = [verdict for verdict in verdicts if _accuracy(verdict) is not None]
     if not known:
         return ""
-    best = max(known, key=lambda verdict: _accuracy(verdict) or 0.0)
+    seeing = [verdict for verdict in known if verdict.knowledge != CONTROL] or known
+    best = max(seeing, key=lambda verdict: _accuracy(verdict) or 0.0)
     (name,) = words.names([best], verdicts)
-    among = f", the best of {times(len(known), 'adversary')}," if len(known) > 1 else ""
+    among = f", the best of {times(len(seeing), 'adversary')}," if len(seeing) > 1 else ""
     right = _right(best, how(best, "accuracy"))
     told = f"{name}{among} was right {right}; blind guessing is right half of the time."
-    if len(known) > 1:
+    if len(seeing) > 1:
         told += " It was picked by these rounds, and its interval is that of one adversary."
     others = _best_by_knowledge([verdict for verdict in known if verdict.audit == best.audit])
     others.pop(best.knowledge)
+    control = others.pop(CONTROL, None)
     if others:
         less = ", ".join(
             f"{words.clip(knowledge)} {_right(verdict)}" for knowledge, verdict in list(others.items())[:MOST]
         )
         told += f" The best with other knowledge in the same audit: {less}."
+    if control is not None:
+        told += f" Without a look at the release one is right {_right(control)}."
     return told
 
 

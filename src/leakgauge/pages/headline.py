@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakgauge.pages.numbers import count, level, number, times
+from leakgauge.core.guarantee import Unit
+from leakgauge.pages.numbers import count, level, number, times, upper
 from leakgauge.verdict import Finding, Verdict
 
 HUGE = 15.0  # an epsilon that allows odds of millions to one
@@ -65,7 +66,17 @@ def too_weak(verdicts: Sequence[Verdict]) -> bool:
 
 def beyond_promises(verdicts: Sequence[Verdict]) -> str:
     """What to look at where the promise says nothing."""
-    least = min(verdict.promised["epsilon"] for verdict in verdicts if verdict.promised)
+    promises = [verdict.promised for verdict in verdicts if verdict.promised]
+    least = min(promise["epsilon"] for promise in promises)
+    if all(promise["unit"] == Unit.GROUP for promise in promises):
+        bounds = [verdict.bounds.get("advantage_independent") for verdict in verdicts]
+        known = [bound for bound in bounds if bound is not None]
+        most = f" (an advantage of {upper(max(known))} at most)" if known else ""
+        return (
+            f"The records behind a release depend on one another. The bound for independent records{most} "
+            f"does not describe this risk, and the promise to all of them together, ε = {number(least)}, is "
+            "next to none. What counts is what was measured."
+        )
     return (
         f"A promise of ε = {number(least)} or more to a person lets an adversary be almost certain. "
         "What counts is what was measured."

@@ -53,6 +53,29 @@ TERMS: Mapping[str, Term] = {
         meaning="share of targets that training told from all rows of the adversary's own",
         is_share=True,
     ),
+    "component_of_model": Term(
+        title="Component of a model",
+        meaning="how often the adversary names the component that a model of its own was trained on",
+        is_share=True,
+    ),
+    "component_of_record": Term(
+        title="Component of a record",
+        meaning="how often it names the component of a row of its own, by the row alone",
+        is_share=True,
+    ),
+    "shadows": Term(title="Shadows", meaning="models that the adversary trained on rows of its own"),
+    "rows_per_shadow": Term(title="Rows of a shadow", meaning="how many each was trained on, on average"),
+    "population": Term(
+        title="Population", meaning="rows, no members, that a record is compared with in a round"
+    ),
+    "a": Term(
+        title="a",
+        meaning="how far below 1 the usual probability of a member is taken to be, as a part of how far "
+        "below it that of others is",
+    ),
+    "classes_learned": Term(
+        title="Classes learned", meaning="classes of which shadows had members and others to learn from"
+    ),
 }
 
 

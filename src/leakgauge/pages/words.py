@@ -56,6 +56,22 @@ _SINGLE = {
     "advantage": Term(
         title="Advantage", meaning="hits minus false alarms; 0 is blind guessing, 1 is never wrong"
     ),
+    "advantage_own": Term(
+        title="Advantage, own threshold",
+        meaning="hits minus false alarms at the attack's own threshold; below 0 it accuses the wrong ones",
+    ),
+    "advantage_per_release": Term(
+        title="Advantage, threshold per release",
+        meaning="hits minus false alarms at a threshold set for each release, on the half not counted",
+    ),
+    "advantage_in_sample": Term(
+        title="Advantage, in-sample optimum",
+        meaning="the most over all thresholds, chosen on the counted trials: too high by design",
+    ),
+    "advantage_in_sample_null": Term(
+        title="In-sample optimum without a leak",
+        meaning="what the in-sample optimum comes to on average where nothing leaks",
+    ),
     "tpr": Term(
         title="Hits", meaning="share of members recognised at the attack's own threshold", is_share=True
     ),
@@ -83,6 +99,7 @@ UNITS: Mapping[str, str] = {
     "user": "one person",
     "record": "one record",
     "client": "one client",
+    "group": "all records of a release together",
 }
 
 RELATIONS: Mapping[str, str] = {
@@ -92,6 +109,8 @@ RELATIONS: Mapping[str, str] = {
 
 COINS: Mapping[str, str] = {
     "fair": "flipped by the challenger: independent, one half in, one half out",
+    "tied": "flipped by the challenger, one half in, one half out; but targets of a round resemble one "
+    "another, so that their coins cannot be counted as independent",
     "given": "given by the data, not flipped: who is in was decided by a file or a split",
 }
 
@@ -102,12 +121,12 @@ def term(name: str) -> Term:
 
 
 def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
-    """The metrics that say something; a mean over one target only repeats."""
+    """The metrics that say something; a mean over one target only repeats, and one round has no such mean."""
     return {
         name
         for verdict in verdicts
         for name in verdict.metrics
-        if verdict.n_targets > 1 or not name.endswith("_mean")
+        if (verdict.n_targets > 1 and verdict.rounds > 1) or not name.endswith("_mean")
     }
 
 

@@ -1,4 +1,4 @@
-"""Published data sets, of visits and of images, where the folder that a user names has them."""
+"""Published data sets, of visits, images and people, where the folder that a user names has them."""
 
 import json
 from dataclasses import dataclass
@@ -13,6 +13,12 @@ CABS = ("cabspotting_*.parquet",)
 FACES = ("olivetti_faces.npz",)
 IMAGENETTE = ("imagenette_*jpeg.parquet",)
 CIFAR_10 = ("cifar10_embeddings_512.npz",)
+ADULT = ("adult.data", "adult.data.gz")
+CENSUS = ("census-income.data", "census-income.data.gz", "census-income.data.parquet")
+COMPAS = ("compas-scores-two-years.csv", "compas-scores-two-years.csv.gz")
+HEART = ("processed.cleveland.data", "processed.cleveland.data.gz")
+STUDENT = ("student-por.csv", "student-por.csv.gz")
+LOCATION_30 = ("dataset_location.tgz",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +89,47 @@ def cifar_10(scope: Scope, features: str) -> DataSet | None:
     if (path := _find(scope, CIFAR_10)) is None:
         return None
     return DataSet(name="cifar10", words="CIFAR-10 embeddings", table=_table(path, features))
+
+
+def adult(scope: Scope, more: str = "") -> DataSet | None:
+    """Adult (Becker and Kohavi 1996); ``more`` are further keys of its `data` table."""
+    return _people(scope, "adult", "Adult", ADULT, more)
+
+
+def compas(scope: Scope, more: str = "") -> DataSet | None:
+    """COMPAS (Larson et al. 2016)."""
+    return _people(scope, "compas", "COMPAS", COMPAS, more)
+
+
+def heart(scope: Scope, more: str = "") -> DataSet | None:
+    """Heart disease in four hospitals (Janosi et al. 1988)."""
+    return _people(scope, "heart", "heart disease", HEART, more)
+
+
+def student(scope: Scope, more: str = "") -> DataSet | None:
+    """Students of two schools (Cortez 2008)."""
+    return _people(scope, "student", "student performance", STUDENT, more)
+
+
+def location_30(scope: Scope, more: str = "") -> DataSet | None:
+    """Profiles of visits in 30 classes (Shokri et al. 2017)."""
+    return _people(scope, "location30", "Location-30", LOCATION_30, more)
+
+
+def census(scope: Scope, more: str = "") -> DataSet | None:
+    """The census of 1994 beside Adult, which is made of it too; both have to be there."""
+    if (path := _find(scope, ADULT)) is None:
+        return None
+    beside = f"adult = {json.dumps(str(path.parent))}"
+    return _people(scope, "census", "census and Adult", CENSUS, ", ".join(filter(None, [beside, more])))
+
+
+def _people(scope: Scope, name: str, words: str, files: tuple[str, ...], more: str) -> DataSet | None:
+    """A table that a plan knows by its name, and finds in the folder of its first file."""
+    if (path := _find(scope, files)) is None:
+        return None
+    keys = [f"source = {json.dumps(name)}", f"folder = {json.dumps(str(path.parent))}", more]
+    return DataSet(name=name, words=words, table=f"{{ {', '.join(filter(None, keys))} }}")
 
 
 def _find(scope: Scope, patterns: tuple[str, ...]) -> Path | None:

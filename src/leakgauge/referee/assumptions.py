@@ -28,6 +28,12 @@ def need_both_worlds(trials: Trials, metric: str) -> None:
         raise BadInput(f"{metric} needs members and non-members, got {len(trials)} {kind}; play more rounds")
 
 
+def need_lasting_targets(trials: Trials, metric: str) -> None:
+    """Refuse rounds that each have targets of their own: nobody is there to judge by itself."""
+    if trials.shared_rounds and (trials.targets == trials.targets[0]).all():
+        raise BadInput(f"{metric} is a mean over targets, but every round has targets of its own")
+
+
 def unfair(trials: Trials) -> str | None:
     """Say why the coins cannot be taken as fair; nothing if they can.
 
@@ -35,6 +41,8 @@ def unfair(trials: Trials) -> str | None:
     """
     if trials.coins is Coins.GIVEN:
         return "membership was given, not flipped"
+    if trials.coins is Coins.TIED and trials.shared_rounds:
+        return "the coins of a round are tied to one another"
     n, k = len(trials), int(trials.members.sum())
     tail = min(bdtr(k, n, 0.5), bdtrc(k - 1, n, 0.5) if k > 0 else 1.0) if n else 1.0
     return f"{k} of {n} trials are members" if 2 * tail < 1e-6 else None

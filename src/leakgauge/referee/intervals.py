@@ -10,6 +10,8 @@ Numbers: TypeAlias = npt.ArrayLike
 
 FEWEST_ROUNDS = 30  # below this a jackknife says too little about its own error
 FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
+FEWEST_REPEATS = 3  # of a whole experiment, each with many trials of both worlds
+FEWEST_IN_A_REPEAT = 50  # trials of each world in each of them
 
 
 def rate_low(hits: Numbers, n: Numbers, error: float) -> npt.NDArray[np.float64]:
@@ -49,3 +51,18 @@ def rate_interval(
         n *= float(ndtri(error / 2) / stdtrit(n_independent - 1, error / 2)) ** 2
         n = min(n, n_most)
     return float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))
+
+
+def repeat_interval(
+    value: float, variance: float, n_repeats: int, n_most: float, error: float
+) -> tuple[float, float]:
+    """Two-sided interval of a rate from a few repeats of a whole experiment, ``error`` in all.
+
+    Student's t with one degree of freedom less than repeats (Gosset 1908): each repeat is itself a mean over
+    many trials. Where nothing varies, Clopper-Pearson at all trials.
+    """
+    if not variance > 1e-15:  # less is rounding
+        hits = value * n_most
+        return float(rate_low(hits, n_most, error / 2)), float(rate_high(hits, n_most, error / 2))
+    margin = -float(stdtrit(n_repeats - 1, error / 2)) * float(np.sqrt(variance))
+    return max(value - margin, 0.0), min(value + margin, 1.0)

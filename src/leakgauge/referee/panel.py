@@ -1,6 +1,6 @@
 """All questions of the referee at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, Protocol
@@ -21,12 +21,17 @@ class EpsilonMetric(Protocol):
         ...
 
 
-def rate_metrics() -> dict[str, Callable[..., Callable[[Trials], Estimate]]]:
-    """Name every metric that is not a bound on epsilon; a file may hold several variants."""
+def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., Callable[[Trials], Estimate]]]:
+    """Name every metric that is not a bound on epsilon; a file may hold several variants.
+
+    Some are there on request only: those of a file whose ``ON_REQUEST`` is among the ``requested``.
+    """
     found: dict[str, Callable[..., Callable[[Trials], Estimate]]] = {}
     for file in iter_modules(metrics.__path__):
         if not file.name.startswith("epsilon_"):
             module = import_module(f"{metrics.__name__}.{file.name}")
+            if getattr(module, "ON_REQUEST", None) not in (None, *requested):
+                continue
             variants: Mapping[str, dict[str, Any]] = getattr(module, "VARIANTS", {file.name: {}})
             for name, parameters in variants.items():
                 found[name] = _with(module.Metric, parameters)

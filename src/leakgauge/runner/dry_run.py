@@ -12,7 +12,7 @@ from leakgauge.runner.engines import Here
 from leakgauge.runner.facts import facts_of
 from leakgauge.runner.judging import refuse_unjudgeable
 from leakgauge.runner.playing import PlayBlock, study
-from leakgauge.runner.run import Hands
+from leakgauge.runner.run import Hands, refuse_rounds
 from leakgauge.runner.store import Block, blocks
 from leakgauge.runner.threads import one_thread
 
@@ -75,11 +75,12 @@ def dry_run(plan: Plan, hands: Hands | None = None) -> Cost:
 def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
     setting_up, game = _timed(lambda: prepare(audit, plan))
     with naming(audit, plan):
+        refuse_rounds(audit, game)
         refuse_unjudgeable(audit, facts_of(game))
         if (refuse := getattr(game.challenger, "refuse_dry_run", None)) is not None:
             refuse()
     studying, play = _timed(lambda: study(game, plan.seed, Here()))
-    few, some = min(_FEW, audit.block), min(_SOME, audit.block)
+    few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
     play(Block(0, range(few)))  # the first call loads libraries
     n_blocks = len(blocks(audit.rounds, audit.block))
     per_block = _line([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))

@@ -46,6 +46,9 @@ class Prefix:
             members=np.concatenate([part.members for part in parts]),
             scores=np.concatenate([part.scores for part in parts]),
             spent={name: np.concatenate([part.spent[name] for part in parts]) for name in parts[0].spent},
+            utility={
+                name: np.concatenate([part.utility[name] for part in parts]) for name in parts[0].utility
+            },
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import Game, naming, prepare
 from leakgauge.core.errors import BadInput, IncompleteRun, Lost
+from leakgauge.core.telling import telling
 from leakgauge.plan import Audit, Plan, Stop
 from leakgauge.runner import atomic, engines, lock, manifest
 from leakgauge.runner.engines import Crew, Engine
@@ -70,6 +71,7 @@ def describe(plan: Plan, hands: Hands = ALONE) -> tuple[Manifest, dict[str, Game
         game = prepare(audit, plan)
         with naming(audit, plan):
             refuse_crowd(game, hands)
+            refuse_rounds(audit, game)
             facts[audit.name] = facts_of(game)
             refuse_unjudgeable(audit, facts[audit.name])
         if len(plan.audits) == 1:
@@ -84,6 +86,16 @@ def refuse_crowd(game: Game, hands: Hands) -> None:
         raise BadInput(
             f"at most {most} local worker may play this: it keeps to the service's rate and total; leave out "
             "--workers and --engine"
+        )
+
+
+def refuse_rounds(audit: Audit, game: Game) -> None:
+    """Refuse more rounds than a challenger has releases."""
+    most = getattr(game.challenger, "most_rounds", None)
+    if most is not None and audit.rounds > most:
+        raise BadInput(
+            f"rounds: there is {most} release of this model and no more, got {audit.rounds}; write "
+            f"rounds = {most}"
         )
 
 
@@ -114,6 +126,7 @@ def _play_audit(
     """Play and save every block that has no file, or, where the audit may stop early, as many as it takes."""
     stores, prefix = run.stores(folder, audit), prefix_of(audit, run)
     crew: Crew | None = None
+    told = partial(_tell, advance, audit.name)
     for wave in _waves(audit, engine.workers):
         missing = [block for block in wave if load(stores, block) is None]
         advance(audit.name, sum(len(block.rounds) for block in wave if block not in missing))
@@ -121,12 +134,13 @@ def _play_audit(
             game = game or prepare(audit, run.plan)
             if game.digest != run.facts[audit.name].data:
                 raise BadInput("the data changed while the run was starting; start it again")
-            told = partial(_tell, advance, audit.name)
-            crew = engine.ship(study(game, run.plan.seed, engine, told))
-        for position, trials in crew(missing) if crew and missing else ():
-            for label, store in stores.items():
-                store.save(missing[position], trials[label])
-            advance(audit.name, len(missing[position].rounds))
+            with telling(told):
+                crew = engine.ship(study(game, run.plan.seed, engine, told))
+        with telling(told):  # heard where this process plays; other processes report whole blocks
+            for position, trials in crew(missing) if crew and missing else ():
+                for label, store in stores.items():
+                    store.save(missing[position], trials[label])
+                advance(audit.name, len(missing[position].rounds))
         if audit.stop is Stop.DECIDED and any(prefix.add(must_load(stores, block)) for block in wave):
             return
 

@@ -17,7 +17,7 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.runner import atomic
 
 COLUMNS = ("rounds", "targets", "members", "scores")
-_SPENT = "spent."  # begins the names of further columns
+FURTHER = ("spent", "utility")  # columns by name; each begins with that word and a dot
 
 # What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
 _DAMAGE = (
@@ -72,7 +72,11 @@ class Store:
     def save(self, block: Block, trials: Trials) -> None:
         """Write a block."""
         columns = {name: getattr(trials, name) for name in COLUMNS}
-        columns |= {_SPENT + name: trials.spent[name] for name in sorted(trials.spent)}
+        columns |= {
+            f"{kind}.{name}": column
+            for kind in FURTHER
+            for name, column in sorted(getattr(trials, kind).items())
+        }
         header = json.dumps({"coins": trials.coins, "reading": asdict(trials.reading)}, sort_keys=True)
         checksum = self._checksum(block, header, columns)
         archive = io.BytesIO()
@@ -94,7 +98,8 @@ class Store:
             **{name: columns[name] for name in COLUMNS},
             coins=Coins(about["coins"]),
             reading=Reading(**about["reading"]),
-            spent={name.removeprefix(_SPENT): columns[name] for name in _further(columns)},
+            spent=_of_kind(columns, "spent"),
+            utility=_of_kind(columns, "utility"),
         )
 
     def _checksum(self, block: Block, header: str, columns: dict[str, Any]) -> str:
@@ -107,4 +112,8 @@ class Store:
 
 
 def _further(names: Iterable[str]) -> list[str]:
-    return sorted(name for name in names if name.startswith(_SPENT))
+    return [name for kind in FURTHER for name in sorted(names) if name.startswith(f"{kind}.")]
+
+
+def _of_kind(columns: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name.removeprefix(f"{kind}."): columns[name] for name in columns if name.startswith(f"{kind}.")}

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leakgauge.domains.models.clusters import clusters
 from leakgauge.domains.models.data import load
-from leakgauge.domains.models.dependence import Bias, Clusters, Source
-from leakgauge.domains.models.split import Sizes
+from leakgauge.domains.models.splits.clusters import clusters
+from leakgauge.domains.models.splits.dependence import Bias, Clusters, Source
+from leakgauge.domains.models.splits.split import Sizes
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(

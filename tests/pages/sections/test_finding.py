@@ -36,6 +36,21 @@ def test_undecided_says_how_many_rounds_it_takes(make, read):
     assert "no number of rounds would do" in read(make("undecided", rounds_needed=None))
 
 
+def test_a_promise_to_all_records_together_is_said_to_decide_nothing(make, read):
+    promised = {"epsilon": 5e7, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
+    text = read(make("undecided", promised=promised, rounds_needed=None))
+    assert "ε = 50,000,000 to all records of a release together is next to none" in text
+    assert "Nothing can decide here" in text
+    assert "rounds would do" not in text
+    few = read(make("undecided", promised=promised | {"epsilon": 5.0}, rounds_needed=500))
+    assert "At least 500 rounds would be needed." in few
+
+
+def test_of_one_release_epsilon_alone_is_said_to_exceed_the_promise(make, read):
+    text = read(make("violated", rounds=1, n_targets=400))
+    assert "It exceeds what is allowed in: ε." in text
+
+
 def test_without_a_promise_there_is_none_to_compare_with(make, read):
     text = read(make("unpromised"))
     assert "no promise to compare with" in text

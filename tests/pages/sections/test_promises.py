@@ -47,3 +47,20 @@ def test_audits_without_parts_have_gaps_beside_those_with(make, plain):
     text = plain(section(Judged(verdicts, {})).html)
     assert "3 10⁻⁵ 1.50 1.25" in text
     assert text.rstrip().endswith("– – – –")
+
+
+def test_what_independent_records_would_be_allowed_is_said_not_to_apply(make, plain):
+    promised = {
+        "epsilon": 50_000.0,
+        "delta": 1e-5,
+        "relation": "replace_one",
+        "unit": "group",
+        "nominal": {"epsilon": 1.0, "unit": Unit.RECORD},
+    }
+    found = make(promised=promised, bounds={"advantage": 1.0, "advantage_independent": 0.46212})
+    text = plain(section(Judged([found], {})).html)
+    assert "ε = 1 for one record, would keep the advantage" in text
+    assert "all records of a release together data in which they are all replaced by others" in text
+    assert "at or below 0.463 if records were independent" in text
+    assert "That bound does not apply here" in text
+    assert "does not apply" not in plain(section(Judged([make()], {})).html)

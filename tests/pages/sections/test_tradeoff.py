@@ -12,7 +12,7 @@ def test_risk_stands_beside_utility_in_one_picture(make, plain):
     assert "25.0% 70.0%" in text
     assert "55.0% 70.0%" in text
     (chart,) = found.charts
-    assert "where the classifier is right 25.0% of the time" in chart.alternative
+    assert "where an honest user is right 25.0% of the time" in chart.alternative
 
 
 def test_without_utility_there_is_no_such_section(make):

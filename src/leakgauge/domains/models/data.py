@@ -8,12 +8,12 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.core.keeping import Kept, identity
 from leakgauge.core.settings import read
-from leakgauge.domains.models.file_table import FileTable, read_sheet
-from leakgauge.domains.models.generating import Generated, generate
 from leakgauge.domains.models.loaded import Loaded
-from leakgauge.domains.models.preparing import prepared, source
-from leakgauge.domains.models.published import Published
 from leakgauge.domains.models.readers import adult, census, compas, heart, location30, student, texas
+from leakgauge.domains.models.table.file_table import FileTable, read_sheet
+from leakgauge.domains.models.table.generating import Generated, generate
+from leakgauge.domains.models.table.preparing import prepared, source
+from leakgauge.domains.models.table.published import Published
 
 __all__ = ["PUBLISHED", "Loaded", "load"]
 

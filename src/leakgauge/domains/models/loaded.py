@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import require
-from leakgauge.domains.models.sheet import Category, Ints
+from leakgauge.domains.models.table.sheet import Category, Ints
 
 Rows: TypeAlias = npt.NDArray[np.float32]
 
-ROWS, DUPLICATES = range(2)  # blocks of the stream of the data, so that none depends on another
+ROWS, DUPLICATES, PARTS = range(3)  # blocks of the stream of the data, so that none depends on another
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -16,9 +16,16 @@ MOST_ROWS, MOST_AUDITS, MOST_METHODS, LONGEST_SETTING, LONGEST_PART = 80, 30, 40
 
 _TEMPLATE = """
 <ul>
+{% if single %}
+<li><strong>One release.</strong> Against {{ single }} there was a single round. Its rates are over the
+records of that release, as if these were drawn from many; nothing is said of other releases. An ε shown
+takes chance in the release into account.</li>
+{% endif %}
+{% if several %}
 <li><strong>Rounds are independent.</strong> Each round is one release with fresh noise; every interval
 counts rounds.{% if shared %} Trials of several targets in one round share a release and are never counted
 as independent.{% endif %}</li>
+{% endif %}
 {% for text in coins %}
 <li><strong>Coins:</strong> membership was {{ text }}.</li>
 {% endfor %}
@@ -93,9 +100,12 @@ def section(run: Judged) -> Section:
     verdicts = run.verdicts
     shown, audits, methods = most_telling(verdicts, MOST_ROWS), by_audit(verdicts), _methods(verdicts)
     stopped = [verdict for verdict in verdicts if verdict.stopped_early]
+    single = [verdict for verdict in verdicts if verdict.rounds == 1 and verdict.n_targets > 1]
     html = render_html(
         _TEMPLATE,
-        shared=any(verdict.n_targets > 1 for verdict in verdicts),
+        shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
+        single=times(len(single), "adversary") if single else "",
+        several=len(single) < len(verdicts),
         coins=[
             words.COINS.get(coins, words.clip(coins)) for coins in dict.fromkeys(v.coins for v in verdicts)
         ],

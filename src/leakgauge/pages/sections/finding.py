@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from leakgauge.core.guarantee import Unit
 from leakgauge.pages import words
 from leakgauge.pages.answer import QUESTION, answer
 from leakgauge.pages.headline import HUGE, badge_of, headline, tone_of
@@ -87,12 +88,18 @@ def _meaning(verdict: Verdict) -> str:
     if epsilon is None:
         return ""
     promise = f"A promise of ε\u00a0=\u00a0{number(epsilon)}"
+    if _to_a_group(verdict):
+        promise += " to all records of a release together"
     best = f"; no adversary should be right more than {percent(accuracy)} of the time" if accuracy else ""
     if epsilon > HUGE:
         return f"{promise} is next to none: it lets the odds of that guess shift almost without limit{best}."
     rest = f", but for a chance of δ\u00a0=\u00a0{number(promised['delta'])}" if promised.get("delta") else ""
     odds = f"shifts the odds of that guess by at most a factor of {number(math.exp(epsilon))}"
     return f"{promise} says that the release {odds}{rest}{best}."
+
+
+def _to_a_group(verdict: Verdict) -> bool:
+    return (verdict.promised or {}).get("unit") == Unit.GROUP
 
 
 def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
@@ -111,12 +118,18 @@ def _text(verdict: Verdict) -> str:
     rounds = times(verdict.rounds, "round")
     match verdict.finding:
         case Finding.VIOLATED:
-            beyond = [words.inline(name) for name in words.MAIN if words.exceeds(verdict, name)]
+            counted = words.MAIN if verdict.rounds > 1 else ("epsilon",)  # of one release no rate counts
+            beyond = [words.inline(name) for name in counted if words.exceeds(verdict, name)]
             how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
             early = " Play ended as soon as that was shown." if verdict.stopped_early else ""
             return f"This adversary learned more than the promise allows.{how}{early}"
         case Finding.NOT_VIOLATED:
             return f"In {rounds} this adversary did not get past the promise. Another one might."
+        case Finding.UNDECIDED if _to_a_group(verdict) and verdict.rounds_needed is None:
+            return (
+                "Nothing can decide here: the promise to all records of a release together allows any "
+                "success. What counts is what was measured."
+            )
         case Finding.UNDECIDED:
             needed = verdict.rounds_needed
             more = (
@@ -145,7 +158,8 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
         facts.append((f"Right guesses{how(verdict, 'accuracy')}", right))
         if (allowed := verdict.bounds.get(metric)) is not None:
             facts.append(("Right guesses allowed", percent(allowed)))
-    targets = f", {times(verdict.n_targets, 'target')} in each" if verdict.n_targets > 1 else ""
+    where = "in each" if verdict.rounds > 1 else "in it"
+    targets = f", {times(verdict.n_targets, 'target')} {where}" if verdict.n_targets > 1 else ""
     facts.append(("Played", times(verdict.rounds, "round") + targets))
     return facts
 

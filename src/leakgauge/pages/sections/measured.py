@@ -18,36 +18,44 @@ MOST_BARS, MOST_RATES = 24, 10
 RATES = ("accuracy", "auc", "tpr_at_fpr_0.01")
 
 _TEMPLATE = """
+{% if bounded %}
 <p>The first chart sets what has been <em>shown</em> against what was <em>promised</em>. A bar is as long as
 the ε that the adversary's success shows at the stated confidence; the whole leak may be larger. A bar past
 the red mark speaks against the promise.</p>
+{% endif %}
 {% for chart in charts %}
 {{ chart.figure }}
 {% endfor %}
 {{ tables }}
 {% if alone %}
 <p class="note">An interval above its bound where the finding is not “violated” passes it taken alone, but not
-once the finding is corrected for all that was compared: among many intervals, some pass by chance.</p>
+once the finding is corrected for all that was compared: among many intervals, some pass by chance.
+{% if single %}Where there was a single round, intervals are over its records, and leave out chance in the
+release.
+{% endif %}</p>
 {% endif %}
 """
 
 
 def section(run: Judged) -> Section:
     """Charts and tables: value, interval and bound of every metric."""
-    charts = [chart for chart in (_epsilons(run.verdicts), _rates(run.verdicts)) if chart]
+    shown = _epsilons(run.verdicts)
+    charts = [chart for chart in (shown, _rates(run.verdicts)) if chart]
     html = render_html(
         _TEMPLATE,
         charts=charts,
+        bounded=shown is not None,
         tables=metric_tables(run.verdicts),
         alone=any(_passes_alone(verdict) for verdict in run.verdicts),
+        single=any(verdict.rounds == 1 < verdict.n_targets for verdict in run.verdicts),
     )
     return Section("Measured against promised", html, tuple(charts))
 
 
 def _epsilons(verdicts: Sequence[Verdict]) -> Chart | None:
     shown = most_telling([v for v in verdicts if "epsilon" in v.metrics], MOST_BARS)
-    if not shown:
-        return None
+    if all(v.metrics["epsilon"].low is None and v.bounds.get("epsilon") is None for v in shown):
+        return None  # nothing shown, and nothing promised
     rows = [
         _interval(verdict, name, "epsilon")
         for name, verdict in zip(words.names(shown, verdicts), shown, strict=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from leakgauge.core.guarantee import Unit
 from leakgauge.pages import words
 from leakgauge.pages.judged import Judged
 from leakgauge.pages.markup import render_html
@@ -12,6 +13,8 @@ from leakgauge.pages.selection import left_out
 
 ORDER = 25
 MOST_ROWS = 40
+_ALL_REPLACED = "data in which they are all replaced by others"
+INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
 
 _TEMPLATE = """
 <p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
@@ -22,6 +25,9 @@ Where the label protects a part of what a person owns, the last columns say what
 owns most, with a little more δ: composed from what is promised to each part (Kairouz et al. 2015), and,
 tighter, from the law of the noise.
 {% endif %}</p>
+{% for text in dependent %}
+<p class="note">{{ text }}</p>
+{% endfor %}
 <div class="scroll" role="region" aria-label="The promises" tabindex="0">
 <table>
 <caption>The promise of each audit. {{ omitted }}</caption>
@@ -59,8 +65,26 @@ def section(run: Judged) -> Section | None:
     composed = any(promised.get("composed") for _, promised in shown)
     rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
     omitted = left_out(len(rows), len(promises), "promises")
-    html = render_html(_TEMPLATE, rows=rows, composed=composed, omitted=omitted)
+    html = render_html(
+        _TEMPLATE, rows=rows, composed=composed, omitted=omitted, dependent=_dependent(run, dict(shown))
+    )
     return Section("What was promised", html)
+
+
+def _dependent(run: Judged, shown: Mapping[str, Any]) -> list[str]:
+    """Where records depend on one another, what each label would allow if they did not."""
+    bounds = {
+        words.promise(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
+        for verdict in run.verdicts
+        if verdict.audit in shown and verdict.bounds.get(INDEPENDENT) is not None
+    }
+    return [
+        "The members of some audits depend on one another, as patients of one hospital do. The label, "
+        f"{label}, would keep the advantage (hits minus false alarms) at or below {upper(bound)} if records "
+        "were independent. That bound does not apply here: the promise in the table is for all records of a "
+        "release together."
+        for label, bound in bounds.items()
+    ]
 
 
 def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
@@ -83,7 +107,9 @@ def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
         "epsilon": number(promised.get("epsilon")),
         "delta": number(promised.get("delta")),
         "unit": words.UNITS.get(unit, words.clip(unit)),
-        "relation": words.RELATIONS.get(relation, words.clip(relation)),
+        "relation": _ALL_REPLACED
+        if unit == Unit.GROUP
+        else words.RELATIONS.get(relation, words.clip(relation)),
         "nominal": words.promise(nominal) if nominal.get("epsilon") is not None else NOTHING,
         "exact": number(promised.get("exact_epsilon")),
     }

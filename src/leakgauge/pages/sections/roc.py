@@ -59,7 +59,9 @@ def section(run: Judged) -> Section | None:
         _TEMPLATE,
         audits=pairs,
         thinned=any(len(verdict.roc["fpr"]) > 50 for rivals in chosen.values() for verdict in rivals),
-        together=any(verdict.n_targets > 1 for rivals in chosen.values() for verdict in rivals),
+        together=any(
+            verdict.n_targets > 1 and verdict.rounds > 1 for rivals in chosen.values() for verdict in rivals
+        ),
         omitted=left_out(shown, len(drawable), "curves"),
     )
     return Section("Hits against false alarms", html, tuple(chart for _, charts in pairs for chart in charts))

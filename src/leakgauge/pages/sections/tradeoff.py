@@ -14,11 +14,18 @@ from leakgauge.verdict import Verdict
 
 ORDER = 42
 MOST_ROWS, MOST_LINES = 80, 8
-WITH_NOISE, WITHOUT = "noisy", "clean"  # of what a challenger says of utility
+COLUMNS = {  # what challengers say of utility, and the words for it
+    "noisy": "Classifier right",
+    "clean": "Without noise",
+    "members": "Model right about members",
+    "others": "Model right about others",
+    "validation": "Model right about validation rows",
+}
+MAIN = ("noisy", "validation", "others")  # what a point is placed by: protected data, or rows not trained on
 
 _TEMPLATE = """
 <p>Noise protects people and spoils data. Each point is an audit: to the right, how often an honest user of
-the protected data is right; upwards, how often an adversary is. A good setting is far to
+what is released is right; upwards, how often an adversary is. A good setting is far to
 the right and low.</p>
 {% if chart %}{{ chart.figure }}{% endif %}
 {{ table }}
@@ -27,20 +34,21 @@ the right and low.</p>
 
 def section(run: Judged) -> Section | None:
     """One point for each adversary of an audit whose utility is known."""
-    known = [verdict for verdict in run.verdicts if verdict.utility]
+    known = [verdict for verdict in run.verdicts if _main(verdict) is not None]
     if not known:
         return None
     shown = most_telling(known, MOST_ROWS)
+    columns = [name for name in COLUMNS if any(name in (verdict.utility or {}) for verdict in shown)]
     chart = _chart(shown)
     rows = [
-        Row(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in (WITH_NOISE, WITHOUT))))
+        Row(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in columns)))
         for name, verdict in zip(words.names(shown, run.verdicts), shown, strict=True)
     ]
     table = plain_table(
         "Risk and utility",
-        [("Adversary right", ""), ("Classifier right", ""), ("Without noise", "")],
+        [("Adversary right", ""), *((COLUMNS[name], "") for name in columns)],
         rows,
-        caption="Right answers of an honest classifier, and right guesses of each adversary. "
+        caption="Right answers of an honest user, and right guesses of each adversary. "
         + left_out(len(shown), len(known), "adversaries"),
     )
     html = render_html(_TEMPLATE, chart=chart, table=table)
@@ -51,19 +59,19 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
     labels = list(dict.fromkeys(verdict.label for verdict in verdicts))[:MOST_LINES]
     lines = []
     for label in labels:
-        mine = sorted((v for v in verdicts if v.label == label), key=lambda v: (v.utility or {})[WITH_NOISE])
+        mine = sorted((v for v in verdicts if v.label == label), key=lambda v: _main(v) or 0.0)
         lines.append(Line(words.clip(label), tuple(map(_point, mine))))
     if not any(point.value is not None for line in lines for point in line.points):
         return None
     return line_chart(
         "risk-and-utility",
         lines,
-        x_title="right answers of an honest classifier",
+        x_title="right answers of an honest user",
         y_title="right guesses of the adversary",
         caption="Risk against utility; whiskers are intervals.",
         alternative="; ".join(
-            f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where the classifier "
-            f"is right {percent(point.x)} of the time"
+            f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where an honest "
+            f"user is right {percent(point.x)} of the time"
             for line in lines
             for point in line.points
         ),
@@ -73,7 +81,16 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
 
 def _point(verdict: Verdict) -> Point:
     risk = _risk(verdict)
-    return Point(x=(verdict.utility or {})[WITH_NOISE], value=risk.value, low=risk.low, high=risk.high)
+    return Point(x=_main(verdict) or 0.0, value=risk.value, low=risk.low, high=risk.high)
+
+
+def _main(verdict: Verdict) -> float | None:
+    """How good the release is, by the first of the measures that there is."""
+    return (
+        next((verdict.utility[name] for name in MAIN if name in verdict.utility), None)
+        if verdict.utility
+        else None
+    )
 
 
 def _useful(verdict: Verdict, name: str) -> str:

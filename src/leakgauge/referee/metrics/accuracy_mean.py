@@ -6,6 +6,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
+from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.leave_out import rate_estimate
@@ -19,6 +20,7 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
+        need_lasting_targets(trials, "accuracy_mean")
         counts = ~choosing_half(trials)
         if counts.all() or not counts.any():
             raise BadInput("accuracy_mean needs at least two rounds: one to choose a threshold, one to count")

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.leave_out import as_advantage
 from leakgauge.referee.metrics import accuracy
 
 
@@ -15,8 +16,4 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         found = accuracy.Metric(confidence=self.confidence)(trials)
-        low, value, high = (
-            None if rate is None else 2 * rate - 1 for rate in (found.low, found.value, found.high)
-        )
-        method = found.method.replace("balanced accuracy", "TPR - FPR")
-        return replace(found, value=value, low=low, high=high, method=method)
+        return replace(as_advantage(found), method=found.method.replace("balanced accuracy", "TPR - FPR"))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Trials
+from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.leave_out import left_out_of, rate_estimate
 from leakgauge.referee.per_target import means_left_out, split_targets
@@ -18,6 +19,7 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
+        need_lasting_targets(trials, "auc_mean")
         kept, targets, ins, outs = split_targets(trials, "auc_mean")
         placed = placements(targets, kept.scores, kept.members)
         wins = np.bincount(targets, np.where(kept.members, placed.won, 0.0))

@@ -59,6 +59,12 @@ class Metric:
 
 def instead(trials: Trials, delta: float, confidence: float, problem: str) -> Estimate:
     """Answer for a metric that needs fair coins, where they are not."""
+    if trials.shared_rounds:
+        reason = (
+            f"{problem}; of trials that share a release a bound needs randomised inclusion: each record put "
+            "in or left out by a fair coin of its own"
+        )
+        return Estimate(value=None, confidence=confidence, method="none", reason=reason)
     try:
         answer = Metric(delta=delta, confidence=confidence)(trials)
     except BadInput as refusal:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Trials
+from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS, fewest_others
 from leakgauge.referee.metrics import tpr_at_fpr
@@ -25,6 +26,7 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
+        need_lasting_targets(trials, "tpr_at_fpr_mean")
         kept, _, ins, outs = split_targets(trials, "tpr_at_fpr_mean")
         error = (1 - self.confidence) / ins.size
         single = tpr_at_fpr.Metric(fpr=self.fpr, confidence=1 - error)

@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.training.accounting import curve_of, epsilon_of, sigma_for
 from leakgauge.domains.models.training.batches import Sampling, Schedule
-from leakgauge.theory import tradeoff
+from leakgauge.theory import gdp, tradeoff
 
 ADULT = Schedule(rows=10_000)  # 5,000 steps of 200 rows
 
@@ -137,3 +137,15 @@ def test_an_epsilon_that_is_none_is_refused(epsilon):
 def test_a_delta_outside_0_and_1_is_refused(delta):
     with pytest.raises(BadInput, match="delta must be in"):
         epsilon_of(1.0, delta, Relation.ADD_REMOVE, ADULT)
+
+
+def test_next_to_no_noise_is_bounded_as_if_a_row_were_in_every_batch():
+    """Quickly, and above what is composed where there is just enough noise to compose it."""
+    schedule = Schedule(rows=60, batch=20, epochs=2)
+    little = epsilon_of(0.099, 1e-5, Relation.REPLACE_ONE, schedule)
+    mu = 2 * np.sqrt(6) / 0.099
+    assert little == pytest.approx(gdp.epsilon_at(mu, 1e-5))
+    assert little > epsilon_of(0.1, 1e-5, Relation.REPLACE_ONE, schedule)
+    assert epsilon_of(1e-3, 1e-5, Relation.REPLACE_ONE, schedule) > 1e6
+    curve = curve_of(1e-3, Relation.REPLACE_ONE, schedule)
+    assert np.interp(1e-6, curve.fpr, curve.tpr) > 0.999

@@ -79,10 +79,24 @@ def test_noise_may_be_given_as_sigma():
     assert noise.guarantee(ADULT).nominal_epsilon is None
 
 
-@pytest.mark.parametrize("words", [{}, {"epsilon": 1.0, "sigma": 1.0}])
-def test_neither_both_nor_none_of_epsilon_and_sigma_may_be_given(words):
-    with pytest.raises(BadInput, match="one of the two"):
-        TrainingNoise(relation=Relation.ADD_REMOVE, **words)
+def test_noise_needs_an_epsilon_or_a_sigma():
+    with pytest.raises(BadInput, match="needs epsilon or sigma"):
+        TrainingNoise(relation=Relation.REPLACE_ONE)
+
+
+def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it():
+    schedule = Schedule(rows=1_000, batch=100, epochs=10)
+    true = TrainingNoise(relation=Relation.ADD_REMOVE, sigma=1.0).guarantee(schedule)
+    claimed = TrainingNoise(relation=Relation.ADD_REMOVE, sigma=1.0, epsilon=0.5)
+    assert claimed.noise(schedule).sigma == 1.0
+    found = claimed.guarantee(schedule)
+    assert (found.epsilon, found.exact_epsilon, found.curve) == (0.5, true.epsilon, None)
+    assert true.epsilon > 1
+
+
+def test_sigma_leaves_nothing_to_calibrate():
+    with pytest.raises(BadInput, match="calibration = 'humphries23' has no part"):
+        TrainingNoise(relation=Relation.REPLACE_ONE, sigma=1.0, calibration=Calibration.HUMPHRIES23)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.domains.models.imputing import filled_sheet
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers.files import columns, found, given, lines, numbers
-from leakgauge.domains.models.sheet import Category, Column, Sheet, category, listed
+from leakgauge.domains.models.table.imputing import filled_sheet
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Category, Column, Sheet, category, listed
 
 NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 NAMES = (

@@ -9,12 +9,12 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.table_files import table_file
-from leakgauge.domains.models.imputing import filled_sheet
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers import adult
 from leakgauge.domains.models.readers import census_values as values
 from leakgauge.domains.models.readers.files import columns, found, lines, numbers
-from leakgauge.domains.models.sheet import Category, Column, Sheet, category
+from leakgauge.domains.models.table.imputing import filled_sheet
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Category, Column, Sheet, category
 
 GROUP = "data_set"
 FIELDS, YEAR, INCOME = 42, 40, 41

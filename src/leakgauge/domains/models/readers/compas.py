@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from leakgauge.core.settings import require
 from leakgauge.core.table_files import table_file
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers.files import found
-from leakgauge.domains.models.sheet import Column, Sheet, category, listed
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Column, Sheet, category, listed
 
 FILE = "compas-scores-two-years.csv"
 TEXTS = ("c_charge_degree", "race", "age_cat", "sex")

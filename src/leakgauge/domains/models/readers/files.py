@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.sheet import Numbers
+from leakgauge.domains.models.table.sheet import Numbers
 
 
 def found(folder: Path, *names: str, key: str = "folder") -> Path:

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from leakgauge.domains.models.imputing import filled, filled_sheet
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers.files import columns, found, lines, numbers
-from leakgauge.domains.models.sheet import Category, Column, Ints, Numbers, Sheet, category
+from leakgauge.domains.models.table.imputing import filled, filled_sheet
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Category, Column, Ints, Numbers, Sheet, category
 
 HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
 NAMES = (

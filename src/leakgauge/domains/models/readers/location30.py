@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers.files import found
-from leakgauge.domains.models.sheet import Column, Sheet, category
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Column, Sheet, category
 
 ARCHIVE, UNPACKED = "dataset_location.tgz", "bangkok"
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import require
-from leakgauge.domains.models.preparing import Duplicates
 from leakgauge.domains.models.readers.files import found
-from leakgauge.domains.models.reading import columns_of
-from leakgauge.domains.models.sheet import Category, Sheet, category
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.reading import columns_of
+from leakgauge.domains.models.table.sheet import Category, Sheet, category
 
 FILE = "student-por.csv"
 GROUP, GRADE = "school", "G3"

@@ -10,8 +10,8 @@ import numpy as np
 from leakgauge.core.database import Connection, complaint, opened
 from leakgauge.core.errors import BadInput
 from leakgauge.core.settings import require
-from leakgauge.domains.models.preparing import Duplicates
-from leakgauge.domains.models.sheet import Column, Sheet, category
+from leakgauge.domains.models.table.preparing import Duplicates
+from leakgauge.domains.models.table.sheet import Column, Sheet, category
 
 REGION, PROCEDURE = "PUBLIC_HEALTH_REGION", "PRINC_SURG_PROC_CODE"
 GROUP, NOTHING = "region", "NA"

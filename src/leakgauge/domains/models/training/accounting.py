@@ -25,6 +25,7 @@ _FINE = 30  # parts of the standard deviation of a step's privacy loss: epsilon 
 _COARSEST, _WIDEST = 0.05, 600.0
 _TOLERANCE = 1e-5  # of the logarithm of sigma
 _LINES = 2001
+_LEAST_NOISE = 0.1  # below it a distribution of privacy losses has too many points to compose
 
 
 def clips(relation: Relation) -> int:
@@ -37,7 +38,8 @@ def epsilon_of(sigma: float, delta: float, relation: Relation, schedule: Schedul
     """An epsilon that holds at ``delta`` for an adversary who sees the noisy sum of every step.
 
     - ``poisson``: the composed privacy loss distribution, tight for either relation; where a row is replaced,
-      the worst are two rows whose gradients point in opposite directions.
+      the worst are two rows whose gradients point in opposite directions. With next to no noise: as if a row
+      were in every batch, which bounds it.
     - ``without_replacement``: Renyi divergences (Wang, Balle and Kasiviswanathan 2019): not tight.
     - ``shuffled``: a row is in one batch of an epoch at most, so an epoch is one Gaussian release, and mixing
       over orders that are the same in both worlds does not help to tell them apart. What the shuffling may
@@ -45,6 +47,8 @@ def epsilon_of(sigma: float, delta: float, relation: Relation, schedule: Schedul
     """
     _require(delta, relation, schedule)
     match schedule.sampling:
+        case Sampling.POISSON if not is_exact(sigma, schedule):
+            return gdp.epsilon_at(_every_step(sigma, relation, schedule), delta)
         case Sampling.POISSON:
             with np.errstate(over="ignore"):  # ratios of probabilities that are nearly 0
                 return float(_composed(sigma, relation, schedule).get_epsilon_for_delta(delta))
@@ -88,6 +92,8 @@ def smallest(epsilon_of_sigma: Callable[[float], float], epsilon: float) -> floa
 def curve_of(sigma: float, relation: Relation, schedule: Schedule) -> Curve | None:
     """What an adversary can reach at each false-positive rate; None where only one delta is accounted for."""
     match schedule.sampling:
+        case Sampling.POISSON if not is_exact(sigma, schedule):
+            return gdp.curve(_every_step(sigma, relation, schedule))
         case Sampling.POISSON:
             composed = _composed(sigma, relation, schedule)
             with np.errstate(over="ignore"):
@@ -115,6 +121,15 @@ def _composed(sigma: float, relation: Relation, schedule: Schedule) -> "PrivacyL
         ),
     )
     return step.self_compose(schedule.steps)
+
+
+def is_exact(sigma: float, schedule: Schedule) -> bool:
+    """Whether epsilon is the smallest that holds: of Poisson batches, unless there is next to no noise."""
+    return schedule.sampling is Sampling.POISSON and sigma >= _LEAST_NOISE
+
+
+def _every_step(sigma: float, relation: Relation, schedule: Schedule) -> float:
+    return clips(relation) * math.sqrt(schedule.steps) / sigma
 
 
 def _mu(sigma: float, relation: Relation, schedule: Schedule) -> float:

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits
+from leakgauge.core.threads import in_one_thread
 from leakgauge.domains.models.training.batches import Schedule, epochs
 from leakgauge.domains.models.training.clipped import clipped_sum, plain_sum
 from leakgauge.domains.models.training.network import Ints, Network, Shape, glorot
@@ -34,6 +36,10 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def take(self, rows: Ints) -> "Examples":
+        """Some of them, by position."""
+        return Examples(self.rows[rows], self.labels[rows], self.classes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +79,13 @@ class Step:
     released: Floats
 
 
-def steps(examples: Examples, recipe: Recipe, network: Network, rng: Generator) -> Iterator[Step]:
+def steps(
+    examples: Examples, recipe: Recipe, network: Network, rng: Generator, present: Bits | None = None
+) -> Iterator[Step]:
     """Train a network in place, step by step; a step changes its weights when the next one is asked for.
 
+    Rows that are not ``present`` are drawn as the others are, and then left out: so whether a row is there
+    changes nothing of how often others are in a batch.
     The noisy sum is divided by the batch size, under Poisson sampling by the expected one: dividing by the
     size itself would tell it (Abadi et al. 2016). Keep to one thread, as ``train`` does: sums depend on it.
     """
@@ -83,7 +93,8 @@ def steps(examples: Examples, recipe: Recipe, network: Network, rng: Generator) 
     move = recipe.optimizer.moving(network.weights)
     noise = np.empty_like(network.weights)
     for epoch, batches in enumerate(epochs(recipe.schedule, drawing)):
-        for batch in batches:
+        for drawn in batches:
+            batch = drawn if present is None else drawn[present[drawn]]
             rows, labels = examples.rows[batch], examples.labels[batch]
             if recipe.noise is None:
                 total = plain_sum(network, rows, labels)
@@ -97,8 +108,18 @@ def steps(examples: Examples, recipe: Recipe, network: Network, rng: Generator) 
             move(total)
 
 
+def begun(examples: Examples, recipe: Recipe, rng: Generator) -> tuple[Network, Generator]:
+    """A network before training, and the stream of its steps."""
+    starting, stepping = rng.spawn(2)
+    return glorot(Shape(examples.rows.shape[1], examples.classes, recipe.hidden), starting), stepping
+
+
 def train(
-    examples: Examples, recipe: Recipe, rng: Generator, watch: Callable[[int], None] | None = None
+    examples: Examples,
+    recipe: Recipe,
+    rng: Generator,
+    watch: Callable[[int], None] | None = None,
+    present: Bits | None = None,
 ) -> Network:
     """A trained network; ``watch`` is told the number of each epoch as it begins.
 
@@ -107,13 +128,10 @@ def train(
     """
     if len(examples) != recipe.schedule.rows:
         raise BadInput(f"the schedule is for {recipe.schedule.rows} rows, got {len(examples)}")
-    from threadpoolctl import threadpool_limits
-
-    starting, stepping = rng.spawn(2)
-    network = glorot(Shape(examples.rows.shape[1], examples.classes, recipe.hidden), starting)
+    network, stepping = begun(examples, recipe, rng)
     epoch = -1
-    with threadpool_limits(1):  # sums must not depend on how many threads there are
-        for step in steps(examples, recipe, network, stepping):
+    with in_one_thread():
+        for step in steps(examples, recipe, network, stepping, present):
             if watch is not None and step.epoch > epoch:
                 watch(epoch := step.epoch)
     return network

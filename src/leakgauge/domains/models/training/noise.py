@@ -7,8 +7,15 @@ from functools import lru_cache
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.models.training.accounting import clips, curve_of, epsilon_of, sigma_for, smallest
-from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.accounting import (
+    clips,
+    curve_of,
+    epsilon_of,
+    is_exact,
+    sigma_for,
+    smallest,
+)
+from leakgauge.domains.models.training.batches import Schedule
 from leakgauge.domains.models.training.learning import Noise
 from leakgauge.domains.models.training.renyi import renyi_epsilon
 
@@ -26,8 +33,9 @@ class Calibration(StrEnum):
 class TrainingNoise:
     """Clip every example's gradient, and add Gaussian noise to the sum of a batch, at every step.
 
-    Give ``epsilon``, or ``sigma`` in units of ``clip``. The relation has no default: under ``add_remove`` a
-    row moves the sum by one clip, under ``replace_one`` by two.
+    Give ``epsilon``, or ``sigma`` in units of ``clip``. With both, sigma is what is used and epsilon what is
+    claimed: an audit judges the claim. The relation has no default: under ``add_remove`` a row moves the sum
+    by one clip, under ``replace_one`` by two.
     """
 
     relation: Relation
@@ -38,8 +46,10 @@ class TrainingNoise:
     calibration: Calibration = Calibration.HONEST
 
     def __post_init__(self) -> None:
-        if (self.epsilon is None) == (self.sigma is None):
-            raise BadInput("noise in training needs epsilon or sigma, one of the two")
+        if self.epsilon is None and self.sigma is None:
+            raise BadInput("noise in training needs epsilon or sigma")
+        if self.sigma is not None and self.calibration is not Calibration.HONEST:
+            raise BadInput(f"sigma is given, so that calibration = {self.calibration.value!r} has no part")
         for name in ("epsilon", "sigma", "clip"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
@@ -54,20 +64,22 @@ class TrainingNoise:
     def guarantee(self, schedule: Schedule) -> Guarantee:
         """What is promised to a row of the training data, every step being seen.
 
-        Under Poisson sampling the law is known, and with it the exact epsilon.
+        Under Poisson sampling the law is known, and with it the exact epsilon. A claim is a promise as it
+        stands, whatever the noise.
         """
         sigma = self._sigma(schedule)
         epsilon = epsilon_of(sigma, self.delta, self.relation, schedule)
+        claimed = self.epsilon if self.sigma is not None else None
         return Guarantee(
-            epsilon=epsilon,
+            epsilon=epsilon if claimed is None else claimed,
             delta=self.delta,
             relation=self.relation,
             unit=Unit.RECORD,
             sensitivity=clips(self.relation) * self.clip,
             nominal_epsilon=self.epsilon,
             nominal_unit=None if self.epsilon is None else Unit.RECORD,
-            exact_epsilon=epsilon if schedule.sampling is Sampling.POISSON else None,
-            curve=curve_of(sigma, self.relation, schedule),
+            exact_epsilon=epsilon if is_exact(sigma, schedule) else None,
+            curve=curve_of(sigma, self.relation, schedule) if claimed is None else None,
         )
 
     def _sigma(self, schedule: Schedule) -> float:

@@ -1,0 +1,29 @@
+"""Judge a record without any model: what is known of its membership before anything is released."""
+
+from dataclasses import dataclass
+
+from numpy.random import Generator
+
+from leakgauge.core.game import Reading, Scorer
+from leakgauge.domains.models.kinds import record_kinds
+from leakgauge.domains.models.kinds.record_kinds import ByRecord, one_against_rest
+from leakgauge.domains.models.knowledge import Blind, SeenRecords
+
+KNOWLEDGE = "blind"
+ACCEPTS = ("blind",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """A control: score a record by the log odds that it is of the members' component.
+
+    What it reaches is no leak of the model, but what a fixed group gives away: an attack that sees the model
+    is to be compared with it. Where the component is secret and drawn anew in each round, no rule does better
+    than guessing, and this one takes the first component for the members'.
+    """
+
+    def study(self, knowledge: Blind, rng: Generator) -> Scorer[SeenRecords]:
+        members = 0 if knowledge.fixed is None else knowledge.fixed
+        records = record_kinds.learn(one_against_rest(knowledge.components, members), rng)
+        reading = Reading(threshold=0.0, signed=True, studied={"component_of_record": records.accuracy})
+        return Scorer(ByRecord(records), reading)

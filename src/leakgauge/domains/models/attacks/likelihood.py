@@ -1,0 +1,46 @@
+"""Weigh a noisy mean by the law of its noise: the best there is, for what the adversary knows."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Scorer
+from leakgauge.domains.models.means.knowledge import ComponentsMean, ReferenceMean, SeenMeans, StrongMean
+from leakgauge.domains.models.means.ratios import components_ratio, reference_ratio, strong_ratio
+
+KNOWLEDGE = "components"
+ACCEPTS = ("components", "black_box", "strong")
+
+_FEWEST = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score a record by the log-likelihood ratio of the noisy sum (Neyman and Pearson 1933).
+
+    Who knows all other records knows the two sums it may be around (strong). Otherwise the others are drawn
+    ``imagined`` times from rows of one's own: like them (black_box), or from each component (components).
+    Several records of one round are weighed one by one.
+    """
+
+    imagined: int = 500
+
+    def __post_init__(self) -> None:
+        if not self.imagined >= _FEWEST:
+            raise BadInput(f"likelihood: imagined must be >= {_FEWEST}, got {self.imagined}")
+
+    def study(self, knowledge: Any, rng: Generator) -> Scorer[SeenMeans]:
+        match knowledge:
+            case StrongMean():
+                return strong_ratio(knowledge)
+            case ReferenceMean():
+                return reference_ratio(knowledge, self.imagined, rng)
+            case ComponentsMean():
+                return components_ratio(knowledge, self.imagined, rng)
+            case _:
+                raise BadInput(
+                    "likelihood: the law of a trained network is not known; use strong, lira or "
+                    "property_first, or a noisy mean (mechanism laplace, geometric or gaussian)"
+                )

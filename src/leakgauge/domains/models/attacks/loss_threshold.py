@@ -1,0 +1,49 @@
+"""Ask whether the model's loss on a record is as low as on its members."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.models.knowledge import BlackBox, Seen, SeenLoss, TrainingLoss
+from leakgauge.domains.models.played import losses
+
+KNOWLEDGE = "training_loss"
+ACCEPTS = ("training_loss", "black_box", "components")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Score a record by its loss: the cross-entropy of its class (Yeom et al. 2018).
+
+    With ``threshold = "average"`` a record is a member if its loss is at most the mean loss of the model's
+    members, which the adversary must know. With "optimal" the loss alone is the score, so
+    that the threshold is the referee's to choose, on other trials than it counts.
+    """
+
+    threshold: Literal["average", "optimal"] = "average"
+
+    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
+        if self.threshold == "optimal":
+            return Scorer(_negated)
+        if not isinstance(knowledge, TrainingLoss):
+            raise BadInput(
+                'threshold = "average" compares with the mean loss of the members, which this adversary does '
+                'not know; use knowledge = "training_loss", or threshold = "optimal"'
+            )
+        return Scorer(_below_average, Reading(threshold=0.0))
+
+
+def _negated(seen: Seen, rng: Generator) -> Reals:  # noqa: ARG001
+    """The losses, negated: a low loss is a member's. Those of a given table may be as large as they like."""
+    found = [losses(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
+    return -np.minimum(found, np.finfo(np.float64).max / 2)
+
+
+def _below_average(seen: Seen, rng: Generator) -> Reals:
+    """How far the loss of each record is below the average."""
+    assert isinstance(seen, SeenLoss)
+    return _negated(seen, rng) + seen.mean_losses[:, None]

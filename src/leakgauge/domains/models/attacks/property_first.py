@@ -1,0 +1,75 @@
+"""Infer which component the model was trained on, then whether the record is of that component."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.domains.models.kinds import model_kinds, record_kinds
+from leakgauge.domains.models.kinds.component_ratios import mixture_ratio
+from leakgauge.domains.models.kinds.model_kinds import ModelKinds
+from leakgauge.domains.models.kinds.record_kinds import ByRecord, RecordKinds, one_against_rest
+from leakgauge.domains.models.knowledge import Components, Seen
+
+KNOWLEDGE = "components"
+ACCEPTS = ("components",)
+
+_FEWEST = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """Membership by way of a property of the training set (MIA-via-PIA, Humphries et al. 2023, section V).
+
+    First a meta-classifier, learned from ``models`` shadows of each component, says by the answers for
+    ``probes`` rows what component a model was trained on. Then the record: its chances to be of each
+    component, learned from the adversary's own rows. The score is the log-likelihood ratio that both give
+    together, record by record. Where the members' component is no secret, the first step is left out, and
+    the score is that of ``blind``.
+    """
+
+    models: int = 32
+    probes: int = 200
+
+    def __post_init__(self) -> None:
+        for name, least in (("models", _FEWEST), ("probes", 1)):
+            if not getattr(self, name) >= least:
+                raise BadInput(f"property_first: {name} must be >= {least}, got {getattr(self, name)}")
+
+    def study(self, knowledge: Components, rng: Generator) -> Scorer[Seen]:
+        if not isinstance(knowledge, Components):
+            raise BadInput(
+                "property_first: trains networks on each component; for a noisy mean use likelihood"
+            )
+        if knowledge.fixed is not None:
+            known = record_kinds.learn(one_against_rest(knowledge.components, knowledge.fixed), rng)
+            return Scorer(ByRecord(known), _reading({"component_of_record": known.accuracy}))
+        training, learning = rng.spawn(2)
+        models = model_kinds.learn(knowledge, self.models, self.probes, training)
+        records = record_kinds.learn(knowledge.components, learning)
+        return Scorer(
+            ByProperty(models, records), _reading({**models.studied, "component_of_record": records.accuracy})
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ByProperty:
+    """Compares the component of each model with that of each record."""
+
+    models: ModelKinds
+    records: RecordKinds
+
+    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+        of_models = self.models(seen.models)
+        return np.array(
+            [
+                mixture_ratio(own, self.records(shown))
+                for own, shown in zip(of_models, seen.shown, strict=True)
+            ]
+        )
+
+
+def _reading(studied: dict[str, float]) -> Reading:
+    return Reading(threshold=0.0, signed=True, studied=studied)

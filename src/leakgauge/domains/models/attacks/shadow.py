@@ -1,0 +1,134 @@
+"""Learn from models of one's own how the probabilities of members look."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reading, Reals, Scorer
+from leakgauge.core.spread import spread
+from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.played import Model
+from leakgauge.domains.models.shadowing.shadows import fitted, known_recipe, require_shadows, trained
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.learning import Examples, Recipe, train
+from leakgauge.domains.models.training.network import Network
+from leakgauge.domains.models.training.optimizers import Adam
+from leakgauge.strategies.clipping import Floats
+
+KNOWLEDGE = "black_box"
+ACCEPTS = ("black_box", "training_loss", "components")
+
+Features: TypeAlias = Literal["probabilities", "log_probabilities"]
+
+_RECIPE = Recipe(
+    schedule=Schedule(rows=100, batch=100, epochs=100, sampling=Sampling.SHUFFLED),
+    hidden=(64, 64),
+    optimizer=Adam(rate=0.01),
+)
+_LEAST = -30.0  # logarithm of a probability that an attack network looks at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack:
+    """One network for each class tells a shadow's own rows from others (Shokri et al. 2017).
+
+    As in Humphries et al. (2023): the reference is halved, each of the ``shadows`` is trained on ``rows`` of
+    one half, two fifths of it unless said otherwise, and as many of the other half are its others. The attack
+    networks have 64 and 64 units, and look at the probabilities of all classes; the score is their log odds.
+    Shadows are trained as the released model is; with ``private = false`` without noise, as in that paper.
+    Labels there drifted away from their rows; here they do not. Its weight decay of 1e-6 is left out.
+    """
+
+    shadows: int = 5
+    rows: int | None = None
+    private: bool = True
+    features: Features = "probabilities"
+
+    def __post_init__(self) -> None:
+        require_shadows(self.shadows, 1)
+        if self.rows is not None and not self.rows >= 1:
+            raise BadInput(f"rows must be >= 1, got {self.rows}")
+
+    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
+        recipe, reference = known_recipe(knowledge), knowledge.reference
+        chosen, others = self._halves(len(reference), rng)
+        models = trained(reference, chosen, recipe if self.private else replace(recipe, noise=None), rng)
+        lessons = _lessons(models, reference, chosen, others, self.features)
+        seeds = rng.integers(2**63, size=len(lessons)).tolist()
+        networks = spread(_learn, list(zip(lessons.values(), seeds)))
+        studied = {
+            "shadows": float(self.shadows),
+            "rows_per_shadow": float(chosen[0].sum()),
+            "classes_learned": float(len(lessons)),
+        }
+        score = _Score(dict(zip(lessons, networks)), self.features)
+        return Scorer(score, Reading(threshold=0.0, signed=True, studied=studied))
+
+    def _halves(self, n: int, rng: Generator) -> tuple[Bits, Bits]:
+        """Shadows x rows of the reference: which ones a shadow is trained on, and which are its others."""
+        half = n // 2
+        size = int(2 * half / 5) if self.rows is None else self.rows
+        if size > half:
+            raise BadInput(
+                f"shadows of {size} rows need {2 * size} in the reference, which has {n}; lower rows, or "
+                "raise challenger.reference"
+            )
+        order = rng.permutation(n)
+        drawn = np.zeros((2, self.shadows, n), dtype=np.bool_)
+        for side, pool in zip(drawn, (order[:half], order[half:])):
+            for row in side:
+                row[rng.choice(pool, size, replace=False)] = True
+        return drawn[0], drawn[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Score:
+    """Log odds by the network of each record's class; of a class that no shadow met nothing is known: 0."""
+
+    networks: dict[int, Network]
+    features: Features
+
+    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+        return np.array(
+            [self._round(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
+        )
+
+    def _round(self, model: Model, shown: Examples) -> Reals:
+        looks, scores = _looks(model, shown.rows, self.features), np.zeros(len(shown))
+        for label, network in self.networks.items():
+            own = shown.labels == label
+            logs = network.log_probabilities(looks[own])
+            scores[own] = logs[:, 1] - logs[:, 0]
+        return scores
+
+
+def _lessons(
+    models: tuple[Network, ...], reference: Examples, chosen: Bits, others: Bits, features: Features
+) -> dict[int, Examples]:
+    """For each class what shadows say of their rows (1) and of others (0), where there are both."""
+    looks, members, labels = [], [], []
+    for model, of_model, left_out in zip(models, chosen, others):
+        rows = np.concatenate([np.flatnonzero(of_model), np.flatnonzero(left_out)])
+        looks.append(_looks(model, reference.rows[rows], features))
+        members.append(of_model[rows])
+        labels.append(reference.labels[rows])
+    look, member, label = (np.concatenate(parts) for parts in (looks, members, labels))
+    lessons = {}
+    for one in range(reference.classes):
+        own = label == one
+        if 0 < member[own].sum() < own.sum():
+            lessons[one] = Examples(look[own], member[own].astype(np.int64), 2)
+    return lessons
+
+
+def _looks(model: Model, rows: Floats, features: Features) -> Floats:
+    logs = np.maximum(model.log_probabilities(rows), _LEAST)
+    return (np.exp(logs) if features == "probabilities" else logs).astype(np.float32)
+
+
+def _learn(lesson: tuple[Examples, int]) -> Network:
+    examples, seed = lesson
+    return train(examples, fitted(_RECIPE, len(examples)), np.random.default_rng(seed))

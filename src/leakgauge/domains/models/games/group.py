@@ -1,0 +1,57 @@
+"""A fixed member group, as in figures 2 to 9 of Humphries et al. (2023): membership is given, not flipped."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.game import Bits, Coins
+from leakgauge.domains.models.games.deal import Deal
+from leakgauge.domains.models.loaded import Loaded
+from leakgauge.domains.models.splits.dependence import Dependence
+from leakgauge.domains.models.splits.split import Sizes, Split
+from leakgauge.domains.models.table.sheet import Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Group:
+    """Members of a group and others from outside, drawn anew in each round.
+
+    ``control`` pools and reshuffles them: the same rows without dependence. So many members and others
+    are shown as ``shown`` says, in an order that tells nothing.
+    """
+
+    loaded: Loaded
+    dependence: Dependence
+    sizes: Sizes
+    free: Bits  # rows that are not the adversary's
+    control: bool
+    slots: int
+    shown: tuple[int, int]
+
+    coins = Coins.GIVEN
+    targets = None
+
+    @property
+    def n_targets(self) -> int:
+        return sum(self.shown)
+
+    @property
+    def depends(self) -> bool:
+        return not self.control and self.dependence.fixed is not None
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        bits = np.arange(self.n_targets) < self.shown[0]
+        return rng.permuted(np.tile(bits, (n_rounds, 1)), axis=1)
+
+    def split(self, rng: Generator) -> Split:
+        drawing, shuffling = rng.spawn(2)
+        found = self.dependence.split(self.loaded, self.sizes, drawing, self.free)
+        return found.control(shuffling) if self.control else found
+
+    def deal(self, members: Bits, rng: Generator) -> Deal:
+        split = self.split(rng)
+        shown: Ints = np.empty(members.size, dtype=np.int64)
+        shown[members] = split.members[: self.shown[0]]
+        shown[~members] = split.others[: self.shown[1]]
+        return Deal(training=split.members, shown=shown, members=members, validation=split.validation)

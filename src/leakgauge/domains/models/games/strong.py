@@ -1,0 +1,43 @@
+"""The strong adversary (Humphries et al. 2023, algorithm 1): all rows but one are known and stay the same."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.game import Bits, Coins
+from leakgauge.domains.models.games.deal import Deal, fair
+from leakgauge.domains.models.table.sheet import Ints
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Strong:
+    """The target's slot is the last one; an absent target leaves it to a substitute, or empty."""
+
+    others: Ints
+    target: int
+    substitute: int | None
+
+    coins = Coins.FAIR
+    n_targets = 1
+    depends = False
+
+    @property
+    def slots(self) -> int:
+        return self.others.size + 1
+
+    @property
+    def targets(self) -> Ints | None:
+        return np.array([self.target])
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return fair(n_rounds, 1, rng)
+
+    def deal(self, members: Bits, rng: Generator) -> Deal:
+        there = bool(members[0])
+        last = self.target if there or self.substitute is None else self.substitute
+        training = np.append(self.others, last)
+        present = None
+        if self.substitute is None:
+            present = np.arange(training.size) < self.others.size + there
+        return Deal(training=training, present=present, shown=np.array([self.target]), members=members)

@@ -1,0 +1,1 @@
+"""Which component a record or a model is of, as an adversary learns to tell."""

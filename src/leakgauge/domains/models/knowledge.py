@@ -1,0 +1,220 @@
+"""What an adversary of models may know; nothing else reaches an attack."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.guarantee import Relation
+from leakgauge.core.settings import read, require
+from leakgauge.domains.models.games.strong import Strong as StrongGame
+from leakgauge.domains.models.played import Model, Round, SeenStep
+from leakgauge.domains.models.trained import Challenger
+from leakgauge.domains.models.training.learning import Examples, Recipe
+
+
+@dataclass(frozen=True, eq=False)
+class Models(Sequence[Any]):
+    """The models of a block; each is trained when it is first asked for."""
+
+    _rounds: Sequence[Round] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self._rounds)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return Models(self._rounds[position])
+        return self._rounds[position].model
+
+    def __iter__(self) -> Iterator[Model]:
+        return (one.model for one in self._rounds)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A block as whoever may ask the models sees it: models, and the records in question."""
+
+    models: Sequence[Model]
+    shown: Sequence[Examples]
+
+
+@dataclass(frozen=True, eq=False)
+class SeenLoss(Seen):
+    """The same, and the mean loss of each model on its members."""
+
+    mean_losses: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class SeenRecords:
+    """The records in question alone."""
+
+    shown: Sequence[Examples]
+
+
+@dataclass(frozen=True, eq=False)
+class SeenTraining:
+    """A training as the strong adversary sees it."""
+
+    _round: Round = field(repr=False)
+
+    @property
+    def model(self) -> Model:
+        return self._round.model
+
+    def steps(self) -> Iterator[SeenStep]:
+        return self._round.steps()
+
+
+@dataclass(frozen=True, eq=False)
+class SeenSteps:
+    """A block as the strong adversary sees it."""
+
+    rounds: Sequence[SeenTraining]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BlackBox:
+    """Rows of its own, and how models are trained; it may ask a model for the probabilities of any row.
+
+    ``targets`` are known beforehand where they are the same in all rounds; those that are absent leave their
+    slots among the ``n_members`` of a training to other rows, or ``empty``.
+    """
+
+    reference: Examples
+    n_members: int
+    recipe: Recipe | None
+    targets: Examples | None
+    empty: bool = False
+
+    def view(self, played: Sequence[Round]) -> Seen:
+        return Seen(Models(played), [one.shown for one in played])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TrainingLoss(BlackBox):
+    """The same, and the mean loss of members, which owners tend to print."""
+
+    def view(self, played: Sequence[Round]) -> SeenLoss:
+        mean_losses = np.array([one.mean_loss for one in played])
+        return SeenLoss(Models(played), [one.shown for one in played], mean_losses)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Components(BlackBox):
+    """A black box, and which of its rows are of which component; ``fixed`` is the members', if told."""
+
+    components: tuple[Examples, ...]
+    names: tuple[str, ...]
+    fixed: int | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Blind:
+    """Rows of its own of each component and the records in question: no model."""
+
+    components: tuple[Examples, ...]
+    names: tuple[str, ...]
+    fixed: int | None
+
+    def view(self, played: Sequence[Round]) -> SeenRecords:
+        return SeenRecords([one.shown for one in played])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Strong:
+    """All rows but one, the target, who takes its place if absent, and every step of every training."""
+
+    others: Examples
+    target: Examples
+    substitute: Examples | None
+    recipe: Recipe
+    relation: Relation
+
+    def view(self, played: Sequence[Round]) -> SeenSteps:
+        return SeenSteps([SeenTraining(one) for one in played])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Table:
+    """Nothing to say: the challenger's `reference` decides how many rows the adversary has."""
+
+
+NAMES = {
+    "black_box": "Asks the model for probabilities, and has rows of its own.",
+    "training_loss": "The same, and the mean loss of the members.",
+    "components": "The same as a black box, and which of its rows are of which component.",
+    "blind": "Rows of each component and the record in question, but no model: a control.",
+    "strong": "All rows but one, both candidates for it, and every step of the training.",
+}
+DEFAULT = "black_box"
+
+
+def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> Any:  # noqa: ARG001
+    """Give an adversary what it may know of a challenger."""
+    require(name, list(NAMES), "knowledge: none")
+    read(_Table, parameters, f"knowledge {name!r}")
+    if not isinstance(challenger, Challenger):
+        return challenger.knowledge(name)
+    match name:
+        case "strong":
+            return _strong(challenger)
+        case "components":
+            return Components(**_black_box(challenger), **_components(challenger, name))
+        case "blind":
+            return Blind(**_components(challenger, name))
+        case "training_loss":
+            return TrainingLoss(**_black_box(challenger))
+        case _:
+            return BlackBox(**_black_box(challenger))
+
+
+def _black_box(challenger: Challenger) -> dict[str, Any]:
+    targets = challenger.game.targets
+    return {
+        "reference": challenger.table.take(challenger.stage.reference),
+        "n_members": challenger.game.slots,
+        "recipe": challenger.recipe,
+        "targets": None if targets is None else challenger.table.take(targets),
+        "empty": targets is not None and challenger.relation is Relation.ADD_REMOVE,
+    }
+
+
+def _components(challenger: Challenger, name: str) -> dict[str, Any]:
+    stage, table = challenger.stage, challenger.table
+    if stage.components is None:
+        raise BadInput(
+            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group'"
+        )
+    codes = stage.components.codes[stage.reference]
+    kinds = [stage.reference[codes == code] for code in range(len(stage.components.values))]
+    if few := [value for value, rows in zip(stage.components.values, kinds) if rows.size < 2]:
+        raise BadInput(
+            f"knowledge {name!r}: the adversary has no rows of component {few[0]!r}; raise "
+            "challenger.reference, or lower members or others"
+        )
+    return {
+        "components": tuple(table.take(rows) for rows in kinds),
+        "names": stage.components.values,
+        "fixed": stage.fixed,
+    }
+
+
+def _strong(challenger: Challenger) -> Strong:
+    game, table = challenger.game, challenger.table
+    if not isinstance(game, StrongGame):
+        raise BadInput(
+            "knowledge 'strong' needs game = 'strong': only there all other rows are always the same"
+        )
+    substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
+    return Strong(
+        others=table.take(game.others),
+        target=table.take(np.array([game.target])),
+        substitute=substitute,
+        recipe=challenger.recipe,
+        relation=challenger.relation,
+    )

@@ -1,0 +1,26 @@
+"""How an adversary trains networks that stand in for a model whose training it does not know."""
+
+from dataclasses import dataclass
+
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.learning import Recipe
+from leakgauge.domains.models.training.optimizers import Adam
+
+BATCH = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandIns:
+    """A network and its training, without noise; the closer to the model's, the better the attack."""
+
+    epochs: int = 100
+    batch: int | None = None
+    hidden: tuple[int, ...] = (256, 256)
+    rate: float = 0.01
+    sampling: Sampling = Sampling.SHUFFLED
+
+    def recipe(self, n_rows: int) -> Recipe:
+        """For a training of so many rows."""
+        batch = min(BATCH, n_rows) if self.batch is None else self.batch
+        schedule = Schedule(rows=n_rows, batch=batch, epochs=self.epochs, sampling=self.sampling)
+        return Recipe(schedule=schedule, hidden=self.hidden, optimizer=Adam(rate=self.rate))

@@ -1,0 +1,1 @@
+"""Models that an adversary trains itself, and what it reads off them."""

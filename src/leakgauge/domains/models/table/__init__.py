@@ -1,0 +1,1 @@
+"""From files to a table of features, classes and groups."""

@@ -1,0 +1,1 @@
+"""How a classifier is trained, with noise or without, and what that promises."""

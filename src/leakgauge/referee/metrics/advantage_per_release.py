@@ -1,0 +1,30 @@
+"""How much more often the adversary says "member" of members, at a threshold set for each release."""
+
+from dataclasses import dataclass
+
+from leakgauge.core.game import Trials
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.leave_out import advantage_estimate
+from leakgauge.referee.per_release import crossed_decisions, mean_over_rounds, too_few
+
+FEWEST = 20  # members, and others, in each round
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """TPR - FPR of each half of a release, at the threshold that was best on its other half.
+
+    An adversary who knows the membership of half of the records and sets the threshold of this one release
+    by them: what the "optimal threshold" of Humphries et al. (2023) comes to when it is not chosen on the
+    records that are counted. Without a leak it is zero on average.
+    """
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        method = "TPR - FPR at thresholds chosen on the other half of each release, jackknife over rounds"
+        if reason := too_few(trials, FEWEST):
+            return Estimate(value=None, confidence=self.confidence, method=method, reason=reason)
+        return advantage_estimate(
+            mean_over_rounds(trials, crossed_decisions(trials)), self.confidence, method
+        )

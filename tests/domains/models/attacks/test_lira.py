@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from domains.models.memorised import small
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.attacks.lira import Attack
+from leakgauge.domains.models.knowledge import Seen
+from leakgauge.domains.models.shadowing.shadows import with_targets, without_targets
+from leakgauge.domains.models.training.learning import train
+
+
+def rng(seed):
+    return np.random.default_rng(seed)
+
+
+def odds(models, records):
+    """Log odds from probabilities, record by record."""
+    found = []
+    for model in models:
+        chances = np.exp(model.log_probabilities(records.rows))
+        own = chances[np.arange(len(records)), records.labels]
+        found.append(np.log(own / (1 - own)))
+    return np.array(found)
+
+
+def released(knowledge, n=2):
+    rows = knowledge.reference.take(np.arange(30))
+    return [train(rows, knowledge.recipe, rng(seed)) for seed in range(n)]
+
+
+@pytest.mark.parametrize("variance", ["own", "shared"])
+def test_online_scores_are_log_ratios_of_two_gaussians_for_each_target(variance):
+    knowledge = small(rng(1), targets=5)
+    shadows, models = with_targets(knowledge, 8, rng(2)), released(knowledge)
+    found, seen = odds(shadows.models, knowledge.targets), odds(models, knowledge.targets)
+    expected = np.empty((2, 5))
+    for target in range(5):
+        sides = [found[shadows.targets[:, target] == side, target] for side in (True, False)]
+        deviations = [side.std(ddof=1) for side in sides]
+        if variance == "shared":
+            deviations = [
+                np.sqrt(np.mean([found[shadows.targets[:, t] == side, t].var(ddof=1) for t in range(5)]))
+                for side in (True, False)
+            ]
+        logs = [norm.logpdf(seen[:, target], side.mean(), s) for side, s in zip(sides, deviations)]
+        expected[:, target] = logs[0] - logs[1]
+    scorer = Attack(shadows=8, variance=variance).study(knowledge, rng(2))
+    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+    assert scorer.reading.threshold == 0.0
+    assert scorer.reading.signed
+
+
+def test_offline_scores_are_deviations_above_the_mean_of_shadows():
+    knowledge = small(rng(1), targets=5)
+    shadows, models = without_targets(knowledge, 6, rng(2)), released(knowledge)
+    found, seen = odds(shadows.models, knowledge.targets), odds(models, knowledge.targets)
+    scorer = Attack(shadows=6, mode="offline", variance="own").study(knowledge, rng(2))
+    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    np.testing.assert_allclose(scores, (seen - found.mean(axis=0)) / found.std(axis=0, ddof=1), rtol=1e-6)
+    assert scorer.reading.threshold is None
+
+
+def test_offline_a_shared_variance_is_that_of_reference_rows_a_shadow_has_not_seen():
+    knowledge = small(rng(1), targets=5)
+    shadows, models = without_targets(knowledge, 6, rng(2)), released(knowledge)
+    found = odds(shadows.models, knowledge.reference)
+    squares = degrees = 0.0
+    for row in range(60):
+        outs = found[~shadows.rows[:, row], row]
+        if outs.size > 1:
+            squares, degrees = squares + outs.var() * outs.size, degrees + outs.size - 1
+    means = odds(shadows.models, knowledge.targets).mean(axis=0)
+    expected = (odds(models, knowledge.targets) - means) / np.sqrt(squares / degrees)
+    scorer = Attack(shadows=6, mode="offline").study(knowledge, rng(2))
+    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    np.testing.assert_allclose(scores, expected, rtol=1e-6)
+
+
+def test_variances_are_shared_until_there_are_shadows_enough():
+    assert not Attack(shadows=62)._own(31)
+    assert Attack(shadows=64)._own(32)
+    assert Attack(variance="own")._own(2)
+    assert not Attack(variance="shared")._own(1_000)
+
+
+def test_the_mode_follows_from_whether_targets_are_known():
+    assert Attack(shadows=4).study(small(rng(1), targets=5), rng(2)).reading.signed
+    assert not Attack(shadows=4).study(small(rng(1)), rng(2)).reading.signed
+    with pytest.raises(BadInput, match='use mode = "offline"'):
+        Attack(shadows=4, mode="online").study(small(rng(1)), rng(2))
+
+
+def test_two_gaussians_need_four_shadows():
+    with pytest.raises(BadInput, match="shadows must be >= 4, got 3"):
+        Attack(shadows=3)

@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.models import knowledge, trained
+from leakgauge.domains.models.attacks import blind
+from leakgauge.domains.models.attacks.property_first import Attack
+from leakgauge.domains.models.data import load
+from leakgauge.domains.models.tables import read_learner, read_setting
+
+COMPONENTS = {"name": "source", "group": "component", "members": "0"}
+DATA = {"rows": 3_000, "features": 8, "components": 3}
+
+
+def owner(game, data=DATA, **said):
+    table = {
+        "game": game,
+        "members": 200,
+        "targets": 8,
+        "dependence": COMPONENTS,
+        "epochs": 15,
+        "batch": 50,
+        "hidden": [],
+        "rate": 0.02,
+    }
+    setting = read_setting({**table, **said})
+    return trained.build(setting, load(data, Path(), 3), read_learner({"name": "none"}, setting.rate), 3)
+
+
+def played(challenger, attack, name, n_rounds):
+    known = knowledge.build(name, {}, challenger, 3)
+    scorer = attack.study(known, stream(1, Role.STUDY))
+    return play(challenger, {"it": Adversary(known, scorer)}, 1, range(n_rounds), 0)["it"]
+
+
+def advantage(trials):
+    guessed = trials.scores >= 0
+    return guessed[trials.members].mean() - guessed[~trials.members].mean()
+
+
+def test_a_component_that_shows_in_the_model_gives_members_away_as_well_as_records_show_theirs():
+    """The model's component being known, a wrong guess about a record is any of the two other components."""
+    challenger = owner("mixture", DATA | {"distance": 4.0}, epochs=60)
+    trials = played(challenger, Attack(models=12, probes=60), "components", 60)
+    studied = trials.reading.studied
+    assert studied["component_of_model"] > 0.95
+    assert studied["component_of_record"] > 0.8
+    right = studied["component_of_record"]
+    assert advantage(trials) == pytest.approx(right - (1 - right) / 2, abs=0.12)
+    assert studied["shadows"] == 36
+    assert studied["rows_per_shadow"] == 200
+
+
+def test_components_that_are_all_the_same_give_nothing_away():
+    """Rows of all components have the same law: the attack is no better than guessing."""
+    challenger = owner("mixture", DATA | {"distance": 0.0, "flip": 1.0}, targets=1, epochs=2)
+    trials = played(challenger, Attack(models=8, probes=20), "components", 200)
+    assert abs(advantage(trials)) < 3 * np.sqrt(0.5 / 100)
+    assert trials.reading.studied["component_of_record"] == pytest.approx(1 / 3, abs=0.08)
+
+
+def test_a_group_that_is_known_needs_no_shadows_and_scores_are_those_of_the_blind():
+    trials = played(owner("group", epochs=1), Attack(), "components", 5)
+    alone = played(owner("group", epochs=1), blind.Attack(), "blind", 5)
+    assert set(trials.reading.studied) == {"component_of_record"}
+    np.testing.assert_array_equal(trials.scores, alone.scores)
+
+
+def test_too_few_shadows_or_probes_are_refused():
+    with pytest.raises(BadInput, match="models must be >= 4, got 2"):
+        Attack(models=2)
+    with pytest.raises(BadInput, match="probes must be >= 1, got 0"):
+        Attack(probes=0)
+
+
+def test_what_is_known_of_a_noisy_mean_is_refused_with_a_way_out():
+    with pytest.raises(BadInput, match="for a noisy mean use likelihood"):
+        Attack().study(object(), np.random.default_rng(0))

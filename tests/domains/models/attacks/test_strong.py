@@ -1,0 +1,220 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import kstest, norm
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.guarantee import Relation
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.models import knowledge
+from leakgauge.domains.models.attacks.strong import Attack
+from leakgauge.domains.models.games.strong import Strong as StrongGame
+from leakgauge.domains.models.means.knowledge import SeenMeans, StrongMean
+from leakgauge.domains.models.played import SeenStep
+from leakgauge.domains.models.setting_up import Stage
+from leakgauge.domains.models.step_ratios import StepRatio, weighed
+from leakgauge.domains.models.trained import Challenger
+from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.learning import Examples, Noise, Recipe
+from leakgauge.domains.models.training.network import Network, Shape
+from leakgauge.domains.models.training.noise import TrainingNoise
+from leakgauge.domains.models.training.optimizers import Sgd
+from leakgauge.mechanisms import geometric, laplace
+from leakgauge.plan import Metrics
+from leakgauge.theory import tradeoff
+from leakgauge.verdict import Finding, find
+
+CLIP = 0.1  # far below the norm of any gradient here: all are clipped
+
+
+def table(n: int) -> Examples:
+    """Rows to train on; the last two are the same row with both labels: their gradients are opposite."""
+    rng = np.random.default_rng(5)
+    rows = rng.random((n + 1, 4), dtype=np.float32)
+    rows[-1] = rows[-2]
+    labels = rng.integers(2, size=n + 1)
+    labels[-2:] = 0, 1
+    return Examples(rows, labels, 2)
+
+
+def challenger(relation, schedule, sigma, *, used: float | None = None) -> Challenger:
+    """A network of one layer; noise of ``used`` times the clip, while that of ``sigma`` is promised."""
+    n = schedule.rows
+    replaces = relation is Relation.REPLACE_ONE
+    promised = TrainingNoise(relation=relation, sigma=sigma, clip=CLIP)
+    recipe = Recipe(
+        schedule=schedule,
+        noise=Noise(sigma=used or sigma, clip=CLIP),
+        hidden=(),
+        optimizer=Sgd(rate=0.1),
+    )
+    game = StrongGame(others=np.arange(n - 1), target=n - 1, substitute=n if replaces else None)
+    return Challenger(
+        table=table(n),
+        stage=Stage(game, np.empty(0, dtype=np.int64)),
+        recipe=recipe,
+        relation=relation,
+        guarantee=promised.guarantee(schedule),
+        digest="",
+    )
+
+
+def trials_of(owner, n_rounds, attack=None):
+    known = knowledge.build("strong", {}, owner, 0)
+    scorer = (attack or Attack()).study(known, stream(1, Role.STUDY))
+    return play(owner, {"it": Adversary(known, scorer)}, 1, range(n_rounds), 0)["it"]
+
+
+def rates(trials):
+    guessed = trials.scores >= 0
+    return guessed[trials.members].mean(), guessed[~trials.members].mean()
+
+
+def gradient(network, rows, labels):
+    """Clipped gradients of one softmax layer by the textbook: (p - y) times (inputs, 1)."""
+    logits = rows.astype(float) @ network.weights[: 2 * rows.shape[1]].reshape(2, -1).T + network.weights[-2:]
+    away = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True) - np.eye(2)[labels]
+    each = [np.append(np.outer(one, row).ravel(), one) for one, row in zip(away, rows)]
+    return [one * min(1, CLIP / np.linalg.norm(one)) for one in each]
+
+
+def log_law(released, mean, scale):
+    return norm.logpdf(released, loc=mean, scale=scale).sum()
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("batch", [12, 5])
+def test_the_score_of_one_step_is_the_log_ratio_of_two_densities(relation, batch):
+    owner = challenger(relation, Schedule(rows=12, batch=batch, epochs=1), 0.8)
+    share = batch / 12
+    played = owner.release(np.array([[True], [False], [True]]), np.random.default_rng(3))
+    known = knowledge.build("strong", {}, owner, 0)
+    scores = (
+        Attack().study(known, np.random.default_rng(0)).score(known.view(played), np.random.default_rng(0))
+    )
+    for one, score in zip(played, scores[:, 0]):
+        direct = 0.0
+        for step in one.steps():
+            others = owner.table.take(step.others)
+            mean = sum(gradient(step.network, others.rows, others.labels), np.zeros(10))
+            (own,), (other,) = (
+                gradient(step.network, *(owner.table.rows[[row]], owner.table.labels[[row]]))
+                for row in (11, 12)
+            )
+
+            def world(shift, step=step, mean=mean):
+                logs = [log_law(step.released, at, 0.8 * CLIP) for at in (mean, mean + shift)]
+                return logsumexp(logs, b=[1 - share, share])
+
+            absent = world(0 * own) if relation is Relation.ADD_REMOVE else world(other)
+            direct += world(own) - absent
+        assert score == pytest.approx(direct, abs=2e-4)
+        assert abs(score) > 0.01
+
+
+def test_scores_against_opposite_gradients_are_those_of_two_normal_laws():
+    """In shuffled batches a row is in one batch of an epoch: over E epochs mu = 2 sqrt(E) / sigma."""
+    epochs, sigma = 4, 3.0
+    schedule = Schedule(rows=10, batch=5, epochs=epochs, sampling=Sampling.SHUFFLED)
+    trials = trials_of(challenger(Relation.REPLACE_ONE, schedule, sigma), 300)
+    mu = 2 * np.sqrt(epochs) / sigma
+    for members, sign in ((trials.members, 1), (~trials.members, -1)):
+        standard = (trials.scores[members] - sign * mu**2 / 2) / mu
+        assert kstest(standard, norm.cdf).pvalue > 0.01
+    high, low = rates(trials)
+    assert high - low == pytest.approx(2 * norm.cdf(mu / 2) - 1, abs=3 * np.sqrt(0.5 / 300))
+
+
+def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
+    schedule = Schedule(rows=10, batch=5, epochs=1, sampling=Sampling.WITHOUT_REPLACEMENT)
+    owner = challenger(Relation.REPLACE_ONE, schedule, 1.0)
+    known = knowledge.build("strong", {}, owner, 0)
+    ratio = StepRatio(
+        others=known.others,
+        target=known.target,
+        substitute=known.substitute,
+        noise=owner.recipe.noise,
+        share=schedule.share,
+    )
+    network = Network(Shape(4, 2, ()), np.zeros(10, dtype=np.float32))
+    step = SeenStep(network, np.arange(4), np.ones(10, dtype=np.float32), True)
+    (own,), (other,) = (gradient(network, one.rows, one.labels) for one in (known.target, known.substitute))
+    mean = sum(gradient(network, known.others.rows[:4], known.others.labels[:4]))
+    direct = log_law(step.released, mean + own, CLIP) - log_law(step.released, mean + other, CLIP)
+    assert ratio(step) == pytest.approx(direct, rel=1e-4)
+    assert ratio(replace(step, in_batch=False)) == 0
+
+
+def test_evidence_too_large_to_exponentiate_is_weighed_all_the_same():
+    assert weighed(2000.0, 0.25) == pytest.approx(2000 + np.log(0.25), abs=1e-9)
+    assert weighed(-2000.0, 0.25) == pytest.approx(np.log(0.75), abs=1e-12)
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_where_gradients_are_clipped_and_opposite_the_attack_reaches_what_accounting_allows(relation):
+    owner = challenger(relation, Schedule(rows=10, batch=5, epochs=2), 1.5)
+    trials = trials_of(owner, 500)
+    high, low = rates(trials)
+    most = 2 * tradeoff.max_accuracy(owner.guarantee) - 1
+    assert high - low == pytest.approx(most, abs=3 * np.sqrt(0.5 / 250 * (1 - most**2)))
+    assert most > 0.2
+    # Any likelihood ratio has a mean of one where it is the other world that is true.
+    weights = np.exp(trials.scores[~trials.members])
+    assert weights.mean() == pytest.approx(1, abs=4 * weights.std() / np.sqrt(weights.size))
+    assert find(trials, owner.guarantee, Metrics(), 1, None) is Finding.NOT_VIOLATED
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_a_quarter_of_the_noise_is_found_out(relation):
+    schedule = Schedule(rows=10, batch=5, epochs=2)
+    owner = challenger(relation, schedule, 4.0, used=1.0)
+    assert find(trials_of(owner, 250), owner.guarantee, Metrics(), 1, None) is Finding.VIOLATED
+
+
+def without_noise(relation) -> Challenger:
+    """All rows in every batch, for long enough to forget the random start: what is left is who was in."""
+    owner = challenger(relation, Schedule(rows=8, batch=8, epochs=300), 1.0)
+    recipe = replace(owner.recipe, noise=None, optimizer=Sgd(rate=1.0))
+    if relation is Relation.REPLACE_ONE:
+        schedule = replace(recipe.schedule, sampling=Sampling.SHUFFLED)
+        recipe = replace(recipe, schedule=schedule)
+    return replace(owner, recipe=recipe, guarantee=None)
+
+
+def test_without_noise_the_steps_are_refused():
+    known = knowledge.build("strong", {}, without_noise(Relation.REPLACE_ONE), 0)
+    with pytest.raises(BadInput, match='this training has none; use form = "retrained"'):
+        Attack().study(known, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_networks_retrained_on_both_sets_tell_who_is_in_where_nothing_protects(relation):
+    high, low = rates(trials_of(without_noise(relation), 40, Attack(form="retrained", models=12)))
+    assert high - low > 0.9
+
+
+def test_networks_retrained_with_the_target_do_not_beat_the_promise():
+    owner = challenger(Relation.REPLACE_ONE, Schedule(rows=10, batch=5, epochs=2), 1.5)
+    trials = trials_of(owner, 300, Attack(form="retrained", models=50))
+    high, low = rates(trials)
+    assert high - low < 2 * tradeoff.max_accuracy(owner.guarantee) - 1
+    assert find(trials, owner.guarantee, Metrics(), 1, None) is Finding.NOT_VIOLATED
+
+
+def test_too_few_models_are_refused():
+    with pytest.raises(BadInput, match="models must be >= 8, got 1"):
+        Attack(form="retrained", models=1)
+
+
+@pytest.mark.parametrize(
+    ("noise", "score"), [(laplace.Mechanism(epsilon=1.0), -0.6), (geometric.Mechanism(epsilon=0.5), 0.5)]
+)
+def test_of_a_noisy_mean_the_score_is_the_ratio_of_the_noise(noise, score):
+    """Around 7 with the target and 6 without: e^-|y - 7| over e^-|y - 6| at 6.2; of two pmfs at 9."""
+    known = StrongMean(others=6.0, target=1.0, substitute=0.0, noise=noise)
+    seen = SeenMeans(np.array([6.2 if score < 0 else 9.0]), np.ones((1, 1)))
+    found = Attack().study(known, np.random.default_rng(0)).score(seen, np.random.default_rng(0))
+    np.testing.assert_allclose(found, [[score]])

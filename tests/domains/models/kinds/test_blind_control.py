@@ -1,0 +1,38 @@
+"""What a fixed member group gives away without any model."""
+
+import numpy as np
+import pytest
+
+from leakgauge.domains.models.kinds.blind_control import blind_control
+from leakgauge.domains.models.splits.split import Split
+from leakgauge.domains.models.training.learning import Examples
+
+
+def split(n):
+    nobody = np.empty(0, dtype=np.int64)
+    rows = np.arange(2 * n)
+    return Split(members=rows[:n], others=rows[n:], rest=nobody, validation=nobody, description="")
+
+
+def table(shift, n, rng):
+    """Members are shifted in one feature: the best advantage is 2 Phi(shift / 2) - 1."""
+    rows = rng.normal(size=(2 * n, 3))
+    rows[:n, 1] += shift
+    return Examples(rows.astype(np.float32), rng.integers(2, size=2 * n), 2)
+
+
+@pytest.mark.parametrize(("shift", "best"), [(0.0, 0.0), (1.0, 0.3829), (3.0, 0.8664)])
+def test_it_comes_near_the_best_that_records_allow(shift, best):
+    found = blind_control(
+        table(shift, 8_000, np.random.default_rng(1)), split(8_000), shift, np.random.default_rng(2)
+    )
+    assert found.advantage == pytest.approx(best, abs=4 * found.error)
+    assert found.error < 0.03
+    assert f"{found.advantage:.3f}" in found.words
+
+
+def test_few_rows_have_no_control():
+    assert (
+        blind_control(table(1.0, 30, np.random.default_rng(1)), split(30), "few", np.random.default_rng(2))
+        is None
+    )

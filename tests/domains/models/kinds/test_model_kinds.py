@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.kinds.model_kinds import answers, learn
+from leakgauge.domains.models.knowledge import Components
+from leakgauge.domains.models.training.batches import Schedule
+from leakgauge.domains.models.training.learning import Examples, Recipe
+from leakgauge.domains.models.training.network import Network, Shape
+from leakgauge.domains.models.training.optimizers import Sgd
+
+
+def component(n, rule, seed) -> Examples:
+    """Rows with a label that a feature decides: by its sign, or by the opposite, or by a coin."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, 3)).astype(np.float32)
+    labels = (rule * rows[:, 0] > 0) if rule else rng.random(n) < 0.5
+    return Examples(rows, labels.astype(np.int64), 2)
+
+
+def known(rules, n=100, *, recipe=True) -> Components:
+    schedule = Schedule(rows=60, batch=20, epochs=20)
+    kinds = tuple(component(n, rule, seed) for seed, rule in enumerate(rules))
+    return Components(
+        reference=kinds[0],
+        n_members=60,
+        recipe=Recipe(schedule=schedule, hidden=(), optimizer=Sgd(rate=0.5)) if recipe else None,
+        targets=None,
+        components=kinds,
+        names=tuple(map(str, range(len(kinds)))),
+        fixed=None,
+    )
+
+
+def test_models_of_opposite_rules_are_told_apart_and_new_ones_too():
+    found = learn(known((1, -1)), 8, 20, np.random.default_rng(1))
+    assert found.studied == {"component_of_model": 1.0, "shadows": 16.0, "rows_per_shadow": 60.0}
+    new = [Network(Shape(3, 2, ()), np.float32([-sign, 0, 0, sign, 0, 0, 0, 0])) for sign in (3, -3)]
+    assert found(new).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_an_adversary_with_few_rows_trains_on_four_fifths_of_them():
+    assert learn(known((1, -1), n=50), 4, 20, np.random.default_rng(1)).studied["rows_per_shadow"] == 40
+
+
+def test_answers_are_probabilities_of_all_classes_for_all_probes():
+    network = Network(Shape(3, 2, ()), np.zeros(8, dtype=np.float32))
+    np.testing.assert_allclose(answers([network], component(5, 1, 0)), np.full((1, 10), 0.5))
+
+
+def test_a_model_that_nobody_knows_how_to_train_is_refused():
+    with pytest.raises(BadInput, match="shadows are trained as the released model was"):
+        learn(known((1, -1), recipe=False), 4, 20, np.random.default_rng(1))

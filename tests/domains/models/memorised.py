@@ -1,0 +1,82 @@
+"""A game whose models learn their members by heart: small tables, small networks, many epochs, no noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.game import Bits
+from leakgauge.domains.models.knowledge import BlackBox, SeenLoss, TrainingLoss
+from leakgauge.domains.models.training.batches import Schedule
+from leakgauge.domains.models.training.learning import Examples, Recipe, train
+
+
+def recipe(rows: int, **more) -> Recipe:
+    said = {"batch": 40, "epochs": 60} | more
+    return Recipe(schedule=Schedule(rows=rows, **said), hidden=(64,))
+
+
+def table(n: int, rng: np.random.Generator, *, features: int = 60, classes: int = 10) -> Examples:
+    """More features than such models can make sense of, and a fifth of the labels drawn at random."""
+    rows = rng.standard_normal((n, features), dtype=np.float32)
+    labels = (rows @ rng.standard_normal((features, classes))).argmax(axis=1)
+    labels = np.where(rng.random(n) < 0.2, rng.integers(classes, size=n), labels)
+    return Examples(rows, labels, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    knowledge: TrainingLoss
+    seen: SeenLoss
+    members: Bits
+
+
+def play(n_rounds: int, *, fixed: bool, seed: int, members: int = 200, targets: int = 100) -> Played:
+    """Rounds with fair coins for each target; the targets are ``fixed``, or drawn anew."""
+    rng = np.random.default_rng(seed)
+    everything = table(5 * members, rng)
+    reference, pool = np.split(rng.permutation(5 * members), [3 * members])
+    how, whose = recipe(members), pool[:targets]
+    bits = rng.random((n_rounds, targets)) < 0.5
+    models, shown, losses = [], [], []
+    for row in bits:
+        mixed = pool if fixed else rng.permutation(pool)
+        asked, rest = mixed[:targets], rng.permutation(mixed[targets:])
+        rows = everything.take(np.concatenate([asked[row], rest])[:members])
+        models.append(train(rows, how, rng.spawn(1)[0]))
+        shown.append(everything.take(asked))
+        losses.append(models[-1].losses(rows.rows, rows.labels).mean())
+    knowledge = TrainingLoss(
+        reference=everything.take(reference),
+        n_members=members,
+        recipe=how,
+        targets=everything.take(whose) if fixed else None,
+    )
+    return Played(knowledge, SeenLoss(models, shown, np.array(losses)), bits)
+
+
+def small(rng: np.random.Generator, *, reference: int = 60, n_members: int = 30, targets: int = 0, **more):
+    """Knowledge about models that are trained in no time."""
+    rows = table(reference + targets, rng, features=8, classes=3)
+    return BlackBox(
+        reference=rows.take(np.arange(reference)),
+        n_members=n_members,
+        recipe=more.get("recipe", recipe(n_members, batch=10, epochs=2)),
+        targets=rows.take(np.arange(reference, reference + targets)) if targets else None,
+    )
+
+
+def tpr_at(scores, members, fpr: float) -> float:
+    """The share of members above all but that share of the others."""
+    others = np.sort(scores[~members])[::-1]
+    return float(np.mean(scores[members] > others[int(fpr * others.size)]))
+
+
+class Table:
+    """A model that gives the same probabilities to every row, or says them row by row."""
+
+    def __init__(self, probabilities):
+        self.probabilities = np.asarray(probabilities, dtype=np.float64)
+
+    def log_probabilities(self, rows):
+        with np.errstate(divide="ignore"):
+            return np.log(np.broadcast_to(self.probabilities, (len(rows), self.probabilities.shape[-1])))

@@ -1,0 +1,221 @@
+"""What is wrong with a plan about one's own model is told in one line, with exit code 2."""
+
+import sys
+
+import pytest
+
+from domains.models.own.plans import OPTIMAL, write_csv, write_plan
+from leakgauge.cli.main import main
+
+LOSSES = 'source = "it.csv", loss = "loss"'
+ROWS = 'source = "it.csv", label = "y"'
+
+
+def told(path, capsys):
+    """What is said of a plan that cannot be played."""
+    code = main(["run", str(path), "--out", str(path.parent / "out")])
+    said = capsys.readouterr()
+    assert code == 2
+    assert not (path.parent / "out").exists()
+    lines = said.err.strip().splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_csv(
+        tmp_path / "it.csv",
+        {
+            "member": [1, 0, 1, 0],
+            "loss": [0.5, 1.5, 0.25, 2.0],
+            "p": [0.5, 0.25, 0.75, 1.0],
+            "q": [0.5, 0.75, 0.25, 0.0],
+            "y": [0, 1, 1, 0],
+            "town": ["a", "b", "c", "d"],
+        },
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ('source = "no.csv", loss = "loss"', "there is no file 'no.csv'"),
+        (
+            'source = "it.csv", loss = "los"',
+            "data.loss: no column of it.csv is called 'los'; did you mean 'loss'",
+        ),
+        (
+            'source = "it.csv", loss = "loss", member = "in"',
+            "data.member: no column of it.csv is called 'in'",
+        ),
+        ('source = "it.csv", loss = "town"', "data.loss: 'town' of it.csv holds VARCHAR, not numbers"),
+        ('source = "it.csv", loss = "loss", member = "town"', "data.member: 'town' is 'a' in row 0"),
+        ('source = "it.csv", loss = "loss", member = "loss"', "data.member: 'loss' is '0.5' in row 0"),
+        ('source = "it.csv"', "say which column holds what the model said"),
+        ('source = "it.csv", loss = "loss", probability = "p"', "got loss and probability"),
+        ('source = "it.csv", loss = "loss", label = "y"', "data.label: it goes with probabilities"),
+        ('source = "it.csv", probabilities = ["p", "q"]', "data.label: it goes with probabilities"),
+        ('source = "it.csv", probabilities = ["p"], label = "y"', 'write probability = "p"'),
+        ('source = "it.csv", probabilities = ["p", "member"], label = "y"', "'member' says who is a member"),
+        ('source = "it.csv", probabilities = ["p", "loss"], label = "y"', "a probability must be in [0, 1]"),
+        ('source = "it.csv", probabilities = ["p", "p"], label = "y"', "the sum over the classes must be 1"),
+        (
+            'source = "it.csv", probabilities = ["p", "q"], label = "town"',
+            "4 different labels, but 2 columns",
+        ),
+        (
+            'source = "it.csv", probability = "loss"',
+            "1.5 in row 1 (counted from 0); a probability must be in",
+        ),
+        ('source = "it.csv", loss = "loss", features = ["p"]', "nobody looks at features"),
+        ('source = "it.csv", loss = "loss", drop = ["p"]', "no key is called 'drop'"),
+    ],
+)
+def test_a_table_that_cannot_be_read_says_why(folder, capsys, data, words):
+    assert words in told(write_plan(folder, data), capsys)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([0.5, -0.1, 1, 2], "data.loss: 'loss': -0.1 in row 1 (counted from 0); a loss must be >= 0"),
+        ([0.5, None, 1, 2], "'loss' has no finite number in 1 of 4 rows, the first of them row 1"),
+        ([0.5, float("nan"), float("inf"), 2], "'loss' has no finite number in 2 of 4 rows"),
+    ],
+)
+def test_losses_that_are_none_are_named(tmp_path, capsys, column, words):
+    write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": column})
+    assert words in told(write_plan(tmp_path, LOSSES), capsys)
+
+
+@pytest.mark.parametrize("members", [[1, 1, 1], [0, 0, 0], [1, None, 1]])
+def test_both_kinds_of_records_are_needed(tmp_path, capsys, members):
+    write_csv(tmp_path / "it.csv", {"member": members, "loss": [0.5, 1.0, 2.0]})
+    assert "both kinds are needed" in told(write_plan(tmp_path, LOSSES), capsys)
+
+
+def test_an_empty_file_is_refused(tmp_path, capsys):
+    (tmp_path / "it.csv").write_text("member,loss\n")
+    assert "it.csv has no rows" in told(write_plan(tmp_path, LOSSES), capsys)
+
+
+@pytest.mark.parametrize(
+    ("challenger", "words"),
+    [
+        ("epsilon = 1.0", "add randomised = true if that was so"),
+        ("randomised = true, delta = 1e-5", "without epsilon is no promise"),
+        ("randomised = true, epsilon = -1.0", "epsilon must be >= 0"),
+        ('output = "logits"', "name the model, or leave it out"),
+        ("members = 5", "no key is called 'members'"),
+    ],
+)
+def test_a_challenger_that_makes_no_sense_says_why(folder, capsys, challenger, words):
+    assert words in told(write_plan(folder, LOSSES, challenger), capsys)
+
+
+def test_one_model_is_one_release(folder, capsys):
+    assert "got 2000; write rounds = 1" in told(write_plan(folder, LOSSES, rounds=2000), capsys)
+
+
+def test_noise_of_a_training_that_is_over_is_refused(folder, capsys):
+    path = write_plan(folder, LOSSES)
+    path.write_text(path.read_text() + 'mechanism = { name = "dp_sgd", epsilon = 1.0 }\n')
+    assert "mechanism: the model has been trained already" in told(path, capsys)
+
+
+@pytest.mark.parametrize("attack", ["lira", "rmia", "shadow", "calibrated_loss"])
+def test_attacks_that_train_models_alike_are_refused(folder, capsys, attack):
+    assert "how that was is not known" in told(write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys)
+
+
+@pytest.mark.parametrize(("attack", "knowledge"), [("strong", "strong"), ("loss_threshold", "components")])
+def test_knowledge_of_a_training_is_not_to_be_had(folder, capsys, attack, knowledge):
+    attacks = f'{{ name = "{attack}", knowledge = "{knowledge}" }}'
+    assert "use black_box or training_loss" in told(write_plan(folder, LOSSES, attacks=attacks), capsys)
+
+
+MODELS = """
+import numpy as np
+number = 3
+class Kind:
+    def predict_proba(self, rows): return rows
+def short(rows): return np.full((len(rows) - 1, 2), 0.5)
+def cube(rows): return np.zeros((len(rows), 2, 2))
+def lost(rows): return np.full((len(rows), 2), np.nan)
+def words(rows): return ["a"] * len(rows)
+def wild(rows): return np.tile([2.0, -1.0], (len(rows), 1))
+def breaks(rows): raise ValueError("two\\nlines")
+def three(rows): return np.full((len(rows), 3), 1 / 3)
+def five(rows): return np.full(len(rows), 0.5)
+class Named:
+    classes_ = ["yes", "no"]
+    def predict_proba(self, rows): return np.full((len(rows), 2), 0.5)
+named = Named()
+"""
+NUMBERS = ROWS + ', features = ["p", "q"]'
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("mine:number", "this is of type int; it must have predict_proba"),
+        ("mine:Kind", "this is the class Kind; name a model that was trained"),
+        ("mine:short", "returned shape (3, 2) for 4 rows"),
+        ("mine:cube", "returned shape (4, 2, 2) for 4 rows"),
+        ("mine:lost", "outputs must be finite numbers"),
+        ("mine:words", "returned list, which is no table of numbers"),
+        ("mine:wild", 'a probability must be in [0, 1]; if these are logits, add output = "logits"'),
+        ("mine:breaks", "raised ValueError: two lines"),
+        ("mine:named", "is no class of the model; known: yes, no"),
+        ("mine:nothing", "has no 'nothing'"),
+        ("other:model", "there is no other.py in"),
+        ("mine", 'must be written "module:name"'),
+        ("no.onnx", "there is no such file"),
+        ("broken.onnx", "cannot be opened"),
+        ("model.pkl", "it may run any code"),
+        ("model.pt", "it may run any code"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, words):
+    (folder / "mine.py").write_text(MODELS)
+    (folder / "broken.onnx").write_bytes(b"not a model")
+    assert words in told(write_plan(folder, NUMBERS, f'model = "{model}"'), capsys)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (ROWS, "data.features: 'town' of it.csv holds VARCHAR, and rows go to the model as they are"),
+        (ROWS + ', features = ["pp"]', "data.features: no column of it.csv is called 'pp'"),
+        (ROWS + ', features = ["p", "y"]', "'y' is the label"),
+        (ROWS + ', features = ["member"]', "'member' says who is a member"),
+        (ROWS + ", features = []", "features is empty"),
+        ('source = "it.csv", features = ["p"]', "data.label is missing"),
+        (NUMBERS + ', loss = "loss"', "challenger.model is asked for that"),
+        ('source = "it.csv", label = "z", features = ["p"]', "data.label: no column of it.csv is called 'z'"),
+        ('source = "it.csv", label = "town", features = ["p"]', "4 different labels, but 2 columns"),
+    ],
+)
+def test_rows_that_cannot_go_to_a_model_say_why(folder, capsys, data, words):
+    (folder / "mine.py").write_text(MODELS)
+    assert words in told(write_plan(folder, data, 'model = "mine:five"'), capsys)
+
+
+def test_onnxruntime_may_be_missing(folder, capsys, monkeypatch):
+    (folder / "model.onnx").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    said = told(write_plan(folder, NUMBERS, 'model = "model.onnx"'), capsys)
+    assert "pip install 'leakgauge[ml]'" in said
+
+
+def test_a_good_plan_is_played(folder, capsys, monkeypatch):
+    """So that none of the above is refused for another reason."""
+    from leakgauge import api
+
+    monkeypatch.setattr(api, "report", lambda *_: None)
+    (folder / "mine.py").write_text(MODELS)
+    for data, challenger in ((LOSSES, ""), (NUMBERS, 'model = "mine:five"')):
+        path = write_plan(folder, data, challenger, OPTIMAL)
+        assert main(["run", str(path), "--out", str(folder / f"out{len(challenger)}")]) == 0

@@ -1,0 +1,23 @@
+"""What is said of a single release: that it is one."""
+
+import numpy as np
+
+from domains.models.own.plans import write_csv, write_plan
+from leakgauge.cli.main import main
+
+
+def test_a_report_on_one_release_speaks_of_its_records(tmp_path, capsys):
+    rng = np.random.default_rng(21)
+    members = np.arange(300) < 150
+    write_csv(tmp_path / "it.csv", {"member": members.astype(int), "loss": rng.exponential(2 - members)})
+    path = write_plan(tmp_path, 'source = "it.csv", loss = "loss"', attacks='"loss_threshold"')
+    assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
+    assert "No bound on ε: membership was given, not flipped; of trials that share a release" in said
+    text = " ".join((tmp_path / "out" / "report.html").read_text().split())
+    assert "<strong>One release.</strong> Against 1 adversary there was a single round" in text
+    assert "1 round, 300 targets in it" in text
+    assert "Rounds are independent" not in text
+    assert "mean of targets" not in text
+    assert "Who is exposed" not in text
+    assert "The first chart sets" not in text

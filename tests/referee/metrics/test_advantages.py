@@ -1,0 +1,184 @@
+"""Advantages at the attack's own threshold, at one for each release, and at the in-sample optimum."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import ndtr
+
+from known_trials import trials
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.referee.metrics import advantage_in_sample, advantage_own, advantage_per_release, tpr
+
+OWN = Reading(threshold=0.5)
+
+
+def stream_for(*key):
+    return np.random.default_rng([20260713, *key])
+
+
+def repeats(members, scores, coins=Coins.GIVEN, reading=OWN):
+    """Rounds x trials; each round has targets of its own."""
+    rounds = np.repeat(np.arange(members.shape[0]), members.shape[1])
+    return Trials(
+        rounds, np.zeros_like(rounds), members.ravel(), scores.ravel().astype(float), coins, reading
+    )
+
+
+def decided(hit, alarm, rng, n=100, coins=Coins.GIVEN):
+    """One round for each pair of rates: n members of whom ``hit`` are accused, n others of whom ``alarm``."""
+    members = np.tile(np.repeat([True, False], n), (len(hit), 1))
+    rates = np.where(members, np.asarray(hit)[:, None], np.asarray(alarm)[:, None])
+    return repeats(members, rng.random(members.shape) < rates, coins)
+
+
+def shifted(shift, rng, n_rounds=5, n=200, m=200, common=0.0):
+    """Normal scores; members are ahead by ``shift``, and each round has a height of its own."""
+    members = np.tile(np.repeat([True, False], [n, m]), (n_rounds, 1))
+    scores = members * shift + rng.normal(size=members.shape) + common * rng.normal(size=(n_rounds, 1))
+    return repeats(members, scores)
+
+
+def test_the_own_advantage_is_the_difference_of_the_rates():
+    members = np.array([[True] * 4 + [False] * 5])
+    scores = np.array([[1, 1, 1, 0, 1, 0, 0, 0, 0]])
+    assert advantage_own.Metric()(repeats(members, scores)).value == pytest.approx(3 / 4 - 1 / 5)
+
+
+def test_an_attack_without_a_threshold_has_no_own_advantage():
+    rows = replace(decided([0.9] * 3, [0.1] * 3, stream_for(1)), reading=Reading())
+    answer = advantage_own.Metric()(rows)
+    assert answer.value is None
+    assert "no threshold" in answer.reason
+
+
+def test_a_negative_own_advantage_is_neither_clipped_nor_flipped():
+    answer = advantage_own.Metric()(decided([0.2] * 5, [0.8] * 5, stream_for(2)))
+    assert answer.low < answer.value < answer.high < -0.4
+
+
+def test_rates_that_move_together_cancel_in_their_difference():
+    """The height of each round moves both rates; their difference stays, and so must its interval."""
+    height = np.linspace(0.1, 0.7, 10)
+    rows = decided(height + 0.2, height, stream_for(3), n=400)
+    own, hits = advantage_own.Metric()(rows), tpr.Metric()(rows)
+    assert own.high - own.low < 0.3 * (hits.high - hits.low)
+
+
+def test_the_interval_over_repeats_is_students():
+    rows = decided([0.9, 0.8, 0.85, 0.7], [0.1, 0.2, 0.3, 0.2], stream_for(4))
+    shown = rows.scores.reshape(4, 200)
+    each = shown[:, :100].mean(axis=1) - shown[:, 100:].mean(axis=1)
+    low, high = stats.t.interval(0.9, 3, loc=each.mean(), scale=stats.sem(each))
+    answer = advantage_own.Metric(confidence=0.9)(rows)
+    assert (answer.value, answer.low, answer.high) == pytest.approx((each.mean(), low, high))
+    assert "4 repeats" in answer.method
+
+
+def test_two_repeats_have_a_value_and_a_reason():
+    answer = advantage_own.Metric()(decided([0.9] * 2, [0.1] * 2, stream_for(5)))
+    assert answer.value is not None
+    assert (answer.low, answer.high) == (None, None)
+    assert "2 repeats" in answer.reason
+
+
+@pytest.mark.parametrize("coins", [Coins.FAIR, Coins.TIED])
+def test_flipped_coins_need_30_rounds_however_many_trials_they_have(coins):
+    answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(6), coins=coins))
+    assert (answer.low, answer.high) == (None, None)
+    assert "20 rounds" in answer.reason
+
+
+def test_rounds_of_few_trials_are_no_repeats():
+    answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=49))
+    assert answer.low is None
+    assert advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=50)).low is not None
+
+
+def test_repeats_that_never_err_keep_some_doubt():
+    answer = advantage_own.Metric()(decided([1.0] * 3, [0.0] * 3, stream_for(8)))
+    assert (answer.value, answer.high) == (1, 1)
+    assert answer.low == pytest.approx(2 * 0.025 ** (1 / 600) - 1)
+
+
+def test_a_threshold_for_each_release_finds_what_a_common_one_misses():
+    """Heights of rounds differ so much that no common threshold tells anything."""
+    rows = shifted(2.0, stream_for(9), n_rounds=10, common=100.0)
+    best = 2 * ndtr(1.0) - 1
+    answer = advantage_per_release.Metric()(rows)
+    assert answer.value == pytest.approx(best, abs=0.04)
+    assert answer.low < best < answer.high + 0.02
+    assert abs(advantage_own.Metric()(rows).value) < 0.15
+
+
+def test_no_trial_is_counted_at_a_threshold_it_helped_to_choose():
+    """Without a leak the in-sample optimum is above zero in every round, the honest one around it."""
+    rng = stream_for(10)
+    found = [advantage_per_release.Metric()(shifted(0.0, rng, n=60, m=60)).value for _ in range(200)]
+    assert np.mean(found) == pytest.approx(0, abs=4 * stats.sem(found))
+    assert min(found) < 0
+
+
+def test_scores_in_the_order_of_a_file_do_not_help_to_choose():
+    """Sorted scores, every second one chosen, would give halves that are alike."""
+    rng = stream_for(11)
+    found = []
+    for _ in range(200):
+        rows = shifted(0.0, rng, n_rounds=1, n=40, m=40)
+        order = np.argsort(rows.scores)
+        found.append(advantage_per_release.Metric()(rows.where(order)).value)
+    assert np.mean(found) == pytest.approx(0, abs=4 * stats.sem(found))
+
+
+def test_a_threshold_for_each_release_needs_20_of_each_world_in_each():
+    answer = advantage_per_release.Metric()(shifted(1.0, stream_for(12), n=19))
+    assert answer.value is None
+    assert "20 of each, and one has 19" in answer.reason
+    alone = trials(np.arange(40) % 2 == 0, np.arange(40))
+    assert "one has 0" in advantage_per_release.Metric()(alone).reason
+    assert "one has 0" in advantage_in_sample.Metric()(alone).reason
+
+
+def test_the_in_sample_optimum_is_the_largest_gap_of_the_curve():
+    """Kolmogorov and Smirnov's one-sided statistic of each round, averaged."""
+    rows = shifted(0.7, stream_for(13), n_rounds=4, n=150, m=90)
+    scores = rows.scores.reshape(4, 240)
+    gaps = [stats.ks_2samp(each[:150], each[150:], alternative="less").statistic for each in scores]
+    assert advantage_in_sample.Metric()(rows).value == pytest.approx(np.mean(gaps))
+
+
+def test_its_value_without_a_leak_is_what_simulation_gives():
+    rng = stream_for(14)
+    shown = shifted(0.0, rng, n_rounds=400, n=300, m=620)
+    found, null = advantage_in_sample.Metric()(shown), advantage_in_sample.Metric(null=True)(shown)
+    assert null.value == pytest.approx(np.sqrt(np.pi / 8 * (1 / 300 + 1 / 620)))
+    assert null.low is None
+    assert found.value == pytest.approx(null.value, rel=0.06)  # a little less: 920 are not infinitely many
+    cleveland = advantage_in_sample.Metric(null=True)(shifted(0.0, rng, 1, 303, 617))
+    assert cleveland.value == pytest.approx(0.044, abs=5e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_repeats", [3, 5, 10])
+@pytest.mark.parametrize(("kind", "least"), [("normal", 0.935), ("skewed", 0.9)])
+def test_intervals_over_few_repeats_hold_what_they_promise(n_repeats, kind, least):
+    """Nominal 0.95; found 0.948, 0.953, 0.953 with a normal effect of the round, 0.947, 0.923, 0.928 with a
+    skewed one (exponential), at 3, 5 and 10 repeats."""
+    rng, held, n = stream_for(15, n_repeats), 0, 2000
+    for _ in range(n):
+        effect = rng.normal(size=n_repeats) if kind == "normal" else 1 - rng.exponential(size=n_repeats)
+        answer = advantage_own.Metric()(decided(0.8 + 0.05 * effect, 0.3 - 0.05 * effect, rng))
+        held += answer.low <= 0.5 <= answer.high
+    assert held / n > least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_repeats", "least"), [(3, 0.8), (5, 0.99)])
+def test_intervals_over_few_repeats_can_tell_a_small_advantage_from_none(n_repeats, least):
+    """An advantage of 0.09 with 10,000 of each world, and rounds that differ by 0.01 beyond that."""
+    rng, seen, n = stream_for(16, n_repeats), 0, 300
+    for _ in range(n):
+        effect = 0.005 * rng.normal(size=n_repeats)
+        seen += advantage_own.Metric()(decided(0.545 + effect, 0.455 - effect, rng, n=10_000)).low > 0
+    assert seen / n > least
