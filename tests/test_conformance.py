@@ -133,7 +133,7 @@ def models(noise, folder, attack):
     loud = {"name": "dp_sgd", "sigma": noise, "relation": "replace_one"}
     match attack:
         case "strong":
-            return {"data": far, "challenger": small | {"game": "strong"}, "mechanism": loud}
+            return {"data": far, "challenger": small | {"game": "strong", "epochs": 4}, "mechanism": loud}
         case "property_first":
             return {"data": far, "challenger": small | mixed, "mechanism": loud}
         case "blind":  # the naked game is one whose members are known by their looks

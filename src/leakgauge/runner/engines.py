@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 from warnings import filterwarnings
 
 from leakgauge.core.errors import BadInput
+from leakgauge.runner.news import relayed
 from leakgauge.runner.shipping import Task, opened, pack, work
 from leakgauge.runner.threads import one_thread
 
@@ -121,6 +122,8 @@ class Processes:
         def apply(items: Sequence[Any]) -> Results:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
             filterwarnings("ignore", _RENEWED, UserWarning)
-            yield from map(opened, parallel(delayed(work)(*cargo, *job) for job in enumerate(items)))
+            with relayed() as news:
+                jobs = (delayed(work)(*cargo, *job, news) for job in enumerate(items))
+                yield from map(opened, parallel(jobs))
 
         return apply

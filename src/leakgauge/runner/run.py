@@ -136,7 +136,7 @@ def _play_audit(
                 raise BadInput("the data changed while the run was starting; start it again")
             with telling(told):
                 crew = engine.ship(study(game, run.plan.seed, engine, told))
-        with telling(told):  # heard where this process plays; other processes report whole blocks
+        with telling(told):
             for position, trials in crew(missing) if crew and missing else ():
                 for label, store in stores.items():
                     store.save(missing[position], trials[label])

@@ -4,6 +4,7 @@ import sys
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.telling import telling
+from leakgauge.runner.news import writer
 from leakgauge.runner.threads import one_thread
 
 Packed: TypeAlias = npt.NDArray[np.uint8]
@@ -63,10 +66,12 @@ class Failure:
     trace: str | None  # none: bad input, which needs no traceback
 
 
-def work(packed: Packed, docket: Docket, position: int, item: Any) -> tuple[int, Any]:
-    """Do one piece of work in a worker."""
+def work(
+    packed: Packed, docket: Docket, position: int, item: Any, news: Path | None = None
+) -> tuple[int, Any]:
+    """Do one piece of work in a worker; its news go into a file, where there is one."""
     try:
-        with one_thread():
+        with one_thread(), telling(writer(news)) if news else nullcontext():
             return position, _unpack(packed, docket)(item)
     except BadInput as error:
         return position, Failure(str(error), None)
