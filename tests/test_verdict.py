@@ -242,3 +242,11 @@ def test_a_curve_that_promises_everything_is_kept():
     rows = laplace(4.0, 500, rng(20))
     found = reach(rows, guarantee=Guarantee(epsilon=50.0, curve=free), subject=SUBJECT, metrics=Metrics())
     assert found.finding is Finding.UNDECIDED
+
+
+def test_what_releases_are_good_for_is_a_mean_over_the_rounds_that_tell():
+    rows = laplace(1.0, 40, rng(7))
+    right = np.tile([0.5, np.nan, 1.0, np.nan], 10)
+    made = judged(replace(rows, utility={"members": np.tile([0.2, 0.4], 20), "others": right}))
+    assert made.utility == {"members": pytest.approx(0.3), "others": 0.75}
+    assert judged(replace(rows, utility={"others": np.full(40, np.nan)})).utility is None

@@ -275,9 +275,10 @@ def _span(column: Reals) -> dict[str, float]:
 
 
 def _useful(trials: Trials) -> dict[str, float]:
-    """What the releases were good for, on average over rounds."""
+    """What the releases were good for, on average over the rounds that tell."""
     first = np.unique(trials.rounds, return_index=True)[1]
-    return {name: float(column[first].mean()) for name, column in trials.utility.items()}
+    known = {name: column[first][~np.isnan(column[first])] for name, column in trials.utility.items()}
+    return {name: float(column.mean()) for name, column in known.items() if column.size}
 
 
 def _roc(trials: Trials) -> dict[str, list[float]]:

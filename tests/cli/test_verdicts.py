@@ -5,6 +5,7 @@ import pytest
 
 from leakgauge.cli import verdicts as shown
 from leakgauge.runner.in_memory import judge
+from leakgauge.verdict import Finding
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +72,29 @@ def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
     assert "over the targets where several are the same in all rounds, each" in capsys.readouterr().out
     shown.print_table([verdict])
     assert "average" not in capsys.readouterr().out
+
+
+def test_where_no_bound_on_epsilon_exists_none_is_said_to_be_missed(verdict, capsys):
+    none = replace(verdict.metrics["epsilon"], value=None, low=None, high=None, reason="given")
+    given = replace(
+        verdict,
+        label="given",
+        metrics=verdict.metrics | {"epsilon": none},
+        instrument=verdict.instrument | {"planted": {"epsilon": None}},
+    )
+    shown.print_table([verdict, given])
+    out = capsys.readouterr().out
+    assert "none at these rounds" not in out
+    assert "(where there is a bound on ε)." in out
+    shown.print_table([given])
+    assert "could have detected: none, without a bound on ε." in capsys.readouterr().out
+
+
+def test_weak_promises_beside_others_are_counted_by_themselves(verdict, capsys):
+    promised = {**(verdict.promised or {}), "epsilon": 24_026.0, "unit": "group"}
+    weak = replace(verdict, label="weak", finding=Finding.UNDECIDED, promised=promised, rounds_needed=None)
+    shown.print_table([weak, replace(verdict, finding="not violated")])
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("UNDECIDED: for 1 of 2 adversaries the promise is too weak to be broken; 1 did not")
+    assert "ε = 24,026, is next to none" in out
+    assert "so few rounds" not in out

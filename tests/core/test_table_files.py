@@ -44,3 +44,11 @@ def test_what_is_no_table_is_one_line(tmp_path, name, content, word):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=word):
         rows(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "  \n1,2\n"])
+def test_a_file_without_names_is_called_empty(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=r"data.source: a.csv is empty"):
+        rows(path)

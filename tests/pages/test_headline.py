@@ -69,3 +69,20 @@ def test_a_promise_to_records_that_depend_on_one_another_names_the_bound_that_do
     assert "an advantage of 0.463 at most" in told
     assert "does not describe this risk" in told
     assert "next to none" in told
+
+
+def test_weak_promises_beside_others_are_told_apart_from_rounds_that_were_too_few(make):
+    promised = {"epsilon": 24_026.0, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
+    weak = make("undecided", promised={**promised, "nominal": None, "exact_epsilon": None})
+    mixed = headline([weak, make("not violated"), weak])
+    assert mixed.statement == "Undecided: some promises are too weak to be broken."
+    assert "For 2 of 3 adversaries, no attack can break the promise." in mixed.explanation
+    assert "ε = 24,026, is next to none" in mixed.explanation
+    assert "No other adversary got past its promise." in mixed.explanation
+    assert "without a single error" not in mixed.explanation
+    both = headline([weak, make("undecided"), make("not violated")])
+    assert both.statement.startswith(
+        "Undecided: some promises are too weak to be broken; elsewhere these rounds"
+    )
+    assert "For 1 of 3 adversaries, even an attack without a single error" in both.explanation
+    assert "For 1 of 3 adversaries, no attack can break the promise." in both.explanation

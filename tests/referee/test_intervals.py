@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leakgauge.referee.intervals import jackknife_variance, rate_high, rate_interval, rate_low
+from leakgauge.referee.intervals import (
+    jackknife_variance,
+    rate_high,
+    rate_interval,
+    rate_low,
+    repeat_interval,
+)
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 10), (1, 10), (5, 10), (10, 10), (300, 1000)])
@@ -28,3 +34,9 @@ def test_nothing_wrong_in_few_trials_is_no_certainty():
     low, high = rate_interval(1.0, 0.0, 50, 50, 0.05)
     assert high == 1
     assert low == pytest.approx(0.025 ** (1 / 50))
+
+
+def test_few_repeats_have_the_interval_of_students_table():
+    """Three repeats: 4.303 standard errors to either side (Gosset 1908, two degrees of freedom)."""
+    low, high = repeat_interval(0.6, 0.01**2, 3, 600, 0.05)
+    assert (low, high) == pytest.approx((0.6 - 0.04303, 0.6 + 0.04303), abs=1e-5)

@@ -113,3 +113,11 @@ def test_a_weak_leak_of_2000_records_is_seen_and_none_is_not():
     assert np.median([answer.high - answer.low for answer in weak]) <= 0.053  # 2 x 1.96 x .0129
     none = [asked("auc", one_release(2_000, rng, shift=0.0)) for _ in range(400)]
     assert np.mean([answer.low > 0.5 for answer in none]) <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 400)
+
+
+def test_a_pattern_in_the_file_does_not_divide_it_into_halves():
+    """Every second member is plain to see; were those to choose, all others would count, and be missed."""
+    members = np.repeat([True, False], 400)
+    scores = np.where(members, np.where(np.arange(800) % 2 == 0, 1.0, -1.0), 0.0)
+    found = trials(members, scores, OWN, Coins.GIVEN, n_targets=800)
+    assert asked("accuracy", found).value == pytest.approx(0.75, abs=0.05)

@@ -1,7 +1,7 @@
 """Verdicts on the terminal; not a command."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from leakgauge.cli.footnotes import footnotes
     from leakgauge.pages.answer import QUESTION, answer
     from leakgauge.pages.spending import BELIEVED, OBTAINED, spent
     from leakgauge.pages.standing import standing
@@ -70,13 +71,12 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
             console.print(
                 Text(f"{name}: certified to win {told(CERTIFIED, certified)} of games"), soft_wrap=True
             )
-    for line in (_averages(verdicts), _undecided(verdicts), _certainty(verdicts), _instrument(verdicts)):
-        if line:
-            console.print(Text(line), soft_wrap=True)
+    for line in footnotes(verdicts):
+        console.print(Text(line), soft_wrap=True)
 
 
 def _headline(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.pages.headline import beyond_promises, too_weak
+    from leakgauge.pages.headline import beyond_promises, too_weak, weak_ones
     from leakgauge.pages.numbers import times
 
     counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
@@ -85,6 +85,8 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
         return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
     if too_weak(verdicts):
         return f"UNDECIDED: the promise is too weak to be broken. {beyond_promises(verdicts)}"
+    if weak := weak_ones(verdicts):
+        return f"UNDECIDED: {_in_parts(counts, len(weak), everyone)}. {beyond_promises(weak)}"
     if counts["undecided"]:
         return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
     if counts["not violated"]:
@@ -92,64 +94,16 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
     return "NO PROMISE to compare with; this is what the adversaries could tell"
 
 
+def _in_parts(counts: Mapping[str | None, int], n_weak: int, everyone: str) -> str:
+    """How many promises are too weak, how many rounds too few, and how many adversaries got nowhere."""
+    parts = [f"for {n_weak} of {everyone} the promise is too weak to be broken"]
+    if n_short := counts["undecided"] - n_weak:
+        parts.append(f"{n_short} could show no violation in so few rounds")
+    if kept := counts["not violated"]:
+        parts.append(f"{kept} did not get past their promise")
+    return "; ".join(parts)
+
+
 def _interval(verdict: "Verdict", name: str, write: Any) -> str:
     estimate = verdict.metrics.get(name)
     return "–" if estimate is None else write(name, estimate, verdict.bounds.get(name))
-
-
-def _averages(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.pages.standing import AVERAGED, averaged
-
-    means = [averaged(verdict, "accuracy") for verdict in verdicts]
-    if not any(means):
-        return ""
-    where = "" if all(means) else " where several are the same in all rounds"
-    return f"Accuracy and AUC: {AVERAGED}{where}, each with a threshold of its own."
-
-
-def _undecided(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.pages.headline import too_weak
-
-    undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
-    if undecided and too_weak(undecided):
-        return ""
-    open_ones = [verdict for verdict in verdicts if verdict.finding in ("undecided", None)]
-    bounds = [verdict.metrics["epsilon"] for verdict in open_ones if "epsilon" in verdict.metrics]
-    if reasons := {str(bound.reason) for bound in bounds if bound.low is None}:
-        return f"No bound on ε: {'; '.join(sorted(reasons))}."
-    if not undecided:
-        return ""
-    needed = [verdict.rounds_needed for verdict in undecided]
-    if None in needed:
-        return "Undecided: for some promises no number of rounds would do."
-    return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."
-
-
-def _certainty(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.pages.numbers import times
-
-    confidences = sorted(
-        {estimate.confidence for verdict in verdicts for estimate in verdict.metrics.values()}
-    )
-    shares = " and ".join(f"{confidence:.4g}" for confidence in confidences)
-    n = max(verdict.corrected_for for verdict in verdicts)
-    early = sum(verdict.stopped_early for verdict in verdicts)
-    stopped = f" {early} stopped early." if early else ""
-    return f"Confidence {shares} per verdict; findings corrected for {times(n, 'verdict')}.{stopped}"
-
-
-def _instrument(verdicts: "Sequence[Verdict]") -> str:
-    """Return the least favourable instrument check."""
-    from leakgauge.pages.numbers import number, percent
-
-    nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
-    planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
-    if not nulls or not planted:
-        return ""
-    null = max(nulls, key=lambda check: check["rate"])
-    seen = [check["epsilon"] for check in planted]
-    smallest = "none at these rounds" if None in seen else number(max(seen))
-    return (
-        f"Instrument: false alarms on a null release {percent(null['rate'])} ({percent(null['low'])} to "
-        f"{percent(null['high'])}); smallest ε it could have detected: {smallest}."
-    )

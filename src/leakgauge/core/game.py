@@ -91,7 +91,7 @@ class Useful(Protocol):
     """A challenger that can say what its releases are good for; no adversary sees that."""
 
     def utility_of(self, played: Any) -> Mapping[str, Reals]:
-        """One number for each round, by the name of whoever used the release."""
+        """One number for each round, nan where there is none, by the name of whoever used the release."""
         ...
 
 

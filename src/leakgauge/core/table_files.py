@@ -54,6 +54,8 @@ def _delimiter(path: Path, where: str) -> str:
             first = file.readline()
     except (OSError, UnicodeError, EOFError) as error:
         raise BadInput(f"{where}: {path.name} cannot be read: {error}; is it a text in UTF-8?") from None
+    if not first.strip():
+        raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
     return max(DELIMITERS, key=first.count)
 
 

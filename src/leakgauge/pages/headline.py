@@ -35,13 +35,7 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
             "undecided", "Undecided: the promise is too weak to be broken.", beyond_promises(verdicts)
         )
     if n[Finding.UNDECIDED]:
-        who = f"For {count(n[Finding.UNDECIDED])} of {everyone}" if len(verdicts) > 1 else "Here"
-        rest = " No other adversary got past its promise." if n[Finding.NOT_VIOLATED] else ""
-        explanation = (
-            f"{who}, even an attack without a single error would have stayed within the promise.{rest} "
-            "This says nothing in favour of the release."
-        )
-        return Headline("undecided", "Undecided: these rounds could not have shown a violation.", explanation)
+        return _undecided(verdicts)
     if n[Finding.NOT_VIOLATED]:
         who = f"None of {everyone} got" if len(verdicts) > 1 else "The adversary did not get"
         explanation = (
@@ -56,12 +50,39 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
     return Headline("no-promise", "Measured; there is no promise to compare with.", explanation)
 
 
+def _undecided(verdicts: Sequence[Verdict]) -> Headline:
+    """Nothing is violated, and not all promises are too weak: some may be, or rounds were too few."""
+    weak = weak_ones(verdicts)
+    n_short = sum(verdict.finding is Finding.UNDECIDED for verdict in verdicts) - len(weak)
+    everyone = times(len(verdicts), "adversary")
+    told = []
+    if n_short:
+        who = f"For {count(n_short)} of {everyone}" if len(verdicts) > 1 else "Here"
+        told.append(f"{who}, even an attack without a single error would have stayed within the promise.")
+    if weak:
+        told.append(f"For {count(len(weak))} of {everyone}, no attack can break the promise.")
+        told.append(beyond_promises(weak))
+    if any(verdict.finding is Finding.NOT_VIOLATED for verdict in verdicts):
+        told.append("No other adversary got past its promise.")
+    told.append("This says nothing in favour of the release.")
+    short = "these rounds could not have shown a violation"
+    if weak:
+        short = "some promises are too weak to be broken" + (f"; elsewhere {short}" if n_short else "")
+    return Headline("undecided", f"Undecided: {short}.", " ".join(told))
+
+
+def weak_ones(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those that are undecided because the promise allows almost anything."""
+    return [
+        verdict
+        for verdict in verdicts
+        if verdict.finding is Finding.UNDECIDED and ((verdict.promised or {}).get("epsilon") or 0.0) > HUGE
+    ]
+
+
 def too_weak(verdicts: Sequence[Verdict]) -> bool:
     """Whether every finding is undecided because the promise allows almost anything."""
-    return all(
-        verdict.finding is Finding.UNDECIDED and verdict.promised and verdict.promised["epsilon"] > HUGE
-        for verdict in verdicts
-    )
+    return len(weak_ones(verdicts)) == len(verdicts)
 
 
 def beyond_promises(verdicts: Sequence[Verdict]) -> str:

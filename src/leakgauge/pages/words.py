@@ -229,3 +229,9 @@ def names(shown: Sequence[Verdict], among: Sequence[Verdict]) -> list[str]:
         for place, (verdict, text) in enumerate(zip(among, called, strict=True), start=1)
     }
     return [unique[id(verdict)] for verdict in shown]
+
+
+def has_bound(verdict: Verdict) -> bool:
+    """Whether these trials allow a bound on epsilon at all."""
+    epsilon = verdict.metrics.get("epsilon")
+    return epsilon is not None and epsilon.low is not None

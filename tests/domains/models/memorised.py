@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.models.knowledge import BlackBox, SeenLoss, TrainingLoss
+from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
+from leakgauge.domains.models.seen import SeenLoss
 from leakgauge.domains.models.training.batches import Schedule
 from leakgauge.domains.models.training.learning import Examples, Recipe, train
 

@@ -99,6 +99,15 @@ def test_rows_are_drawn_once_in_the_exchangeable_game_and_again_in_the_iid_one(l
     assert all(np.unique(deal.training).size < deal.training.size for deal in again)
 
 
+def test_in_the_iid_game_a_target_may_be_drawn_by_chance_though_its_coin_left_it_out(loaded):
+    by_chance = [
+        np.isin(deal.shown[~deal.members], deal.training).mean()
+        for deal in deals(stage(loaded, **GAMES["iid"]), 200)
+    ]
+    # Some 90 rows are drawn with replacement from 300: each is missed with chance (1 - 1/300)^90 = 0.74.
+    assert np.mean(by_chance) == pytest.approx(0.26, abs=0.05)
+
+
 def test_the_strong_game_is_about_one_row_in_two_tables_that_differ_in_it_alone(loaded):
     game = stage(loaded, **GAMES["strong"]).game
     with_it, without = (game.deal(np.array([bit]), rng(7)).training for bit in (True, False))
@@ -135,6 +144,18 @@ def test_in_a_mixture_all_members_are_of_one_component_and_others_of_others(load
         assert not mine & set(found.components.codes[deal.others].tolist())
         seen |= mine
     assert seen == {0, 1, 2}
+
+
+def test_in_a_mixture_others_are_of_any_other_component_equally_often(loaded):
+    found = stage(loaded, **GAMES["mixture"])
+    counts = np.zeros((3, 3))
+    for deal in deals(found, rounds=600):
+        mine = found.components.codes[deal.training[0]]
+        counts[mine] += np.bincount(found.components.codes[deal.others], minlength=3)
+    apart = counts[~np.eye(3, dtype=bool)].reshape(3, 2)
+    assert counts.trace() == 0
+    # 3,000 others, 500 of each pair: the share of either kind is one half, with a standard error of 0.016
+    np.testing.assert_allclose(apart / apart.sum(axis=1, keepdims=True), 0.5, atol=0.08)
 
 
 def test_coins_of_a_mixture_are_tied_unless_one_record_is_shown(loaded):

@@ -30,6 +30,14 @@ def test_a_huge_promise_is_called_none(make, read):
     assert "is next to none" in read(make(promised={"epsilon": 2207.0, "delta": 0.0}))
 
 
+def test_of_two_promises_the_strongest_is_put_in_words_and_the_one_that_is_next_to_none(make, read):
+    weak = make(promised={"epsilon": 2207.0, "delta": 0.0})
+    for text in (read(weak, make()), read(make(), weak)):
+        assert "shifts the odds of that guess by at most a factor of 2.72" in text
+        assert "ε = 2,207 is next to none" in text
+        assert "more than 100%" not in text
+
+
 def test_undecided_says_how_many_rounds_it_takes(make, read):
     assert "20 rounds cannot decide" in read(make("undecided"))
     assert "At least 66,048 rounds would be needed." in read(make("undecided"))

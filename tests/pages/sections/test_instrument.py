@@ -24,5 +24,13 @@ def test_an_instrument_that_cries_wolf_is_not_to_be_relied_on(make, read):
     assert "More false alarms" not in read(make())
 
 
+def test_where_no_bound_on_epsilon_exists_rounds_are_not_to_blame(make, make_estimate, read):
+    none = {"epsilon": make_estimate(None, None)}
+    planted = {"planted": {"epsilon": None, "violating_epsilon": None}}
+    text = read(make(metrics=none, instrument=planted))
+    assert "none: no bound on ε" in text
+    assert "in these rounds" not in text
+
+
 def test_a_verdict_without_a_check_says_so(make, read):
     assert "No instrument check was recorded" in read(make("unpromised"))

@@ -53,7 +53,7 @@ def test_the_in_sample_optimum_stands_beside_its_null_value(show):
     found = at(cells, "in-sample", "ε = 1, IID")
     assert found.published is None
     assert "0.0089" in found.reason
-    assert "bound is 0.4621" in found.reason
+    assert "if ε were true, is 0.4621" in found.reason
 
 
 def test_accuracies_stand_beside_advantages(show):
@@ -121,6 +121,15 @@ def test_sources_beat_their_controls(show, name, groups):
     differing = [cell for cell in worse.values() if cell.verdict is Agreement.DIFFERS]
     assert len(differing) == groups
     assert all("hides the group" in cell.reason for cell in differing)
+
+
+def test_noise_explains_nothing_where_there_is_next_to_none(show):
+    worse, _ = show("figure_7", lambda audit, _: 0.1 if audit.endswith("-iid") else 0.02, scale=Scale.FULL)
+    differing = [cell for cell in worse.values() if cell.verdict is Agreement.DIFFERS]
+    loud = [cell.setting for cell in differing if "hides the group" in cell.reason]
+    assert len(differing) == 7
+    assert len(loud) == 4
+    assert not any(setting.endswith(("ε = 100", "ε = 1000", "no noise")) for setting in loud)
 
 
 def test_what_stands_in_for_texas_is_not_held_against_the_paper(show):

@@ -46,6 +46,21 @@ def test_the_own_advantage_is_the_difference_of_the_rates():
     assert advantage_own.Metric()(repeats(members, scores)).value == pytest.approx(3 / 4 - 1 / 5)
 
 
+def test_a_score_at_the_threshold_says_member():
+    members = np.array([[True] * 4 + [False] * 5])
+    scores = np.array([[0.5, 0.5, 0.5, 0, 0.5, 0, 0, 0, 0]])
+    assert advantage_own.Metric()(repeats(members, scores)).value == pytest.approx(3 / 4 - 1 / 5)
+
+
+def test_releases_weigh_the_same_however_many_records_they_have():
+    """One of 40 and 40 that is told apart, one of 200 and 200 that is not: half of all, not a sixth."""
+    rounds = np.repeat([0, 1], [80, 400])
+    members = np.concatenate([np.arange(80) < 40, np.arange(400) < 200])
+    scores = np.where(rounds == 0, members, 0.0)
+    rows = Trials(rounds, np.zeros_like(rounds), members, scores, Coins.GIVEN, OWN)
+    assert advantage_per_release.Metric()(rows).value == pytest.approx(0.5)
+
+
 def test_an_attack_without_a_threshold_has_no_own_advantage():
     rows = replace(decided([0.9] * 3, [0.1] * 3, stream_for(1)), reading=Reading())
     answer = advantage_own.Metric()(rows)

@@ -19,6 +19,8 @@ def build(
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     setting = read_setting(challenger)
     if mechanism.get("name") in MEANS:
+        if trained_alone := sorted({"epochs", "batch", "hidden", "rate", "sampling"} & set(challenger)):
+            raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(setting=setting, data=data, mechanism=mechanism, folder=folder, seed=seed)
     learner = read_learner(mechanism, setting.rate)
     if "member" in data:

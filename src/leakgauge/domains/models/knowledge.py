@@ -1,80 +1,19 @@
 """What an adversary of models may know; nothing else reaches an attack."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.settings import read, require
 from leakgauge.domains.models.games.strong import Strong as StrongGame
-from leakgauge.domains.models.played import Model, Round, SeenStep
+from leakgauge.domains.models.played import Round
+from leakgauge.domains.models.seen import Models, Seen, SeenLoss, SeenRecords, SeenSteps, SeenTraining
 from leakgauge.domains.models.trained import Challenger
 from leakgauge.domains.models.training.learning import Examples, Recipe
-
-
-@dataclass(frozen=True, eq=False)
-class Models(Sequence[Any]):
-    """The models of a block; each is trained when it is first asked for."""
-
-    _rounds: Sequence[Round] = field(repr=False)
-
-    def __len__(self) -> int:
-        return len(self._rounds)
-
-    def __getitem__(self, position: Any) -> Any:
-        if isinstance(position, slice):
-            return Models(self._rounds[position])
-        return self._rounds[position].model
-
-    def __iter__(self) -> Iterator[Model]:
-        return (one.model for one in self._rounds)
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """A block as whoever may ask the models sees it: models, and the records in question."""
-
-    models: Sequence[Model]
-    shown: Sequence[Examples]
-
-
-@dataclass(frozen=True, eq=False)
-class SeenLoss(Seen):
-    """The same, and the mean loss of each model on its members."""
-
-    mean_losses: Reals
-
-
-@dataclass(frozen=True, eq=False)
-class SeenRecords:
-    """The records in question alone."""
-
-    shown: Sequence[Examples]
-
-
-@dataclass(frozen=True, eq=False)
-class SeenTraining:
-    """A training as the strong adversary sees it."""
-
-    _round: Round = field(repr=False)
-
-    @property
-    def model(self) -> Model:
-        return self._round.model
-
-    def steps(self) -> Iterator[SeenStep]:
-        return self._round.steps()
-
-
-@dataclass(frozen=True, eq=False)
-class SeenSteps:
-    """A block as the strong adversary sees it."""
-
-    rounds: Sequence[SeenTraining]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -97,7 +36,10 @@ class BlackBox:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingLoss(BlackBox):
-    """The same, and the mean loss of members, which owners tend to print."""
+    """The same, and the mean loss of members, which owners tend to print.
+
+    Where coins decide who is in, of those members that are in without them.
+    """
 
     def view(self, played: Sequence[Round]) -> SeenLoss:
         mean_losses = np.array([one.mean_loss for one in played])
@@ -188,7 +130,8 @@ def _components(challenger: Challenger, name: str) -> dict[str, Any]:
     stage, table = challenger.stage, challenger.table
     if stage.components is None:
         raise BadInput(
-            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group'"
+            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group', and "
+            "a dependence to name them"
         )
     codes = stage.components.codes[stage.reference]
     kinds = [stage.reference[codes == code] for code in range(len(stage.components.values))]

@@ -40,6 +40,16 @@ def some(rows: Ints, reference: float, rng: Generator) -> Ints:
     return np.sort(rng.permutation(rows)[:n])
 
 
+def half_of(pool: Ints) -> int:
+    """How many members there are where a plan does not say."""
+    if pool.size < 4:
+        raise BadInput(
+            f"challenger.members: half of the {pool.size} rows that are left to train on is too few for a "
+            "model; bring more rows (of each component), or lower reference"
+        )
+    return pool.size // 2
+
+
 def require_room(wanted: int, rows: Ints, what: str, way_out: str) -> None:
     """Refuse to draw more rows than there are."""
     if wanted > rows.size:

@@ -13,7 +13,7 @@ from leakgauge.domains.models.games.independent import Independent
 from leakgauge.domains.models.games.mixture import Mixture
 from leakgauge.domains.models.games.strong import Strong
 from leakgauge.domains.models.loaded import Loaded
-from leakgauge.domains.models.parts import apart, require_room, some
+from leakgauge.domains.models.parts import apart, half_of, require_room, some
 from leakgauge.domains.models.splits.dependence import Bias, read_dependence
 from leakgauge.domains.models.splits.split import Sizes
 from leakgauge.domains.models.table.sheet import Category, Ints
@@ -47,7 +47,7 @@ def set_up(setting: Setting, loaded: Loaded, relation: Relation, rng: Generator)
 def _strong(setting: Setting, loaded: Loaded, relation: Relation, rng: Generator) -> Stage:
     parts = apart(np.arange(len(loaded)), setting.reference, rng)
     replaces = relation is Relation.REPLACE_ONE
-    n = parts.pool.size // 2 if setting.members is None else setting.members
+    n = half_of(parts.pool) if setting.members is None else setting.members
     require_room(n + 1, parts.pool, "rows wanted, target and substitute included", "lower members")
     target, substitute = parts.pool[:2].tolist()
     others = parts.pool[2 : n + 1] if replaces else parts.pool[1:n]
@@ -57,7 +57,7 @@ def _strong(setting: Setting, loaded: Loaded, relation: Relation, rng: Generator
 
 def _independent(setting: Setting, loaded: Loaded, relation: Relation, rng: Generator) -> Stage:
     parts = apart(np.arange(len(loaded)), setting.reference, rng)
-    n = parts.pool.size // 2 if setting.members is None else setting.members
+    n = half_of(parts.pool) if setting.members is None else setting.members
     n_targets = setting.how_many(n)
     replaced, empty = setting.game is Rules.IID, relation is Relation.ADD_REMOVE
     if n_targets > n:
@@ -87,7 +87,7 @@ def _mixture(setting: Setting, loaded: Loaded, rng: Generator) -> Stage:
     if len(divided) < 2:
         raise BadInput("challenger.dependence: a mixture needs two components or more; all rows are of one")
     smallest = min((parts.pool for parts in divided), key=len)
-    n = smallest.size // 2 if setting.members is None else setting.members
+    n = half_of(smallest) if setting.members is None else setting.members
     n_targets = setting.how_many(n)
     require_room(
         max(n, n_targets),
@@ -114,7 +114,12 @@ def _group(setting: Setting, loaded: Loaded, rng: Generator) -> Stage:
     n, m = first.members.size, first.others.size
     shown = (n, m)
     if setting.targets is not None:
-        wanted = min(setting.targets.how_many, n + m)
+        wanted = setting.targets.how_many
+        if not 2 <= wanted <= n + m:
+            raise BadInput(
+                f"challenger.targets must be in 2..{n + m} (members and others, one of each at least), got "
+                f"{wanted}"
+            )
         shown = (max(round(wanted * n / (n + m)), 1), max(wanted - round(wanted * n / (n + m)), 1))
     game = Group(
         loaded=loaded,

@@ -9,6 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.settings import read, require
 from leakgauge.core.targets import Targets, spelled_out
+from leakgauge.domains.models.training.asked import require_trainable
 from leakgauge.domains.models.training.batches import Sampling
 from leakgauge.domains.models.training.noise import TrainingNoise
 from leakgauge.domains.models.training.optimizers import Adam, Optimizer, Sgd
@@ -62,6 +63,7 @@ class Setting:
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise BadInput(f"{name} must be >= {least}, got {value}")
+        require_trainable(self)
         if not 0 <= self.reference < float("inf"):
             raise BadInput(f"reference must be >= 0, got {self.reference}; 0.5 is usual")
         if isinstance(self.reference, float) and self.reference >= 1:
@@ -75,9 +77,10 @@ class Setting:
                 f"dependence is for game = 'mixture' or 'group', not {self.game.value!r}; leave it out"
             )
         if not self.dependence and self.game in DEPENDENT:
+            ways = '"source"' if self.game is Rules.MIXTURE else '"source", "bias"'
             raise BadInput(
                 f"game = {self.game.value!r} needs to know what members have in common: add dependence = "
-                '{ name = "clusters" } (or "source", "bias")'
+                f'{{ name = "clusters" }} (or {ways})'
             )
         for name in ("others", "control", "validation"):
             if getattr(self, name) and self.game is not Rules.GROUP:

@@ -20,10 +20,9 @@ from leakgauge.domains.models.played import Round
 from leakgauge.domains.models.setting_up import Stage, set_up
 from leakgauge.domains.models.table.sheet import Ints
 from leakgauge.domains.models.tables import Learner, Setting
+from leakgauge.domains.models.training.asked import schedule_of
 from leakgauge.domains.models.training.batches import Schedule
 from leakgauge.domains.models.training.learning import Examples, Recipe
-
-BATCH = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,16 +65,19 @@ class Challenger:
         ]
 
     def utility_of(self, played: Sequence[Round]) -> Mapping[str, Reals]:
-        """How often models are right about members, others and, where there are any, validation rows."""
-        parts: dict[str, list[Ints]] = {
-            "members": [one.deal.trained_on for one in played],
-            "others": [one.deal.others for one in played],
-            "validation": [one.deal.validation for one in played],
-        }
+        """How often models are right about members, others and, where there are any, validation rows.
+
+        Coins may leave no others in a round: that is then not a number. A single target tells
+        nothing of them.
+        """
+        parts: dict[str, list[Ints]] = {"members": [one.deal.trained_on for one in played]}
+        if self.n_targets > 1:
+            parts["others"] = [one.deal.others for one in played]
+        if any(one.deal.validation.size for one in played):
+            parts["validation"] = [one.deal.validation for one in played]
         return {
             name: np.array([one.accuracy(some) for one, some in zip(played, rows)])
             for name, rows in parts.items()
-            if all(some.size for some in rows)
         }
 
 
@@ -83,7 +85,7 @@ def build(setting: Setting, loaded: Loaded, learner: Learner, seed: int) -> Chal
     """Make the challenger that the tables of a plan describe."""
     rng = stream(seed, Role.DATA, PARTS)
     stage = set_up(setting, loaded, learner.relation, rng)
-    schedule = _schedule(setting, stage.game.slots)
+    schedule = schedule_of(setting, stage.game.slots, "challenger")
     recipe = Recipe(
         schedule=schedule,
         noise=None if learner.noise is None else learner.noise.noise(schedule),
@@ -113,14 +115,6 @@ def build(setting: Setting, loaded: Loaded, learner: Learner, seed: int) -> Chal
 CANARIES = "targets are canaries: each has a wrong label, so the numbers are about such rows"
 
 
-def _schedule(setting: Setting, slots: int) -> Schedule:
-    batch = min(BATCH, slots) if setting.batch is None else setting.batch
-    try:
-        return Schedule(rows=slots, batch=batch, epochs=setting.epochs, sampling=setting.sampling)
-    except BadInput as error:
-        raise BadInput(f"challenger.{error}") from None
-
-
 def _promise(stage: Stage, learner: Learner, schedule: Schedule) -> tuple[Guarantee | None, tuple[str, ...]]:
     """The promise to whom the game is about, and what a reader must know of it."""
     depends = stage.game.depends
@@ -129,9 +123,15 @@ def _promise(stage: Stage, learner: Learner, schedule: Schedule) -> tuple[Guaran
         return None, tuple(filter(None, [words]))
     record = learner.noise.guarantee(schedule)
     if not depends:
+        if isinstance(stage.game, Group) and learner.relation is not Relation.REPLACE_ONE:
+            raise BadInput(
+                "mechanism.relation: members of game = 'group' keep their number, so that another row takes "
+                f"the place of an absent one; {learner.relation.value!r} promises nothing of that: use "
+                "'replace_one'"
+            )
         return record, tuple(filter(None, [stage.words]))
     group = promises.of_a_training(learner.noise, schedule)
-    return group, (promises.no_longer(record, group, stage.words),)
+    return group, (promises.no_longer(record, group, schedule.rows, stage.words),)
 
 
 def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:

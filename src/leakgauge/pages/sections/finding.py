@@ -1,6 +1,7 @@
 """The verdict, first and in plain words."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
@@ -74,7 +75,7 @@ def section(run: Judged) -> Section:
         top=headline(run.verdicts),
         question=QUESTION,
         answer=answer(run.verdicts),
-        meaning=_meaning(first[0]),
+        meaning=" ".join(dict.fromkeys(filter(None, map(_meaning, _extremes(run.verdicts))))),
         cards=[_card(verdict, several) for verdict in first],
         rows=[_row(verdict) for verdict in rows],
         omitted=left_out(len(rows), len(run.verdicts), "adversaries") if rows else "",
@@ -82,17 +83,28 @@ def section(run: Judged) -> Section:
     return Section("The verdict", html)
 
 
+def _extremes(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Who got the strongest promise and, if that is next to none, who got the weakest one."""
+    finite = [verdict for verdict in verdicts if _promised(verdict) is not None]
+    ordered = sorted(finite, key=lambda verdict: _promised(verdict) or 0.0)
+    return ordered[:1] + [verdict for verdict in ordered[-1:] if (_promised(verdict) or 0.0) > HUGE]
+
+
+def _promised(verdict: Verdict) -> float | None:
+    return (verdict.promised or {}).get("epsilon")
+
+
 def _meaning(verdict: Verdict) -> str:
     promised = verdict.promised or {}
-    epsilon, accuracy = promised.get("epsilon"), verdict.bounds.get("accuracy")
+    epsilon, accuracy = _promised(verdict), verdict.bounds.get("accuracy")
     if epsilon is None:
         return ""
     promise = f"A promise of ε\u00a0=\u00a0{number(epsilon)}"
     if _to_a_group(verdict):
         promise += " to all records of a release together"
-    best = f"; no adversary should be right more than {percent(accuracy)} of the time" if accuracy else ""
     if epsilon > HUGE:
-        return f"{promise} is next to none: it lets the odds of that guess shift almost without limit{best}."
+        return f"{promise} is next to none: it lets the odds of that guess shift almost without limit."
+    best = f"; no adversary should be right more than {percent(accuracy)} of the time" if accuracy else ""
     rest = f", but for a chance of δ\u00a0=\u00a0{number(promised['delta'])}" if promised.get("delta") else ""
     odds = f"shifts the odds of that guess by at most a factor of {number(math.exp(epsilon))}"
     return f"{promise} says that the release {odds}{rest}{best}."
@@ -174,5 +186,5 @@ def _row(verdict: Verdict) -> dict[str, str]:
         "shown": NOTHING
         if epsilon is None or epsilon.low is None
         else f"≥ {words.low('epsilon', epsilon, bound)}",
-        "promised": number((verdict.promised or {}).get("epsilon")),
+        "promised": number(_promised(verdict)),
     }

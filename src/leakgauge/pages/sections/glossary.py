@@ -23,7 +23,10 @@ _WORDS = (
     ),
     ("Violated", "A lower bound lies above what the promise allows, at the stated confidence."),
     ("Not violated", "These adversaries did not get past the promise in these rounds."),
-    ("Undecided", "So few rounds that not even a perfect adversary could have shown a violation."),
+    (
+        "Undecided",
+        "Not even a perfect adversary could have shown a violation: rounds are few, or the promise is weak.",
+    ),
 )
 
 _TEMPLATE = """

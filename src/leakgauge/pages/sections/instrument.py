@@ -13,6 +13,7 @@ from leakgauge.verdict import Verdict
 
 ORDER = 60
 MOST_ROWS = 80
+NO_BOUND = "none: no bound on ε"
 
 _TEMPLATE = """
 {% if rows %}
@@ -88,9 +89,11 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "interval": NOTHING
         if low is None or high is None
         else f"{lower_percent(low)} to {upper_percent(high)}",
-        "seen": _smallest(planted, "epsilon"),
+        "seen": _smallest(planted, "epsilon") if words.has_bound(verdict) else NO_BOUND,
         "found": percent(planted.get("found")),
-        "violating": _smallest(planted, "violating_epsilon") if verdict.promised else NOTHING,
+        "violating": _smallest(planted, "violating_epsilon")
+        if verdict.promised and words.has_bound(verdict)
+        else NOTHING,
         "remark": "More false alarms than tolerated: do not rely on this adversary." if alarming else "",
     }
 

@@ -134,7 +134,7 @@ def _gender(played: Played) -> Shown:
     said = _Said(GENDER, played)
     negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
     cells = [
-        *said.at(AVERAGE, 0.0, _stated(0.09, "figure 4, p = 0, about")),
+        *said.at(AVERAGE, 0.0, _stated(0.09, "figure 4, p = 0, about; no number is printed")),
         *said.at(AVERAGE, 0.5, _stated(0.0, "figure 4, p = 0.5, an IID experiment")),
         *said.at(AVERAGE, 0.75, _stated(0.0, negative, Says.AT_MOST)),
         *said.at(AVERAGE, 1.0, _stated(0.0, negative, Says.AT_MOST)),
@@ -162,9 +162,13 @@ def _gender(played: Played) -> Shown:
 
 def _education(played: Played) -> Shown:
     said = _Said(EDUCATION, played)
-    high = "figure 5, p = 1, 0.07 to 0.10"
+    high = "figure 5, p = 1, 0.07 to 0.10; no number is printed"
     cells = [
-        *said.at(OPTIMAL, 0.0, _stated(0.0, "“perform poorly for low values of p”, figure 5, about 0")),
+        *said.at(
+            OPTIMAL,
+            0.0,
+            _stated(0.0, "“perform poorly for low values of p”, section IV-C; figure 5, about 0"),
+        ),
         *said.at(OPTIMAL, 1.0, _stated(0.07, high, Says.ABOVE), "stated, from"),
         *said.at(OPTIMAL, 1.0, _stated(0.10, high, Says.AT_MOST), "stated, to"),
         *said.apart(OPTIMAL, (1.0, AT), (0.0, AT), _stated(0.0, "figure 5, rises with p", Says.ABOVE)),

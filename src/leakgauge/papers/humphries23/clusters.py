@@ -56,8 +56,10 @@ def _rises(experiment: Experiment, scope: Scope, games: Games) -> list[Cell]:
     ]
 
 
-_CLOSE = "“close to perfect advantage” for ε ≥ 1, section IV-B; figure 2, at least"
-_LITTLE = Published(value=0.03, places=2, where="IID, figure 2, near 0", says=Says.AT_MOST)
+_CLOSE = "“close to perfect advantage” for ε ≥ 1, section IV-B and figure 2; no number is printed"
+_LITTLE = Published(
+    value=0.03, places=2, where="IID, figure 2, near 0; no number is printed", says=Says.AT_MOST
+)
 _BREAKS = Published(
     value=bound(1.0),
     places=3,
@@ -76,7 +78,7 @@ FIGURE_2 = Figure(
             for epsilon, least in ((1.0, 0.6), (10.0, 0.8))
             for label in (AVERAGE, OPTIMAL)
         ),
-        *(stated(label, 1.0, _BREAKS, of="against the bound") for label in (AVERAGE, OPTIMAL)),
+        *(stated(label, 1.0, _BREAKS, of="against the bound of the label") for label in (AVERAGE, OPTIMAL)),
         *(
             stated(label, epsilon, _LITTLE, control=True)
             for epsilon in (1.0, 10.0)

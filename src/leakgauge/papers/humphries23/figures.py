@@ -16,6 +16,7 @@ HIDDEN = (
     "So much noise hides the group too: at this ε the model has learned little of anything, and a threshold "
     "that is not chosen on the counted records gains nothing from chance."
 )
+_LOUD = 10.0  # the largest ε at which so much may be put down to noise
 FILES = (
     "adult.data, adult.test, compas-scores-two-years.csv, processed.*.data of heart disease, "
     "student-por.csv, census-income.data and dataset_location.tgz"
@@ -81,7 +82,7 @@ def beats_control(where: str | None = None) -> Statements:
                     f"{said(experiment, scope, what)}, {game.words.split(', ')[0]}",
                     apart,
                     None if where is None else Published(value=0.0, where=where, says=Says.ABOVE),
-                    HIDDEN,
+                    HIDDEN if game.epsilon is not None and game.epsilon <= _LOUD else "",
                     real=experiment.is_real(scope),
                 )
             )

@@ -90,5 +90,6 @@ def _in_sample(experiment: Experiment, scope: Scope, game: Game, verdict: Verdic
         setting=said(experiment, scope, "advantage, in-sample optimum of the paper", game),
         ours=measured.reached(verdict, IN_SAMPLE),
         drawn=experiment.drawn and experiment.is_real(scope),
-        why=f"Without any leak it would be {null:.4f} on average; the bound is {bound(game.epsilon):.4f}.",
+        why=f"Without any leak it would be {null:.4f} on average; the bound, if ε were true, is "
+        f"{bound(game.epsilon):.4f}.",
     )

@@ -6,19 +6,25 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS, exact_interval, fewest_others, one_per_round, tpr_at
+from leakgauge.referee.low_fpr_repeats import can_repeat, mean_interval
 
 VARIANTS = {f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared."""
+    """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared.
+
+    Where rounds repeat a whole experiment it is the mean of what each of them comes to.
+    """
 
     fpr: float = 0.01
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "tpr_at_fpr")
+        if can_repeat(trials, self.fpr):
+            return self._of_repeats(trials)
         value = tpr_at(trials.scores, trials.members, self.fpr)
         shared = trials.shared_rounds
         alone = one_per_round(trials) if shared else trials
@@ -32,4 +38,14 @@ class Metric:
             confidence=self.confidence,
             method="exact, by order statistics of non-members" + (", one trial per round" if shared else ""),
             reason=f"{need} non-members are needed for a lower bound" if n_others < need else None,
+        )
+
+    def _of_repeats(self, trials: Trials) -> Estimate:
+        value, low, high = mean_interval(trials, self.fpr, 1 - self.confidence)
+        return Estimate(
+            value=value,
+            low=min(low, value),
+            high=max(high, value),
+            confidence=self.confidence,
+            method="mean over repeats, each with a threshold of its own, Student's t on log-odds",
         )

@@ -4,7 +4,7 @@ import pytest
 from domains.models.memorised import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.calibrated_loss import Attack
-from leakgauge.domains.models.knowledge import Seen
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.shadows import without_targets
 
 

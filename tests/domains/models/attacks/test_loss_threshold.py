@@ -4,7 +4,8 @@ import pytest
 from domains.models.memorised import Table, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.loss_threshold import Attack
-from leakgauge.domains.models.knowledge import BlackBox, Seen, SeenLoss, TrainingLoss
+from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
+from leakgauge.domains.models.seen import Seen, SeenLoss
 from leakgauge.domains.models.training.learning import Examples
 
 NOTHING = Examples(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=np.int64), 2)

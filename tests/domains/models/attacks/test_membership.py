@@ -7,7 +7,8 @@ from sklearn.metrics import roc_auc_score
 
 from domains.models.memorised import play, recipe, table, tpr_at
 from leakgauge.domains.models.attacks import calibrated_loss, lira, loss_threshold, rmia, shadow
-from leakgauge.domains.models.knowledge import SeenLoss, TrainingLoss
+from leakgauge.domains.models.knowledge import TrainingLoss
+from leakgauge.domains.models.seen import SeenLoss
 from leakgauge.domains.models.training.learning import Examples, train
 
 ATTACKS = {

@@ -5,7 +5,8 @@ from domains.models.memorised import recipe, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks import shadow
 from leakgauge.domains.models.attacks.shadow import Attack
-from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.knowledge import BlackBox
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.training.learning import Examples, Noise, Recipe, train
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import logsumexp
-from scipy.stats import kstest, norm
+from scipy.stats import binom, kstest, norm
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
@@ -17,6 +17,7 @@ from leakgauge.domains.models.played import SeenStep
 from leakgauge.domains.models.setting_up import Stage
 from leakgauge.domains.models.step_ratios import StepRatio, weighed
 from leakgauge.domains.models.trained import Challenger
+from leakgauge.domains.models.training.accounting import sigma_for
 from leakgauge.domains.models.training.batches import Sampling, Schedule
 from leakgauge.domains.models.training.learning import Examples, Noise, Recipe
 from leakgauge.domains.models.training.network import Network, Shape
@@ -146,6 +147,28 @@ def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
     direct = log_law(step.released, mean + own, CLIP) - log_law(step.released, mean + other, CLIP)
     assert ratio(step) == pytest.approx(direct, rel=1e-4)
     assert ratio(replace(step, in_batch=False)) == 0
+
+
+def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
+    """An epsilon of 1 by Renyi divergences; who knows the batches needs 7 for 200 steps of one row."""
+    schedule = Schedule(rows=100, batch=1, epochs=2, sampling=Sampling.WITHOUT_REPLACEMENT)
+    sigma = sigma_for(1.0, 1e-5, Relation.REPLACE_ONE, schedule)
+    owner = challenger(Relation.REPLACE_ONE, schedule, sigma)
+    known = knowledge.build("strong", {}, owner, 0)
+    with pytest.raises(BadInput, match="for batches that are secret; use 'poisson' or 'shuffled'"):
+        Attack().study(known, np.random.default_rng(0))
+    (one,) = owner.release(np.array([[True]]), np.random.default_rng(1))
+    with pytest.raises(BadInput, match="for batches that are secret"):
+        next(one.steps())
+
+    def delta(epsilon):
+        """Of normal laws, mu = 2 sqrt(k) / sigma, where the row is in k of 200 batches (Balle and Wang)."""
+        k = np.arange(1, 40)
+        mu = 2 * np.sqrt(k) / sigma
+        each = norm.cdf(mu / 2 - epsilon / mu) - np.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+        return binom.pmf(k, 200, 0.01) @ each
+
+    assert delta(7.0) > 1e-5 > delta(7.1)
 
 
 def test_evidence_too_large_to_exponentiate_is_weighed_all_the_same():

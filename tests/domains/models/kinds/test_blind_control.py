@@ -36,3 +36,18 @@ def test_few_rows_have_no_control():
         blind_control(table(1.0, 30, np.random.default_rng(1)), split(30), "few", np.random.default_rng(2))
         is None
     )
+
+
+@pytest.mark.parametrize(("shift", "best"), [(0.0, 0.0), (2.0, 0.6827)])
+def test_it_is_counted_on_rows_that_it_did_not_learn_from_and_its_error_holds(shift, best):
+    """Of 60 rows each; twice the error is to cover what was aimed at, or less for want of rows to learn."""
+    found = []
+    for number in range(200):
+        made = table(shift, 60, np.random.default_rng([1, number]))
+        found.append(blind_control(made, split(60), (shift, number), np.random.default_rng([2, number])))
+    advantages, errors = (np.array([getattr(one, name) for one in found]) for name in ("advantage", "error"))
+    assert (
+        best - 0.1 < advantages.mean() < best + 0.03
+    )  # standard error 0.013; on learned rows 0.2 at shift 0
+    around = np.abs(advantages - advantages.mean()) <= 2 * errors
+    assert around.mean() > 0.95

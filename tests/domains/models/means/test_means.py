@@ -211,6 +211,7 @@ def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is
         ("strong", {"name": "geometric"}, {"rows": 100}, {}, "'x0' is not 0 or 1 in all rows"),
         ("mixture", {}, {**CONSTANTS, "components": 1}, {}, "components must be >= 2, got 1"),
         ("mixture", {}, {**CONSTANTS, "rows": 1}, {}, "rows must be >= 2, got 1"),
+        ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the least: lower epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(game, mechanism, data, said, message):

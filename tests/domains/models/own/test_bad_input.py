@@ -106,7 +106,9 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
     [
         ("epsilon = 1.0", "add randomised = true if that was so"),
         ("randomised = true, delta = 1e-5", "without epsilon is no promise"),
-        ("randomised = true, epsilon = -1.0", "epsilon must be >= 0"),
+        ("randomised = true, epsilon = -1.0", "challenger: epsilon must be >= 0"),
+        ('model = "mine:five", recipe = { epochs = 0 }', "challenger.recipe: epochs must be >= 1"),
+        ('model = "mine:five", recipe = { hidden = [0] }', "challenger.recipe: hidden: a layer needs one"),
         ('output = "logits"', "name the model, or leave it out"),
         ("members = 5", "no key is called 'members'"),
     ],
@@ -208,6 +210,22 @@ def test_onnxruntime_may_be_missing(folder, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     said = told(write_plan(folder, NUMBERS, 'model = "model.onnx"'), capsys)
     assert "pip install 'leakgauge[ml]'" in said
+
+
+def test_torch_may_be_missing(folder, capsys, monkeypatch):
+    (folder / "mine.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    said = told(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
+    assert said.endswith("run: pip install 'leakgauge[ml]'")
+
+
+def test_a_model_of_one_class_is_none(folder, capsys):
+    (folder / "mine.py").write_text(
+        "import numpy as np\nclass One:\n    classes_ = [0]\n"
+        "    def predict_proba(self, rows):\n        return np.ones((len(rows), 1))\nmodel = One()\n"
+    )
+    said = told(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
+    assert "challenger.model: it knows one class alone, 0; a classifier has two" in said
 
 
 def test_a_good_plan_is_played(folder, capsys, monkeypatch):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from domains.models.memorised import Table
-from leakgauge.domains.models.knowledge import Seen
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.signals import log_chances, log_mean, log_odds, of_models, per_round
 from leakgauge.domains.models.training.learning import Examples
 from leakgauge.domains.models.training.network import Network, Shape

@@ -38,10 +38,12 @@ def test_a_column_that_holds_the_group_is_named_with_the_value():
     assert "'machine' alone tells hospital = 'b' from all others (AUC 1.000)" in note
 
 
-def test_names_that_are_all_different_tell_nothing():
+def test_names_that_are_all_different_tell_nothing_of_the_label_and_are_named():
     _, label = some()
     names = category(f"p{i}" for i in range(len(label)))
-    assert giveaways(sheet({"name": names}, label)) == ()
+    (told,) = giveaways(sheet({"name": names}, label))
+    assert told.startswith("WARNING: 'name' has a text of its own in every row")
+    assert told.endswith("drop it")
 
 
 def test_a_few_rows_tell_nothing():

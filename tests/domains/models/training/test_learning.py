@@ -168,3 +168,9 @@ def test_examples_that_cannot_be_learned_from_are_refused(rows, labels, words):
 def test_noise_that_is_none_is_refused(name, value):
     with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
         Noise(**{"sigma": 1.0, name: value})
+
+
+@pytest.mark.parametrize("optimizer", [Sgd(rate=1e30), Adam(rate=1e30)])
+def test_weights_that_grow_beyond_all_bounds_are_refused_without_a_warning(optimizer):
+    with pytest.raises(BadInput, match="beyond all bounds in epoch 1 of 2; lower rate"):
+        train(separable(100), recipe(100, optimizer=optimizer), np.random.default_rng(1))

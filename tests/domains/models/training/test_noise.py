@@ -111,3 +111,11 @@ def test_numbers_that_are_not_positive_are_refused(name, value):
 def test_a_delta_outside_0_and_1_is_refused(delta):
     with pytest.raises(BadInput, match="delta must be in"):
         TrainingNoise(relation=Relation.ADD_REMOVE, epsilon=1.0, delta=delta)
+
+
+@pytest.mark.parametrize("name", ["epsilon", "sigma"])
+def test_what_promises_nothing_or_leaves_nothing_is_refused(name):
+    with pytest.raises(BadInput, match=rf"{name} must be <= 1e\+06, got 1e\+300"):
+        TrainingNoise(relation=Relation.ADD_REMOVE, **{name: 1e300})
+    most = TrainingNoise(relation=Relation.ADD_REMOVE, **{name: 1e6})
+    assert 0 <= most.guarantee(Schedule(rows=100, batch=20, epochs=2)).epsilon <= 1e6

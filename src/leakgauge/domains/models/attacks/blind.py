@@ -7,7 +7,8 @@ from numpy.random import Generator
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models.kinds import record_kinds
 from leakgauge.domains.models.kinds.record_kinds import ByRecord, one_against_rest
-from leakgauge.domains.models.knowledge import Blind, SeenRecords
+from leakgauge.domains.models.knowledge import Blind
+from leakgauge.domains.models.seen import SeenRecords
 
 KNOWLEDGE = "blind"
 ACCEPTS = ("blind",)

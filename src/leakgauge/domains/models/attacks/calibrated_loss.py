@@ -6,7 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.knowledge import BlackBox
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.shadows import SHADOWS, Shadows, require_shadows, without_targets
 from leakgauge.domains.models.shadowing.signals import log_chances, of_models, per_round
 from leakgauge.domains.models.training.learning import Examples

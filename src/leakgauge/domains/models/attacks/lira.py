@@ -7,7 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.knowledge import BlackBox
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.gaussian_fits import Gaussians, fit, shared_deviation
 from leakgauge.domains.models.shadowing.shadows import (
     SHADOWS,

@@ -8,8 +8,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox, Seen, SeenLoss, TrainingLoss
+from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
 from leakgauge.domains.models.played import losses
+from leakgauge.domains.models.seen import Seen, SeenLoss
 
 KNOWLEDGE = "training_loss"
 ACCEPTS = ("training_loss", "black_box", "components")

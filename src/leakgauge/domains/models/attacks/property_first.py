@@ -11,7 +11,8 @@ from leakgauge.domains.models.kinds import model_kinds, record_kinds
 from leakgauge.domains.models.kinds.component_ratios import mixture_ratio
 from leakgauge.domains.models.kinds.model_kinds import ModelKinds
 from leakgauge.domains.models.kinds.record_kinds import ByRecord, RecordKinds, one_against_rest
-from leakgauge.domains.models.knowledge import Components, Seen
+from leakgauge.domains.models.knowledge import Components
+from leakgauge.domains.models.seen import Seen
 
 KNOWLEDGE = "components"
 ACCEPTS = ("components",)

@@ -8,7 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.knowledge import BlackBox
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.shadows import (
     SHADOWS,
     Shadows,

@@ -9,8 +9,9 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.core.spread import spread
-from leakgauge.domains.models.knowledge import BlackBox, Seen
+from leakgauge.domains.models.knowledge import BlackBox
 from leakgauge.domains.models.played import Model
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.shadowing.shadows import fitted, known_recipe, require_shadows, trained
 from leakgauge.domains.models.training.batches import Sampling, Schedule
 from leakgauge.domains.models.training.learning import Examples, Recipe, train

@@ -8,10 +8,12 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
-from leakgauge.domains.models.knowledge import SeenSteps, Strong
+from leakgauge.domains.models.knowledge import Strong
 from leakgauge.domains.models.means.knowledge import SeenMeans, StrongMean
 from leakgauge.domains.models.means.ratios import SIGNED, strong_ratio
+from leakgauge.domains.models.played import require_promised_steps
 from leakgauge.domains.models.retraining import Retrained, retrain
+from leakgauge.domains.models.seen import SeenSteps
 from leakgauge.domains.models.step_ratios import StepRatio
 from leakgauge.strategies.linear import Quadratic, quadratic
 
@@ -53,6 +55,7 @@ def _by_steps(knowledge: Strong) -> Scorer[SeenSteps]:
             'strong: form = "steps" weighs the noise of each step, and this training has none; use '
             'form = "retrained"'
         )
+    require_promised_steps(knowledge.recipe.schedule)
     ratio = StepRatio(
         others=knowledge.others,
         target=knowledge.target,

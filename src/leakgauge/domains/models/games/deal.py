@@ -18,7 +18,8 @@ def _none() -> Ints:
 class Deal:
     """One round: rows by their numbers in the table, and for each one shown whether it is a member.
 
-    ``training`` are the slots of a training; those not ``present`` are empty in this round.
+    ``training`` are the slots of a training; those not ``present`` are empty in this round. ``settled`` are
+    rows that are trained on whatever the coins say, where coins decide of some.
     """
 
     training: Ints
@@ -26,6 +27,7 @@ class Deal:
     members: Bits  # of those shown
     present: Bits | None = None
     validation: Ints = field(default_factory=_none)
+    settled: Ints | None = None
 
     @property
     def trained_on(self) -> Ints:

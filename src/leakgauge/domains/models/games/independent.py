@@ -49,6 +49,7 @@ class Independent:
         if self.empty:
             present = np.concatenate([members, np.ones(further, dtype=bool)])
             training = np.concatenate([self.whose, drawn])
-            return Deal(training=training, present=present, shown=self.whose, members=members)
+            return Deal(training=training, present=present, shown=self.whose, members=members, settled=drawn)
         training = np.concatenate([self.whose[members], drawn[: self.slots - int(members.sum())]])
-        return Deal(training=training, shown=self.whose, members=members)
+        settled = drawn[: self.slots - self.n_targets]
+        return Deal(training=training, shown=self.whose, members=members, settled=settled)

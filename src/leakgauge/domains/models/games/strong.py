@@ -40,4 +40,10 @@ class Strong:
         present = None
         if self.substitute is None:
             present = np.arange(training.size) < self.others.size + there
-        return Deal(training=training, present=present, shown=np.array([self.target]), members=members)
+        return Deal(
+            training=training,
+            present=present,
+            shown=np.array([self.target]),
+            members=members,
+            settled=self.others,
+        )

@@ -26,7 +26,7 @@ class BlindControl:
         """For a report."""
         low, high = (self.advantage + 2 * sign * self.error for sign in (-1, 1))
         return (
-            "Blind control: the member group is fixed, so a record alone tells of its membership. Whoever "
+            "Blind control: the member group is fixed, so a record alone may tell of its membership. Whoever "
             "knows rows of both kinds and sees no model reaches an advantage (TPR - FPR) of about "
             f"{self.advantage:.3f} ({max(low, -1.0):.3f} to {min(high, 1.0):.3f}); compare attacks on the "
             "model with that"

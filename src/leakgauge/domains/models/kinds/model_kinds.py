@@ -15,8 +15,7 @@ from leakgauge.domains.models.table.sheet import Ints
 from leakgauge.domains.models.training.learning import Examples
 
 _STRENGTH = 30.0
-_MOST = 0.8  # of its rows of a component that an adversary trains a shadow on, so that shadows differ
-_FOLDS = 4
+_HALVES = 2  # of the rows of a component: what is learned from shadows of one is tried on those of the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,8 @@ def learn(knowledge: Components, models: int, probes: int, rng: Generator) -> Mo
     """Train so many shadows on rows of each component, and learn to tell them apart.
 
     (Ateniese et al. 2015; Ganju et al. 2018.) Shadows are as the released model, of fewer rows where the
-    adversary has not enough.
+    adversary has not enough. Every second one is of other rows: shadows that share rows are told apart by
+    these, where the released model's rows are new.
     """
     training, probing = rng.spawn(2)
     pool, chosen = _chosen(knowledge, models, training)
@@ -44,7 +44,7 @@ def learn(knowledge: Components, models: int, probes: int, rng: Generator) -> Mo
     asked = pool.take(np.sort(probing.permutation(len(pool))[:probes]))
     columns = answers(shadows, asked)
     studied = {
-        "component_of_model": _held_out_accuracy(columns, kinds, np.arange(len(shadows)) % models % _FOLDS),
+        "component_of_model": _held_out_accuracy(columns, kinds, np.arange(len(shadows)) % models % _HALVES),
         "shadows": float(len(shadows)),
         "rows_per_shadow": float(chosen.sum(axis=1).mean()),
     }
@@ -58,12 +58,12 @@ def answers(models: Sequence[Model], probes: Examples) -> Reals:
 
 
 def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
-    """How often shadows are told apart by what was learned from those of other folds."""
+    """How often shadows are told apart by what was learned from those of other rows."""
     found = [
         fit(columns[fold != one], kinds[fold != one], _STRENGTH).accuracy(
             columns[fold == one], kinds[fold == one]
         )
-        for one in range(_FOLDS)
+        for one in range(_HALVES)
     ]
     return float(np.average(found, weights=np.bincount(fold)))
 
@@ -78,9 +78,11 @@ def _chosen(knowledge: Components, models: int, rng: Generator) -> tuple[Example
     chosen = np.zeros((len(knowledge.components) * models, len(pool)), dtype=np.bool_)
     start = shadow = 0
     for rows in knowledge.components:
-        size = min(knowledge.n_members, int(_MOST * len(rows)))
-        for _ in range(models):
-            chosen[shadow, start + rng.choice(len(rows), size, replace=False)] = True
+        halves = np.array_split(start + rng.permutation(len(rows)), _HALVES)
+        for number in range(models):
+            half = halves[number % _HALVES]
+            size = min(knowledge.n_members, half.size)
+            chosen[shadow, rng.choice(half, size, replace=False)] = True
             shadow += 1
         start += len(rows)
     return pool, chosen

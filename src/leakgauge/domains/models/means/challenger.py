@@ -155,4 +155,4 @@ def _promise(stage: Stage, noise: SumNoise) -> tuple[Guarantee, tuple[str, ...]]
     if not stage.game.depends:
         return record, tuple(filter(None, [stage.words]))
     group = of_all_records(noise, stage.game.slots)
-    return group, (promises.no_longer(record, group, stage.words),)
+    return group, (promises.no_longer(record, group, stage.game.slots, stage.words),)

@@ -14,6 +14,7 @@ from leakgauge.core.settings import read, require
 from leakgauge.domains.models.loaded import Loaded
 from leakgauge.mechanisms import gaussian, geometric, laplace
 
+LEAST_NOISE = 1e-6
 SumNoise: TypeAlias = laplace.Mechanism | geometric.Mechanism | gaussian.Mechanism
 
 
@@ -31,7 +32,13 @@ def read_noise(table: Mapping[str, Any]) -> tuple[SumNoise, str | None]:
         raise BadInput(f"mechanism {name!r}.feature: must be the name of a feature, got {feature!r}")
     said.setdefault("relation", Relation.REPLACE_ONE.value)
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
-    return read(kind, said, f"mechanism {name!r}"), feature
+    noise = read(kind, said, f"mechanism {name!r}")
+    if not noise.noise_scale >= LEAST_NOISE:
+        raise BadInput(
+            f"mechanism {name!r}: noise of {noise.noise_scale:.3g} on a sum of values in [0, 1] hides nothing"
+            f"; {LEAST_NOISE:.0e} is the least: lower epsilon"
+        )
+    return noise, feature
 
 
 def column(loaded: Loaded, feature: str | None, noise: SumNoise) -> tuple[str, Reals]:

@@ -42,9 +42,19 @@ def ask_model(named: str, output: Output | None, rows: Reals, folder: Path) -> A
         )
     else:
         loader = Loader(folder)
-        said = callables.ask(loader.load(named, WHERE), rows, where)
+        said = callables.ask(_loaded(loader, named), rows, where)
         words = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
         usual = said.usual
     answers = from_outputs(said.outputs, len(rows), where, output, usual)
     digest = sha256(f"{named}\n{words}".encode(errors="surrogatepass")).hexdigest()
     return Asked(answers, said.classes, digest)
+
+
+def _loaded(loader: Loader, named: str) -> Any:
+    """What a plan names; a module that asks for torch where there is none says how to get it."""
+    try:
+        return loader.load(named, WHERE)
+    except BadInput as error:
+        if isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == "torch":
+            raise BadInput(f"{error}; run: pip install 'leakgauge[ml]'") from error
+        raise

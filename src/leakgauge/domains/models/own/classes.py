@@ -18,6 +18,8 @@ def positions(labels: Labels, n_classes: int, classes: Sequence[Any] | None) -> 
     """
     if classes is None:
         classes = _classes(labels, n_classes)
+    elif len(classes) < 2:
+        raise BadInput(f"challenger.model: it knows one class alone, {classes[0]}; a classifier has two")
     elif len(classes) != n_classes:
         raise BadInput(
             f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; mend it"

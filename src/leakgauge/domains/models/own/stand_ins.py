@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.asked import require_trainable, schedule_of
+from leakgauge.domains.models.training.batches import Sampling
 from leakgauge.domains.models.training.learning import Recipe
 from leakgauge.domains.models.training.optimizers import Adam
-
-BATCH = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +18,10 @@ class StandIns:
     rate: float = 0.01
     sampling: Sampling = Sampling.SHUFFLED
 
+    def __post_init__(self) -> None:
+        require_trainable(self)
+
     def recipe(self, n_rows: int) -> Recipe:
         """For a training of so many rows."""
-        batch = min(BATCH, n_rows) if self.batch is None else self.batch
-        schedule = Schedule(rows=n_rows, batch=batch, epochs=self.epochs, sampling=self.sampling)
+        schedule = schedule_of(self, n_rows, "challenger.recipe")
         return Recipe(schedule=schedule, hidden=self.hidden, optimizer=Adam(rate=self.rate))

@@ -9,7 +9,6 @@ from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.settings import read
 from leakgauge.domains.models.own.stand_ins import StandIns
 
-GAME = "given"
 Output: TypeAlias = Literal["probabilities", "logits"]
 _NO_NOISE: tuple[dict[str, Any], ...] = ({}, {"name": "none"})
 
@@ -73,7 +72,7 @@ class ChallengerTable:
                 "epsilon: one model can only speak against a promise where each record was put in or left "
                 "out by an independent fair coin; add randomised = true if that was so, else leave it out"
             )
-        if self.epsilon is None and self.delta:
+        if self.guarantee is None and self.delta:
             raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
         if self.output is not None and self.model is None:
             raise BadInput("output says how to read what a model returns; name the model, or leave it out")

@@ -109,7 +109,7 @@ def known_recipe(knowledge: BlackBox) -> Recipe:
     if knowledge.recipe is None:
         raise BadInput(
             "shadows are trained as the released model was, and how that was is not known of this one; "
-            "use loss_threshold"
+            "use loss_threshold, or say how to train them: challenger.recipe (which needs challenger.model)"
         )
     return knowledge.recipe
 
@@ -143,5 +143,5 @@ def _require_rows(chosen: Bits, recipe: Recipe) -> None:
     if found < needed:
         raise BadInput(
             f"shadows are trained on rows of the adversary's own, which suffice for {found} in a shadow; "
-            f"{needed} are the fewest: raise challenger.reference"
+            f"{needed} are the fewest: raise challenger.reference, or rows if the attack says how many"
         )

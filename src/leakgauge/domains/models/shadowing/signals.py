@@ -6,8 +6,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.knowledge import Seen
 from leakgauge.domains.models.played import Model
+from leakgauge.domains.models.seen import Seen
 from leakgauge.domains.models.training.learning import Examples
 
 Found = TypeVar("Found")

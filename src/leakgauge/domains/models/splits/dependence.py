@@ -74,6 +74,8 @@ class Clusters:
             raise BadInput(f"k must be >= 2, got {self.k}")
         if not 0 <= self.members < self.k:
             raise BadInput(f"members must be a cluster from 0 to {self.k - 1}, got {self.members}")
+        if not 0 <= self.seed < 2**32:
+            raise BadInput(f"seed must be in 0..{2**32 - 1}, got {self.seed}")
 
     def split(self, loaded: Loaded, sizes: Sizes, rng: Generator, free: Bits | None = None) -> Split:
         own = clusters(loaded, self.k, self.seed).codes == self.members
@@ -91,7 +93,7 @@ class Clusters:
 class Source:
     """Members have one value of a group (a hospital, a school, a region), others any other value.
 
-    In a mixture the value is drawn in each round, and ``members`` is left out.
+    In a mixture the value is drawn in each round, whatever ``members`` says.
     """
 
     group: str
@@ -104,7 +106,10 @@ class Source:
         return _apart(own, sizes, f"{self.group} = {self.members}", rng, free)
 
     def components(self, loaded: Loaded) -> Category | None:
-        return loaded.group(self.group, f"{WHERE}.group")
+        found = loaded.group(self.group, f"{WHERE}.group")
+        if self.members is not None:
+            found.rows_of(self.members, f"{WHERE}.members")
+        return found
 
     @property
     def fixed(self) -> int | str | None:

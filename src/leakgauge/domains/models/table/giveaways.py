@@ -17,6 +17,11 @@ def giveaways(sheet: Sheet) -> tuple[str, ...]:
     """Warnings for reports, one for each column that tells the class, or one of the groups, nearly always."""
     notes = []
     for name, column in sheet.features.items():
+        if isinstance(column, Category) and len(column.values) == len(column) >= FEWEST:
+            notes.append(
+                f"WARNING: {name!r} has a text of its own in every row, which a model learns by heart; if it "
+                "names the rows, drop it"
+            )
         bins = _binned(column)
         auc = _mean(telling(bins, sheet.label))
         if auc >= NEARLY:

@@ -40,7 +40,8 @@ def epsilon_of(sigma: float, delta: float, relation: Relation, schedule: Schedul
     - ``poisson``: the composed privacy loss distribution, tight for either relation; where a row is replaced,
       the worst are two rows whose gradients point in opposite directions. With next to no noise: as if a row
       were in every batch, which bounds it.
-    - ``without_replacement``: Renyi divergences (Wang, Balle and Kasiviswanathan 2019): not tight.
+    - ``without_replacement``: Renyi divergences (Wang, Balle and Kasiviswanathan 2019): not tight, and for
+      batches that are secret; whoever knows the other rows of one knows whether the row in question is there.
     - ``shuffled``: a row is in one batch of an epoch at most, so an epoch is one Gaussian release, and mixing
       over orders that are the same in both worlds does not help to tell them apart. What the shuffling may
       gain besides is not counted.

@@ -15,6 +15,8 @@ from leakgauge.domains.models.training.network import Ints, Network, Shape, glor
 from leakgauge.domains.models.training.optimizers import Adam, Optimizer
 from leakgauge.strategies.clipping import Floats
 
+_DIVERGED = 1e9  # of a weight; products over a few layers are still finite
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -96,16 +98,28 @@ def steps(
         for drawn in batches:
             batch = drawn if present is None else drawn[present[drawn]]
             rows, labels = examples.rows[batch], examples.labels[batch]
-            if recipe.noise is None:
-                total = plain_sum(network, rows, labels)
-            else:
-                total = clipped_sum(network, rows, labels, recipe.noise.clip)
-                noising.standard_normal(out=noise, dtype=np.float32)
-                np.multiply(noise, recipe.noise.sigma * recipe.noise.clip, out=noise)
-                np.add(total, noise, out=total)
+            with _quietly():
+                if recipe.noise is None:
+                    total = plain_sum(network, rows, labels)
+                else:
+                    total = clipped_sum(network, rows, labels, recipe.noise.clip)
+                    noising.standard_normal(out=noise, dtype=np.float32)
+                    np.multiply(noise, recipe.noise.sigma * recipe.noise.clip, out=noise)
+                    np.add(total, noise, out=total)
             yield Step(epoch, batch, network, total)
-            np.divide(total, recipe.schedule.batch, out=total)
-            move(total)
+            with _quietly():
+                np.divide(total, recipe.schedule.batch, out=total)
+                move(total)
+        if not np.abs(network.weights).max() < _DIVERGED:
+            raise BadInput(
+                f"training: weights grew beyond all bounds in epoch {epoch + 1} of {recipe.schedule.epochs}; "
+                "lower rate (or clip, with noise)"
+            )
+
+
+def _quietly() -> np.errstate:
+    """Without warnings of what overflows: weights that have grown too far are refused after the epoch."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def begun(examples: Examples, recipe: Recipe, rng: Generator) -> tuple[Network, Generator]:

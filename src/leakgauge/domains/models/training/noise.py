@@ -19,6 +19,7 @@ from leakgauge.domains.models.training.batches import Schedule
 from leakgauge.domains.models.training.learning import Noise
 from leakgauge.domains.models.training.renyi import renyi_epsilon
 
+_HUGE = 1e6  # beyond it an epsilon promises nothing, and noise of such a sigma leaves nothing
 _LEAST, _MOST = 0.1, 1000.0  # where the code of Humphries et al. looks for sigma
 
 
@@ -54,6 +55,9 @@ class TrainingNoise:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise BadInput(f"{name} must be > 0 and finite, got {value}")
+        for name in ("epsilon", "sigma"):
+            if (getattr(self, name) or 0.0) > _HUGE:
+                raise BadInput(f"{name} must be <= {_HUGE:.0e}, got {getattr(self, name)}")
         if not 0 < self.delta < 1:
             raise BadInput(f"delta must be in (0, 1), got {self.delta}")
 
