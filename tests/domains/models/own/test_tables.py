@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 
 from domains.models.own.plans import carried_out, game_of, losses_of, numbers, write_csv, write_plan
 from leakgauge import api
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 
 
@@ -133,3 +134,14 @@ def test_no_leak_gives_no_bound_on_epsilon(tmp_path):
     assert verdict["finding"] == "not violated"
     assert verdict["metrics"]["epsilon"]["low"] < 0.05
     assert verdict["metrics"]["auc"]["low"] < 0.5 < verdict["metrics"]["auc"]["high"]
+
+
+def test_the_mean_loss_of_members_that_coins_chose_is_given_to_nobody(tmp_path):
+    """It tells whether an outlier is in, though these losses have nothing to do with any training."""
+    write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": [900.0, 0.1, 0.2, 0.3]})
+    average = '{ name = "loss_threshold", threshold = "average" }'
+    data = 'source = "it.csv", loss = "loss"'
+    with pytest.raises(BadInput, match="what no epsilon covers"):
+        game_of(write_plan(tmp_path, data, "randomised = true", average))
+    assert losses_of(game_of(write_plan(tmp_path, data, "randomised = true")))[0][0] == 900.0
+    assert game_of(write_plan(tmp_path, data, attacks=average)).challenger.coins is Coins.GIVEN

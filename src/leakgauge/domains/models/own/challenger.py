@@ -88,6 +88,11 @@ class Challenger:
             raise BadInput(
                 f"knowledge {name!r} is not for a model that was trained before; use {' or '.join(kinds)}"
             )
+        if name == "training_loss" and self.said.randomised:
+            raise BadInput(
+                "knowledge 'training_loss': coins decided who is in, and the mean loss of members tells of "
+                'them what no epsilon covers; use knowledge = "black_box" (with threshold = "optimal")'
+            )
         # where coins were flipped, how many fell on one side is a secret too
         n_members = self.n_targets // 2 if self.said.randomised else int(self.members.sum())
         recipe = self.said.recipe
