@@ -11,7 +11,7 @@ from leakgauge.core.spread import spread
 from leakgauge.domains.models.knowledge import Strong
 from leakgauge.domains.models.played import Model
 from leakgauge.domains.models.shadowing.signals import log_odds
-from leakgauge.domains.models.training.learning import Examples, Recipe, train
+from leakgauge.domains.models.training.learning import Examples, Recipe, together, train
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Retrained:
 def retrain(knowledge: Strong, models: int, rng: Generator) -> Retrained:
     """Train so many networks on each of the two sets."""
     substitute = knowledge.substitute
-    asked = knowledge.target if substitute is None else _joined(knowledge.target, substitute)
+    asked = knowledge.target if substitute is None else together(knowledge.target, substitute)
     worlds = [_world(knowledge, member=member) for member in (True, False) for _ in range(models)]
     found = spread(partial(_trained, knowledge.recipe, asked), zip(worlds, rng.spawn(len(worlds))))
     return Retrained(asked, np.array(found), np.array([world.member for world in worlds]))
@@ -46,20 +46,12 @@ def retrain(knowledge: Strong, models: int, rng: Generator) -> Retrained:
 
 def _world(knowledge: Strong, *, member: bool) -> World:
     if member or knowledge.substitute is None:
-        examples = _joined(knowledge.others, knowledge.target)
+        examples = together(knowledge.others, knowledge.target)
         present = None if member else np.arange(len(examples)) < len(knowledge.others)
         return World(examples, present, member)
-    return World(_joined(knowledge.others, knowledge.substitute), None, member)
+    return World(together(knowledge.others, knowledge.substitute), None, member)
 
 
 def _trained(recipe: Recipe, asked: Examples, work: tuple[World, Generator]) -> Reals:
     world, rng = work
     return log_odds(train(world.examples, recipe, rng, present=world.present), asked)
-
-
-def _joined(first: Examples, second: Examples) -> Examples:
-    return Examples(
-        np.concatenate([first.rows, second.rows]),
-        np.concatenate([first.labels, second.labels]),
-        first.classes,
-    )

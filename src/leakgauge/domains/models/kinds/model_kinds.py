@@ -12,7 +12,7 @@ from leakgauge.domains.models.knowledge import Components
 from leakgauge.domains.models.played import Model
 from leakgauge.domains.models.shadowing.shadows import known_recipe, trained
 from leakgauge.domains.models.table.sheet import Ints
-from leakgauge.domains.models.training.learning import Examples
+from leakgauge.domains.models.training.learning import Examples, together
 
 _STRENGTH = 30.0
 _HALVES = 2  # of the rows of a component: what is learned from shadows of one is tried on those of the other
@@ -70,11 +70,7 @@ def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
 
 def _chosen(knowledge: Components, models: int, rng: Generator) -> tuple[Examples, Bits]:
     """Rows of all components, and for each shadow which of them it is trained on."""
-    pool = Examples(
-        np.concatenate([rows.rows for rows in knowledge.components]),
-        np.concatenate([rows.labels for rows in knowledge.components]),
-        knowledge.components[0].classes,
-    )
+    pool = together(*knowledge.components)
     chosen = np.zeros((len(knowledge.components) * models, len(pool)), dtype=np.bool_)
     start = shadow = 0
     for rows in knowledge.components:

@@ -11,7 +11,7 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.models.kinds.component_ratios import odds
 from leakgauge.domains.models.kinds.softmax import Softmax, fit
 from leakgauge.domains.models.table.sheet import Ints
-from leakgauge.domains.models.training.learning import Examples
+from leakgauge.domains.models.training.learning import Examples, together
 
 _STRENGTH = 100.0
 _MOST_ROWS = 20_000
@@ -49,29 +49,20 @@ class ByRecord:
 
 def learn(kinds: Sequence[Examples], rng: Generator) -> RecordKinds:
     """Learn from the adversary's own rows of each component; components are as likely as one another."""
-    together = Examples(
-        np.concatenate([rows.rows for rows in kinds]),
-        np.concatenate([rows.labels for rows in kinds]),
-        kinds[0].classes,
-    )
+    everything = together(*kinds)
     codes: Ints = np.repeat(np.arange(len(kinds)), [len(rows) for rows in kinds])
     shuffled = [rng.permutation(np.flatnonzero(codes == kind)) for kind in range(len(kinds))]
     held = _mixed([rows[::HELD] for rows in shuffled])
     used = _mixed([np.delete(rows, np.s_[::HELD]) for rows in shuffled])[:_MOST_ROWS]
-    softmax = fit(columns_of(together.take(used)), codes[used], _STRENGTH)
+    softmax = fit(columns_of(everything.take(used)), codes[used], _STRENGTH)
     held = held[:_MOST_ROWS]
-    return RecordKinds(softmax, softmax.accuracy(columns_of(together.take(held)), codes[held]))
+    return RecordKinds(softmax, softmax.accuracy(columns_of(everything.take(held)), codes[held]))
 
 
 def one_against_rest(kinds: Sequence[Examples], one: int) -> tuple[Examples, Examples]:
     """A component, and the rows of all others together."""
     rest = [rows for kind, rows in enumerate(kinds) if kind != one]
-    pooled = Examples(
-        np.concatenate([rows.rows for rows in rest]),
-        np.concatenate([rows.labels for rows in rest]),
-        kinds[one].classes,
-    )
-    return kinds[one], pooled
+    return kinds[one], together(*rest)
 
 
 def columns_of(records: Examples) -> Reals:

@@ -12,7 +12,7 @@ from leakgauge.core.keeping import Kept
 from leakgauge.core.spread import spread
 from leakgauge.domains.models.knowledge import BlackBox
 from leakgauge.domains.models.table.sheet import Ints
-from leakgauge.domains.models.training.learning import Examples, Recipe, train
+from leakgauge.domains.models.training.learning import Examples, Recipe, together, train
 from leakgauge.domains.models.training.network import Network
 
 SHADOWS = 32  # of an attack that does not say: those that ask for as many share them
@@ -62,11 +62,7 @@ def with_targets(knowledge: BlackBox, n_shadows: int, rng: Generator) -> Shadows
     slots = np.full(n_shadows, len(targets)) if knowledge.empty else included.sum(axis=1)
     lacking = np.maximum(knowledge.n_members - slots, 0)
     rows = _choose(lacking, len(knowledge.reference), rng)
-    both = Examples(
-        np.concatenate([knowledge.reference.rows, targets.rows]),
-        np.concatenate([knowledge.reference.labels, targets.labels]),
-        targets.classes,
-    )
+    both = together(knowledge.reference, targets)
     models = trained(both, np.hstack([rows, included]), recipe, rng)
     return Shadows(models, rows, included)
 

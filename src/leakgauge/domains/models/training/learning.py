@@ -44,6 +44,15 @@ class Examples:
         return Examples(self.rows[rows], self.labels[rows], self.classes)
 
 
+def together(*parts: Examples) -> Examples:
+    """The rows of all parts, one after the other."""
+    return Examples(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        parts[0].classes,
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Noise:
     """Gaussian noise of standard deviation ``sigma * clip`` on a sum of gradients clipped to ``clip``."""
