@@ -56,7 +56,13 @@ def start(folder, *more):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_interruptible,
     )
+
+
+def _interruptible():
+    """Undo an ignored SIGINT, which a child inherits where the tests run as a background job."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def finish(process):

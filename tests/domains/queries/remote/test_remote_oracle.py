@@ -1,6 +1,7 @@
 """Blocks played at a service: rounds are whole, counted at home, and closed; rate and total are kept."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun, Lost
 from leakgauge.core.game import Adversary, Scorer
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.remote.meter import Meter
 from leakgauge.domains.queries.remote.service import Ask
 from leakgauge.runner import playing
 from leakgauge.runner.playing import PlayBlock
@@ -167,12 +169,34 @@ def test_accounts_are_those_of_an_oracle_at_home():
 # -- manners --------------------------------------------------------------------------------------------
 
 
-def test_the_rate_is_kept_across_connections():
+class RecordedWaits:
+    """Stands for an event that nobody sets; keeps how long each thread was told to wait, and waits for nothing."""
+
+    def __init__(self):
+        self.seconds = []
+
+    def wait(self, seconds):
+        self.seconds.append(seconds)
+        return False
+
+
+def test_the_rate_is_kept_by_however_many_threads():
+    now = [50.0]
+    meter, stop = Meter(rate=100.0, total=31, clock=lambda: now[0]), RecordedWaits()
+    with ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(meter.take, stop) for _ in range(30)]:
+            done.result()
+    np.testing.assert_allclose(sorted(stop.seconds), np.arange(30) / 100, atol=1e-9)  # evenly spaced
+    now[0] += 10.0  # a pause saves nothing up
+    meter.take(stop)
+    assert stop.seconds[-1] == 0.0
+
+
+def test_every_connection_asks_the_same_meter():
     with running() as service:
-        oracle(adapter(service, rate=100.0, connections=8), np.ones((15, 1))).ask(Query(ids=(1,)))
-        assert len(service.times) == 30
-        assert service.times[-1] - service.times[0] >= 29 / 100 - 0.05
-        assert np.diff(sorted(service.times)).min() > 0.001  # no bursts
+        remote = adapter(service, rate=1e4, connections=8)
+        oracle(remote, np.ones((15, 1))).ask(Query(ids=(1,)))
+        assert len(service.times) == 30 == remote.sent
 
 
 def test_no_more_than_the_total_is_ever_sent():

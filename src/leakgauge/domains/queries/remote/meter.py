@@ -1,6 +1,7 @@
 """So many requests a second, and so many in all; by however many threads they are sent."""
 
 import math
+from collections.abc import Callable
 from threading import Event, Lock
 from time import monotonic
 
@@ -10,8 +11,8 @@ from leakgauge.core.errors import IncompleteRun, Lost
 class Meter:
     """Lets requests through one by one, evenly spaced."""
 
-    def __init__(self, rate: float, total: int) -> None:
-        self._gap, self._total = 1 / rate, total
+    def __init__(self, rate: float, total: int, clock: Callable[[], float] = monotonic) -> None:
+        self._gap, self._total, self._clock = 1 / rate, total, clock
         self._sent, self._next = 0, -math.inf
         self.useful = False  # whether what was sent has led to anything that is kept
         self._lock = Lock()
@@ -31,14 +32,14 @@ class Meter:
                 )
                 raise IncompleteRun(f"service.total = {self._total} requests were sent; {way_on}")
             self._sent += 1
-            at = max(self._next, monotonic())
+            at = max(self._next, self._clock())
             self._next = at + self._gap
-        pause(stop, at - monotonic())
+        pause(stop, at - self._clock())
 
     def hold(self, seconds: float) -> None:
         """Let nothing through for a while."""
         with self._lock:
-            self._next = max(self._next, monotonic() + seconds)
+            self._next = max(self._next, self._clock() + seconds)
 
 
 def pause(stop: Event, seconds: float) -> None:
