@@ -14,7 +14,6 @@ from leakgauge.strategies.ratio_tables import LARGEST, settled, weighed
 from leakgauge.strategies.tabulating import Cells, averaged, counts_that_matter, spread_of, tabulate
 from leakgauge.strategies.term_by_term import by_sums
 
-__all__ = ["CountPrior", "log_ratios", "total"]
 
 _WIDEST = 2**22  # entries of a table
 _TAIL = 40.0  # outputs less likely than about e^-40 are summed one by one

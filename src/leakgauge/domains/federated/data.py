@@ -20,7 +20,6 @@ from leakgauge.domains.federated.images import decoded, shrunk
 from leakgauge.domains.federated.labels import coded, marked
 from leakgauge.domains.federated.loaded import Loaded
 
-__all__ = ["Loaded", "load"]
 
 SYNTHETIC = "synthetic"
 _loaded: Kept[Loaded] = Kept()

@@ -15,7 +15,6 @@ from leakgauge.domains.locations.reading.files import digest_of, find
 from leakgauge.domains.locations.reading.loaded import Loaded, Tally
 from leakgauge.domains.locations.reading.table import Coordinates, FileTable
 
-__all__ = ["Loaded", "Tally", "load"]
 
 SYNTHETIC = "synthetic"
 

@@ -15,7 +15,6 @@ from leakgauge.domains.models.table.generating import Generated, generate
 from leakgauge.domains.models.table.preparing import prepared, source
 from leakgauge.domains.models.table.published import Published
 
-__all__ = ["PUBLISHED", "Loaded", "load"]
 
 SYNTHETIC = "synthetic"
 FOLDERS = ("folder", "adult")  # where files lie does not change what they hold

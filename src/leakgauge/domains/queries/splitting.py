@@ -12,7 +12,6 @@ from leakgauge.domains.queries.knowledge import Known
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Id, Query
 
-__all__ = ["By", "Split", "literal", "more_records", "quoted", "split"]
 
 
 class By(StrEnum):

@@ -21,7 +21,6 @@ from leakgauge.domains.queries.literals import is_value, literal_of, suited
 from leakgauge.domains.queries.logic import all_of, any_of, opposite
 from leakgauge.domains.queries.operands import Tree, arguments_of, operand_of, refusal
 
-__all__ = ["Tree", "condition_of"]
 
 _LIKES = {"~~": (False, False), "!~~": (False, True), "~~*": (True, False), "!~~*": (True, True)}
 _BOUNDS = {  # whether the left is the greater one, and whether they may be equal
