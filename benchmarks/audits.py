@@ -10,7 +10,7 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
 from leakgauge.domains.locations.knowledge import build as know
-from leakgauge.runner.threads import one_thread
+from leakgauge.support.threads import single_threaded
 
 ATTACKS = "leakgauge.domains.locations.attacks"
 NOISE = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
@@ -23,7 +23,7 @@ PLAYERS = (
 
 
 def run() -> str:
-    with one_thread():  # as in a run
+    with single_threaded():  # as in a run
         return "\n".join(
             [
                 "100 x 168, 40 % of the people in a group, studying included; goal: slope <= 1.1",

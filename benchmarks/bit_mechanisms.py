@@ -20,7 +20,7 @@ ROWS, FEATURES, GOAL = 100, 512, 100
 MECHANISMS = {
     "bitrand": bitrand.Mechanism(epsilon=5.0),
     "ome": ome.Mechanism(epsilon=5.0),
-    "ome, Lyu's variant": ome.Mechanism(epsilon=5.0, variant=ome.Variant.LYU),
+    "ome, Lyu's variant": ome.Mechanism(epsilon=5.0, variant=ome.OmeVariant.LYU),
 }
 
 

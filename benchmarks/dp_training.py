@@ -11,10 +11,15 @@ from itertools import cycle
 import numpy as np
 
 from benchmarks.measure import Timing, repeat
-from leakgauge.domains.models.training.batches import Schedule, epochs
-from leakgauge.domains.models.training.learning import Examples, Noise, Recipe, steps
-from leakgauge.domains.models.training.network import Shape, glorot
-from leakgauge.runner.threads import one_thread
+from leakgauge.domains.models.training.gradient_descent import (
+    DpSgdNoise,
+    Examples,
+    TrainingRecipe,
+    training_steps,
+)
+from leakgauge.domains.models.training.mlp import MlpShape, glorot_network
+from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
+from leakgauge.support.threads import single_threaded
 
 ROWS, FEATURES, STEPS, REPEATS, SIGMA, SEED = 10_000, 104, 20, 7, 1.68, 1
 GOALS = {"Opacus, ghost clipping": "goal >= 2 x", "Opacus, default": "goal >= 15 x"}
@@ -25,7 +30,7 @@ def run() -> str:
     import torch
 
     torch.set_num_threads(1)
-    with one_thread(), warnings.catch_warnings():
+    with single_threaded(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return "\n".join(_compare(_examples()))
 
@@ -60,9 +65,11 @@ def _shown(timing: Timing) -> str:
 
 
 def _closed_form(examples: Examples) -> Callable[[], object]:
-    network = glorot(Shape(FEATURES, 2), np.random.default_rng(SEED))
-    recipe = Recipe(schedule=Schedule(rows=ROWS, epochs=1_000_000), noise=Noise(sigma=SIGMA))
-    training = steps(examples, recipe, network, np.random.default_rng(SEED))
+    network = glorot_network(MlpShape(FEATURES, 2), np.random.default_rng(SEED))
+    recipe = TrainingRecipe(
+        schedule=TrainingSchedule(rows=ROWS, epochs=1_000_000), noise=DpSgdNoise(sigma=SIGMA)
+    )
+    training = training_steps(examples, recipe, network, np.random.default_rng(SEED))
     return lambda: next(training)
 
 
@@ -88,7 +95,7 @@ def _in_torch(examples: Examples, mode: str | None) -> Callable[[], object]:
             grad_sample_mode=mode,
         )
         criterion = rest[0] if mode == "ghost" else criterion
-    batches = cycle(next(epochs(Schedule(rows=ROWS), np.random.default_rng(SEED))))
+    batches = cycle(next(epoch_batches(TrainingSchedule(rows=ROWS), np.random.default_rng(SEED))))
 
     def step() -> None:
         batch = torch.from_numpy(next(batches))

@@ -16,10 +16,10 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.domains.locations import challenger, knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.exposure import ADVERSARIES, expose
-from leakgauge.domains.locations.people import People
-from leakgauge.runner.threads import one_thread
-from leakgauge.theory import losses
+from leakgauge.support.threads import single_threaded
+from leakgauge.theory import loss_composition
 
 PEOPLE, ROUNDS, SAMPLE = 100_000, 1_000, 10
 PLAIN = {"name": "laplace", "epsilon": 1.0}
@@ -27,7 +27,7 @@ CUT = PLAIN | {"round": True, "clamp": True, "suppress": 1}
 
 
 def run() -> str:
-    with one_thread():
+    with single_threaded():
         lines = [*_against_play("Laplace", PLAIN), *_against_play("rounded, clamped, suppressed", CUT)]
         return "\n".join([*lines, _growth()])
 
@@ -49,7 +49,7 @@ def _against_play(name: str, mechanism: dict[str, object]) -> Iterator[str]:
 
 def _expose(city: Challenger, adversaries: Sequence[str]) -> None:
     """As if for the first time: nothing that was worked out before is kept."""
-    losses._best_attack.cache_clear()  # noqa: SLF001
+    loss_composition._best_attack.cache_clear()  # noqa: SLF001
     expose(city, adversaries)
 
 
@@ -77,7 +77,7 @@ def _some(city: Challenger) -> list[int]:
 
 def _play(city: Challenger, person: int, names: tuple[str, ...]) -> None:
     old = city.people
-    people = People(np.array([person]), old.pool, np.setdiff1d(old.reference, person))
+    people = PopulationSplit(np.array([person]), old.pool, np.setdiff1d(old.reference, person))
     own = replace(city, people=people)
     adversaries = {}
     for name in names:

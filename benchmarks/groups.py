@@ -11,9 +11,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from benchmarks.measure import Timing, growth, repeat
-from leakgauge.domains.locations.drawing import compiled
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.traces import Map, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
+from leakgauge.domains.locations.group_sampling import count_kernels
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
 
 GROUPS, SIZE, PEOPLE, CELLS = 200_000, 1_999, 7_896, 60
 
@@ -106,7 +106,7 @@ def _curve(name: str, sizes: list[int], times: list[Timing]) -> str:
 
 def _ways(work: Callable[[], np.ndarray], loop: Timing) -> Iterator[str]:
     """Time the work with compiled loops and without."""
-    if compiled.kernels():
+    if count_kernels.kernels():
         yield _row("numba", repeat(work), loop)
     with _without_numba():
         yield _row("numpy", repeat(work), loop)
@@ -118,11 +118,11 @@ def _row(name: str, timing: Timing, loop: Timing) -> str:
 
 @contextmanager
 def _without_numba() -> Iterator[None]:
-    kept, compiled.kernels = compiled.kernels, lambda: None
+    kept, count_kernels.kernels = count_kernels.kernels, lambda: None
     try:
         yield
     finally:
-        compiled.kernels = kept
+        count_kernels.kernels = kept
 
 
 def _scaled(timing: Timing, factor: float) -> Timing:
@@ -131,7 +131,7 @@ def _scaled(timing: Timing, factor: float) -> Timing:
 
 def _crowd(visits: np.ndarray) -> Crowd:
     days = np.zeros(1, dtype=np.int64)
-    return Crowd(Traces(csr_array(visits.astype(np.uint8)), Map(visits.shape[1], 1, days)))
+    return Crowd(Traces(csr_array(visits.astype(np.uint8)), CellMap(visits.shape[1], 1, days)))
 
 
 def _visiting(n_people: int, n_cells: int, n_visits: int, rng: np.random.Generator) -> Crowd:
@@ -141,4 +141,4 @@ def _visiting(n_people: int, n_cells: int, n_visits: int, rng: np.random.Generat
     cells += strip * np.arange(n_visits, dtype=np.int32)
     starts = np.arange(0, cells.size + 1, n_visits)
     visits = csr_array((np.ones(cells.size, np.uint8), cells.ravel(), starts), shape=(n_people, n_cells))
-    return Crowd(Traces(visits, Map(n_cells, 1, np.zeros(1, dtype=np.int64))))
+    return Crowd(Traces(visits, CellMap(n_cells, 1, np.zeros(1, dtype=np.int64))))

@@ -3,9 +3,9 @@
 import numpy as np
 
 from benchmarks.measure import repeat
-from leakgauge import judge
 from leakgauge.core.game import Coins, Trials
 from leakgauge.referee.roc import roc
+from leakgauge.runner.in_memory import judge
 
 
 def run() -> str:

@@ -19,7 +19,7 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
 from leakgauge.domains.federated.attacks import likelihood_neuron, trained_neuron
-from leakgauge.runner.threads import one_thread
+from leakgauge.support.threads import single_threaded
 
 CIFAR, GOAL, LABEL = "cifar10/cifar10_embeddings_512.npz", 100, 5.0
 TARGETS, MANY, ROUNDS, REPEATS, SEED = 4, 20, 150, 3, 1
@@ -35,7 +35,7 @@ def run() -> str:
     import torch
 
     torch.optim.Adam([torch.zeros(1, requires_grad=True)]).step()  # loads what it needs
-    with one_thread():
+    with single_threaded():
         return "\n".join(line for non_negative in (False, True) for line in _compare(non_negative))
 
 
@@ -60,12 +60,14 @@ def _compare(non_negative: bool) -> Iterator[str]:
         yield f"- {name}, {units:,} units: {slow[name]} per target, {ratio:.0f} x; won {won:.3f}"
 
 
-def _per_target(attack: likelihood_neuron.Attack, server: knowledge.Server) -> Timing:
+def _per_target(attack: likelihood_neuron.Attack, server: knowledge.ServerKnowledge) -> Timing:
     whole = repeat(lambda: attack.study(server, stream(SEED, Role.STUDY)), REPEATS)
     return Timing(tuple(seconds / MANY for seconds in whole.seconds))
 
 
-def _game(data: dict[str, Any], folder: Path, targets: int) -> tuple[challenger.Challenger, knowledge.Server]:
+def _game(
+    data: dict[str, Any], folder: Path, targets: int
+) -> tuple[challenger.Challenger, knowledge.ServerKnowledge]:
     made = challenger.build(
         data=data,
         challenger={"targets": targets, "batch": 100},

@@ -19,14 +19,14 @@ import numpy as np
 
 from benchmarks.measure import Timing, growth, repeat
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.exposing import expose
-from leakgauge.domains.queries.log.files import Files
-from leakgauge.domains.queries.log.incidence import incidence
-from leakgauge.domains.queries.log.reading import read_log
-from leakgauge.domains.queries.log.spending import spend
-from leakgauge.runner.threads import one_thread
-from leakgauge.theory import losses
-from leakgauge.theory.cells import Laplace
+from leakgauge.domains.queries.log.exposure import expose_query_log
+from leakgauge.domains.queries.log.files import QueryLogFiles
+from leakgauge.domains.queries.log.incidence import build_incidence
+from leakgauge.domains.queries.log.reader import read_query_log
+from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
+from leakgauge.support.threads import single_threaded
+from leakgauge.theory import loss_composition
+from leakgauge.theory.privacy_loss import LaplaceCell
 
 QUERIES = RECORDS = 1_000_000
 PER_QUERY, KINDS = 100, 10
@@ -35,7 +35,7 @@ GOAL, MOST = 50, 8.0
 
 
 def run() -> str:
-    with tempfile.TemporaryDirectory() as folder, one_thread():
+    with tempfile.TemporaryDirectory() as folder, single_threaded():
         place = Path(folder)
         log = make(place, QUERIES, RECORDS)
         pairs, epsilons = _sample(log)
@@ -44,7 +44,7 @@ def run() -> str:
         return "\n".join([*_whole(log, accounts, attacks), *_accounts(place, accounts), _growth(place)])
 
 
-def make(folder: Path, queries: int, records: int) -> Files:
+def make(folder: Path, queries: int, records: int) -> QueryLogFiles:
     """Write a log: so many queries of so many records each, at ten different epsilons."""
     log, pairs = folder / f"log-{queries}.parquet", folder / f"pairs-{queries}.parquet"
     with duckdb.connect(config={"threads": 1}) as database:
@@ -56,10 +56,10 @@ def make(folder: Path, queries: int, records: int) -> Files:
             f"COPY (SELECT i // {PER_QUERY} AS query, CAST(hash(i) % {records} AS BIGINT) AS record "
             f"FROM range({queries * PER_QUERY}) t(i)) TO '{pairs}'"
         )
-    return Files(log, pairs)
+    return QueryLogFiles(log, pairs)
 
 
-def _sample(log: Files) -> tuple[list[tuple[int, int]], dict[int, float]]:
+def _sample(log: QueryLogFiles) -> tuple[list[tuple[int, int]], dict[int, float]]:
     """The pairs of one record in a hundred, and the epsilon of every query."""
     with duckdb.connect(config={"threads": 1}) as database:
         pairs = database.execute(
@@ -81,19 +81,19 @@ def _in_a_dictionary(
 
 
 def _one_by_one(pairs: list[tuple[int, int]], epsilons: dict[int, float]) -> list[float]:
-    losses._best_attack.cache_clear()  # noqa: SLF001
+    loss_composition._best_attack.cache_clear()  # noqa: SLF001
     asked: defaultdict[int, list[float]] = defaultdict(list)
     for query, record in pairs:
         if record < COMPOSED * SAMPLE:
             asked[record].append(epsilons[query])
     found = []
     for own in asked.values():
-        best = losses.best_attack([(Laplace(epsilon), 1) for epsilon in own])
+        best = loss_composition.best_attack([(LaplaceCell(epsilon), 1) for epsilon in own])
         found.append(best.accuracy[1] + best.auc[1] + float(best.tpr_at(0.01)[1]))
     return found
 
 
-def _whole(log: Files, accounts: Timing, attacks: Timing) -> Iterator[str]:
+def _whole(log: QueryLogFiles, accounts: Timing, attacks: Timing) -> Iterator[str]:
     code = "import sys; from leakgauge.cli.main import main; sys.exit(main())"
     out = log.log.parent / "out"
     words = ["expose", "--query-log", log.log, "--contains", log.contains, "--out", out, "--json"]
@@ -121,13 +121,13 @@ def _whole(log: Files, accounts: Timing, attacks: Timing) -> Iterator[str]:
 def _accounts(place: Path, loop: Timing) -> Iterator[str]:
     """What a loop can do best: sums, counts and the costliest queries alone, of pairs in memory."""
     share = 10
-    log = read_log(make(place, QUERIES // share, RECORDS // share))
+    log = read_query_log(make(place, QUERIES // share, RECORDS // share))
     sparse = log.incidence
     pairs = _Pairs(sparse.queries, np.repeat(np.arange(sparse.n_records, dtype=np.int32), sparse.numbers))
 
     def ours() -> Reals:
-        again = incidence(pairs, log.answers.rows, sparse.n_records)
-        return spend(log.answers, again, 1e-5).epsilon
+        again = build_incidence(pairs, log.answers.rows, sparse.n_records)
+        return epsilon_per_record(log.answers, again, 1e-5).epsilon
 
     ours_time = _scaled(repeat(ours, 3), share)
     yield (
@@ -151,7 +151,7 @@ def _growth(place: Path) -> str:
     times = []
     for size in sizes:
         files = make(place, size, size)
-        times.append(repeat(lambda files=files: expose(files), 3))
+        times.append(repeat(lambda files=files: expose_query_log(files), 3))
     points = ", ".join(f"{size * PER_QUERY:,}: {timing.median:.3g} s" for size, timing in zip(sizes, times))
     return f"growth in pairs: slope {growth(sizes, times):.2f} (goal <= 1.1); {points}"
 

@@ -19,14 +19,14 @@ from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.habits.imagining import Imagination
-from leakgauge.domains.locations.knowledge import Seen, Zero
+from leakgauge.domains.locations.data.traces import Traces
+from leakgauge.domains.locations.knowledge import LocationsView, ZeroKnowledge
 from leakgauge.domains.locations.knowledge import build as know
-from leakgauge.domains.locations.shadows.simulator import Public
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.domains.locations.traces import Traces
+from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.referee.metrics.auc_mean import Metric
-from leakgauge.runner.threads import one_thread
+from leakgauge.support.threads import single_threaded
 
 ATTACKS = "leakgauge.domains.locations.attacks"
 ROUNDS, FEW, TARGETS, TRACES = 200, 2, 20, 5_000
@@ -42,7 +42,7 @@ LIKELIHOODS: dict[str, dict[str, Any]] = {
 
 
 def run() -> str:
-    with one_thread():  # as in a run
+    with single_threaded():  # as in a run
         lines = [line for name in CHAINS for line in _auxiliary(name)]
         return "\n".join([*lines, *_zero("epsilon 1")])
 
@@ -91,10 +91,10 @@ class _Game:
         self.held: Any = know(knowledge, {}, made, 1)
         self.n_rounds = n_rounds
 
-    def seen(self) -> Seen:
+    def seen(self) -> LocationsView:
         """Releases that are all drawn and that nobody has looked at: a block keeps what was found in it."""
         members = self.challenger.flip(self.n_rounds, stream(1, Role.BITS))
-        seen: Seen = self.held.view(self.challenger.release(members, stream(1, Role.RELEASE)))
+        seen: LocationsView = self.held.view(self.challenger.release(members, stream(1, Role.RELEASE)))
         seen.whole.sum()
         return seen
 
@@ -112,9 +112,9 @@ class _Game:
         return catalog.build(ATTACKS, "Attack", attack, parameters).study(self.held, stream(1, Role.STUDY))
 
 
-def _book_of_a_release(held: Zero, release: np.ndarray) -> object:
+def _book_of_a_release(held: ZeroKnowledge, release: np.ndarray) -> object:
     rng = np.random.default_rng(1)
-    said = Imagination(marginals="raw")
+    said = SimulatedPeople(marginals="raw")
     made = one_at_a_time(said.habits(release, held.public), TRACES, held.public.map, rng)
     cells = [sorted(place * held.public.map.n_epochs + epoch for place, epoch in trace) for trace in made]
     starts = np.concatenate([[0], np.cumsum([len(trace) for trace in cells])])
@@ -124,7 +124,7 @@ def _book_of_a_release(held: Zero, release: np.ndarray) -> object:
     return _by_the_book(Traces(visits, held.public.map), held.public, held.sketches[0])
 
 
-def _by_the_book(people: Traces, public: Public, sketch: Sketch) -> object:
+def _by_the_book(people: Traces, public: PublicParameters, sketch: PartialTrace) -> object:
     """Guan et al. (2024), section 5.2: 200 pairs that share their noise, 100 shadows to check by."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import StandardScaler
@@ -136,7 +136,7 @@ def _by_the_book(people: Traces, public: Public, sketch: Sketch) -> object:
     rows = []
     for i in range(300):
         total = np.zeros(public.map.n_cells, np.int16)
-        for person in rng.choice(people.n_people, public.n_company, replace=False):
+        for person in rng.choice(people.n_people, public.n_expected_others, replace=False):
             total += dense[person]
         seed = rng.integers(2**31)
         counts = (total + own, total) if i < 200 else (total,)

@@ -69,7 +69,7 @@ def test_a_plan_runs_from_its_file_and_writes_a_report(tmp_path):
 
 
 def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
     plan = replace(read_plan("plan.toml"), path=None, text=None)
     [from_value] = leakgauge.run(plan, out="value", seed=9)
     [from_file] = leakgauge.run("plan.toml", out=tmp_path / "file", seed=9)

@@ -5,7 +5,7 @@ import pytest
 import leakgauge.domains
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.plan import Audit, Contender, Metrics, Plan, Stop
+from leakgauge.plan import Audit, Contender, MetricsTable, Plan, Stop
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def plan_with(attack=None, knowledge=None, challenger=None, path=Path("plan.toml
         data={},
         challenger=challenger or {},
         mechanism={"epsilon": 2},
-        metrics=Metrics(),
+        metrics=MetricsTable(),
         contenders=contenders,
     )
     return audit, Plan(seed=1, audits=(audit,), folder=Path(), path=path)
@@ -44,11 +44,13 @@ def test_files_are_found_by_name_and_private_ones_are_not(tmp_path, monkeypatch)
     for name in ("beta", "alpha", "_shared"):
         (tmp_path / f"{name}.py").write_text(f'"""File {name}."""')
     monkeypatch.setattr(leakgauge.domains, "__path__", [str(tmp_path)])
-    assert catalog.domains() == ["alpha", "beta"]
+    assert catalog.domain_names() == ["alpha", "beta"]
 
 
 def test_a_game_is_set_up_from_the_words_of_a_plan():
-    game = catalog.prepare(*plan_with(attack={"noise": 1}, knowledge={"shift": 2}, challenger={"targets": 3}))
+    game = catalog.prepare_audit(
+        *plan_with(attack={"noise": 1}, knowledge={"shift": 2}, challenger={"targets": 3})
+    )
     assert game.challenger.n_targets == 3
     assert game.challenger.epsilon == 2.0
     assert game.attacks["it"].noise == 1.0
@@ -68,16 +70,16 @@ def test_a_game_is_set_up_from_the_words_of_a_plan():
 )
 def test_wrong_words_are_named_with_file_and_audit(settings, message):
     with pytest.raises(BadInput) as caught:
-        catalog.prepare(*plan_with(**settings))
+        catalog.prepare_audit(*plan_with(**settings))
     assert str(caught.value) == f"plan.toml: audit 'a': {message}"
     with pytest.raises(BadInput) as caught:
-        catalog.prepare(*plan_with(**settings, path=None))
+        catalog.prepare_audit(*plan_with(**settings, path=None))
     assert str(caught.value) == f"audit 'a': {message}"
 
 
 def test_an_unknown_implementation_points_to_the_nearest(monkeypatch):
     with pytest.raises(BadInput, match=r"^here: no attack is called 'pek'; did you mean 'peek'\?$"):
-        catalog.build(catalog.attacks("coin"), "Attack", "pek", {}, "here")
+        catalog.build(catalog.attacks_package("coin"), "Attack", "pek", {}, "here")
 
 
 def test_what_there_is_is_described_in_one_line():
@@ -107,12 +109,12 @@ def test_knowledge_that_an_attack_cannot_use_is_refused_before_anything_is_playe
 
 def test_a_report_shows_how_many_friends_are_known_but_never_who():
     for shown in ({"friends": 5}, {"friends": "given"}, {"trace": 0.5}):
-        assert catalog.shown_knowledge("locations", shown) == shown
-    assert catalog.shown_knowledge("locations", {"friends": ["ann"]}) == {"friends": "(not shown)"}
-    assert catalog.shown_knowledge("blackbox", {"friends": ["ann"]}) == {"friends": ["ann"]}
+        assert catalog.redacted_knowledge("locations", shown) == shown
+    assert catalog.redacted_knowledge("locations", {"friends": ["ann"]}) == {"friends": "(not shown)"}
+    assert catalog.redacted_knowledge("blackbox", {"friends": ["ann"]}) == {"friends": ["ann"]}
 
 
 def test_named_targets_are_kept_from_reports():
     table = {"group_size": 10, "targets": {"names": ["ann"], "min_visits": 2}}
     shown = {"group_size": 10, "targets": {"names": "(not shown)", "min_visits": 2}}
-    assert catalog.shown("locations", table) == shown
+    assert catalog.redacted_challenger("locations", table) == shown

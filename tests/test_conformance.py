@@ -10,15 +10,15 @@ from known_trials import laplace, nothing
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, Coins, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.plan import Audit, Contender, Metrics, Plan, Stop
+from leakgauge.plan import Audit, Contender, MetricsTable, Plan, Stop
+from leakgauge.referee.metric_evaluation import rate_metrics
 from leakgauge.referee.metrics import auc
-from leakgauge.referee.panel import rate_metrics
 
 METRICS = "leakgauge.referee.metrics"
 NEEDS = {"epsilon_gdp": {"assume": "gaussian", "delta": 1e-5}}
 
 
-@pytest.fixture(params=catalog.names(METRICS))
+@pytest.fixture(params=catalog.module_names(METRICS))
 def metric(request):
     return catalog.build(METRICS, "Metric", request.param, NEEDS.get(request.param, {}))
 
@@ -82,7 +82,7 @@ def test_a_bound_on_epsilon_has_no_upper_end_and_plans_from_counts(metric):
 def test_every_rate_metric_is_on_the_panel():
     everything = rate_metrics(["in_sample"]).values()  # that one only where a plan asks for it
     modules = {type(make(confidence=0.9)).__module__.rpartition(".")[2] for make in everything}
-    assert modules == {name for name in catalog.names(METRICS) if not name.startswith("epsilon_")}
+    assert modules == {name for name in catalog.module_names(METRICS) if not name.startswith("epsilon_")}
 
 
 # -- attacks: each domain offers a naked and a blind game ----------------------------------------------
@@ -154,13 +154,15 @@ NAKED, BLIND = 1e-3, 1e6
 
 @pytest.fixture(
     params=[
-        (domain, attack) for domain in catalog.domains() for attack in catalog.names(catalog.attacks(domain))
+        (domain, attack)
+        for domain in catalog.domain_names()
+        for attack in catalog.module_names(catalog.attacks_package(domain))
     ],
     ids="-".join,
 )
 def contender(request):
     domain, attack = request.param
-    return domain, Contender(attack=attack, knowledge=catalog.usual_knowledge(domain, attack), label="it")
+    return domain, Contender(attack=attack, knowledge=catalog.default_knowledge(domain, attack), label="it")
 
 
 def game(contender, noise, tmp_path):
@@ -175,10 +177,10 @@ def game(contender, noise, tmp_path):
         data=tables.get("data", {}),
         challenger=tables["challenger"],
         mechanism=tables["mechanism"],
-        metrics=Metrics(),
+        metrics=MetricsTable(),
         contenders=(who,),
     )
-    return catalog.prepare(audit, Plan(seed=1, audits=(audit,), folder=tmp_path))
+    return catalog.prepare_audit(audit, Plan(seed=1, audits=(audit,), folder=tmp_path))
 
 
 def trials(contender, noise, tmp_path, rounds=300, block=3):

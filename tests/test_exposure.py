@@ -10,10 +10,10 @@ import pytest
 import leakgauge
 from leakgauge import exposure
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import Against, Exposure, Promised
-from leakgauge.exposure import Exposed
+from leakgauge.core.exposure import AdversaryExposure, Exposure, PersonalGuarantees
+from leakgauge.exposure import AuditExposure
 from leakgauge.plan import read_plan
-from leakgauge.runner.progress import progress
+from leakgauge.support.progress import progress_bar
 
 PLAN = """
 seed = 5
@@ -42,18 +42,18 @@ def plan(tmp_path):
     return path
 
 
-def made_up(names: list[str], auc: list[float]) -> Exposed:
+def made_up(names: list[str], auc: list[float]) -> AuditExposure:
     values = np.array(auc)
-    one = Against(
+    one = AdversaryExposure(
         adversary="informed", basis="the best", accuracy=values, auc=values, tpr=values / 2, error=1e-4
     )
-    return Exposed(
+    return AuditExposure(
         "city", "locations", Exposure(names=np.array(names), cells=np.arange(len(names)), against=(one,))
     )
 
 
 def test_everybody_is_in_the_file_the_most_exposed_first(tmp_path):
-    exposure.save([made_up(['a "b"', "c,d", "e\nf"], [0.6, 0.9, 0.5])], tmp_path)
+    exposure.save_exposure([made_up(['a "b"', "c,d", "e\nf"], [0.6, 0.9, 0.5])], tmp_path)
     with (tmp_path / "exposure.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["person"] for row in rows] == ["c,d", 'a "b"', "e\nf"]
@@ -72,7 +72,7 @@ def test_everybody_is_in_the_file_the_most_exposed_first(tmp_path):
 
 
 def test_the_file_with_people_is_its_owners_alone_and_nothing_else_names_them(tmp_path):
-    summary = exposure.save([made_up(["Ada Lovelace", "Alan Turing"], [0.6, 0.9])], tmp_path)
+    summary = exposure.save_exposure([made_up(["Ada Lovelace", "Alan Turing"], [0.6, 0.9])], tmp_path)
     assert (tmp_path / "exposure.csv").stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"exposure.csv", "exposure.json"}
     for text in (json.dumps(summary), (tmp_path / "exposure.json").read_text()):
@@ -94,13 +94,13 @@ def test_a_summary_holds_quantiles_and_a_histogram():
 
 def test_adversaries_of_one_audit_alone_leave_gaps_in_another(tmp_path):
     other = made_up(["x"], [0.7])
-    renamed = Against(**{**vars(other.exposure.against[0]), "adversary": "log"})
-    second = Exposed(
+    renamed = AdversaryExposure(**{**vars(other.exposure.against[0]), "adversary": "log"})
+    second = AuditExposure(
         "log",
         "queries",
         Exposure(names=np.array(["x"]), cells=np.ones(1, dtype=np.int64), against=(renamed,)),
     )
-    exposure.save([other, second], tmp_path)
+    exposure.save_exposure([other, second], tmp_path)
     with (tmp_path / "exposure.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert (rows[0]["informed_auc"], rows[0]["log_auc"]) == ("0.70000", "")
@@ -152,18 +152,18 @@ def test_a_damaged_summary_is_told(tmp_path):
 def with_promises(kairouz, tight):
     """Three people, of whom the second is the most exposed."""
     plain = made_up(["a", "b", "c"], [0.6, 0.9, 0.5])
-    promised = Promised(
+    promised = PersonalGuarantees(
         nominal=0.5,
         unit="event",
         delta=np.full(3, 1e-5),
         kairouz=np.array(kairouz, dtype=float),
         tight=np.array(tight, dtype=float),
     )
-    return Exposed("city", "locations", replace(plain.exposure, promised=promised))
+    return AuditExposure("city", "locations", replace(plain.exposure, promised=promised))
 
 
 def test_both_compositions_of_a_persons_promise_stand_beside_the_one_on_the_label(tmp_path):
-    exposure.save([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
+    exposure.save_exposure([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
     with (tmp_path / "exposure.csv").open(newline="") as file:
         rows = [
             [row[name] for name in ("person", "epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")]
@@ -177,7 +177,7 @@ def test_both_compositions_of_a_persons_promise_stand_beside_the_one_on_the_labe
 
 
 def test_promises_are_summed_up_without_names(tmp_path):
-    summary = exposure.save([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
+    summary = exposure.save_exposure([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
     promised = summary["audits"][0]["promised"]
     assert promised["nominal"] == {"epsilon": 0.5, "unit": "event"}
     assert (promised["kairouz"]["0.5"], promised["kairouz"]["1.0"]) == (2.5, None)
@@ -222,7 +222,7 @@ def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
 
     @contextmanager
     def watched(total, **settings):
-        with progress(total, **settings) as advance:
+        with progress_bar(total, **settings) as advance:
             told.append((total, 0))
 
             def watch(name, steps):
@@ -231,7 +231,7 @@ def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
 
             yield watch
 
-    monkeypatch.setattr(exposure, "progress", watched)
+    monkeypatch.setattr(exposure, "progress_bar", watched)
     leakgauge.expose(plan)
     steps = ["data", "informed", "auxiliary", "zero", "promises"]
     assert [name for name, _ in told[1:]] == [*(f"city: {step}" for step in steps), "city"]

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from leakgauge import catalog
-from leakgauge.domains.federated.gradient_noise import GradientNoise
-from leakgauge.domains.federated.tables import LOCAL, NONE, Setting
+from leakgauge.domains.federated.clients.gradients import GradientNoise
+from leakgauge.domains.federated.plan_tables import NO_NOISE, ROW_MECHANISMS, FederatedChallengerTable
 from leakgauge.mechanisms import bitrand, ome
 from leakgauge.plan import read_plan
 
 PAGE = (Path(__file__).parent.parent / "docs" / "federated.md").read_text()
-ATTACKS = catalog.names("leakgauge.domains.federated.attacks")
+ATTACKS = catalog.module_names("leakgauge.domains.federated.attacks")
 
 
 def test_the_plan_of_the_page_sets_up_a_game(tmp_path):
@@ -26,7 +26,7 @@ def test_the_plan_of_the_page_sets_up_a_game(tmp_path):
     (plan,) = (block for block in blocks if block.startswith("seed"))
     (tmp_path / "plan.toml").write_text(plan)
     read = read_plan(tmp_path / "plan.toml")
-    game = catalog.prepare(read.audits[0], read)
+    game = catalog.prepare_audit(read.audits[0], read)
     assert game.challenger.n_targets == 20
     assert game.challenger.guarantee.epsilon == 5.0
     assert game.challenger.guarantee.exact_epsilon == pytest.approx(9239, abs=1)
@@ -41,9 +41,9 @@ def test_every_option_of_an_attack_is_named(attack):
 
 
 def test_every_key_of_the_challenger_and_every_noise_is_named():
-    for key in fields(Setting):
+    for key in fields(FederatedChallengerTable):
         assert re.search(rf"^\| `{key.name}` \|", PAGE, re.MULTILINE), key.name
-    for name in (*LOCAL, NONE):
+    for name in (*ROW_MECHANISMS, NO_NOISE):
         assert f'| `"{name}"` |' in PAGE
     for key in fields(GradientNoise):
         assert key.name in PAGE

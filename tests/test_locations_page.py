@@ -10,13 +10,13 @@ import pytest
 
 from leakgauge import catalog
 from leakgauge.domains.locations.knowledge import NAMES
-from leakgauge.domains.locations.tables import Setting, Targets
-from leakgauge.domains.locations.target_traces import Table
+from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsTargetsTable
+from leakgauge.domains.locations.target_knowledge import LocationsKnowledgeTable
 from leakgauge.plan import read_plan
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE = DOCS / "locations.md"
-ATTACKS = catalog.names("leakgauge.domains.locations.attacks")
+ATTACKS = catalog.module_names("leakgauge.domains.locations.attacks")
 
 
 def plan_of_the_page():
@@ -41,7 +41,7 @@ def test_the_plan_of_the_page_reads_a_file_of_visits(tmp_path):
     (tmp_path / "visits.csv").write_text("\n".join(["user,time,lat,lon", *rows]) + "\n")
     (tmp_path / "plan.toml").write_text(plan_of_the_page())
     plan = read_plan(tmp_path / "plan.toml")
-    game = catalog.prepare(plan.audits[0], plan)
+    game = catalog.prepare_audit(plan.audits[0], plan)
     assert game.challenger.n_targets == 10
     assert game.challenger.traces.map.n_places == 100
     assert game.challenger.traces.map.n_epochs == 168
@@ -59,14 +59,18 @@ def test_every_key_of_the_release_and_of_knowledge_is_named():
     page = PAGE.read_text()
     for name in NAMES:
         assert f"| `{name}` |" in page
-    for key in (field.name for table in (Setting, Targets, Table) for field in fields(table)):
+    for key in (
+        field.name
+        for table in (LocationsChallengerTable, LocationsTargetsTable, LocationsKnowledgeTable)
+        for field in fields(table)
+    ):
         assert re.search(rf"\b{key}\b", page), key
 
 
 def test_every_key_of_the_data_is_named():
-    from leakgauge.domains.locations.generating.city import City
-    from leakgauge.domains.locations.reading.table import FileTable
+    from leakgauge.domains.locations.data.synthetic_city import SyntheticCity
+    from leakgauge.domains.locations.plan_tables import LocationsDataTable
 
     page = (DOCS / "locations-data.md").read_text()
-    for key in (field.name for table in (City, FileTable) for field in fields(table)):
+    for key in (field.name for table in (SyntheticCity, LocationsDataTable) for field in fields(table)):
         assert f"`{key}`" in page, key

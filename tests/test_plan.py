@@ -4,8 +4,7 @@ import pytest
 
 import leakgauge.domains
 from leakgauge.core.errors import BadInput
-from leakgauge.plan import Contender, Metrics, Stop, canonical, read_plan
-from leakgauge.runner.plan_file import to_toml
+from leakgauge.plan import Contender, MetricsTable, Stop, canonical_plan, read_plan, sweep_points, to_toml
 
 AUDIT = """
 [[audit]]
@@ -58,7 +57,7 @@ def test_a_short_plan_gets_the_defaults(read, tmp_path):
     [audit] = plan.audits
     assert plan.seed == 0
     assert plan.folder == tmp_path.resolve()
-    assert (audit.rounds, audit.block, audit.stop, audit.metrics) == (2000, 1000, Stop.ROUNDS, Metrics())
+    assert (audit.rounds, audit.block, audit.stop, audit.metrics) == (2000, 1000, Stop.ROUNDS, MetricsTable())
     assert audit.data == audit.challenger == audit.mechanism == {}
     assert audit.contenders == (Contender(attack="peek", knowledge="nothing", label="peek-nothing"),)
 
@@ -73,7 +72,7 @@ def test_a_full_plan_says_it_all(read):
     assert audit.mechanism == {"name": "laplace", "epsilon": 0.5, "round": True, "suppress": 1}
     assert audit.challenger == {"group_size": 1000, "targets": {"n": 50, "choose": "random"}}
     assert audit.stop is Stop.DECIDED
-    assert audit.metrics == Metrics(epsilon="clopper_pearson", confidence=0.9)
+    assert audit.metrics == MetricsTable(epsilon="clopper_pearson", confidence=0.9)
     assert audit.contenders == (
         Contender(attack="peek", knowledge="little", label="peek-little"),
         Contender(
@@ -97,7 +96,7 @@ def test_a_metric_can_be_swept(read):
 
 def test_the_canonical_form_holds_everything_but_the_rounds(read):
     plan = read(FULL)
-    assert canonical(plan) == canonical(read(FULL.replace("rounds = 300", "rounds = 900")))
+    assert canonical_plan(plan) == canonical_plan(read(FULL.replace("rounds = 300", "rounds = 900")))
     for old, new in [
         ("seed = 20240501", "seed = 1"),
         ("block = 100", "block = 10"),
@@ -111,7 +110,7 @@ def test_the_canonical_form_holds_everything_but_the_rounds(read):
         ("n = 50", "n = 51"),
     ]:
         assert old in FULL
-        assert canonical(read(FULL.replace(old, new))) != canonical(plan), old
+        assert canonical_plan(read(FULL.replace(old, new))) != canonical_plan(plan), old
 
 
 def test_a_plan_written_as_a_file_reads_back(read, tmp_path):
@@ -239,3 +238,85 @@ def test_more_files_than_a_folder_should_hold_are_refused(tmp_path):
     )
     with pytest.raises(BadInput, match="make too many files; raise block"):
         read_plan(tmp_path / "plan.toml")
+
+
+TABLES = {"data": {"source": "x"}, "mechanism": {"epsilon": 9.0}, "challenger": {}, "metrics": {}}
+
+
+def test_a_sweep_is_the_product_of_its_lists_in_their_order():
+    found = list(sweep_points({"mechanism.epsilon": [0.5, 1.0], "mechanism.suppress": [0, 1]}, TABLES, ""))
+    assert [name for name, _ in found] == [
+        "@epsilon=0.5,suppress=0",
+        "@epsilon=0.5,suppress=1",
+        "@epsilon=1.0,suppress=0",
+        "@epsilon=1.0,suppress=1",
+    ]
+    assert found[3][1] == {**TABLES, "mechanism": {"epsilon": 1.0, "suppress": 1}}
+
+
+def test_no_sweep_is_one_point_without_a_name():
+    assert list(sweep_points({}, TABLES, "")) == [("", TABLES)]
+
+
+def test_points_share_nothing():
+    first, second = (point for _, point in sweep_points({"data.box": [[1], [2]]}, TABLES, ""))
+    first["data"]["box"].append(3)
+    first["mechanism"]["epsilon"] = 0.0
+    assert second == {**TABLES, "data": {"source": "x", "box": [2]}}
+    assert TABLES["mechanism"] == {"epsilon": 9.0}
+
+
+def test_keys_with_the_same_end_are_written_in_full():
+    [(name, _)] = sweep_points(
+        {"data.n": [1], "challenger.targets.n": [2], "metrics.confidence": [0.9]}, TABLES, ""
+    )
+    assert name == "@data.n=1,challenger.targets.n=2,confidence=0.9"
+
+
+def test_keys_reach_tables_within_tables():
+    [(_, point)] = sweep_points({"challenger.targets.n": [2]}, TABLES, "")
+    assert point["challenger"] == {"targets": {"n": 2}}
+
+
+def test_dotted_keys_mean_the_same_with_and_without_quotes():
+    assert list(sweep_points({"mechanism": {"epsilon": [1]}}, TABLES, "")) == list(
+        sweep_points({"mechanism.epsilon": [1]}, TABLES, "")
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (True, "true"),
+        (1.5, "1.5"),
+        (1e-5, "1e-05"),
+        ("a b/../c", "a-b-..-c"),
+        ([10, 20], "10x20"),
+        (-1, "-1"),
+    ],
+)
+def test_values_can_stand_in_the_name_of_a_folder(value, written):
+    [(name, _)] = sweep_points({"data.x": [value]}, TABLES, "")
+    assert name == f"@x={written}"
+
+
+@pytest.mark.parametrize(
+    ("sweep", "message"),
+    [
+        (
+            {"rounds": [1, 2]},
+            "'rounds' cannot be swept; a key begins with data, mechanism, challenger, metrics",
+        ),
+        ({"attack.name": ["a"]}, "cannot be swept"),
+        ({"mechanism": [1]}, "cannot be swept"),
+        ({"mechanism.": [1]}, "cannot be swept"),
+        ({"mechanism..epsilon": [1]}, "cannot be swept"),
+        ({"mechanism.epsilon": 1.0}, "must be a list of values, got 1.0"),
+        ({"mechanism.epsilon": []}, r"must be a list of values, got \[\]"),
+        ({"data.source.path": ["a"]}, "data.source is 'x'; make it a table"),
+        ({"data.a": [0] * 101, "data.b": [0] * 100}, "over 10000 audits"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused(sweep, message):
+    with pytest.raises(BadInput, match=f"^here: .*{message}"):
+        list(sweep_points(sweep, TABLES, "here"))

@@ -12,16 +12,15 @@ from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import MECHANISMS, accounting
-from leakgauge.domains.queries.caches import Cache
-from leakgauge.domains.queries.data import FileTable
-from leakgauge.domains.queries.generating import Generated
+from leakgauge.domains.queries.data import QueriesFileTable, QueriesSyntheticTable
 from leakgauge.domains.queries.knowledge import NAMES
+from leakgauge.domains.queries.oracle_rules import AnswerCache
+from leakgauge.domains.queries.plan_tables import QueriesChallengerTable, QueriesTargetsTable
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.tables import Setting, Targets
 from leakgauge.plan import read_plan
 
 PAGE = (Path(__file__).parent.parent / "docs" / "queries.md").read_text()
-ATTACKS = catalog.names("leakgauge.domains.queries.attacks")
+ATTACKS = catalog.module_names("leakgauge.domains.queries.attacks")
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def game(tmp_path):
     (plan,) = (block for block in blocks if block.startswith("seed"))
     (tmp_path / "plan.toml").write_text(plan)
     read = read_plan(tmp_path / "plan.toml")
-    return catalog.prepare(read.audits[0], read)
+    return catalog.prepare_audit(read.audits[0], read)
 
 
 def test_the_plan_of_the_page_reads_a_file_and_promises_its_budget(game):
@@ -61,31 +60,41 @@ def test_every_option_of_an_attack_is_named(attack):
 
 
 def test_every_key_of_a_plan_is_named():
-    for key in (field.name for table in (FileTable, Generated, Setting) for field in fields(table)):
+    for key in (
+        field.name
+        for table in (QueriesFileTable, QueriesSyntheticTable, QueriesChallengerTable)
+        for field in fields(table)
+    ):
         assert f"| `{key}` |" in PAGE, key
-    for key in (field.name for table in (Query, Targets) for field in fields(table)):
+    for key in (field.name for table in (Query, QueriesTargetsTable) for field in fields(table)):
         assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE), key
 
 
 def test_every_accountant_cache_noise_and_knowledge_is_named():
-    for name in (*accounting.names(), *(cache.value for cache in Cache), *NAMES):
+    for name in (*accounting.accountant_names(), *(cache.value for cache in AnswerCache), *NAMES):
         assert f"| `{name}` |" in PAGE, name
     for name in MECHANISMS:
         assert f'| `"{name}"` |' in PAGE, name
 
 
 def test_the_success_of_attacks_is_that_of_theory():
-    from leakgauge.theory import splitting, t_tests
+    from leakgauge.theory import query_splitting, t_test_power
 
     at = ((10, 1.0), (29, 0.33), (10, 0.3))
     rows = {
-        "t-test, textbook, two sides": [t_tests.laplace(m, epsilon) for m, epsilon in at],
-        "t-test, paper, two sides": [t_tests.laplace(m, epsilon, form="paper") for m, epsilon in at],
-        "t-test, textbook, one side": [t_tests.laplace(m, epsilon, sides=1) for m, epsilon in at],
-        "midpoint": [splitting.midpoint_laplace(m, epsilon) for m, epsilon in at],
-        "likelihood: nobody can do better": [splitting.optimum_laplace(m, epsilon)[0] for m, epsilon in at],
+        "t-test, textbook, two sides": [t_test_power.success_laplace(m, epsilon) for m, epsilon in at],
+        "t-test, paper, two sides": [
+            t_test_power.success_laplace(m, epsilon, form="paper") for m, epsilon in at
+        ],
+        "t-test, textbook, one side": [
+            t_test_power.success_laplace(m, epsilon, sides=1) for m, epsilon in at
+        ],
+        "midpoint": [query_splitting.midpoint_laplace(m, epsilon) for m, epsilon in at],
+        "likelihood: nobody can do better": [
+            query_splitting.optimum_laplace(m, epsilon)[0] for m, epsilon in at
+        ],
         "the formula of theorem 5, as printed": [
-            t_tests.as_printed(m, epsilon / t_tests.SQRT_2) for m, epsilon in at
+            t_test_power.success_as_printed(m, epsilon / t_test_power.SQRT_2) for m, epsilon in at
         ],
     }
     for name, success in rows.items():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from leakgauge.cli.main import main
-from leakgauge.domains.queries.log.log_table import FIELDS
-from leakgauge.theory import losses
-from leakgauge.theory.cells import Laplace
+from leakgauge.domains.queries.log.answers import LOG_FIELDS
+from leakgauge.theory import loss_composition
+from leakgauge.theory.privacy_loss import LaplaceCell
 
 PAGE = (Path(__file__).parent.parent / "docs" / "query-log.md").read_text()
 
@@ -32,13 +32,15 @@ def test_the_example_finds_what_its_table_shows(tmp_path, monkeypatch):
 
 
 def test_every_column_that_a_log_may_have_is_on_the_page():
-    for name in (*FIELDS, "query", "record", "records", "contribution"):
+    for name in (*LOG_FIELDS, "query", "record", "records", "contribution"):
         assert f"`{name}`" in PAGE, name
 
 
 def test_ten_answers_allow_less_than_their_epsilon():
     assert 1 / (1 + np.exp(-3.0)) == pytest.approx(0.95, abs=0.005)
-    assert losses.best_attack([(Laplace(0.3), 10)]).accuracy[1] == pytest.approx(0.675, abs=5e-4)
+    assert loss_composition.best_attack([(LaplaceCell(0.3), 10)]).accuracy[1] == pytest.approx(
+        0.675, abs=5e-4
+    )
     assert (
         "add up to 3, which\nwould allow 95% right guesses, and the law of their noise allows 67.5%" in PAGE
     )

@@ -20,8 +20,8 @@ import pytest
 from domains.queries.remote.faulty_service import drop, reply
 from leakgauge import api
 from leakgauge.cli.main import main
-from leakgauge.runner import playing
-from leakgauge.theory import splitting
+from leakgauge.runner import play_block
+from leakgauge.theory import query_splitting
 
 PLAN = """
 seed = 5
@@ -45,7 +45,7 @@ TOKEN = "the-token-of-these-tests"
 
 @pytest.fixture(autouse=True)
 def _ours(monkeypatch, tmp_path):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
 
@@ -103,7 +103,7 @@ def require_right(folder):
     """The best attack on four answers is right as often as theory says, and refusals tell nothing."""
     found = verdicts(folder)
     accuracy = found["split_likelihood"]["metrics"]["accuracy"]
-    assert accuracy["low"] < splitting.optimum_laplace(4, 0.25)[0] < accuracy["high"]
+    assert accuracy["low"] < query_splitting.optimum_laplace(4, 0.25)[0] < accuracy["high"]
     assert (found["split_likelihood"]["rounds"], found["refusal"]["rounds"]) == (100, 100)
     assert found["refusal"]["metrics"]["auc"]["value"] == 0.5
     assert all(verdict["finding"] == "not violated" for verdict in found.values())
@@ -160,7 +160,7 @@ def test_a_service_that_is_killed_and_started_again_in_mid_audit_changes_nothing
 def test_a_run_whose_service_stays_away_is_incomplete_and_continues_when_it_is_back(
     serve, port, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(playing, "WAITS", (0.01,))
+    monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01,))
     write(tmp_path, port, tries=("timeout = 2.0", "timeout = 2.0, tries = 2"))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
     assert "no connection to http://127.0.0.1" in capsys.readouterr().err

@@ -12,25 +12,31 @@ from domains.queries.service.running_service import TOKEN, served
 from leakgauge import api
 from leakgauge.cli.main import main, parser
 from leakgauge.domains.queries.challenger import build
-from leakgauge.domains.queries.remote import templates
-from leakgauge.domains.queries.remote.service import Ask, Close, Open, Refused, Service
-from leakgauge.domains.queries.service.rounds import Rounds
-from leakgauge.domains.queries.tables import ELSEWHERE, read_setting
+from leakgauge.domains.queries.plan_tables import SERVICE_KEYS, read_challenger_table
+from leakgauge.domains.queries.remote import request_templates
+from leakgauge.domains.queries.remote.plan_tables import (
+    AskRequest,
+    CloseRequest,
+    OpenRequest,
+    QueriesServiceTable,
+    RefusalRule,
+)
+from leakgauge.domains.queries.service.rounds import ServiceRounds
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_plan_of_the_page_is_served_and_audited(tmp_path, monkeypatch):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
     (audit,) = tomllib.loads(PLAN)["audit"]
-    here = {key: value for key, value in audit["challenger"].items() if key not in ELSEWHERE}
+    here = {key: value for key, value in audit["challenger"].items() if key not in SERVICE_KEYS}
     challenger = build(
         data=audit["data"], challenger=here, mechanism=audit["mechanism"], folder=tmp_path, seed=20240501
     )
-    with served(Rounds(challenger.table, challenger.rules)) as url:
+    with served(ServiceRounds(challenger.table, challenger.rules)) as url:
         few = PLAN.replace("http://127.0.0.1:8700", url).replace("rounds = 200", "rounds = 20")
         (tmp_path / "plan.toml").write_text(few)
         assert main(["run", "plan.toml"]) == 3  # so few rounds decide nothing
@@ -41,28 +47,34 @@ def test_the_plan_of_the_page_is_served_and_audited(tmp_path, monkeypatch):
 
 
 def test_the_service_of_the_reader_is_read_as_the_page_writes_it():
-    setting = read_setting(tomllib.loads(OWN.replace("[audit.", "["))["challenger"])
+    setting = read_challenger_table(tomllib.loads(OWN.replace("[audit.", "["))["challenger"])
     service = setting.service
     assert (service.open.round, service.asking.answer) == ("session.id", "rows.0.0")
     assert (service.refused.status, service.refused.equals) == (402, "budget")
     assert service.asking.places == {"round", "sql", "request"}
 
 
-@pytest.mark.parametrize("table", [Service, Open, Ask, Close, Refused])
+@pytest.mark.parametrize("table", [QueriesServiceTable, OpenRequest, AskRequest, CloseRequest, RefusalRule])
 def test_every_key_is_named(table):
     for key in fields(table):
         assert re.search(rf"^\|[^|]*`{key.name}`|`{key.name}`.*\|", PAGE, re.MULTILINE), key.name
 
 
 def test_every_placeholder_is_named_and_no_other():
-    known = templates.TABLES | templates.ROUND | templates.QUESTION | templates.REQUEST | templates.TOKEN
+    known = (
+        request_templates.TABLES
+        | request_templates.ROUND
+        | request_templates.QUESTION
+        | request_templates.REQUEST
+        | request_templates.TOKEN
+    )
     rows = re.findall(r"^\| ((?:`\{\w+\}`(?:, )?)+) \|", PAGE, re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"\w+", row)}
     assert named == set(known)
 
 
 def test_the_defaults_are_those_of_the_page():
-    service = Service(url="http://127.0.0.1:8700")
+    service = QueriesServiceTable(url="http://127.0.0.1:8700")
     for key in ("rate", "total", "connections", "timeout", "tries"):
         (said,) = re.findall(rf"^\| `{key}` \|.*\| (\d+) \|$", PAGE, re.MULTILINE)
         assert float(said) == getattr(service, key), key

@@ -1,3 +1,4 @@
+import json
 import math
 from dataclasses import replace
 
@@ -8,12 +9,20 @@ from known_trials import SIGNED, coins, gaussian, laplace, randomized_response, 
 from leakgauge import catalog, verdict
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
-from leakgauge.core.guarantee import Curve, Guarantee, Unit
-from leakgauge.plan import Metrics
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.plan import MetricsTable
 from leakgauge.theory import gdp
-from leakgauge.verdict import Finding, Schedule, Subject, decided, reach
+from leakgauge.verdict import (
+    Finding,
+    StoppingSchedule,
+    VerdictSubject,
+    judge_trials,
+    promise_refuted,
+    verdicts_from_json,
+    verdicts_to_json,
+)
 
-SUBJECT = Subject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
+SUBJECT = VerdictSubject(audit="a", domain="d", label="l", attack="x", knowledge="k", parameters={}, seed=1)
 METRIC_NAMES = {
     "auc",
     "auc_mean",
@@ -37,7 +46,9 @@ def rng(*key):
 
 def judged(rows, epsilon=None, **more):
     guarantee = None if epsilon is None else Guarantee(epsilon=epsilon, delta=more.pop("delta", 0.0))
-    return reach(rows, guarantee=guarantee, subject=SUBJECT, metrics=more.pop("metrics", Metrics()), **more)
+    return judge_trials(
+        rows, guarantee=guarantee, subject=SUBJECT, metrics=more.pop("metrics", MetricsTable()), **more
+    )
 
 
 def test_a_broken_promise_is_violated():
@@ -98,7 +109,7 @@ def test_bounds_follow_from_the_promise():
 def test_a_promise_to_a_group_stands_beside_what_independent_records_would_be_allowed():
     """Figure 1 of Humphries et al. (2023): 0.462 at epsilon 1; a group of 10,000 may lose everything."""
     group = Guarantee(epsilon=1e4, delta=1e-5, unit=Unit.GROUP, nominal_epsilon=1.0, nominal_unit=Unit.RECORD)
-    found = reach(laplace(1.0, 300, rng(8)), guarantee=group, subject=SUBJECT, metrics=Metrics())
+    found = judge_trials(laplace(1.0, 300, rng(8)), guarantee=group, subject=SUBJECT, metrics=MetricsTable())
     assert found.bounds["advantage_independent"] == pytest.approx((math.e - 1 + 2e-5) / (math.e + 1))
     assert found.bounds["advantage"] == pytest.approx(1)
 
@@ -106,7 +117,7 @@ def test_a_promise_to_a_group_stands_beside_what_independent_records_would_be_al
 def test_the_in_sample_optimum_is_judged_only_where_a_plan_asks():
     rows = laplace(1.0, 300, rng(8))
     shared = replace(rows, rounds=np.zeros(300, np.int64), targets=np.arange(300))
-    asked = judged(shared, 1.0, metrics=Metrics(in_sample=True))
+    asked = judged(shared, 1.0, metrics=MetricsTable(in_sample=True))
     assert set(asked.metrics) - set(judged(shared, 1.0).metrics) == {
         "advantage_in_sample",
         "advantage_in_sample_null",
@@ -122,7 +133,10 @@ def test_an_exact_curve_finds_what_epsilon_alone_cannot():
     rows = gaussian(sigma / 2, 2_000, rng(9))
     loose = Guarantee(epsilon=1.0, delta=1e-5)
     exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
-    found = [reach(rows, guarantee=g, subject=SUBJECT, metrics=Metrics()).finding for g in (loose, exact)]
+    found = [
+        judge_trials(rows, guarantee=g, subject=SUBJECT, metrics=MetricsTable()).finding
+        for g in (loose, exact)
+    ]
     assert found == [Finding.NOT_VIOLATED, Finding.VIOLATED]
 
 
@@ -131,7 +145,8 @@ def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
     sigma, stream = gdp.sigma_for(1.0, 1e-5), rng(10)
     exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
     found = [
-        verdict.find(gaussian(sigma, 1_000, stream), exact, Metrics(), 1, None) is Finding.VIOLATED
+        verdict.decide_finding(gaussian(sigma, 1_000, stream), exact, MetricsTable(), 1, None)
+        is Finding.VIOLATED
         for _ in range(300)
     ]
     assert np.mean(found) <= 0.08
@@ -142,7 +157,10 @@ def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
 def test_a_kept_curve_with_hardly_an_error_is_rarely_called_violated(epsilon, n):
     promise = catalog.build(catalog.MECHANISMS, "Mechanism", "laplace", {"epsilon": epsilon}).guarantee
     stream = rng(21, n)
-    found = [verdict.find(laplace(epsilon, n, stream), promise, Metrics(), 1, None) for _ in range(300)]
+    found = [
+        verdict.decide_finding(laplace(epsilon, n, stream), promise, MetricsTable(), 1, None)
+        for _ in range(300)
+    ]
     assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
 
 
@@ -154,7 +172,7 @@ def test_a_kept_curve_in_shared_rounds_is_rarely_called_violated():
         one = gaussian(0.5, 400, stream)
         return trials(one.members, one.scores, SIGNED, n_targets=4)
 
-    found = [verdict.find(make(), promise, Metrics(), 1, None) for _ in range(300)]
+    found = [verdict.decide_finding(make(), promise, MetricsTable(), 1, None) for _ in range(300)]
     assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
 
 
@@ -178,7 +196,8 @@ def test_given_coins_are_planned_for_with_the_bound_that_answers():
 def test_a_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
     stream, promise = rng(11), Guarantee(epsilon=1.0)
     found = [
-        verdict.find(randomized_response(1.0, 500, stream), promise, Metrics(), 1, None) is Finding.VIOLATED
+        verdict.decide_finding(randomized_response(1.0, 500, stream), promise, MetricsTable(), 1, None)
+        is Finding.VIOLATED
         for _ in range(1_000)
     ]
     assert np.mean(found) <= 0.072
@@ -211,14 +230,19 @@ def test_every_verdict_checks_its_instrument():
 
 
 def test_an_audit_that_may_stop_early_keeps_only_its_e_process():
-    schedule = Schedule(block=100, planned=1_000)
+    schedule = StoppingSchedule(block=100, planned=1_000)
     rows = randomized_response(3.0, 500, rng(16))
     guarantee = Guarantee(epsilon=1.0)
-    ask = {"guarantee": guarantee, "metrics": Metrics(), "n_verdicts": 1, "schedule": schedule}
-    assert decided(rows, **ask)
-    assert not decided(randomized_response(0.5, 500, rng(17)), **ask)
-    found = reach(
-        rows, guarantee=guarantee, subject=SUBJECT, metrics=Metrics(), stopped_early=True, schedule=schedule
+    ask = {"guarantee": guarantee, "metrics": MetricsTable(), "n_verdicts": 1, "schedule": schedule}
+    assert promise_refuted(rows, **ask)
+    assert not promise_refuted(randomized_response(0.5, 500, rng(17)), **ask)
+    found = judge_trials(
+        rows,
+        guarantee=guarantee,
+        subject=SUBJECT,
+        metrics=MetricsTable(),
+        stopped_early=True,
+        schedule=schedule,
     )
     assert found.finding is Finding.VIOLATED
     assert "e-process" in found.metrics["epsilon"].method
@@ -229,7 +253,7 @@ def test_an_audit_that_may_stop_early_keeps_only_its_e_process():
 
 def test_an_unknown_metric_names_the_nearest():
     with pytest.raises(BadInput, match="epsilon_one_run"):
-        judged(laplace(1.0, 100, rng(18)), 1.0, metrics=Metrics(epsilon="one_ran"))
+        judged(laplace(1.0, 100, rng(18)), 1.0, metrics=MetricsTable(epsilon="one_ran"))
 
 
 def test_errorless_scores_break_any_promise_they_can():
@@ -238,9 +262,11 @@ def test_errorless_scores_break_any_promise_they_can():
 
 
 def test_a_curve_that_promises_everything_is_kept():
-    free = Curve(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
+    free = TradeoffCurve(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     rows = laplace(4.0, 500, rng(20))
-    found = reach(rows, guarantee=Guarantee(epsilon=50.0, curve=free), subject=SUBJECT, metrics=Metrics())
+    found = judge_trials(
+        rows, guarantee=Guarantee(epsilon=50.0, curve=free), subject=SUBJECT, metrics=MetricsTable()
+    )
     assert found.finding is Finding.UNDECIDED
 
 
@@ -250,3 +276,36 @@ def test_what_releases_are_good_for_is_a_mean_over_the_rounds_that_tell():
     made = judged(replace(rows, utility={"members": np.tile([0.2, 0.4], 20), "others": right}))
     assert made.utility == {"members": pytest.approx(0.3), "others": 0.75}
     assert judged(replace(rows, utility={"others": np.full(40, np.nan)})).utility is None
+
+
+def test_json_holds_plain_values_and_can_be_read_back():
+    promise = Guarantee(
+        epsilon=math.inf,
+        relation=Relation.REPLACE_ONE,
+        unit=Unit.USER,
+        nominal_epsilon=1.0,
+        nominal_unit=Unit.EVENT,
+    )
+    found = judge_trials(
+        laplace(1.0, 300, np.random.default_rng(12)),
+        guarantee=promise,
+        subject=SUBJECT,
+        metrics=MetricsTable(),
+    )
+    content = json.loads(json.dumps(verdicts_to_json([found]), allow_nan=False))
+    assert content["schema"] == 1
+    one = content["verdicts"][0]
+    assert one["promised"] == {
+        "epsilon": None,
+        "delta": 0.0,
+        "relation": "replace_one",
+        "unit": "user",
+        "nominal": {"epsilon": 1.0, "unit": "event"},
+        "exact_epsilon": None,
+        "composed": None,
+    }
+    assert one["bounds"]["epsilon"] is None
+    assert set(one["metrics"]["epsilon"]) == {"value", "low", "high", "confidence", "method", "reason"}
+    back = verdicts_from_json(content)[0]
+    assert back.metrics["epsilon"] == found.metrics["epsilon"]
+    assert back.finding == found.finding

@@ -8,8 +8,8 @@ import altair as alt
 from drawing import FOLDER, lines, save
 
 import leakgauge
-from leakgauge.papers.liu24.crossover import ATTACKS, crossing, with_visitors
-from leakgauge.papers.liu24.one_cell import exact
+from leakgauge.papers.liu24.crossover import ATTACKS, crossover_density, with_visitors
+from leakgauge.papers.liu24.figure_7 import exact_accuracies
 
 EXAMPLE = FOLDER.parent.parent / "examples" / "city-by-hour" / "plan.toml"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)
@@ -68,7 +68,7 @@ def _interval(found: list[float]) -> str:
 def draw_crossover() -> dict[str, Any]:
     """The sum of cells against votes of cells, as cells fill up."""
     rows = [
-        {"label": attack, "x": with_visitors(n).usual, "y": exact(with_visitors(n))[attack]}
+        {"label": attack, "x": with_visitors(n).usual, "y": exact_accuracies(with_visitors(n))[attack]}
         for n in DENSITIES
         for attack in ATTACKS
     ]
@@ -88,6 +88,6 @@ def draw_crossover() -> dict[str, Any]:
         "The accuracy of three attacks on sixty cells with Laplace noise of ε = 0.5 each, for somebody who "
         f"knows how many others are usual there. With 0.2 others the sum is right {sparse[0]:.1%} of the "
         f"time, votes {sparse[1]:.1%}, the likelihood {sparse[2]:.1%}; with 20 others {dense[0]:.1%}, "
-        f"{dense[1]:.1%} and {dense[2]:.1%}. Votes win below {crossing():.1f} others."
+        f"{dense[1]:.1%} and {dense[2]:.1%}. Votes win below {crossover_density():.1f} others."
     )
-    return {"caption": caption, "crossing": round(crossing(), 3), "at": at}
+    return {"caption": caption, "crossing": round(crossover_density(), 3), "at": at}

@@ -16,9 +16,9 @@ import leakgauge
 from leakgauge import catalog
 from leakgauge.core.exposure import Exposure
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.data import load
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.traces import Traces
+from leakgauge.domains.locations.data.data_loader import load_visits
+from leakgauge.domains.locations.data.traces import Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.plan import Plan, read_plan
 
 SEED = 20240501
@@ -88,7 +88,7 @@ class Release:
 @contextmanager
 def visits_folder() -> Iterator[Path]:
     """A folder with the city's visits as an operator would have them: ``visits.csv`` and ``zones.csv``."""
-    traces = load(CITY, Path(), SEED).traces
+    traces = load_visits(CITY, Path(), SEED).traces
     with TemporaryDirectory() as name:
         folder = Path(name)
         people = np.repeat(np.arange(traces.n_people), traces.n_visits)
@@ -126,9 +126,9 @@ def release_of(setting: Setting, folder: Path) -> Release:
     plan = plan_of(setting, folder)
     (audit,) = plan.audits
     (found,) = leakgauge.expose(plan)
-    challenger = catalog.challenger_of(audit, plan)
+    challenger = catalog.build_challenger(audit, plan)
     rng = np.random.default_rng(SEED)
-    crowd = Crowd(load(audit.data, folder, SEED).traces)
+    crowd = Crowd(load_visits(audit.data, folder, SEED).traces)
     people = crowd.people(GROUPS, GROUP, rng)
     kept = Crowd(challenger.traces).counts(people)
     return Release(found.exposure, challenger, crowd.counts(people), challenger.chain.sample(kept, rng))

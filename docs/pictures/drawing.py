@@ -7,10 +7,10 @@ from typing import Any
 
 import altair as alt
 
-from leakgauge.pages.charts import paint
+from leakgauge.report.charts import chart_style
 
 FOLDER = Path(__file__).parent
-COLOURS = [re.sub(r"var\(.*(#\w+)\)", r"\1", colour) for colour in paint.SERIES]
+COLOURS = [re.sub(r"var\(.*(#\w+)\)", r"\1", colour) for colour in chart_style.SERIES]
 INK, SOFT, LINE = "#1c2127", "#545d68", "#d9dee4"
 Rows = Sequence[Mapping[str, Any]]
 

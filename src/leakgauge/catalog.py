@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.settings import read, require
+from leakgauge.support.table_reader import read_dataclass, require_known
 
 if TYPE_CHECKING:
     from leakgauge.core.exposure import Exposure
@@ -21,7 +21,7 @@ MECHANISMS = "leakgauge.mechanisms"
 METRICS = "leakgauge.referee.metrics"
 
 
-class ContenderWords(Protocol):
+class ContenderLike(Protocol):
     """What is read of a contender of a plan."""
 
     @property
@@ -36,7 +36,7 @@ class ContenderWords(Protocol):
     def knowledge_parameters(self) -> dict[str, Any]: ...
 
 
-class AuditWords(Protocol):
+class AuditLike(Protocol):
     """What is read of an audit of a plan."""
 
     @property
@@ -50,10 +50,10 @@ class AuditWords(Protocol):
     @property
     def mechanism(self) -> dict[str, Any]: ...
     @property
-    def contenders(self) -> Sequence[ContenderWords]: ...
+    def contenders(self) -> Sequence[ContenderLike]: ...
 
 
-class PlanWords(Protocol):
+class PlanLike(Protocol):
     """What is read of a plan besides its audits."""
 
     @property
@@ -65,7 +65,7 @@ class PlanWords(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Game:
+class PreparedAudit:
     """A challenger, and by label the knowledge and the attack of each contender; nobody has studied yet."""
 
     challenger: "Challenger[Any]"
@@ -74,7 +74,7 @@ class Game:
     digest: str  # of the data behind the challenger
 
 
-def names(package: str) -> list[str]:
+def module_names(package: str) -> list[str]:
     """Name the implementations in a package."""
     return sorted(
         module.name
@@ -83,12 +83,12 @@ def names(package: str) -> list[str]:
     )
 
 
-def domains() -> list[str]:
+def domain_names() -> list[str]:
     """Name the kinds of release."""
-    return names(DOMAINS)
+    return module_names(DOMAINS)
 
 
-def attacks(domain: str) -> str:
+def attacks_package(domain: str) -> str:
     """Return the package of a domain's attacks."""
     return f"{DOMAINS}.{domain}.attacks"
 
@@ -104,7 +104,7 @@ def knowledge_names(domain: str) -> tuple[list[str], str]:
     return list(module.NAMES), module.DEFAULT
 
 
-def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def redacted_challenger(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return a challenger's table as a report may show it: without values from the data.
 
     A domain names its private keys, and under ``MASKED`` those of which a part may be shown, and how.
@@ -122,7 +122,7 @@ def shown(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     return {key: show(key, value) for key, value in table.items()}
 
 
-def shown_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
+def redacted_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the table of an adversary's knowledge as a report may show it: without lists of people."""
     private = getattr(import_module(f"{DOMAINS}.{domain}.knowledge"), "PRIVATE", ())
     return {
@@ -131,15 +131,15 @@ def shown_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def usual_knowledge(domain: str, attack: str) -> str:
+def default_knowledge(domain: str, attack: str) -> str:
     """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
-    module = import_module(f"{attacks(domain)}.{attack}")
+    module = import_module(f"{attacks_package(domain)}.{attack}")
     return str(getattr(module, "KNOWLEDGE", knowledge_names(domain)[1]))
 
 
 def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
     """Refuse knowledge that an attack cannot use; one that names none accepts any."""
-    accepts = getattr(import_module(f"{attacks(domain)}.{attack}"), "ACCEPTS", (knowledge,))
+    accepts = getattr(import_module(f"{attacks_package(domain)}.{attack}"), "ACCEPTS", (knowledge,))
     if knowledge not in accepts:
         raise BadInput(
             f"{attack} cannot use knowledge {knowledge!r}; it needs {' or '.join(map(repr, accepts))}"
@@ -153,29 +153,31 @@ def build(package: str, role: str, name: str, parameters: Mapping[str, Any], whe
     1.0
     """
     kind, start = role.lower(), f"{where}: " if where else ""
-    require(name, names(package), f"{start}no {kind}")
-    return read(getattr(import_module(f"{package}.{name}"), role), parameters, f"{start}{kind} {name!r}")
+    require_known(name, module_names(package), f"{start}no {kind}")
+    return read_dataclass(
+        getattr(import_module(f"{package}.{name}"), role), parameters, f"{start}{kind} {name!r}"
+    )
 
 
-def prepare(audit: AuditWords, plan: PlanWords) -> Game:
+def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
     """Set up the game of an audit: load its data, build challenger, knowledge and attacks."""
-    with naming(audit, plan):
+    with audit_error_context(audit, plan):
         for who in audit.contenders:
             refuse_knowledge(audit.domain, who.attack, who.knowledge)
-        challenger = challenger_of(audit, plan)
+        challenger = build_challenger(audit, plan)
         know = import_module(f"{DOMAINS}.{audit.domain}.knowledge").build
         knowledges = {
             who.label: know(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
             for who in audit.contenders
         }
         methods = {
-            who.label: build(attacks(audit.domain), "Attack", who.attack, who.attack_parameters)
+            who.label: build(attacks_package(audit.domain), "Attack", who.attack, who.attack_parameters)
             for who in audit.contenders
         }
-        return Game(challenger, knowledges, methods, challenger.digest)
+        return PreparedAudit(challenger, knowledges, methods, challenger.digest)
 
 
-def challenger_of(audit: AuditWords, plan: PlanWords) -> Any:
+def build_challenger(audit: AuditLike, plan: PlanLike) -> Any:
     """Load the data of an audit and build its challenger."""
     return import_module(f"{DOMAINS}.{audit.domain}.challenger").build(
         data=audit.data,
@@ -186,9 +188,9 @@ def challenger_of(audit: AuditWords, plan: PlanWords) -> Any:
     )
 
 
-def exposing() -> list[str]:
+def domains_with_exposure() -> list[str]:
     """Name the kinds of release whose exposure can be computed: those with a file ``exposure``."""
-    return [name for name in domains() if find_spec(f"{DOMAINS}.{name}.exposure") is not None]
+    return [name for name in domain_names() if find_spec(f"{DOMAINS}.{name}.exposure") is not None]
 
 
 def exposure_steps(domain: str) -> int:
@@ -196,13 +198,13 @@ def exposure_steps(domain: str) -> int:
     return len(import_module(f"{DOMAINS}.{domain}.exposure").STEPS)
 
 
-def expose(domain: str, challenger: Any, begin: Callable[[str], None]) -> "Exposure":
+def compute_exposure(domain: str, challenger: Any, begin: Callable[[str], None]) -> "Exposure":
     """Compute the exposure of everybody in the data of a challenger; ``begin`` is told of every step."""
     return import_module(f"{DOMAINS}.{domain}.exposure").expose(challenger, begin=begin)
 
 
 @contextmanager
-def naming(audit: AuditWords, plan: PlanWords) -> Iterator[None]:
+def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
     """Begin messages about bad input with the plan's file and the audit."""
     try:
         yield
@@ -214,8 +216,8 @@ def naming(audit: AuditWords, plan: PlanWords) -> Iterator[None]:
 def describe(what: str, domain: str | None = None) -> dict[str, str]:
     """Say in one line each what the domains, mechanisms, metrics, attacks or knowledge are that there are."""
     if domain is not None:
-        require(domain, domains(), "no domain")
-    wanted = domains() if domain is None else [domain]
+        require_known(domain, domain_names(), "no domain")
+    wanted = domain_names() if domain is None else [domain]
     match what:
         case "domains":
             return _first_lines(DOMAINS)
@@ -224,7 +226,7 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
         case "metrics":
             return _first_lines(METRICS)
         case "attacks":
-            found = {name: _first_lines(attacks(name)) for name in wanted}
+            found = {name: _first_lines(attacks_package(name)) for name in wanted}
         case "knowledge":
             found = {name: _knowledge_lines(name) for name in wanted}
         case _:
@@ -235,7 +237,7 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
 
 
 def _first_lines(package: str) -> dict[str, str]:
-    return {name: _first_line(import_module(f"{package}.{name}")) for name in names(package)}
+    return {name: _first_line(import_module(f"{package}.{name}")) for name in module_names(package)}
 
 
 def _mechanism_lines(domain: str | None) -> dict[str, str]:

@@ -11,23 +11,30 @@ import numpy.typing as npt
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import METRICS, Against, Exposure, Promised, Spent
-from leakgauge.core.exposure_rows import table
+from leakgauge.core.exposure import (
+    EXPOSURE_METRICS,
+    AdversaryExposure,
+    Exposure,
+    PersonalGuarantees,
+    SpentBudgets,
+)
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.files import Files
-from leakgauge.plan import Audit, Plan, canonical
-from leakgauge.runner import atomic, manifest
-from leakgauge.runner.progress import Advance, progress
-from leakgauge.runner.threads import one_thread
+from leakgauge.domains.queries.log.files import QueryLogFiles
+from leakgauge.plan import Audit, Plan, canonical_plan
+from leakgauge.runner import manifest
+from leakgauge.support import files as support_files
+from leakgauge.support.exposure_rows import exposure_csv
+from leakgauge.support.progress import Advance, progress_bar
+from leakgauge.support.threads import single_threaded
 
-PEOPLE, SUMMARY = "exposure.csv", "exposure.json"
+PEOPLE_FILE, SUMMARY_FILE = "exposure.csv", "exposure.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-RECOGNISED = 0.9  # right guesses about somebody, from which on they are called recognised
-_BARS = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
+RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they are called recognised
+_HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
 @dataclass(frozen=True, eq=False)
-class Exposed:
+class AuditExposure:
     """The exposure of everybody in the data of one audit, or by one log, which is named like its file."""
 
     audit: str
@@ -35,45 +42,49 @@ class Exposed:
     exposure: Exposure
 
 
-def expose_plan(plan: Plan) -> list[Exposed]:
+def expose_plan(plan: Plan) -> list[AuditExposure]:
     """Compute the exposure of everybody, for every audit of a plan whose domain allows it."""
-    able = [audit for audit in plan.audits if audit.domain in catalog.exposing()]
+    able = [audit for audit in plan.audits if audit.domain in catalog.domains_with_exposure()]
     if not able:
         found = ", ".join(sorted({repr(audit.domain) for audit in plan.audits}))
         file = f"{plan.path}: " if plan.path else ""
         raise BadInput(
             f"{file}no audit has people whose exposure can be computed; domains here: {found}, domains that "
-            f"have them: {', '.join(map(repr, catalog.exposing()))}"
+            f"have them: {', '.join(map(repr, catalog.domains_with_exposure()))}"
         )
-    with progress(sum(1 + catalog.exposure_steps(audit.domain) for audit in able), unit="steps") as advance:
-        return [_exposed(audit, plan, advance) for audit in able]
+    with progress_bar(
+        sum(1 + catalog.exposure_steps(audit.domain) for audit in able), unit="steps"
+    ) as advance:
+        return [_expose_audit(audit, plan, advance) for audit in able]
 
 
-def _exposed(audit: Audit, plan: Plan, advance: Advance) -> Exposed:
+def _expose_audit(audit: Audit, plan: Plan, advance: Advance) -> AuditExposure:
     """Expose one audit; a step is over when the next one begins."""
-    with catalog.naming(audit, plan), one_thread():
+    with catalog.audit_error_context(audit, plan), single_threaded():
         advance(f"{audit.name}: data", 0)
-        challenger = catalog.challenger_of(audit, plan)
-        found = catalog.expose(audit.domain, challenger, lambda step: advance(f"{audit.name}: {step}", 1))
+        challenger = catalog.build_challenger(audit, plan)
+        found = catalog.compute_exposure(
+            audit.domain, challenger, lambda step: advance(f"{audit.name}: {step}", 1)
+        )
         advance(audit.name, 1)
-    return Exposed(audit.name, audit.domain, found)
+    return AuditExposure(audit.name, audit.domain, found)
 
 
-def expose_log(files: Files, delta: float) -> Exposed:
+def expose_log(files: QueryLogFiles, delta: float) -> AuditExposure:
     """Compute the exposure of every record by the answers in a log."""
-    from leakgauge.domains.queries.log.exposing import STEPS, expose
+    from leakgauge.domains.queries.log.exposure import STEPS, expose_query_log
 
     name = files.log.name.partition(".")[0]
-    with progress(len(STEPS), unit="steps") as advance, one_thread():
+    with progress_bar(len(STEPS), unit="steps") as advance, single_threaded():
         begun: list[str] = []
 
         def begin(step: str) -> None:
             advance(f"{name}: {step}", int(bool(begun)))
             begun.append(step)
 
-        found = expose(files, delta=delta, begin=begin)
+        found = expose_query_log(files, delta=delta, begin=begin)
         advance(name, 1)
-    return Exposed(name, "queries", found)
+    return AuditExposure(name, "queries", found)
 
 
 def refuse_run(folder: Path) -> None:
@@ -88,22 +99,22 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
         return
     then = manifest.load(folder)["plan"]
     audits = [{key: value for key, value in audit.items() if key != "rounds"} for audit in then["audits"]]
-    if {**then, "audits": audits} != canonical(plan):
+    if {**then, "audits": audits} != canonical_plan(plan):
         raise BadInput(f"{folder} holds a run of another plan; choose another --out")
 
 
-def save(found: Sequence[Exposed], folder: Path) -> dict[str, Any]:
+def save_exposure(found: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
     """Write who is exposed, for the owner of the data alone, and a summary that names nobody; return that."""
     summary = summarise(found)
-    rows = table([(one.audit, one.exposure) for one in found])
-    atomic.write(folder / PEOPLE, rows.encode(), private=True)
-    atomic.write_json(folder / SUMMARY, summary)
+    rows = exposure_csv([(one.audit, one.exposure) for one in found])
+    support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
+    support_files.write_json(folder / SUMMARY_FILE, summary)
     return summary
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
     """Read the summary in a run folder, if there is one."""
-    path = folder / SUMMARY
+    path = folder / SUMMARY_FILE
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -112,7 +123,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
         raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None
 
 
-def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
+def summarise(found: Sequence[AuditExposure]) -> dict[str, Any]:
     """What may be told of an exposure without telling of anybody: quantiles and histograms."""
     return {
         "schema": 1,
@@ -131,9 +142,9 @@ def summarise(found: Sequence[Exposed]) -> dict[str, Any]:
     }
 
 
-def _summary(against: Against) -> dict[str, Any]:
-    bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _BARS)
-    recognised = int(np.count_nonzero(against.accuracy >= RECOGNISED))
+def _summary(against: AdversaryExposure) -> dict[str, Any]:
+    bars, _ = np.histogram(np.clip(against.accuracy, 0.5, 1.0), _HISTOGRAM_EDGES)
+    recognised = int(np.count_nonzero(against.accuracy >= RECOGNISED_ACCURACY))
     return {
         "adversary": against.adversary,
         "basis": against.basis,
@@ -146,14 +157,14 @@ def _summary(against: Against) -> dict[str, Any]:
                     for share, value in zip(QUANTILES, np.quantile(against.metric(name), QUANTILES))
                 },
             }
-            for name in METRICS
+            for name in EXPOSURE_METRICS
         },
-        "recognised": {"accuracy": RECOGNISED, "people": recognised},
-        "histogram": {"metric": "accuracy", "edges": _BARS.tolist(), "people": bars.tolist()},
+        "recognised": {"accuracy": RECOGNISED_ACCURACY, "people": recognised},
+        "histogram": {"metric": "accuracy", "edges": _HISTOGRAM_EDGES.tolist(), "people": bars.tolist()},
     }
 
 
-def _promised(promised: Promised | None) -> dict[str, Any] | None:
+def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
     """What is promised to people, without telling who; a bound that is infinite becomes null."""
     if promised is None:
         return None
@@ -164,7 +175,7 @@ def _promised(promised: Promised | None) -> dict[str, Any] | None:
     }
 
 
-def _spent(spent: Spent | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:
+def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:
     """What answers have cost the records, without telling which; nothing for people of a plan."""
     if spent is None:
         return {}

@@ -1,24 +1,89 @@
-"""A plan: the audits to play, read from a TOML file."""
+"""A plan: the audits to run, read from a TOML file, spread over their sweeps, and written back as TOML."""
 
+import datetime
 import json
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.core.settings import convert, read, require
-from leakgauge.sweep import points
+from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
+
+MOST_POINTS = 10_000
+
+
+def sweep_points(
+    sweep: Mapping[str, Any], tables: Mapping[str, dict[str, Any]], where: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what each point adds to the name of its audit, and the tables with its values in them.
+
+    >>> [name for name, _ in sweep_points({"a.b": [1, 2], "a.c": [True]}, {"a": {}}, "sweep")]
+    ['@b=1,c=true', '@b=2,c=true']
+    """
+    lists = dict(_dotted_keys(sweep, ""))
+    for key, values in lists.items():
+        _check_sweep_key(key, values, list(tables), where)
+    if prod(len(values) for values in lists.values()) > MOST_POINTS:
+        raise BadInput(f"{where}: over {MOST_POINTS} audits; sweep fewer values")
+    last = [key.rsplit(".", 1)[-1] for key in lists]
+    shown = [key if last.count(short) > 1 else short for key, short in zip(lists, last)]
+    for values in product(*lists.values()):
+        point = deepcopy(dict(tables))
+        for key, value in zip(lists, values):
+            _set_dotted_key(point, key, deepcopy(value), where)
+        pairs = ",".join(f"{key}={_folder_text(value)}" for key, value in zip(shown, values))
+        yield (f"@{pairs}" if pairs else ""), point
+
+
+def _dotted_keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys: ``{ mechanism.epsilon = [1] }`` means the same with and without quotes."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _dotted_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _check_sweep_key(key: str, values: Any, tables: list[str], where: str) -> None:
+    first, *rest = key.split(".")
+    if first not in tables or not rest or not all(rest):
+        raise BadInput(f"{where}: {key!r} cannot be swept; a key begins with {', '.join(tables)} and a dot")
+    if not isinstance(values, list) or not values:
+        raise BadInput(f"{where}: {key!r} must be a list of values, got {values!r}")
+
+
+def _set_dotted_key(tables: dict[str, Any], key: str, value: Any, where: str) -> None:
+    *path, last = key.split(".")
+    table = tables
+    for depth, part in enumerate(path, 1):
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise BadInput(f"{where}: {key!r}: {'.'.join(path[:depth])} is {table!r}; make it a table")
+    table[last] = value
+
+
+def _folder_text(value: Any) -> str:
+    """Write a value so that it can stand in the name of a folder."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "x".join(_folder_text(item) for item in value)
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", str(value))
+
 
 MOST_ROUNDS = 10**9
 MOST_BLOCKS = 100_000  # each is a file
 
-_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,=@+-]*")
-_LONGEST = 200  # characters of a folder's name
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,=@+-]*")
+_LONGEST_NAME = 200  # characters of a folder's name
 
 
 class Stop(StrEnum):
@@ -29,7 +94,7 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metrics:
+class MetricsTable:
     """Which questions the referee is asked: the epsilon metric by name, and how sure to be.
 
     ``assume = "gaussian"`` declares that the noise is Gaussian, which the metric ``gdp`` demands.
@@ -70,7 +135,7 @@ class Audit:
     data: dict[str, Any]
     challenger: dict[str, Any]
     mechanism: dict[str, Any]
-    metrics: Metrics
+    metrics: MetricsTable
     contenders: tuple[Contender, ...]
 
 
@@ -89,7 +154,7 @@ class Plan:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _File:
+class _PlanFile:
     """The top of a plan file."""
 
     audit: tuple[dict[str, Any], ...]
@@ -97,7 +162,7 @@ class _File:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Entry:
+class _AuditTable:
     """One ``[[audit]]`` as written: before its sweep is spread out."""
 
     name: str
@@ -123,25 +188,27 @@ class _Entry:
 def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     """Read a plan file; ``seed`` overrides the one in it."""
     path = Path(path)
-    text = _text(path)
+    text = _read_text(path)
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path}: not valid TOML: {error}; mend that line") from None
     if isinstance(table.get("audit"), dict):
         raise BadInput(f"{path}: 'audit' is one table; write [[audit]] with two brackets, once per audit")
-    file = read(_File, table, str(path))
+    file = read_dataclass(_PlanFile, table, str(path))
     if not file.audit:
         raise BadInput(f"{path}: no audit in it; add one that begins with [[audit]]")
-    audits = tuple(audit for i, entry in enumerate(file.audit, 1) for audit in _audits(entry, i, path))
-    _refuse_twins([audit.name for audit in audits], f"{path}: two audits are", "their names must differ")
+    audits = tuple(
+        audit for i, entry in enumerate(file.audit, 1) for audit in _audits_of_table(entry, i, path)
+    )
+    _refuse_duplicates([audit.name for audit in audits], f"{path}: two audits are", "their names must differ")
     seed = file.seed if seed is None else seed
     if not 0 <= seed < 2**63:
         raise BadInput(f"{path}: seed must be a whole number in 0..2^63-1, got {seed}")
     return Plan(seed=seed, audits=audits, folder=path.resolve().parent, path=path, text=text)
 
 
-def canonical(plan: Plan) -> dict[str, Any]:
+def canonical_plan(plan: Plan) -> dict[str, Any]:
     """What decides every trial of a plan: all of it but the numbers of rounds; values JSON can hold."""
     audits = [asdict(audit) for audit in plan.audits]
     for audit in audits:
@@ -149,7 +216,7 @@ def canonical(plan: Plan) -> dict[str, Any]:
     return json.loads(json.dumps({"seed": plan.seed, "audits": audits}, default=str))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -160,21 +227,21 @@ def _text(path: Path) -> str:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); a plan is a TOML file") from None
 
 
-def _audits(table: dict[str, Any], number: int, path: Path) -> Iterator[Audit]:
+def _audits_of_table(table: dict[str, Any], number: int, path: Path) -> Iterator[Audit]:
     """Spread one ``[[audit]]`` over its sweep."""
     name = table.get("name")
     where = f"{path}: audit {name!r}" if isinstance(name, str) else f"{path}: audit number {number}"
-    entry = read(_Entry, table, where)
+    entry = read_dataclass(_AuditTable, table, where)
     _refuse_unsafe(entry.name, f"{where}.name")
-    require(entry.domain, catalog.domains(), f"{where}.domain: no domain")
+    require_known(entry.domain, catalog.domain_names(), f"{where}.domain: no domain")
     contenders = _contenders(entry, where)
     tables = {"data": entry.data, "mechanism": entry.mechanism}
     tables |= {"challenger": entry.challenger, "metrics": entry.metrics}
-    for suffix, point in points(entry.sweep, tables, f"{where}.sweep"):
+    for suffix, point in sweep_points(entry.sweep, tables, f"{where}.sweep"):
         name = entry.name + suffix
-        if len(name) > _LONGEST:
+        if len(name) > _LONGEST_NAME:
             raise BadInput(
-                f"{where}.sweep: {name!r} is over {_LONGEST} characters; shorten it or sweep fewer keys"
+                f"{where}.sweep: {name!r} is over {_LONGEST_NAME} characters; shorten it or sweep fewer keys"
             )
         yield Audit(
             name=name,
@@ -190,17 +257,19 @@ def _audits(table: dict[str, Any], number: int, path: Path) -> Iterator[Audit]:
         )
 
 
-def _metrics(table: dict[str, Any], where: str) -> Metrics:
-    metrics = read(Metrics, table, where)
+def _metrics(table: dict[str, Any], where: str) -> MetricsTable:
+    metrics = read_dataclass(MetricsTable, table, where)
     prefix = "epsilon_"
-    known = [name.removeprefix(prefix) for name in catalog.names(catalog.METRICS) if name.startswith(prefix)]
-    require(metrics.epsilon, known, f"{where}.epsilon: no metric of epsilon")
+    known = [
+        name.removeprefix(prefix) for name in catalog.module_names(catalog.METRICS) if name.startswith(prefix)
+    ]
+    require_known(metrics.epsilon, known, f"{where}.epsilon: no metric of epsilon")
     if metrics.assume is not None:
-        require(metrics.assume, ["gaussian"], f"{where}.assume: no assumption")
+        require_known(metrics.assume, ["gaussian"], f"{where}.assume: no assumption")
     return metrics
 
 
-def _contenders(entry: _Entry, where: str) -> tuple[Contender, ...]:
+def _contenders(entry: _AuditTable, where: str) -> tuple[Contender, ...]:
     attacks = catalog.default_attacks(entry.domain) if entry.attacks is None else entry.attacks
     if not attacks:
         raise BadInput(f"{where}.attacks: the list is empty; name an attack, or leave the key out")
@@ -208,7 +277,7 @@ def _contenders(entry: _Entry, where: str) -> tuple[Contender, ...]:
         _contender(attack, entry.domain, f"{where}.attacks[{i}]") for i, attack in enumerate(attacks)
     )
     labels = [contender.label for contender in contenders]
-    _refuse_twins(labels, f"{where}.attacks: two are", "give one a label = ... of its own")
+    _refuse_duplicates(labels, f"{where}.attacks: two are", "give one a label = ... of its own")
     return contenders
 
 
@@ -218,17 +287,19 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
         raise BadInput(
             f"{where}: 'name' is missing; add name = \"...\" (leakgauge show attacks --domain {domain})"
         )
-    name = convert(str, parameters.pop("name"), f"{where}.name")
-    require(name, catalog.names(catalog.attacks(domain)), f"{where}.name: no attack on {domain}")
+    name = convert_value(str, parameters.pop("name"), f"{where}.name")
+    require_known(
+        name, catalog.module_names(catalog.attacks_package(domain)), f"{where}.name: no attack on {domain}"
+    )
     known, _ = catalog.knowledge_names(domain)
-    knowledge = parameters.pop("knowledge", catalog.usual_knowledge(domain, name))
-    knowledge = convert(dict[str, Any] | str, knowledge, f"{where}.knowledge")
+    knowledge = parameters.pop("knowledge", catalog.default_knowledge(domain, name))
+    knowledge = convert_value(dict[str, Any] | str, knowledge, f"{where}.knowledge")
     knows = {"name": knowledge} if isinstance(knowledge, str) else dict(knowledge)
     if "name" not in knows:
         raise BadInput(f"{where}.knowledge: 'name' is missing; one of {', '.join(known)}")
-    knowledge = convert(str, knows.pop("name"), f"{where}.knowledge.name")
-    require(knowledge, known, f"{where}.knowledge: no knowledge of {domain}")
-    label = convert(str, parameters.pop("label", f"{name}-{knowledge}"), f"{where}.label")
+    knowledge = convert_value(str, knows.pop("name"), f"{where}.knowledge.name")
+    require_known(knowledge, known, f"{where}.knowledge: no knowledge of {domain}")
+    label = convert_value(str, parameters.pop("label", f"{name}-{knowledge}"), f"{where}.label")
     _refuse_unsafe(label, f"{where}.label")
     return Contender(
         attack=name,
@@ -240,16 +311,72 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
 
 
 def _refuse_unsafe(name: str, where: str) -> None:
-    if not _SAFE.fullmatch(name) or len(name) > _LONGEST:
+    if not _SAFE_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise BadInput(
-            f"{where}: {name!r} names a folder: use 1 to {_LONGEST} letters A to Z, digits and _ . , = @ + -,"
+            f"{where}: {name!r} names a folder: use 1 to {_LONGEST_NAME} letters A to Z, digits and _ . , = @ + -,"
             " beginning with a letter, a digit or _"
         )
 
 
-def _refuse_twins(names: list[str], problem: str, way_out: str) -> None:
+def _refuse_duplicates(names: list[str], problem: str, way_out: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name.casefold() in seen:  # some file systems do not tell letter case apart
             raise BadInput(f"{problem} called {name!r}; {way_out} (letter case does not count)")
         seen.add(name.casefold())
+
+
+def plan_text(plan: Plan) -> str:
+    """Return the file a plan was read from, as it was; or write one for a plan made in Python."""
+    if plan.text is None:
+        return to_toml(plan)
+    return f"# played with --seed {plan.seed}\n{plan.text}" if has_overridden_seed(plan) else plan.text
+
+
+def has_overridden_seed(plan: Plan) -> bool:
+    """Whether the seed is not the one in the plan's file."""
+    return plan.text is not None and tomllib.loads(plan.text).get("seed", 0) != plan.seed
+
+
+def to_toml(plan: Plan) -> str:
+    """Write a plan as a file that reads back as the same audits."""
+    lines = [f"seed = {plan.seed}"]
+    for audit in plan.audits:
+        table = asdict(audit)
+        del table["contenders"]
+        table["attacks"] = [
+            {
+                "name": contender.attack,
+                "knowledge": {"name": contender.knowledge, **contender.knowledge_parameters},
+                "label": contender.label,
+                **contender.attack_parameters,
+            }
+            for contender in audit.contenders
+        ]
+        lines += [
+            "",
+            "[[audit]]",
+            *(f"{key} = {_toml_value(value)}" for key, value in table.items() if value != {}),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: Any) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            pairs = (
+                f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items() if item is not None
+            )
+            return "{ " + ", ".join(pairs) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case _:
+            raise BadInput(f"a plan cannot hold {value!r}; use numbers, strings, lists and tables")

@@ -1,6 +1,6 @@
-"""Trials and a promise make a verdict: the only place where statistics meet theory."""
+"""Verdicts: the trials of one attacker judged against the promise, and their form in verdicts.json."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -11,18 +11,16 @@ from leakgauge import catalog
 from leakgauge.core.game import Reading, Reals, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
-from leakgauge.plan import Metrics
-from leakgauge.referee import instrument
-from leakgauge.referee.assumptions import unfair
+from leakgauge.plan import MetricsTable
+from leakgauge.referee import instrument_check
+from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.referee.one_release import ask_rate
-from leakgauge.referee.panel import EpsilonMetric, ask, rate_metrics
+from leakgauge.referee.metric_evaluation import EpsilonMetric, evaluate, evaluate_rate, rate_metrics
 from leakgauge.referee.per_target import target_rows
-from leakgauge.referee.roc import roc
-from leakgauge.referee.thin import thin
+from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.theory import tradeoff
-from leakgauge.theory.allowed import allowed
+from leakgauge.theory.metric_bounds import metric_bounds
 
 MOST_ROUNDS = 2**40  # beyond this no number of rounds is called enough
 FEW_ROUNDS = 2**13  # whoever shows nothing by then, without a single error, never will: delta is too large
@@ -39,7 +37,7 @@ class Finding(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Subject:
+class VerdictSubject:
     """What a verdict is about."""
 
     audit: str
@@ -53,7 +51,7 @@ class Subject:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Schedule:
+class StoppingSchedule:
     """When an audit that may stop early is looked at: after every block, up to the planned rounds."""
 
     block: int
@@ -91,15 +89,15 @@ class Verdict:
     spent: dict[str, dict[str, float]] | None = None  # epsilon of what an oracle gave, by whoever counts it
 
 
-def reach(
+def judge_trials(
     trials: Trials,
     *,
     guarantee: Guarantee | None,
-    subject: Subject,
-    metrics: Metrics,
+    subject: VerdictSubject,
+    metrics: MetricsTable,
     n_verdicts: int = 1,
     stopped_early: bool = False,
-    schedule: Schedule | None = None,
+    schedule: StoppingSchedule | None = None,
 ) -> Verdict:
     """Judge one adversary's trials against the promise.
 
@@ -107,31 +105,33 @@ def reach(
     verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.
     """
     epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
-    answers = answering(trials, metrics)
+    answers = applicable_metrics(trials, metrics)
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
     return Verdict(
-        **{**vars(subject), "utility": {**(subject.utility or {}), **_useful(trials)} or None},
+        **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
         n_targets=max(targets.size, -(-len(trials) // n_rounds)),  # each round may have targets of its own
         coins=trials.coins.value,
         event=trials.reading.event,
         metrics=_estimates(trials, epsilon, metrics, schedule),
-        bounds={} if guarantee is None else dict(allowed(guarantee, LOW_FPRS)),
-        promised=None if guarantee is None else _promise(guarantee),
-        finding=None if guarantee is None else find(trials, guarantee, metrics, n_verdicts, schedule),
+        bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
+        promised=None if guarantee is None else _promise_fields(guarantee),
+        finding=None
+        if guarantee is None
+        else decide_finding(trials, guarantee, metrics, n_verdicts, schedule),
         corrected_for=n_verdicts,
         rounds_needed=rounds_needed(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
         ),
         stopped_early=stopped_early,
-        roc=_roc(trials),
-        bound_roc=None if guarantee is None else _points(*vars(tradeoff.curve(guarantee)).values()),
+        roc=_roc_points(trials),
+        bound_roc=None if guarantee is None else _thinned_points(*vars(tradeoff.curve(guarantee)).values()),
         per_target=_per_target(trials) if 1 < targets.size < len(trials) else [],  # one trial tells nothing
         instrument={
-            "null": instrument.null(trials, epsilon, metrics.confidence, rng),
-            "planted": instrument.planted(
+            "null": instrument_check.null_release(trials, epsilon, metrics.confidence, rng),
+            "planted": instrument_check.planted_leak(
                 len(trials),
                 epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
                 promised,
@@ -139,12 +139,17 @@ def reach(
             ),
         },
         studied=trials.reading.studied or None,
-        spent={name: _span(column) for name, column in trials.spent.items()} or None,
+        spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
     )
 
 
-def decided(
-    trials: Trials, *, guarantee: Guarantee | None, metrics: Metrics, n_verdicts: int, schedule: Schedule
+def promise_refuted(
+    trials: Trials,
+    *,
+    guarantee: Guarantee | None,
+    metrics: MetricsTable,
+    n_verdicts: int,
+    schedule: StoppingSchedule,
 ) -> bool:
     """Say whether the e-process has refuted the promise by now."""
     if guarantee is None:
@@ -155,7 +160,7 @@ def decided(
 
 
 def epsilon_metric(
-    metrics: Metrics, guarantee: Guarantee | None, schedule: Schedule | None, confidence: float
+    metrics: MetricsTable, guarantee: Guarantee | None, schedule: StoppingSchedule | None, confidence: float
 ) -> EpsilonMetric:
     """Build the bound on epsilon that a plan asks for, at the delta of the promise."""
     name = metrics.epsilon if schedule is None else "e_process"
@@ -167,28 +172,32 @@ def epsilon_metric(
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
 
 
-def answering(trials: Trials, metrics: Metrics) -> Metrics | None:
+def applicable_metrics(trials: Trials, metrics: MetricsTable) -> MetricsTable | None:
     """Return which bound on epsilon really answers for these trials; nothing where none can."""
-    if metrics.epsilon not in ("one_run", "e_process") or not unfair(trials):
+    if metrics.epsilon not in ("one_run", "e_process") or not unfair_coins(trials):
         return metrics
     answers = metrics.epsilon == "one_run" and not trials.shared_rounds
     return replace(metrics, epsilon="clopper_pearson") if answers else None
 
 
-def curve_checks(guarantee: Guarantee, schedule: Schedule | None) -> tuple[str, ...]:
+def curve_checks(guarantee: Guarantee, schedule: StoppingSchedule | None) -> tuple[str, ...]:
     """Name the rates that are compared besides epsilon, which then gets half of the error."""
     return CURVE_CHECKS if guarantee.curve is not None and schedule is None else ()
 
 
-def find(
-    trials: Trials, guarantee: Guarantee, metrics: Metrics, n_verdicts: int, schedule: Schedule | None
+def decide_finding(
+    trials: Trials,
+    guarantee: Guarantee,
+    metrics: MetricsTable,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
 ) -> Finding:
     """Compare corrected lower bounds with what the promise allows.
 
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
     the rates share the other half. Undecided means that not even scores without a single error would do.
     """
-    error, bounds = (1 - metrics.confidence) / n_verdicts, allowed(guarantee, LOW_FPRS)
+    error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
     checks: dict[str, Callable[[Trials], Estimate]] = {
@@ -199,7 +208,7 @@ def find(
         checks[name] = known[name](confidence=1 - 2 * share / len(rates))
 
     def exceeds(scored: Trials) -> bool:
-        lows = {name: ask(metric, scored, metrics.confidence).low for name, metric in checks.items()}
+        lows = {name: evaluate(metric, scored, metrics.confidence).low for name, metric in checks.items()}
         return any(low is not None and low > bounds[name] for name, low in lows.items())
 
     if exceeds(trials):
@@ -211,10 +220,10 @@ def find(
 
 
 def rounds_needed(
-    metrics: Metrics | None,
+    metrics: MetricsTable | None,
     guarantee: Guarantee | None,
     n_verdicts: int,
-    schedule: Schedule | None,
+    schedule: StoppingSchedule | None,
     trials_per_round: float,
 ) -> int | None:
     """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
@@ -240,11 +249,11 @@ def rounds_needed(
 
 
 def _estimates(
-    trials: Trials, epsilon: EpsilonMetric, metrics: Metrics, schedule: Schedule | None
+    trials: Trials, epsilon: EpsilonMetric, metrics: MetricsTable, schedule: StoppingSchedule | None
 ) -> dict[str, Estimate]:
     confidence = metrics.confidence
     estimates = {
-        name: ask_rate(name, metric(confidence=confidence), trials, confidence)
+        name: evaluate_rate(name, metric(confidence=confidence), trials, confidence)
         for name, metric in rate_metrics(["in_sample"] if metrics.in_sample else []).items()
     }
     if schedule is not None:
@@ -253,10 +262,10 @@ def _estimates(
             name: replace(estimate, low=None, high=None, reason=reason)
             for name, estimate in estimates.items()
         }
-    return {**estimates, "epsilon": ask(epsilon, trials, confidence)}
+    return {**estimates, "epsilon": evaluate(epsilon, trials, confidence)}
 
 
-def _promise(guarantee: Guarantee) -> dict[str, Any]:
+def _promise_fields(guarantee: Guarantee) -> dict[str, Any]:
     nominal = {"epsilon": guarantee.nominal_epsilon, "unit": guarantee.nominal_unit or guarantee.unit}
     return {
         "epsilon": guarantee.epsilon,
@@ -269,28 +278,28 @@ def _promise(guarantee: Guarantee) -> dict[str, Any]:
     }
 
 
-def _span(column: Reals) -> dict[str, float]:
+def _least_mean_most(column: Reals) -> dict[str, float]:
     """What trials spent: the least, the mean and the most."""
     return {"least": float(column.min()), "mean": float(column.mean()), "most": float(column.max())}
 
 
-def _useful(trials: Trials) -> dict[str, float]:
+def _mean_utility(trials: Trials) -> dict[str, float]:
     """What the releases were good for, on average over the rounds that tell."""
     first = np.unique(trials.rounds, return_index=True)[1]
     known = {name: column[first][~np.isnan(column[first])] for name, column in trials.utility.items()}
     return {name: float(column.mean()) for name, column in known.items() if column.size}
 
 
-def _roc(trials: Trials) -> dict[str, list[float]]:
+def _roc_points(trials: Trials) -> dict[str, list[float]]:
     """Thin the ROC curve; so few rounds that one world is missing have none."""
     if trials.members.all() or not trials.members.any():
         return {"fpr": [], "tpr": []}
     curve = roc(trials)
-    return _points(curve.fpr, curve.tpr)
+    return _thinned_points(curve.fpr, curve.tpr)
 
 
-def _points(fpr: Any, tpr: Any) -> dict[str, list[float]]:
-    fpr, tpr = thin(fpr, tpr)
+def _thinned_points(fpr: Any, tpr: Any) -> dict[str, list[float]]:
+    fpr, tpr = thin_curve(fpr, tpr)
     return {"fpr": fpr.tolist(), "tpr": tpr.tolist()}
 
 
@@ -302,9 +311,46 @@ def _per_target(trials: Trials) -> list[dict[str, Any]]:
         {
             "target": int(target),
             "metrics": {
-                name: ask(metric, rows, 0.95).value if 0 < rows.members.sum() < len(rows) else None
+                name: evaluate(metric, rows, 0.95).value if 0 < rows.members.sum() < len(rows) else None
                 for name, metric in asked.items()
             },
         }
         for target, rows in target_rows(trials)
     ]
+
+
+VERDICTS_SCHEMA = 1
+
+
+def verdicts_to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+    """Write verdicts as verdicts.json holds them; what is missing or infinite becomes null."""
+    return {"schema": VERDICTS_SCHEMA, "verdicts": [_json_value(asdict(verdict)) for verdict in verdicts]}
+
+
+def verdicts_from_json(content: Mapping[str, Any]) -> list[Verdict]:
+    """Read verdicts back."""
+    return [
+        Verdict(
+            **{
+                **table,
+                "metrics": {name: Estimate(**estimate) for name, estimate in table["metrics"].items()},
+                "finding": None if table["finding"] is None else Finding(table["finding"]),
+            }
+        )
+        for table in content["verdicts"]
+    ]
+
+
+def _json_value(value: Any) -> Any:
+    """Return the value as JSON can hold it."""
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item) for item in value]
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value) if np.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value

@@ -8,7 +8,7 @@ from leakgauge import api
 
 @pytest.fixture(autouse=True)
 def _no_report(monkeypatch):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
 @pytest.fixture

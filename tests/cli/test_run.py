@@ -10,7 +10,7 @@ from leakgauge import api
 def _no_report(monkeypatch, request):
     """Reports take seconds and have their own tests."""
     if "report" not in request.node.name:
-        monkeypatch.setattr(api, "report", lambda *_: None)
+        monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
 def test_a_kept_promise_is_code_0(call, plan, tmp_path):
@@ -214,7 +214,7 @@ def test_rows_that_were_refused_are_told_once_here_and_in_the_report(call, visit
 
 
 def test_a_file_of_visits_is_read_once_for_all_points_of_a_sweep(call, visits, monkeypatch):
-    from leakgauge.domains.locations.reading import visits as reading
+    from leakgauge.domains.locations.data.visit_files import visit_reader as reading
 
     read, times = reading.read_visits, []
 

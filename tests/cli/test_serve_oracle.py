@@ -1,6 +1,6 @@
 import pytest
 
-from leakgauge.domains.queries.service import serving
+from leakgauge.domains.queries.service import server
 
 PLAN = """
 seed = 7
@@ -33,7 +33,7 @@ def served(monkeypatch):
         found.append((table, rules, token))
         door.close()
 
-    monkeypatch.setattr(serving, "serve", serve)
+    monkeypatch.setattr(server, "serve", serve)
     return found
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_served_is_bad_input_in_one_line(call, plan, served, audi
 
 
 def test_a_port_that_is_taken_is_bad_input(call, plan, served):
-    with serving.listen(0) as door:
+    with server.listen(0) as door:
         outcome = call("serve-oracle", plan({}), "--port", door.getsockname()[1])
     assert (outcome.code, "choose another --port" in outcome.err) == (2, True)
 

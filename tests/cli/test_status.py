@@ -7,7 +7,7 @@ from leakgauge import api
 
 @pytest.fixture(autouse=True)
 def _no_report(monkeypatch):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
 def test_a_run_is_followed_to_its_end(call, plan, tmp_path):

@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import METRICS, Against, Exposure
+from leakgauge.core.exposure import EXPOSURE_METRICS, AdversaryExposure, Exposure
 
 
-def against(name: str, auc: list[float]) -> Against:
+def against(name: str, auc: list[float]) -> AdversaryExposure:
     values = np.array(auc)
-    return Against(adversary=name, basis="", accuracy=values, auc=values, tpr=values / 2, error=0.0)
+    return AdversaryExposure(adversary=name, basis="", accuracy=values, auc=values, tpr=values / 2, error=0.0)
 
 
 def test_the_most_exposed_come_first_and_ties_are_broken_by_the_next_adversary():
@@ -22,7 +22,7 @@ def test_the_most_exposed_come_first_and_ties_are_broken_by_the_next_adversary()
 
 def test_every_metric_has_a_name():
     one = against("zero", [0.8])
-    assert [one.metric(name)[0] for name in METRICS] == [0.8, 0.8, 0.4]
+    assert [one.metric(name)[0] for name in EXPOSURE_METRICS] == [0.8, 0.8, 0.4]
 
 
 def test_numbers_must_be_there_for_everybody():

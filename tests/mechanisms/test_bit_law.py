@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms import bit_response, bitrand, ome
-from leakgauge.mechanisms._bit_mechanism import BitMechanism, Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitMechanism
 from leakgauge.theory import tradeoff
 
 FEATURES, BITS = 2, 3  # sign, one bit before the point, one after
@@ -46,13 +46,13 @@ def warner_ones(share: float):
     return lambda _, bit: 1 / (1 + exp(-share)) if bit else 1 / (1 + exp(share))
 
 
-LYU = {"variant": ome.Variant.LYU}
+LYU = {"variant": ome.OmeVariant.LYU}
 CASES = {
     "bitrand": (bitrand.Mechanism(epsilon=1.0, **SMALL), bitrand_ones(1.0)),
     "bitrand, odd bits": (bitrand.Mechanism(epsilon=6.0, **SMALL), bitrand_ones(6.0)),
     "bitrand, alpha": (bitrand.Mechanism(epsilon=2.0, alpha=0.3, **SMALL), bitrand_ones(2.0, 0.3)),
     "bitrand, exact": (
-        bitrand.Mechanism(epsilon=3.0, calibrate=Calibrate.EXACT, **SMALL),
+        bitrand.Mechanism(epsilon=3.0, calibrate=BitCalibration.EXACT, **SMALL),
         bitrand_ones(0.75, exp(-0.75)),  # 2 features x .75 x (1 + 2/3 + 1/3) = 3
     ),
     "ome": (ome.Mechanism(epsilon=1.0, **SMALL), ome_ones(1.0, 100, whole_row=False)),
@@ -63,12 +63,12 @@ CASES = {
         ome_ones(2.0, 1.5, whole_row=True),
     ),
     "ome, exact": (
-        ome.Mechanism(epsilon=3.0, calibrate=Calibrate.EXACT, **SMALL),
+        ome.Mechanism(epsilon=3.0, calibrate=BitCalibration.EXACT, **SMALL),
         ome_ones(6 * log(2 * exp(0.5) - 1), 1.0, whole_row=False),  # 6 bits x ln((1 + e^x) / 2) = 3
     ),
     "bit_response": (bit_response.Mechanism(epsilon=3.0, **SMALL), warner_ones(0.5)),
     "bit_response, each": (
-        bit_response.Mechanism(epsilon=0.4, calibrate=Calibrate.NOMINAL, **SMALL),
+        bit_response.Mechanism(epsilon=0.4, calibrate=BitCalibration.NOMINAL, **SMALL),
         warner_ones(0.4),
     ),
 }
@@ -123,7 +123,7 @@ def test_rows_that_are_not_negative_have_the_largest_log_ratio_among_themselves(
 
 def test_a_calibration_to_the_exact_epsilon_reaches_it(case):
     mechanism, _ = case
-    if mechanism.calibrate is Calibrate.EXACT:
+    if mechanism.calibrate is BitCalibration.EXACT:
         assert mechanism.guarantee.epsilon == pytest.approx(mechanism.epsilon, rel=1e-12)
     else:
         assert mechanism.guarantee.epsilon == mechanism.guarantee.nominal_epsilon == mechanism.epsilon
@@ -164,7 +164,7 @@ def test_the_curve_is_that_of_the_bits_and_never_below_that_of_what_is_read(name
     low, high, fpr = (0.5, 1.5), (1.0, -1.0), np.linspace(0, 1, 101)
     curve = tradeoff.max_tpr(fpr, mechanism.curve(np.array(low), np.array(high)))
     of_bits, of_numbers = (
-        tradeoff.max_tpr(fpr, tradeoff.between(list(every[low].values()), list(every[high].values())))
+        tradeoff.max_tpr(fpr, tradeoff.exact_curve(list(every[low].values()), list(every[high].values())))
         for every in (laws(ones, read=False), laws(ones))
     )
     np.testing.assert_allclose(curve, of_bits, atol=2e-4)  # sums of losses lie on a lattice
@@ -180,14 +180,14 @@ def test_the_guarantees_curve_is_that_of_the_worst_rows_or_above(name, slack):
     fpr, every = np.linspace(0, 1, 41), laws(ones, read=False)
     allowed, found = tradeoff.max_tpr(fpr, mechanism.guarantee), np.zeros(fpr.size)
     for low, high in product(every.values(), repeat=2):
-        between = tradeoff.between(list(low.values()), list(high.values()))
+        between = tradeoff.exact_curve(list(low.values()), list(high.values()))
         found = np.maximum(found, tradeoff.max_tpr(fpr, between))
     assert (found <= allowed + 1e-9).all()
     assert (found >= allowed - slack).all()
 
 
 def test_where_bits_are_many_the_bound_of_an_uneven_law_is_near_what_two_rows_reach():
-    mechanism = ome.Mechanism(epsilon=10.0, calibrate=Calibrate.EXACT)
+    mechanism = ome.Mechanism(epsilon=10.0, calibrate=BitCalibration.EXACT)
     low, high = np.full(512, -0b010101010 / 16), np.full(512, 0b101010101 / 16)  # every bit differs
     reached, allowed = mechanism.curve(low, high), mechanism.guarantee
     assert 0.52 < tradeoff.max_accuracy(reached) <= tradeoff.max_accuracy(allowed)
@@ -207,7 +207,7 @@ def test_what_cannot_be_read_is_impossible():
 
 
 def test_rows_and_features_get_fresh_noise_whatever_the_shape():
-    mechanism = ome.Mechanism(epsilon=1.0, alpha=2.0, variant=ome.Variant.LYU)
+    mechanism = ome.Mechanism(epsilon=1.0, alpha=2.0, variant=ome.OmeVariant.LYU)
     outputs = mechanism.sample(np.full((3, 40, 512), 2.5, dtype=np.float32), np.random.default_rng(1))
     assert outputs.shape == (3, 40, 512)
     assert outputs.dtype == np.float64
@@ -255,7 +255,7 @@ def test_a_table_of_too_many_levels_is_refused():
 
 @pytest.mark.parametrize("kind", [bitrand, ome, bit_response])
 def test_a_calibration_may_be_said_in_a_word(kind):
-    for word, member in (("exact", Calibrate.EXACT), ("nominal", Calibrate.NOMINAL)):
+    for word, member in (("exact", BitCalibration.EXACT), ("nominal", BitCalibration.NOMINAL)):
         said, meant = (
             kind.Mechanism(epsilon=1.5, calibrate=calibrate, **SMALL) for calibrate in (word, member)
         )

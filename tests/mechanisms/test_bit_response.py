@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms._bit_mechanism import Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration
 from leakgauge.mechanisms.bit_response import Mechanism
 
 
@@ -18,14 +18,14 @@ def test_all_bits_share_epsilon_unless_told_otherwise(epsilon):
 
 
 def test_as_a_label_epsilon_is_that_of_one_bit():
-    mechanism = Mechanism(epsilon=2.0, calibrate=Calibrate.NOMINAL)
+    mechanism = Mechanism(epsilon=2.0, calibrate=BitCalibration.NOMINAL)
     np.testing.assert_allclose(mechanism.ones_from_one, 1 / (1 + exp(-2)))
     assert mechanism.guarantee.epsilon == 2
     assert mechanism.guarantee.exact_epsilon == pytest.approx(2 * 5120, rel=1e-12)
 
 
 def test_samples_flip_all_bits_alike():
-    mechanism = Mechanism(epsilon=1.5, calibrate=Calibrate.NOMINAL)
+    mechanism = Mechanism(epsilon=1.5, calibrate=BitCalibration.NOMINAL)
     outputs = mechanism.sample(np.full((300, 512), -21.3125), np.random.default_rng(1))  # 341 / 16
     kept = np.array([(np.abs(outputs * 16).astype(int) ^ 341) >> k & 1 for k in range(9)]) == 0
     np.testing.assert_allclose(kept.mean(axis=(1, 2)), 1 / (1 + exp(-1.5)), atol=4e-3)

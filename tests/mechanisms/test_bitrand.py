@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
-from leakgauge.mechanisms._bit_mechanism import Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration
 from leakgauge.mechanisms.bitrand import Mechanism
 from leakgauge.theory import tradeoff
 
@@ -56,7 +56,7 @@ def test_the_exact_epsilon_is_far_from_the_label(epsilon, exact, unsigned):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 3000.0])
 def test_a_true_epsilon_leaves_no_bit_that_is_flipped_more_often_than_not(epsilon):
-    mechanism = Mechanism(epsilon=epsilon, calibrate=Calibrate.EXACT)
+    mechanism = Mechanism(epsilon=epsilon, calibrate=BitCalibration.EXACT)
     flips = mechanism.ones_from_zero
     assert (flips <= 0.5).all()
     assert (np.diff(flips) > 0).all()
@@ -66,7 +66,7 @@ def test_a_true_epsilon_leaves_no_bit_that_is_flipped_more_often_than_not(epsilo
 
 
 def test_the_best_attack_on_a_true_epsilon_of_ten_wins_little_more_than_half():
-    accuracy = tradeoff.max_accuracy(Mechanism(epsilon=10.0, calibrate=Calibrate.EXACT).guarantee)
+    accuracy = tradeoff.max_accuracy(Mechanism(epsilon=10.0, calibrate=BitCalibration.EXACT).guarantee)
     parts = 10 * 2 / (512 * 11) * np.arange(1, 11) / 10
     mu = np.sqrt(512 * np.sum(4 * np.tanh(parts / 2) ** 2))  # of many small losses, by the central limit
     assert accuracy == pytest.approx(0.5 + mu / 2 / np.sqrt(2 * np.pi), abs=1e-3)
@@ -74,7 +74,7 @@ def test_the_best_attack_on_a_true_epsilon_of_ten_wins_little_more_than_half():
 
 def test_alpha_is_not_given_where_it_is_solved_for():
     with pytest.raises(BadInput, match=r"alpha = 0\.1 with calibrate"):
-        Mechanism(epsilon=1.0, alpha=0.1, calibrate=Calibrate.EXACT)
+        Mechanism(epsilon=1.0, alpha=0.1, calibrate=BitCalibration.EXACT)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": np.nan}, {"features": 0}, {"features": 1.5}])

@@ -17,7 +17,7 @@ from leakgauge import mechanisms
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.settings import read
+from leakgauge.support.table_reader import read_dataclass
 from leakgauge.theory import tradeoff
 
 ELSEWHERE = {"opendp"}  # draws by its own randomness and needs a file: tests of its own
@@ -40,7 +40,9 @@ N = 20_000
 
 def build(name: str, **parameters):
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
-    return read(kind, {"epsilon": 1.0, **PARAMETERS.get(name, {}), **parameters}, f"mechanism {name!r}")
+    return read_dataclass(
+        kind, {"epsilon": 1.0, **PARAMETERS.get(name, {}), **parameters}, f"mechanism {name!r}"
+    )
 
 
 @pytest.fixture(params=NAMES)

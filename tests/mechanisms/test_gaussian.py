@@ -4,7 +4,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms.gaussian import Calibration, Mechanism
+from leakgauge.mechanisms.gaussian import GaussianCalibration, Mechanism
 from leakgauge.theory import tradeoff
 
 
@@ -39,7 +39,7 @@ def test_the_guarantee_is_reached_exactly_by_the_law(epsilon, delta, sensitivity
 
 
 def test_the_classic_calibration_says_its_exact_epsilon():
-    mechanism = Mechanism(epsilon=0.5, delta=1 / 3998, calibration=Calibration.CLASSIC)
+    mechanism = Mechanism(epsilon=0.5, delta=1 / 3998, calibration=GaussianCalibration.CLASSIC)
     guarantee = mechanism.guarantee
     assert mechanism.noise_scale == pytest.approx(8.2543, abs=1e-4)
     assert guarantee.nominal_epsilon == 0.5
@@ -49,8 +49,8 @@ def test_the_classic_calibration_says_its_exact_epsilon():
 
 def test_the_classic_calibration_is_refused_beyond_one_unless_sigma_is_given():
     with pytest.raises(BadInput, match="analytic"):
-        Mechanism(epsilon=1.5, delta=1e-5, calibration=Calibration.CLASSIC)
-    mechanism = Mechanism(epsilon=1.5, delta=1e-5, calibration=Calibration.CLASSIC, sigma=3.0)
+        Mechanism(epsilon=1.5, delta=1e-5, calibration=GaussianCalibration.CLASSIC)
+    mechanism = Mechanism(epsilon=1.5, delta=1e-5, calibration=GaussianCalibration.CLASSIC, sigma=3.0)
     assert mechanism.noise_scale == 3.0
 
 

@@ -6,10 +6,10 @@ from scipy.integrate import quad
 from scipy.stats import expon, gumbel_r, laplace
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms.noisy_max import Mechanism, Noise
+from leakgauge.mechanisms.noisy_max import Mechanism, NoisyMaxNoise
 from leakgauge.theory import tradeoff
 
-NOISES = {Noise.LAPLACE: laplace, Noise.EXPONENTIAL: expon, Noise.GUMBEL: gumbel_r}
+NOISES = {NoisyMaxNoise.LAPLACE: laplace, NoisyMaxNoise.EXPONENTIAL: expon, NoisyMaxNoise.GUMBEL: gumbel_r}
 UTILITIES = [[0.0, 0.0], [1.0, 0.0, 2.5], [3.0, -4.0, 3.0, 2.9], [0.0, 9.0], list(np.linspace(0, 5, 12))]
 
 
@@ -18,7 +18,7 @@ def law_of(mechanism: Mechanism, utilities: np.ndarray) -> np.ndarray:
     return np.exp(mechanism.log_law(options, np.tile(utilities, (utilities.size, 1))))
 
 
-@pytest.mark.parametrize("noise", Noise)
+@pytest.mark.parametrize("noise", NoisyMaxNoise)
 @pytest.mark.parametrize("utilities", UTILITIES)
 def test_the_law_agrees_with_adaptive_quadrature(noise, utilities):
     utilities, law, scale = np.array(utilities), NOISES[noise], 1.7
@@ -39,16 +39,16 @@ def test_the_law_agrees_with_adaptive_quadrature(noise, utilities):
 def test_two_options_have_their_closed_forms_however_rare(gap):
     values, scale = np.array([[0.0, gap * 2.0]]), 2.0
     closed = {
-        Noise.LAPLACE: np.log(0.5 + gap / 4) - gap,
-        Noise.EXPONENTIAL: np.log(0.5) - gap,
-        Noise.GUMBEL: -np.logaddexp(0, gap),
+        NoisyMaxNoise.LAPLACE: np.log(0.5 + gap / 4) - gap,
+        NoisyMaxNoise.EXPONENTIAL: np.log(0.5) - gap,
+        NoisyMaxNoise.GUMBEL: -np.logaddexp(0, gap),
     }
     for noise, exact in closed.items():
         ours = Mechanism(scale=scale, noise=noise).log_law(np.zeros(1), values)
         assert float(ours[0]) == pytest.approx(exact, rel=1e-11)
 
 
-@pytest.mark.parametrize("noise", Noise)
+@pytest.mark.parametrize("noise", NoisyMaxNoise)
 @pytest.mark.parametrize("monotone", [False, True])
 def test_the_guarantee_is_the_largest_log_ratio_and_approached(noise, monotone):
     mechanism = Mechanism(epsilon=1.0, sensitivity=2.0, noise=noise, monotone=monotone)
@@ -64,7 +64,7 @@ def test_the_guarantee_is_the_largest_log_ratio_and_approached(noise, monotone):
     assert largest == pytest.approx(mechanism.guarantee.epsilon, abs=5e-3)
 
 
-@pytest.mark.parametrize("noise", Noise)
+@pytest.mark.parametrize("noise", NoisyMaxNoise)
 def test_samples_follow_the_law(noise):
     mechanism, utilities, n = Mechanism(epsilon=1.0, noise=noise), np.array([1.0, 0.0, 2.5]), 100_000
     outputs = mechanism.sample(np.tile(utilities, (n, 1)), np.random.default_rng(1))
@@ -81,7 +81,7 @@ def test_the_curve_agrees_with_the_law():
 
 
 def test_many_options_are_no_trouble():
-    for noise in Noise:
+    for noise in NoisyMaxNoise:
         law = law_of(Mechanism(epsilon=1.0, noise=noise), np.linspace(0, 10, 80))
         assert law.sum() == pytest.approx(1, abs=1e-10)
         equal = law_of(Mechanism(epsilon=1.0, noise=noise), np.zeros(80))

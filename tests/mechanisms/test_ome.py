@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms._bit_mechanism import Calibrate
-from leakgauge.mechanisms.ome import Mechanism, Variant
+from leakgauge.mechanisms._bit_mechanism import BitCalibration
+from leakgauge.mechanisms.ome import Mechanism, OmeVariant
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
@@ -29,7 +29,7 @@ def test_odd_ones_vanish_and_even_ones_stay():
 
 
 def test_lyus_parity_runs_through_the_row_and_alternates_between_features():
-    mechanism = Mechanism(epsilon=1.0, variant=Variant.LYU)
+    mechanism = Mechanism(epsilon=1.0, variant=OmeVariant.LYU)
     kept = mechanism.ones_from_one
     assert kept.shape == (512, 11)
     assert mechanism.encoding.largest == 1023 / 32
@@ -41,28 +41,28 @@ def test_lyus_parity_runs_through_the_row_and_alternates_between_features():
 
 
 def test_lyus_parity_with_an_even_number_of_bits_is_that_within_features():
-    lyu, paper = (Mechanism(epsilon=1.0, variant=variant, bits=(5, 4)) for variant in Variant)
+    lyu, paper = (Mechanism(epsilon=1.0, variant=variant, bits=(5, 4)) for variant in OmeVariant)
     assert lyu.law == paper.law
 
 
-@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize("variant", OmeVariant)
 def test_samples_keep_and_lose_bits_by_parity(variant):
     mechanism = Mechanism(epsilon=1.0, variant=variant)
     rows = np.full((200, 512), -mechanism.encoding.largest)
     bits = mechanism.encoding.encode(mechanism.sample(rows, np.random.default_rng(1)))
     magnitudes = bits[..., 1:].mean(axis=0)
     for feature in (0, 1):
-        start = feature * mechanism.encoding.n_bits if variant is Variant.LYU else 0
+        start = feature * mechanism.encoding.n_bits if variant is OmeVariant.LYU else 0
         even = (start + 1 + np.arange(magnitudes.shape[1])) % 2 == 0
         of_kind = magnitudes[feature::2].mean(axis=0)
         np.testing.assert_allclose(of_kind[even], 100 / 101, atol=2.5e-3)
         np.testing.assert_allclose(of_kind[~even], 0, atol=1e-3)
 
 
-@pytest.mark.parametrize("variant", Variant)
+@pytest.mark.parametrize("variant", OmeVariant)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 20_000.0])
 def test_a_true_epsilon_takes_alpha_1(variant, epsilon):
-    mechanism = Mechanism(epsilon=epsilon, variant=variant, calibrate=Calibrate.EXACT)
+    mechanism = Mechanism(epsilon=epsilon, variant=variant, calibrate=BitCalibration.EXACT)
     zero, n_bits = mechanism.ones_from_zero.ravel()[0], 512 * mechanism.encoding.n_bits
     np.testing.assert_allclose(mechanism.ones_from_one, 0.5)
     assert n_bits * -log(2 * zero) == pytest.approx(epsilon, rel=1e-9)
@@ -71,7 +71,7 @@ def test_a_true_epsilon_takes_alpha_1(variant, epsilon):
 
 def test_another_alpha_has_no_true_epsilon_to_be_solved_for():
     with pytest.raises(BadInput, match=r"alpha = 100\.0 with calibrate"):
-        Mechanism(epsilon=1.0, alpha=100.0, calibrate=Calibrate.EXACT)
+        Mechanism(epsilon=1.0, alpha=100.0, calibrate=BitCalibration.EXACT)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": -1.0}, {"alpha": np.inf}, {"features": np.nan}])

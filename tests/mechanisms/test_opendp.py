@@ -13,8 +13,7 @@ from scipy import stats
 import leakgauge
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms import gaussian, geometric, laplace
-from leakgauge.mechanisms._following import allowed_distance, distance
-from leakgauge.mechanisms.opendp import Mechanism, release_of
+from leakgauge.mechanisms.opendp import Mechanism, allowed_distance, kolmogorov_distance, release_of
 from leakgauge.theory import gdp, tradeoff
 
 dp.enable_features("contrib")
@@ -206,7 +205,7 @@ def test_a_law_that_the_draws_do_not_follow_is_refused(make, law, said):
 )
 def test_the_distance_is_that_of_kolmogorov_and_smirnov(law, known):
     draws = np.random.default_rng(1).normal(size=500)
-    assert distance(draws, law) == pytest.approx(stats.kstest(draws, known.cdf).statistic)
+    assert kolmogorov_distance(draws, law) == pytest.approx(stats.kstest(draws, known.cdf).statistic)
 
 
 def test_the_distance_of_whole_numbers_is_that_between_their_distributions():
@@ -214,7 +213,7 @@ def test_the_distance_of_whole_numbers_is_that_between_their_distributions():
     places = np.arange(-60, 61)
     steps = np.array([np.mean(draws <= place) for place in places])
     gap = np.abs(steps - stats.dlaplace(1 / 1.3).cdf(places)).max()
-    assert distance(draws, geometric.Mechanism(scale=1.3)) == pytest.approx(gap)
+    assert kolmogorov_distance(draws, geometric.Mechanism(scale=1.3)) == pytest.approx(gap)
 
 
 def test_so_large_a_distance_is_chance_once_in_a_million():

@@ -37,9 +37,9 @@ def test_the_curves_agree_with_all_outputs(categories):
     laws = [
         np.exp(mechanism.log_law(outputs, np.tile(v, (len(outputs), 1))).sum(axis=1)) for v in (low, high)
     ]
-    exact = tradeoff.max_tpr(fpr, tradeoff.between(*laws))
+    exact = tradeoff.max_tpr(fpr, tradeoff.exact_curve(*laws))
     np.testing.assert_allclose(tradeoff.max_tpr(fpr, mechanism.curve(low, high)), exact, atol=1e-12)
-    one = tradeoff.between(law_of(mechanism, 0.0), law_of(mechanism, 1.0))
+    one = tradeoff.exact_curve(law_of(mechanism, 0.0), law_of(mechanism, 1.0))
     allowed = tradeoff.max_tpr(fpr, mechanism.guarantee)
     np.testing.assert_allclose(allowed, tradeoff.max_tpr(fpr, one), atol=1e-12)
 

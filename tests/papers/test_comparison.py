@@ -3,17 +3,25 @@ import math
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.papers.comparison import Agreement, Cell, Ours, Published, Says, exactly, write_exact
+from leakgauge.papers.comparison import (
+    Agreement,
+    Claim,
+    ComparedNumber,
+    OurNumber,
+    PublishedNumber,
+    exact_number,
+    format_exact,
+)
 
 AGREES, DIFFERS, UNCLEAR = Agreement
 
 
 def cell(ours, **more):
-    return Cell(setting="it", ours=ours, **more)
+    return ComparedNumber(setting="it", ours=ours, **more)
 
 
 def interval(low, value, high):
-    return Ours(low=low, value=value, high=high)
+    return OurNumber(low=low, value=value, high=high)
 
 
 @pytest.mark.parametrize(
@@ -29,13 +37,22 @@ def interval(low, value, high):
 )
 def test_a_printed_number_may_be_off_by_half_of_its_last_digit(value, places, verdict):
     ours = interval(0.904, 0.915, 0.925)
-    assert cell(ours, published=Published(value=value, places=places, where="table")).verdict is verdict
+    assert cell(ours, published=PublishedNumber(value=value, places=places, where="table")).verdict is verdict
 
 
 def test_a_formula_must_agree_exactly():
-    assert cell(exactly(math.log(2)), published=Published(value=math.log(2), where="text")).verdict is AGREES
-    assert cell(exactly(0.6932), published=Published(value=math.log(2), where="text")).verdict is DIFFERS
-    assert cell(interval(0.6, 0.65, 0.7), published=Published(value=math.log(2), where="")).verdict is AGREES
+    assert (
+        cell(exact_number(math.log(2)), published=PublishedNumber(value=math.log(2), where="text")).verdict
+        is AGREES
+    )
+    assert (
+        cell(exact_number(0.6932), published=PublishedNumber(value=math.log(2), where="text")).verdict
+        is DIFFERS
+    )
+    assert (
+        cell(interval(0.6, 0.65, 0.7), published=PublishedNumber(value=math.log(2), where="")).verdict
+        is AGREES
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,8 +66,8 @@ def test_a_formula_must_agree_exactly():
 )
 def test_an_order_holds_for_the_whole_interval_or_nothing_is_said(low, high, above, at_most):
     ours = interval(low, (low + high) / 2, high)
-    for says, verdict in ((Says.ABOVE, above), (Says.AT_MOST, at_most)):
-        assert cell(ours, published=Published(value=0.0, where="text", says=says)).verdict is verdict
+    for says, verdict in ((Claim.ABOVE, above), (Claim.AT_MOST, at_most)):
+        assert cell(ours, published=PublishedNumber(value=0.0, where="text", says=says)).verdict is verdict
 
 
 def test_what_is_drawn_without_a_number_is_compared_with_theory_and_says_so():
@@ -71,25 +88,29 @@ def test_what_is_drawn_without_a_number_is_compared_with_theory_and_says_so():
 
 
 def test_what_the_paper_does_not_have_is_not_comparable():
-    assert cell(exactly(0.5)).verdict is UNCLEAR
+    assert cell(exact_number(0.5)).verdict is UNCLEAR
     alone = cell(interval(0.90, 0.91, 0.92), exact=0.93)
     assert alone.verdict is UNCLEAR
     assert alone.reason == "The paper does not have this; the exact value, 0.9300, lies outside our interval."
 
 
 def test_a_difference_without_an_explanation_says_so():
-    printed = Published(value=0.2, places=1, where="section 3")
+    printed = PublishedNumber(value=0.2, places=1, where="section 3")
     assert (
-        cell(exactly(0.5), published=printed).reason == "Published: 0.2, section 3. No explanation is known."
+        cell(exact_number(0.5), published=printed).reason
+        == "Published: 0.2, section 3. No explanation is known."
     )
-    assert cell(exactly(0.5), published=printed, why="A slip.").reason == "Published: 0.2, section 3. A slip."
-    above = Published(value=0.0, where="text", says=Says.ABOVE)
+    assert (
+        cell(exact_number(0.5), published=printed, why="A slip.").reason
+        == "Published: 0.2, section 3. A slip."
+    )
+    above = PublishedNumber(value=0.0, where="text", says=Claim.ABOVE)
     assert cell(interval(-1, 0, 1), published=above).reason.endswith("use --scale full.")
-    assert cell(exactly(1.0), published=above).reason == "Published: above 0, text."
+    assert cell(exact_number(1.0), published=above).reason == "Published: above 0, text."
 
 
 def test_a_computed_number_is_never_shown_as_what_it_is_not():
-    assert [write_exact(value) for value in (0.99996, -0.00001, 1.0, -0.0, -1e-17, 12.5)] == [
+    assert [format_exact(value) for value in (0.99996, -0.00001, 1.0, -0.0, -1e-17, 12.5)] == [
         "0.99996", "-1e-05", "1", "0", "0", "12.5000",
     ]  # fmt: skip
 
@@ -101,9 +122,11 @@ def test_a_value_lies_in_its_interval():
 
 
 def test_a_number_of_other_data_is_shown_and_not_judged():
-    published = Published(value=0.767, where="table 3", places=3)
-    cell = Cell(setting="here", ours=exactly(0.767), published=published, comparable=False, why="Other data.")
+    published = PublishedNumber(value=0.767, where="table 3", places=3)
+    cell = ComparedNumber(
+        setting="here", ours=exact_number(0.767), published=published, comparable=False, why="Other data."
+    )
     assert cell.verdict is Agreement.NOT_COMPARABLE
     assert cell.reason == "Published: 0.767, table 3. Other data."
     with pytest.raises(BadInput, match="here: say why"):
-        Cell(setting="here", ours=exactly(0.767), published=published, comparable=False)
+        ComparedNumber(setting="here", ours=exact_number(0.767), published=published, comparable=False)

@@ -9,9 +9,9 @@ from leakgauge.referee.assumptions import (
     need_fair_coins,
     need_independent_rounds,
     need_lasting_targets,
-    unfair,
+    unfair_coins,
 )
-from leakgauge.referee.halves import choosing_half
+from leakgauge.referee.sample_split import selection_half
 
 
 def given_members(n, k, **more):
@@ -21,11 +21,11 @@ def given_members(n, k, **more):
 @pytest.mark.parametrize(("k", "fair"), [(500, True), (423, True), (420, False), (580, False), (0, False)])
 def test_a_share_that_happens_once_in_a_million_is_not_taken_for_fair(k, fair):
     """Two-sided binomial: 423 of 1,000 has chance 1.3e-6, 420 has 4.6e-7."""
-    assert (unfair(given_members(1_000, k)) is None) == fair
+    assert (unfair_coins(given_members(1_000, k)) is None) == fair
 
 
 def test_given_coins_are_never_fair():
-    assert "given" in unfair(given_members(10, 5, coins=Coins.GIVEN))
+    assert "given" in unfair_coins(given_members(10, 5, coins=Coins.GIVEN))
 
 
 def test_each_refusal_names_the_metric_and_a_way_out():
@@ -39,15 +39,15 @@ def test_each_refusal_names_the_metric_and_a_way_out():
 
 def test_both_halves_have_both_worlds_and_no_score_is_looked_at():
     rows = given_members(100, 40)
-    half = choosing_half(rows)
+    half = selection_half(rows)
     assert (half.sum(), rows.members[half].sum()) == (50, 20)
     other = trials(rows.members, np.random.default_rng(1).normal(size=100))
-    np.testing.assert_array_equal(half, choosing_half(other))
+    np.testing.assert_array_equal(half, selection_half(other))
 
 
 def test_shared_rounds_are_not_torn_apart():
     rows = given_members(100, 40, n_targets=4)
-    half = choosing_half(rows)
+    half = selection_half(rows)
     assert set(rows.rounds[half]) & set(rows.rounds[~half]) == set()
 
 

@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from leakgauge.referee.one_run import lower_bound, p_value
+from leakgauge.core.game import Reading
+from leakgauge.referee.one_run import one_run_lower_bound, one_run_p_value, order_guesses
 
 
 def brute_force(n_coins, n_guesses, n_right, epsilon, delta):
@@ -17,27 +20,29 @@ def brute_force(n_coins, n_guesses, n_right, epsilon, delta):
     [(1000, 1000, 600, 0.2, 1e-5, 0.00102324), (500, 100, 90, 1.5, 1e-3, 0.0887450)],
 )
 def test_p_values_equal_the_published_ones(n_coins, n_guesses, n_right, epsilon, delta, p):
-    assert p_value(n_coins, n_guesses, n_right, epsilon=epsilon, delta=delta) == pytest.approx(p, rel=1e-5)
+    assert one_run_p_value(n_coins, n_guesses, n_right, epsilon=epsilon, delta=delta) == pytest.approx(
+        p, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n_guesses", "n_right"), [(1, 1), (7, 3), (60, 50), (600, 600), (2000, 1100)])
 def test_p_values_equal_the_theorem_written_out(n_guesses, n_right, epsilon):
     for delta in (0.0, 1e-6, 1e-4):
-        found = p_value(3000, n_guesses, n_right, epsilon=epsilon, delta=delta)
+        found = one_run_p_value(3000, n_guesses, n_right, epsilon=epsilon, delta=delta)
         assert found == pytest.approx(brute_force(3000, n_guesses, n_right, epsilon, delta), rel=1e-9)
 
 
 def test_the_bound_is_where_the_p_value_crosses_alpha():
     for delta in (0.0, 1e-6, 1e-4):
-        bound = lower_bound(1000, 500, 430, delta=delta, alpha=0.05)
-        assert p_value(1000, 500, 430, epsilon=bound, delta=delta) == pytest.approx(0.05, abs=1e-6)
+        bound = one_run_lower_bound(1000, 500, 430, delta=delta, alpha=0.05)
+        assert one_run_p_value(1000, 500, 430, epsilon=bound, delta=delta) == pytest.approx(0.05, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "ceiling"), [(200, 4.19), (1_000, 5.81), (10_000, 8.11), (100_000, 10.42)])
 def test_the_ceiling_of_errorless_guesses(n, ceiling):
-    assert lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(ceiling, abs=0.005)
-    assert lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(-np.log(0.05 ** (-1 / n) - 1))
+    assert one_run_lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(ceiling, abs=0.005)
+    assert one_run_lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(-np.log(0.05 ** (-1 / n) - 1))
 
 
 @pytest.mark.parametrize(
@@ -55,24 +60,76 @@ def test_the_ceiling_of_errorless_guesses(n, ceiling):
 )
 def test_how_many_errorless_guesses_an_epsilon_needs(epsilon, n, delta):
     slack = max(1, n // 1000)
-    assert lower_bound(n + slack, n + slack, n + slack, delta=delta, alpha=0.05) >= epsilon
-    assert lower_bound(n - slack, n - slack, n - slack, delta=delta, alpha=0.05) < epsilon
+    assert one_run_lower_bound(n + slack, n + slack, n + slack, delta=delta, alpha=0.05) >= epsilon
+    assert one_run_lower_bound(n - slack, n - slack, n - slack, delta=delta, alpha=0.05) < epsilon
 
 
 def test_delta_puts_a_ceiling_on_everything():
-    ceilings = [lower_bound(n, n, n, delta=1e-5, alpha=0.05) for n in (3_000, 30_000, 100_000, 1_000_000)]
+    ceilings = [
+        one_run_lower_bound(n, n, n, delta=1e-5, alpha=0.05) for n in (3_000, 30_000, 100_000, 1_000_000)
+    ]
     assert max(ceilings) == pytest.approx(8.24, abs=0.01)
     assert ceilings[-1] < ceilings[1]
 
 
 def test_no_guess_and_no_right_guess_give_zero():
-    assert lower_bound(10, 0, 0, delta=0.0, alpha=0.05) == 0
-    assert lower_bound(10, 10, 0, delta=0.0, alpha=0.05) == 0
-    assert lower_bound(3, 3, 3, delta=0.0, alpha=0.05) == 0
+    assert one_run_lower_bound(10, 0, 0, delta=0.0, alpha=0.05) == 0
+    assert one_run_lower_bound(10, 10, 0, delta=0.0, alpha=0.05) == 0
+    assert one_run_lower_bound(3, 3, 3, delta=0.0, alpha=0.05) == 0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_the_bound_falls_with_alpha_and_with_delta(delta):
-    bounds = [lower_bound(2000, 900, 700, delta=delta, alpha=alpha) for alpha in (0.2, 0.05, 0.01, 1e-4)]
+    bounds = [
+        one_run_lower_bound(2000, 900, 700, delta=delta, alpha=alpha) for alpha in (0.2, 0.05, 0.01, 1e-4)
+    ]
     assert bounds == sorted(bounds, reverse=True)
-    assert lower_bound(2000, 900, 700, delta=1e-4, alpha=0.05) < bounds[1]
+    assert one_run_lower_bound(2000, 900, 700, delta=1e-4, alpha=0.05) < bounds[1]
+
+
+SCORES = st.lists(st.integers(-4, 4), min_size=1, max_size=40).map(lambda scores: np.array(scores, float))
+
+
+def test_signed_scores_are_guessed_on_by_sign_from_the_largest():
+    guesses = order_guesses(np.array([0.1, -3.0, 2.0, 0.0]), Reading(signed=True))
+    assert guesses.order.tolist() == [1, 2, 0]
+    assert guesses.says_member.tolist() == [False, True, True]
+
+
+def test_other_scores_are_guessed_on_by_rank_from_both_ends():
+    guesses = order_guesses(np.array([10.0, 20.0, 30.0, 40.0, 50.0]), Reading())
+    assert set(guesses.order[:2].tolist()) == {0, 4}
+    assert guesses.sizes((0.02, 0.5, 1.0), 5) == [2, 4]  # the middle one is no evidence
+
+
+def test_a_constant_score_is_no_evidence():
+    assert order_guesses(np.full(9, 3.0), Reading()).sizes((1.0,), 9) == []
+    assert order_guesses(np.zeros(9), Reading(signed=True)).sizes((1.0,), 9) == []
+
+
+@given(SCORES, st.booleans(), st.randoms())
+def test_the_order_of_rows_changes_nothing(scores, signed, random):
+    """The same scores are guessed on, and the same is said of each."""
+    reading, mixed = Reading(signed=signed), random.sample(range(scores.size), scores.size)
+    one, other = order_guesses(scores, reading), order_guesses(scores[mixed], reading)
+    assert one.ends.tolist() == other.ends.tolist()
+    for end in one.ends:
+        first = sorted(zip(scores[one.order[:end]], one.says_member[:end], strict=True))
+        second = sorted(zip(scores[mixed][other.order[:end]], other.says_member[:end], strict=True))
+        assert first == second
+
+
+@given(SCORES, st.booleans())
+def test_negated_scores_say_the_opposite(scores, signed):
+    reading = Reading(signed=signed)
+    one, other = order_guesses(scores, reading), order_guesses(-scores, reading)
+    assert one.ends.tolist() == other.ends.tolist()
+    said = dict(zip(one.order.tolist(), one.says_member.tolist(), strict=True))
+    opposite = dict(zip(other.order.tolist(), (~other.says_member).tolist(), strict=True))
+    assert said == opposite
+
+
+@given(SCORES)
+def test_ranks_ignore_monotone_rescaling(scores):
+    one, other = order_guesses(scores, Reading()), order_guesses(np.exp(scores), Reading())
+    assert one.order.tolist() == other.order.tolist()

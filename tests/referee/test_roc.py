@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from known_trials import trials
 from leakgauge.core.errors import BadInput
-from leakgauge.referee.placements import placements
-from leakgauge.referee.roc import roc
-from leakgauge.referee.thin import thin
+from leakgauge.referee.metrics.auc import placements
+from leakgauge.referee.roc import roc, thin_curve
 
 ROWS = st.lists(
     st.tuples(st.booleans(), st.integers(0, 5), st.integers(0, 2)), min_size=2, max_size=40
@@ -49,7 +48,7 @@ def test_a_thinned_curve_keeps_its_ends_its_size_and_nearly_its_area():
     rng = np.random.default_rng(1)
     members = rng.random(20_000) < 0.5
     full = roc(trials(members, rng.normal(members * 1.0)))
-    fpr, tpr = thin(full.fpr, full.tpr)
+    fpr, tpr = thin_curve(full.fpr, full.tpr)
     assert fpr.size <= 500
     assert (fpr[0], tpr[-1]) == (0, 1)
     assert np.count_nonzero(fpr < 0.01) > 50
@@ -57,5 +56,5 @@ def test_a_thinned_curve_keeps_its_ends_its_size_and_nearly_its_area():
 
 
 def test_a_short_curve_loses_only_points_on_a_line():
-    fpr, tpr = thin(np.array([0, 0.25, 0.5, 1.0]), np.array([0, 0.25, 0.5, 1.0]))
+    fpr, tpr = thin_curve(np.array([0, 0.25, 0.5, 1.0]), np.array([0, 0.25, 0.5, 1.0]))
     assert fpr.tolist() == tpr.tolist() == [0, 1]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from known_trials import trials
-from leakgauge.referee.thresholds import accuracy_left_out, best_thresholds, mean_accuracy_left_out
+from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy, jackknife_mean_accuracy
 
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30).filter(
     lambda rows: len({member for member, _ in rows}) == 2
@@ -30,7 +30,7 @@ def test_each_group_gets_its_own_threshold():
     assert best_thresholds(groups, scores, members, 2).tolist() == [0.5, 10.5]
 
 
-@pytest.mark.parametrize("statistic", [accuracy_left_out, mean_accuracy_left_out])
+@pytest.mark.parametrize("statistic", [jackknife_accuracy, jackknife_mean_accuracy])
 def test_leaving_out_a_round_equals_playing_without_it(statistic):
     rng = np.random.default_rng(4)
     rows = trials(rng.random(60) < 0.5, rng.normal(size=60), n_targets=3)

@@ -1,7 +1,7 @@
 import pytest
 
-from leakgauge.runner.dry_run import _REPORT, _line, dry_run
-from leakgauge.runner.run import Hands
+from leakgauge.runner.dry_run import _REPORT, _extrapolate, dry_run
+from leakgauge.runner.run import EngineOptions
 
 
 def test_a_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
@@ -42,10 +42,10 @@ def test_the_estimate_follows_a_release_of_known_speed(plan, monkeypatch):
 
     monkeypatch.setattr(challenger.Challenger, "release", slow)
     assert 0.4 <= dry_run(given).seconds - _REPORT < 0.8
-    assert 0.2 <= dry_run(given, Hands(workers=2)).seconds - _REPORT < 0.5
+    assert 0.2 <= dry_run(given, EngineOptions(workers=2)).seconds - _REPORT < 0.5
 
 
 def test_a_line_is_extended_and_never_falls():
-    assert _line([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
-    assert _line([(10, 2.0), (20, 1.0)], 100) == 1.0
-    assert _line([(10, 1.0), (10, 1.0)], 10) == 1.0
+    assert _extrapolate([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
+    assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0
+    assert _extrapolate([(10, 1.0), (10, 1.0)], 10) == 1.0

@@ -6,10 +6,10 @@ import psutil
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.spread import spread, spreading
 from leakgauge.runner import engines
-from leakgauge.runner.engines import in_order, open_engine
-from leakgauge.runner.shipping import WorkerError
+from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.worker_tasks import WorkerError
+from leakgauge.support.parallel import parallel_map, use_parallel_map
 
 LOCAL = [("local", 1), ("local", 2)]
 CLUSTERS = [pytest.param("dask", 2, marks=pytest.mark.slow), pytest.param("ray", 2, marks=pytest.mark.slow)]
@@ -42,21 +42,21 @@ def test_an_engine_does_its_work(name, workers):
         return int(weights[item])
 
     with open_engine(name, workers) as engine:
-        assert in_order(engine, weigh, range(7)) == list(range(7))
-        crew = engine.ship(weigh)
+        assert map_in_order(engine, weigh, range(7)) == list(range(7))
+        crew = engine.load_task(weigh)
         assert sorted(crew([5, 6])) == [(0, 5), (1, 6)]
         assert sorted(crew([8])) == [(0, 8)]
         assert list(crew([])) == []
-        for pools, told in in_order(engine, threads_seen, [0, 1]):
+        for pools, told in map_in_order(engine, threads_seen, [0, 1]):
             assert pools
             assert set(pools) == {1}
             assert told == "1"
         with pytest.raises(BadInput, match="no cat here"):
-            in_order(engine, refuses, ["cat"])
+            map_in_order(engine, refuses, ["cat"])
         error = WorkerError if workers > 1 else ZeroDivisionError
         with pytest.raises(error, match="item three"):
-            in_order(engine, fails, [1, 2, 3])
-        assert in_order(engine, weigh, [4]) == [4], "an engine survives an error"
+            map_in_order(engine, fails, [1, 2, 3])
+        assert map_in_order(engine, weigh, [4]) == [4], "an engine survives an error"
         assert strangers_may_call() == []
     assert "raylet" not in {process.name() for process in psutil.Process().children(recursive=True)}
 
@@ -75,14 +75,17 @@ def strangers_may_call():
 
 def test_an_error_in_a_worker_brings_its_traceback():
     with open_engine("local", 2) as engine, pytest.raises(WorkerError) as caught:
-        in_order(engine, fails, [3])
+        map_in_order(engine, fails, [3])
     assert str(caught.value) == "ZeroDivisionError: item three"
     assert "in fails" in caught.value.__notes__[0]
 
 
 def test_spread_reaches_the_workers():
-    with open_engine("local", 2) as engine, spreading(lambda task, items: in_order(engine, task, items)):
-        assert os.getpid() not in spread(lambda _: os.getpid(), range(4))
+    with (
+        open_engine("local", 2) as engine,
+        use_parallel_map(lambda task, items: map_in_order(engine, task, items)),
+    ):
+        assert os.getpid() not in parallel_map(lambda _: os.getpid(), range(4))
 
 
 def test_workers_start_when_first_needed(monkeypatch):
@@ -101,14 +104,14 @@ def test_workers_start_when_first_needed(monkeypatch):
 )
 def test_what_cannot_be_opened_is_refused(engine, workers, address, message):
     with pytest.raises(BadInput, match=message):
-        engines.check(engine, workers, address)
+        engines.check_engine(engine, workers, address)
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
 def test_a_missing_extra_is_named(name, monkeypatch):
     monkeypatch.setattr(engines, "find_spec", lambda _: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[distributed\]'"):
-        engines.check(name, 2, None)
+        engines.check_engine(name, 2, None)
 
 
 @pytest.mark.slow
@@ -116,4 +119,4 @@ def test_a_missing_extra_is_named(name, monkeypatch):
 def test_a_cluster_that_does_not_answer_is_bad_input(name, address, monkeypatch):
     monkeypatch.setattr("leakgauge.runner.dask_engine._TIMEOUT", "1s")
     with pytest.raises(BadInput, match="check --address"), open_engine(name, 2, address) as engine:
-        engine.ship(fails)
+        engine.load_task(fails)

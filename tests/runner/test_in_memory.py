@@ -146,7 +146,7 @@ def test_an_audit_in_memory_writes_nothing(tmp_path, monkeypatch):
 def test_an_audit_in_memory_plays_what_a_plan_would(tmp_path):
     """The same release from a plan: other code, the same streams, the same trials."""
     from leakgauge.plan import read_plan
-    from leakgauge.runner.run import carry_out
+    from leakgauge.runner.run import run_plan
 
     (tmp_path / "mine.py").write_text(
         "def careless(dataset, rng):\n    return round(dataset + rng.laplace(scale=0.5), 2)\n"
@@ -162,7 +162,7 @@ def test_an_audit_in_memory_plays_what_a_plan_would(tmp_path):
         attacks = [{ name = "learned_event", shadows = 2500 }]
         """
     )
-    [planned] = carry_out(read_plan(tmp_path / "plan.toml"), tmp_path / "out")
+    [planned] = run_plan(read_plan(tmp_path / "plan.toml"), tmp_path / "out")
     direct = audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=2500, seed=5)
     assert planned.metrics == direct.metrics
     assert planned.roc == direct.roc

@@ -48,7 +48,7 @@ def _files(tmp_path, monkeypatch):
 @pytest.fixture
 def call(capsys, monkeypatch):
     """Call the command line; reports take seconds and have their own tests."""
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
 
     def run(*argv):
         code = main(argv)

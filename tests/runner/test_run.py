@@ -9,13 +9,13 @@ import pytest
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.settings import read
-from leakgauge.runner import manifest, run, sources
-from leakgauge.runner.engines import Here
-from leakgauge.runner.run import Hands, carry_out, describe
-from leakgauge.runner.shipping import WorkerError
-from leakgauge.runner.store import Store, blocks
-from leakgauge.verdict_file import to_json
+from leakgauge.runner import code_digest, manifest, run
+from leakgauge.runner.block_store import BlockStore, split_rounds
+from leakgauge.runner.engines import InProcessEngine
+from leakgauge.runner.run import EngineOptions, run_plan, set_up_run
+from leakgauge.runner.worker_tasks import WorkerError
+from leakgauge.support.table_reader import read_dataclass
+from leakgauge.verdict import verdicts_to_json
 
 
 def files(folder):
@@ -25,18 +25,18 @@ def files(folder):
 
 def count_plays(monkeypatch):
     """Watch which blocks are saved."""
-    saved, save = [], Store.save
+    saved, save = [], BlockStore.save
 
     def watch(self, block, trials):
         saved.append(block.index)
         save(self, block, trials)
 
-    monkeypatch.setattr(Store, "save", watch)
+    monkeypatch.setattr(BlockStore, "save", watch)
     return saved
 
 
 def test_a_run_folder_holds_what_the_contract_says(plan, tmp_path):
-    verdicts = carry_out(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
+    verdicts = run_plan(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {
         "plan.toml",
@@ -71,13 +71,13 @@ def test_the_trials_are_those_of_the_game_itself(plan, tmp_path):
     from leakgauge.domains.coin.knowledge import Nothing
 
     given = plan()
-    carry_out(given, tmp_path / "out")
+    run_plan(given, tmp_path / "out")
     knowledge = Nothing()
     adversary = Adversary(knowledge, Attack().study(knowledge, stream(7, Role.STUDY)))
-    challenger = read(Challenger, {"epsilon": 1.0, "promised": 1.0}, "")
-    described, _ = describe(given)
+    challenger = read_dataclass(Challenger, {"epsilon": 1.0, "promised": 1.0}, "")
+    described, _ = set_up_run(given)
     store = described.stores(tmp_path / "out", given.audits[0])["peek-nothing"]
-    for block in blocks(100, 30):
+    for block in split_rounds(100, 30):
         expected = play(challenger, {"it": adversary}, 7, block.rounds, block.index)["it"]
         np.testing.assert_array_equal(store.load(block).scores, expected.scores)
         np.testing.assert_array_equal(store.load(block).members, expected.members)
@@ -85,13 +85,13 @@ def test_the_trials_are_those_of_the_game_itself(plan, tmp_path):
 
 
 def test_a_finished_run_plays_and_studies_nothing_again(plan, tmp_path, monkeypatch):
-    first = carry_out(plan(), tmp_path / "out")
-    monkeypatch.setattr(run, "study", lambda *_: pytest.fail("studied again"))
-    assert carry_out(plan(), tmp_path / "out") == first
+    first = run_plan(plan(), tmp_path / "out")
+    monkeypatch.setattr(run, "study_attacks", lambda *_: pytest.fail("studied again"))
+    assert run_plan(plan(), tmp_path / "out") == first
 
 
 def test_missing_damaged_and_cut_blocks_are_played_again(plan, tmp_path, monkeypatch):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     whole = files(tmp_path / "out")
     paths = sorted((tmp_path / "out").rglob("block-*"))
     paths[0].unlink()
@@ -100,27 +100,27 @@ def test_missing_damaged_and_cut_blocks_are_played_again(plan, tmp_path, monkeyp
     flipped[len(flipped) // 2] ^= 4
     paths[3].write_bytes(flipped)
     saved = count_plays(monkeypatch)
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     assert saved == [0, 1, 3]
     assert files(tmp_path / "out") == whole
 
 
 def test_leftovers_of_a_killed_writer_are_removed(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     leftover = tmp_path / "out" / "audits" / "coin" / "peek-nothing" / "block-00000001.npz.17.partial"
     leftover.write_bytes(b"half")
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     assert not leftover.exists()
 
 
 def test_raising_the_rounds_continues(plan, tmp_path, monkeypatch):
-    carry_out(plan(rounds=100), tmp_path / "out")
+    run_plan(plan(rounds=100), tmp_path / "out")
     saved = count_plays(monkeypatch)
-    verdicts = carry_out(plan(rounds=150), tmp_path / "out")
+    verdicts = run_plan(plan(rounds=150), tmp_path / "out")
     assert saved == [3, 4], "the last block had 10 rounds and has 30 now"
     assert verdicts[0].rounds == 150
     assert "rounds = 150" in (tmp_path / "out" / "plan.toml").read_text()
-    carry_out(plan(rounds=150), tmp_path / "fresh")
+    run_plan(plan(rounds=150), tmp_path / "fresh")
     assert files(tmp_path / "out") == files(tmp_path / "fresh")
 
 
@@ -147,10 +147,10 @@ def _coins_travel():
 )
 def test_neither_the_engine_nor_the_number_of_workers_changes_a_trial(plan, tmp_path, engine):
     given = plan(attacks='["peek", "sleep"]', challenger="{ promised = 1.0, targets = 4 }")
-    one = carry_out(given, tmp_path / "one")
-    two = carry_out(given, tmp_path / "two", Hands(engine=engine, workers=2))
+    one = run_plan(given, tmp_path / "one")
+    two = run_plan(given, tmp_path / "two", EngineOptions(engine=engine, workers=2))
     assert files(tmp_path / "one") == files(tmp_path / "two")
-    assert to_json(one) == to_json(two)
+    assert verdicts_to_json(one) == verdicts_to_json(two)
 
 
 def test_a_failed_block_is_not_saved_and_the_others_are(plan, tmp_path):
@@ -158,7 +158,7 @@ def test_a_failed_block_is_not_saved_and_the_others_are(plan, tmp_path):
     with pytest.raises(
         IncompleteRun, match=r"'coin' ended with ZeroDivisionError: the coin broke.*continue with:"
     ) as caught:
-        carry_out(broken, tmp_path / "out")
+        run_plan(broken, tmp_path / "out")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
     assert caught.value.__cause__.__notes__ == ["while playing rounds 90 to 99"]
     assert len(files(tmp_path / "out")) == 3
@@ -176,12 +176,12 @@ def test_bad_input_in_a_block_names_its_rounds(plan, tmp_path, monkeypatch):
 
     monkeypatch.setattr(peek.Attack, "study", study)
     with pytest.raises(BadInput, match=r"audit 'coin': rounds 0 to 29: round 0, target 0: the score nan"):
-        carry_out(plan(), tmp_path / "out")
+        run_plan(plan(), tmp_path / "out")
     assert files(tmp_path / "out") == {}
 
 
 def test_another_plan_is_refused_and_the_folder_left_alone(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     for change, message in [
         ({"mechanism": "{ epsilon = 2.0 }"}, r"plan.audits\[0\].mechanism.epsilon was 1.0, is 2.0"),
@@ -191,36 +191,36 @@ def test_another_plan_is_refused_and_the_folder_left_alone(plan, tmp_path):
         ({"data": "{ extra = 1 }"}, r"data.extra was added"),
     ]:
         with pytest.raises(BadInput, match=rf"holds another run: .*{message}; choose another --out"):
-            carry_out(plan(**change), tmp_path / "out")
+            run_plan(plan(**change), tmp_path / "out")
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
 
 
 def test_other_data_are_refused(plan, tmp_path):
     (tmp_path / "people.csv").write_text("a")
     settings = {"data": '{ source = "people.csv" }'}
-    carry_out(plan(**settings), tmp_path / "out")
+    run_plan(plan(**settings), tmp_path / "out")
     (tmp_path / "people.csv").write_text("b")
     with pytest.raises(BadInput, match="the data or code behind audit 'coin' changed"):
-        carry_out(plan(**settings), tmp_path / "out")
+        run_plan(plan(**settings), tmp_path / "out")
 
 
 def test_another_package_is_refused(plan, tmp_path, monkeypatch):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     monkeypatch.setattr(run, "package_digest", lambda: "another")
     with pytest.raises(BadInput, match=r"leakgauge itself changed \(version"):
-        carry_out(plan(), tmp_path / "out")
+        run_plan(plan(), tmp_path / "out")
 
 
 def test_data_that_change_between_two_looks_are_refused(plan, tmp_path):
     given = plan(data='{ source = "people.csv" }', sweep='{ "mechanism.epsilon" = [1.0, 2.0] }')
     (tmp_path / "people.csv").write_text("a")
-    described, games = describe(given)
+    described, games = set_up_run(given)
     assert games == {}, "two games are set up in turn, not kept side by side"
     (tmp_path / "people.csv").write_text("b")
     audit = given.audits[0]
     with pytest.raises(BadInput, match="the data changed while the run was starting"):
-        run._play_audit(audit, described, tmp_path / "out", Here(), lambda *_: None, None)
+        run._play_audit(audit, described, tmp_path / "out", InProcessEngine(), lambda *_: None, None)
 
 
 @pytest.mark.parametrize("name", ["thesis.txt", "plan.toml", "audits"])
@@ -229,7 +229,7 @@ def test_a_folder_with_other_things_is_not_written_to(plan, tmp_path, name):
     out.mkdir()
     (out / name).write_text("mine")
     with pytest.raises(BadInput, match="not empty and not a run folder; choose another --out"):
-        carry_out(plan(), out)
+        run_plan(plan(), out)
     assert {path.name: path.read_text() for path in out.iterdir()} == {name: "mine"}
 
 
@@ -238,25 +238,25 @@ def test_a_run_killed_before_its_manifest_can_be_started_again(plan, tmp_path):
     out.mkdir()
     (out / "lock").touch()
     (out / "manifest.json.17.partial").write_text("{")
-    carry_out(plan(), out)
+    run_plan(plan(), out)
     assert not list(out.glob("*.partial"))
 
 
 def test_a_file_cannot_be_a_run_folder(plan, tmp_path):
     with pytest.raises(BadInput, match="cannot be a run folder"):
-        carry_out(plan(), tmp_path / "plan.toml")
+        run_plan(plan(), tmp_path / "plan.toml")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 1, "checksum": ""}'])
 def test_a_damaged_manifest_is_never_trusted(plan, tmp_path, content):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     (tmp_path / "out" / "manifest.json").write_text(content)
     with pytest.raises(BadInput, match="damaged; put it back"):
-        carry_out(plan(), tmp_path / "out")
+        run_plan(plan(), tmp_path / "out")
 
 
 def test_a_manifest_that_was_edited_is_damaged(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     path = tmp_path / "out" / "manifest.json"
     text = path.read_text()
     assert '"epsilon": 1.0' in text
@@ -272,14 +272,14 @@ def test_a_manifest_of_another_version_is_not_read(tmp_path):
 
 
 def test_a_manifest_names_no_place_of_the_machine(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
 
 
 def test_an_audit_that_may_stop_early_ends_at_the_block_that_decides_it(plan, tmp_path):
     lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
     lying["challenger"] = "{ promised = 0.5 }"
-    [verdict] = carry_out(plan(**lying), tmp_path / "out")
+    [verdict] = run_plan(plan(**lying), tmp_path / "out")
     assert verdict.stopped_early
     assert verdict.finding == "violated"
     played = len(files(tmp_path / "out"))
@@ -288,23 +288,23 @@ def test_an_audit_that_may_stop_early_ends_at_the_block_that_decides_it(plan, tm
         if path.name > f"block-{played - 2:08d}":
             path.unlink()
     with pytest.raises(IncompleteRun):
-        run.judge(describe(plan(**lying))[0], manifest.load(tmp_path / "out"), tmp_path / "out")
+        run.judge_run(set_up_run(plan(**lying))[0], manifest.load(tmp_path / "out"), tmp_path / "out")
 
 
 def test_where_an_audit_stops_does_not_depend_on_how_many_play(plan, tmp_path, monkeypatch):
     lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
     lying["challenger"] = "{ promised = 0.5 }"
     given = plan(**lying)
-    [one] = carry_out(given, tmp_path / "one")
-    waves = run._waves
-    monkeypatch.setattr(run, "_waves", lambda audit, _: waves(audit, 7))
-    [seven] = carry_out(given, tmp_path / "seven")
+    [one] = run_plan(given, tmp_path / "one")
+    waves = run._block_batches
+    monkeypatch.setattr(run, "_block_batches", lambda audit, _: waves(audit, 7))
+    [seven] = run_plan(given, tmp_path / "seven")
     assert len(files(tmp_path / "seven")) > len(files(tmp_path / "one"))
     assert one == seven
 
 
 def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path):
-    [verdict] = carry_out(plan(stop='"decided"'), tmp_path / "out")
+    [verdict] = run_plan(plan(stop='"decided"'), tmp_path / "out")
     assert not verdict.stopped_early
     assert verdict.rounds == 100
     assert "e-process" in verdict.metrics["epsilon"].method
@@ -320,18 +320,18 @@ def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path
 )
 def test_what_the_e_process_cannot_judge_may_not_stop_early(plan, tmp_path, challenger, message):
     with pytest.raises(BadInput, match=f"stop = 'rounds' can: .*{message}"):
-        carry_out(plan(stop='"decided"', challenger=challenger), tmp_path / "out")
+        run_plan(plan(stop='"decided"', challenger=challenger), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeypatch):
     from leakgauge.domains.coin.attacks import peek
 
-    carry_out(plan(), tmp_path / "out")
+    run_plan(plan(), tmp_path / "out")
     next((tmp_path / "out").rglob("block-*")).unlink()
     monkeypatch.setattr(peek, "spread", lambda *_: [0.25])
     with pytest.raises(BadInput, match="studied differently when the run was continued"):
-        carry_out(plan(), tmp_path / "out")
+        run_plan(plan(), tmp_path / "out")
 
 
 def test_a_plan_made_in_python_runs_and_leaves_a_file_that_reads_back(plan, tmp_path):
@@ -340,14 +340,14 @@ def test_a_plan_made_in_python_runs_and_leaves_a_file_that_reads_back(plan, tmp_
         path=None,
         text=None,
     )
-    carry_out(given, tmp_path / "out")
+    run_plan(given, tmp_path / "out")
     from leakgauge.plan import read_plan
 
     again = read_plan(tmp_path / "out" / "plan.toml")
     assert (again.audits, again.seed) == (given.audits, given.seed)
     next((tmp_path / "out").rglob("block-*")).unlink()
     with pytest.raises(IncompleteRun, match=r"continue with: leakgauge.run\(plan, out="):
-        run.judge(describe(given)[0], manifest.load(tmp_path / "out"), tmp_path / "out")
+        run.judge_run(set_up_run(given)[0], manifest.load(tmp_path / "out"), tmp_path / "out")
 
 
 def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, monkeypatch):
@@ -355,7 +355,7 @@ def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, 
     from leakgauge.plan import read_plan
 
     plan()
-    carry_out(read_plan("plan.toml", seed=11), Path("runs/x"))
+    run_plan(read_plan("plan.toml", seed=11), Path("runs/x"))
     content = manifest.load(Path("runs/x"))
     assert (
         manifest.how_to_continue(content, Path("runs/x")) == "leakgauge run plan.toml --out runs/x --seed 11"
@@ -365,7 +365,7 @@ def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, 
 
 def test_a_bad_engine_is_refused_before_anything_is_written(plan, tmp_path):
     with pytest.raises(BadInput, match="workers must be >= 1"):
-        carry_out(plan(), tmp_path / "out", Hands(workers=0))
+        run_plan(plan(), tmp_path / "out", EngineOptions(workers=0))
     assert not (tmp_path / "out").exists()
 
 
@@ -380,18 +380,18 @@ def test_studies_spread_over_the_workers(plan, tmp_path, monkeypatch):
         return [value for _, value in found]
 
     monkeypatch.setattr(peek, "spread", watch)
-    _, games = describe(plan())
+    _, games = set_up_run(plan())
     from leakgauge.runner.engines import open_engine
-    from leakgauge.runner.playing import study
+    from leakgauge.runner.play_block import study_attacks
 
     with open_engine("local", 2) as engine:
-        study(games["coin"], 7, engine)
+        study_attacks(games["coin"], 7, engine)
     assert seen
     assert os.getpid() not in seen
 
 
 def test_the_package_digest_is_that_of_the_sources(plan):
-    assert describe(plan())[0].package == sources.package_digest()
+    assert set_up_run(plan())[0].package == code_digest.package_digest()
 
 
 def test_a_worker_error_is_named_once():
@@ -399,7 +399,7 @@ def test_a_worker_error_is_named_once():
     audit = type("A", (), {"name": "a"})
     with (
         pytest.raises(IncompleteRun, match=r"^audit 'a' ended with ZeroDivisionError: x; "),
-        run._telling_where(audit, ""),
+        run._run_error_context(audit, ""),
     ):
         raise error
 
@@ -409,8 +409,8 @@ def test_a_folder_in_which_no_block_was_played_may_be_used_for_another_run(plan,
         raise BadInput("the release raised an error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(run, "study", broken)
+        patched.setattr(run, "study_attacks", broken)
         with pytest.raises(BadInput, match="the release raised an error"):
-            carry_out(plan(), tmp_path / "out")
+            run_plan(plan(), tmp_path / "out")
     other = replace(plan(), seed=plan().seed + 1)
-    assert carry_out(other, tmp_path / "out")[0].seed == other.seed
+    assert run_plan(other, tmp_path / "out")[0].seed == other.seed

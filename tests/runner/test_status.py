@@ -1,14 +1,14 @@
 import shutil
 
-from leakgauge.runner.lock import locked
-from leakgauge.runner.run import carry_out
-from leakgauge.runner.status import Standing, status
+from leakgauge.runner.run import run_plan
+from leakgauge.runner.status import AuditProgress, run_status
+from leakgauge.support.files import lock_folder
 
 
 def test_a_finished_run_is_complete(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
-    found = status(tmp_path / "out")
-    assert found.audits == (Standing(audit="coin", played=100, rounds=100, complete=True),)
+    run_plan(plan(), tmp_path / "out")
+    found = run_status(tmp_path / "out")
+    assert found.audits == (AuditProgress(audit="coin", played=100, rounds=100, complete=True),)
     assert found.complete
     assert found.judged
     assert not found.running
@@ -16,12 +16,12 @@ def test_a_finished_run_is_complete(plan, tmp_path):
 
 
 def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
-    carry_out(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
+    run_plan(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
     folder = tmp_path / "out" / "audits" / "coin"
     (folder / "peek-nothing" / "block-00000000.npz").unlink()
     shutil.rmtree(folder / "sleep-nothing")
-    found = status(tmp_path / "out")
-    assert found.audits == (Standing(audit="coin", played=0, rounds=100, complete=False),)
+    found = run_status(tmp_path / "out")
+    assert found.audits == (AuditProgress(audit="coin", played=0, rounds=100, complete=False),)
     assert found.way_on.startswith("leakgauge run ")
 
 
@@ -32,13 +32,13 @@ def test_a_run_that_stopped_early_is_complete(plan, tmp_path):
         "rounds": 2000,
         "block": 20,
     }
-    carry_out(plan(stop='"decided"', **lying), tmp_path / "out")
-    [standing] = status(tmp_path / "out").audits
+    run_plan(plan(stop='"decided"', **lying), tmp_path / "out")
+    [standing] = run_status(tmp_path / "out").audits
     assert standing.played < standing.rounds
     assert standing.complete
 
 
 def test_a_run_that_is_writing_is_seen(plan, tmp_path):
-    carry_out(plan(), tmp_path / "out")
-    with locked(tmp_path / "out"):
-        assert status(tmp_path / "out").running
+    run_plan(plan(), tmp_path / "out")
+    with lock_folder(tmp_path / "out"):
+        assert run_status(tmp_path / "out").running

@@ -5,17 +5,17 @@ from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from leakgauge.core.errors import BadInput
-from leakgauge.theory.cells import Geometric, Laplace
-from leakgauge.theory.loss_sums import Kinds, reached
-from leakgauge.theory.losses import best_attack
+from leakgauge.theory.loss_composition import best_attack
+from leakgauge.theory.loss_sums import LossKinds, loss_sum_rates
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
 
 
 def kinds(rates, shifts=None):
-    return Kinds(np.array(rates, dtype=float), np.array(shifts or [0] * len(rates)))
+    return LossKinds(np.array(rates, dtype=float), np.array(shifts or [0] * len(rates)))
 
 
 def numbers(rates, counts, shifts=None, mu=0.0):
-    found = reached(kinds(rates, shifts), csr_array(np.atleast_2d(counts)), np.array([mu**2]))
+    found = loss_sum_rates(kinds(rates, shifts), csr_array(np.atleast_2d(counts)), np.array([mu**2]))
     return float(found.accuracy[0]), float(found.auc[0]), float(found.tpr[0])
 
 
@@ -61,7 +61,7 @@ def test_one_laplace_answer_is_told_as_the_closed_form_says():
 
 def test_gaussian_answers_are_told_as_the_closed_forms_say():
     mus = np.array([0.01, 0.5, 2.0, 6.0])
-    found = reached(kinds([1.0]), csr_array((4, 1)), mus**2)
+    found = loss_sum_rates(kinds([1.0]), csr_array((4, 1)), mus**2)
     np.testing.assert_allclose(found.accuracy, ndtr(mus / 2), atol=1e-4)
     np.testing.assert_allclose(found.auc, ndtr(mus / np.sqrt(2)), atol=1e-4)
     np.testing.assert_allclose(found.tpr, ndtr(ndtri(0.01) + mus), atol=3e-4)
@@ -100,8 +100,8 @@ def test_all_numbers_lie_in_the_brackets_of_the_exact_composition():
     rates, shifts = [0.3, 1.0, 0.05, 0.7, 0.2], [0, 0, 0, 1, 4]
     counts = rng.poisson(np.array([0.3, 1, 3, 20])[np.arange(16) % 4, None], size=(16, 5))
     squares = np.where(np.arange(16) % 3 == 0, rng.exponential(0.5, 16), 0.0)
-    found = reached(kinds(rates, shifts), csr_array(counts), squares)
-    cells = [Geometric(rate, shift) if shift else Laplace(rate) for rate, shift in zip(rates, shifts)]
+    found = loss_sum_rates(kinds(rates, shifts), csr_array(counts), squares)
+    cells = [GeometricCell(rate, shift) if shift else LaplaceCell(rate) for rate, shift in zip(rates, shifts)]
     for i, row in enumerate(counts.tolist()):
         best = best_attack(zip(cells, row), mu=float(np.sqrt(squares[i])))
         assert found.accuracy[i] == pytest.approx(np.mean(best.accuracy), abs=3e-4)

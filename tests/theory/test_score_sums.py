@@ -2,35 +2,37 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from leakgauge.theory import pair_sums
-from leakgauge.theory.pairs import Pair
-from leakgauge.theory.score_laws import ScoreLaws, nodes_to, placed
-from leakgauge.theory.score_sums import reached
+from leakgauge.theory import asymmetric_composition
+from leakgauge.theory.asymmetric_composition import DistributionPair
+from leakgauge.theory.characteristic_functions import ScoreLaws, laws_on_nodes, score_nodes
+from leakgauge.theory.score_sums import score_sum_rates
 
 SIZES = (1, 1, 2, 3, 5, 9, 15, 16, 25, 60, 140)
 
 
-def laws_of(pairs: list[Pair], scores: list[np.ndarray] | None = None) -> ScoreLaws:
+def laws_of(pairs: list[DistributionPair], scores: list[np.ndarray] | None = None) -> ScoreLaws:
     said = [pair.losses for pair in pairs] if scores is None else scores
     kinds = np.concatenate([np.full(pair.members.size, i) for i, pair in enumerate(pairs)])
     flat = np.concatenate(said)
     largest = np.max(np.abs(flat[np.isfinite(flat)]))
     worlds = (np.concatenate([getattr(pair, name) for pair in pairs]) for name in ("members", "others"))
-    return placed(nodes_to(float(largest)), len(pairs), kinds, flat, *worlds)
+    return laws_on_nodes(score_nodes(float(largest)), len(pairs), kinds, flat, *worlds)
 
 
-def noisy_cells(kind: str) -> list[Pair]:
+def noisy_cells(kind: str) -> list[DistributionPair]:
     """Laws of cells as they occur: rounded Laplace noise, suppressed or not; raw Poisson counts."""
     from scipy.stats import laplace, poisson
 
     if kind == "raw":
         counts = np.arange(60)
         laws = [poisson.pmf(counts, mean) for mean in (0.3, 1.0, 4.0, 12.0)]
-        return [Pair.of(np.append(0, law[:-1] / law[:-1].sum()), law / law.sum()) for law in laws]
+        return [DistributionPair.of(np.append(0, law[:-1] / law[:-1].sum()), law / law.sum()) for law in laws]
     scale, suppress = {"weak": (10.0, 1), "usual": (1.0, 1), "strong": (0.5, 0)}[kind]
     edges = np.concatenate([[-np.inf], np.arange(suppress + 1, 100 + 20 * scale), [np.inf]])
     return [
-        Pair.of(np.diff(laplace.cdf(edges, count + 1, scale)), np.diff(laplace.cdf(edges, count, scale)))
+        DistributionPair.of(
+            np.diff(laplace.cdf(edges, count + 1, scale)), np.diff(laplace.cdf(edges, count, scale))
+        )
         for count in (0, 1, 2, 3, 5, 30)
     ]
 
@@ -44,9 +46,9 @@ def some_targets(n_kinds: int, seed: int) -> csr_array:
 def test_losses_add_up_to_the_bracketed_optimum(kind):
     pairs = noisy_cells(kind)
     cells = some_targets(len(pairs), 1)
-    found = reached(laws_of(pairs), cells)
+    found = score_sum_rates(laws_of(pairs), cells)
     for i, row in enumerate(cells.toarray()):
-        best = pair_sums.best_attack([(pair, int(n)) for pair, n in zip(pairs, row)])
+        best = asymmetric_composition.best_attack([(pair, int(n)) for pair, n in zip(pairs, row)])
         low, high = best.tpr_at(0.01)
         assert best.accuracy[0] - 2e-4 < found.accuracy[i] < best.accuracy[1] + 2e-4
         assert best.auc[0] - 1.5e-4 < found.auc[i] < best.auc[1] + 1.5e-4
@@ -57,9 +59,12 @@ def test_more_frequencies_come_closer():
     pairs = noisy_cells("usual")
     cells = some_targets(len(pairs), 2)
     errors = []
-    exact = [pair_sums.best_attack([(p, int(n)) for p, n in zip(pairs, row)]) for row in cells.toarray()]
+    exact = [
+        asymmetric_composition.best_attack([(p, int(n)) for p, n in zip(pairs, row)])
+        for row in cells.toarray()
+    ]
     for finer in (1, 4):
-        found = reached(laws_of(pairs), cells, finer=finer)
+        found = score_sum_rates(laws_of(pairs), cells, finer=finer)
         errors.append(max(abs(best.accuracy[0] - value) for best, value in zip(exact, found.accuracy)))
     assert errors[1] < 0.3 * errors[0]
     assert errors[1] < 3e-5
@@ -70,7 +75,7 @@ def test_scores_of_mistaken_adversaries_reach_what_they_reach_in_simulation():
     pairs = noisy_cells("usual")
     beliefs = [pair.losses + rng.normal(scale=0.3, size=pair.losses.size) for pair in pairs]
     counts = np.array([5, 0, 4, 0, 6, 10])
-    found = reached(laws_of(pairs, beliefs), csr_array([counts]))
+    found = score_sum_rates(laws_of(pairs, beliefs), csr_array([counts]))
     n = 100_000
     scores = np.zeros((2, n))
     for pair, belief, times in zip(pairs, beliefs, counts):
@@ -88,9 +93,9 @@ def test_scores_of_mistaken_adversaries_reach_what_they_reach_in_simulation():
 
 
 def test_sure_decisions_are_counted_first_and_last():
-    sure = Pair.of([0.5, 0.5, 0.0], [0.0, 0.7, 0.3])
-    found = reached(laws_of([sure]), csr_array([[1], [2]]))
-    best = [pair_sums.best_attack([(sure, n)]) for n in (1, 2)]
+    sure = DistributionPair.of([0.5, 0.5, 0.0], [0.0, 0.7, 0.3])
+    found = score_sum_rates(laws_of([sure]), csr_array([[1], [2]]))
+    best = [asymmetric_composition.best_attack([(sure, n)]) for n in (1, 2)]
     np.testing.assert_allclose(found.accuracy, [b.accuracy[0] for b in best], atol=1e-4)
     np.testing.assert_allclose(found.auc, [b.auc[0] for b in best], atol=1e-4)
     np.testing.assert_allclose(found.tpr, [b.tpr_at(0.01)[0] for b in best], atol=1e-4)
@@ -100,9 +105,9 @@ def test_sure_decisions_are_counted_first_and_last():
     ("members", "others", "tpr"), [([0.2, 0.8], [0.1, 0.9], 0.02), ([0.9, 0.1], [0.005, 0.995], None)]
 )
 def test_one_per_cent_may_lie_inside_a_lump_that_decides_for_sure(members, others, tpr):
-    pair = Pair.of(members, others)
+    pair = DistributionPair.of(members, others)
     scores = [np.array([50.0, 0.1]), np.array([0.1, -50.0])][tpr is None]
-    found = reached(laws_of([pair], [scores]), csr_array([[1]]))
+    found = score_sum_rates(laws_of([pair], [scores]), csr_array([[1]]))
     exact = members[0] + members[1] * (0.01 - others[0]) / others[1] if tpr is None else tpr
     assert found.tpr[0] == pytest.approx(exact, abs=1e-6)
 
@@ -110,8 +115,11 @@ def test_one_per_cent_may_lie_inside_a_lump_that_decides_for_sure(members, other
 @pytest.mark.parametrize("n", [1, 5, 20, 80])
 def test_a_lump_at_the_end_of_the_scores_is_not_taken_for_the_other_end(n):
     """Nearly all non-members score the least there is; a score that is ten higher is rare among them."""
-    pair = Pair.of([0.5, 0.5], [1 - np.exp(-10) / 2, np.exp(-10) / 2])
-    found, best = reached(laws_of([pair]), csr_array([[n]])), pair_sums.best_attack([(pair, n)])
+    pair = DistributionPair.of([0.5, 0.5], [1 - np.exp(-10) / 2, np.exp(-10) / 2])
+    found, best = (
+        score_sum_rates(laws_of([pair]), csr_array([[n]])),
+        asymmetric_composition.best_attack([(pair, n)]),
+    )
     assert found.accuracy[0] == pytest.approx(best.accuracy[0], abs=1e-4)
     assert found.auc[0] == pytest.approx(best.auc[0], abs=1e-4)
     assert found.tpr[0] == pytest.approx(float(best.tpr_at(0.01)[0]), abs=1e-4)
@@ -126,20 +134,20 @@ def test_the_best_threshold_may_be_at_an_end_of_the_scores(mirrored, finer):
     known, and no better can be done, for the other scores lie on the same side of every threshold.
     """
     members, others = [0.0, 0.796, 0.204], [0.507, 0.306, 0.187]
-    pair = Pair.of(*((others, members) if mirrored else (members, others)))
-    found = reached(laws_of([pair]), csr_array([[3]]), finer=finer)
+    pair = DistributionPair.of(*((others, members) if mirrored else (members, others)))
+    found = score_sum_rates(laws_of([pair]), csr_array([[3]]), finer=finer)
     assert found.accuracy[0] == pytest.approx(1 - 0.493**3 / 2, abs=2e-4)
 
 
 def test_raw_counts_of_an_empty_cell_reveal_everything():
-    alone = Pair.of([0.0, 1.0], [1.0, 0.0])
-    found = reached(laws_of([alone, noisy_cells("weak")[0]]), csr_array([[1, 3]]))
+    alone = DistributionPair.of([0.0, 1.0], [1.0, 0.0])
+    found = score_sum_rates(laws_of([alone, noisy_cells("weak")[0]]), csr_array([[1, 3]]))
     assert (found.accuracy[0], found.auc[0], found.tpr[0]) == pytest.approx((1, 1, 1))
 
 
 def test_who_moves_no_cell_is_not_exposed():
     pairs = noisy_cells("usual")
-    found = reached(laws_of(pairs), csr_array((2, len(pairs)), dtype=np.uint8))
+    found = score_sum_rates(laws_of(pairs), csr_array((2, len(pairs)), dtype=np.uint8))
     np.testing.assert_array_equal(found.accuracy, 0.5)
     np.testing.assert_array_equal(found.auc, 0.5)
     np.testing.assert_array_equal(found.tpr, 0.01)
@@ -148,6 +156,6 @@ def test_who_moves_no_cell_is_not_exposed():
 def test_what_one_target_gets_does_not_depend_on_the_others():
     pairs = noisy_cells("usual")
     cells = some_targets(len(pairs), 4)
-    together, alone = reached(laws_of(pairs), cells), reached(laws_of(pairs), cells[[4]])
+    together, alone = score_sum_rates(laws_of(pairs), cells), score_sum_rates(laws_of(pairs), cells[[4]])
     assert together.auc[4] == pytest.approx(alone.auc[0], abs=1e-6)
     assert together.tpr[4] == pytest.approx(alone.tpr[0], abs=1e-5)

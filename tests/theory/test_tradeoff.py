@@ -4,8 +4,15 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.guarantee import Curve, Guarantee
-from leakgauge.theory import tradeoff
+from leakgauge.core.guarantee import Guarantee, TradeoffCurve
+from leakgauge.theory import gdp, tradeoff
+from leakgauge.theory.tradeoff import (
+    PositiveLosses,
+    curve_from_profile,
+    curve_through,
+    inner_curve,
+    outer_curve,
+)
 
 PAIRS = [(0.0, 0.0), (0.0, 0.2), (0.3, 0.0), (1.0, 0.05), (3.0, 1e-5), (9.0, 0.0)]
 
@@ -26,7 +33,7 @@ def all_events(others: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
 def test_the_curve_is_that_of_the_laws_that_reach_the_guarantee(epsilon, delta):
     fpr = np.linspace(0, 1, 2001)
-    exact = tradeoff.between(*worst_laws(epsilon, delta))
+    exact = tradeoff.exact_curve(*worst_laws(epsilon, delta))
     ours = tradeoff.max_tpr(fpr, Guarantee(epsilon=epsilon, delta=delta))
     np.testing.assert_allclose(ours, tradeoff.max_tpr(fpr, exact), atol=1e-12)
 
@@ -56,7 +63,7 @@ def test_the_curve_between_two_laws_passes_through_the_best_events_and_above_all
     for _ in range(20):
         others, members = rng.dirichlet(np.full(6, 0.5), size=2)
         fpr, tpr = all_events(others, members)
-        curve = tradeoff.between(others, members)
+        curve = tradeoff.exact_curve(others, members)
         assert (tradeoff.max_tpr(np.clip(fpr, 0, 1), curve) >= tpr - 1e-12).all()
         for x, y in zip(curve.fpr, curve.tpr):
             assert np.min(np.abs(fpr - x) + np.abs(tpr - y)) < 1e-12
@@ -68,7 +75,7 @@ def test_epsilon_and_delta_of_a_curve_agree_with_all_events(delta):
     for _ in range(20):
         others, members = rng.dirichlet(np.full(6, 2.0), size=2)
         fpr, tpr = all_events(others, members)
-        curve = tradeoff.between(others, members)
+        curve = tradeoff.exact_curve(others, members)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = np.concatenate([(tpr - delta) / fpr, (fpr - delta) / tpr])
         brute = np.log(np.nanmax(np.append(ratios[np.isfinite(ratios)], 1.0)))
@@ -101,7 +108,7 @@ def test_an_infinite_epsilon_forbids_nothing():
 
 
 def test_a_guarantee_with_a_curve_is_read_off_its_curve():
-    curve = Curve(np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.1, 0.7, 1.0]))
+    curve = TradeoffCurve(np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.1, 0.7, 1.0]))
     guarantee = Guarantee(epsilon=5.0, curve=curve)
     np.testing.assert_allclose(tradeoff.max_tpr([0.0, 0.25, 0.5, 1.0], guarantee), [0.1, 0.4, 0.7, 1.0])
     assert tradeoff.max_auc(guarantee) == pytest.approx(0.2 + 0.425)
@@ -110,7 +117,7 @@ def test_a_guarantee_with_a_curve_is_read_off_its_curve():
 
 
 def test_what_betrays_absence_counts_as_much_as_what_betrays_presence():
-    curve = tradeoff.between([0.5, 0.5], [0.0, 1.0])
+    curve = tradeoff.exact_curve([0.5, 0.5], [0.0, 1.0])
     assert tradeoff.epsilon_at(curve, 0.0) == np.inf
     assert tradeoff.epsilon_at(curve, 0.5) == pytest.approx(np.log(1.0))
     assert tradeoff.delta_at(curve, 10.0) == pytest.approx(0.5)
@@ -125,4 +132,95 @@ def test_a_rate_outside_the_unit_interval_is_refused(fpr):
 @pytest.mark.parametrize("law", [[0.5, 0.4], [1.5, -0.5], [np.nan, 1.0]])
 def test_what_is_no_law_is_refused(law):
     with pytest.raises(BadInput, match="probabilities"):
-        tradeoff.between(law, [0.5, 0.5])
+        tradeoff.exact_curve(law, [0.5, 0.5])
+
+
+FPR = np.linspace(0, 1, 3001)
+
+
+def random_half(rng: np.random.Generator, n: int) -> PositiveLosses:
+    """Atoms of a symmetric pair: strongest evidence first."""
+    losses = np.sort(rng.uniform(0, 4, n))[::-1]
+    masses = rng.dirichlet(np.ones(n)) * 0.9
+    masses /= np.sum(masses * (1 + np.exp(-losses))) / 0.9
+    return PositiveLosses(losses, losses, masses, masses * np.exp(-losses))
+
+
+def both_laws(half: PositiveLosses) -> tuple[np.ndarray, np.ndarray]:
+    zero = 1 - half.members.sum() - half.others.sum()
+    members = np.concatenate([half.members, [zero], half.others])
+    others = np.concatenate([half.others, [zero], half.members])
+    return others, members
+
+
+def test_atoms_have_one_polygon_that_of_neyman_and_pearson():
+    rng = np.random.default_rng(4)
+    for n in (1, 5, 40):
+        half = random_half(rng, n)
+        exact = tradeoff.max_tpr(FPR, tradeoff.exact_curve(*both_laws(half)))
+        for curve in (inner_curve(half), outer_curve(half)):
+            np.testing.assert_allclose(tradeoff.max_tpr(FPR, curve), exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 7, 50])
+def test_coarser_polygons_enclose_the_exact_curve(n):
+    half = random_half(np.random.default_rng(5), 200)
+    exact = tradeoff.max_tpr(FPR, tradeoff.exact_curve(*both_laws(half)))
+    coarse = half.coarser(n)
+    assert coarse.low.size <= n
+    low, high = (tradeoff.max_tpr(FPR, draw(coarse)) for draw in (inner_curve, outer_curve))
+    assert (low <= exact + 1e-12).all()
+    assert (high >= exact - 1e-12).all()
+    assert np.max(high - low) < 1 / n
+
+
+def test_joining_bins_keeps_all_probability():
+    half = random_half(np.random.default_rng(6), 300)
+    coarse = half.coarser(11)
+    assert coarse.members.sum() == pytest.approx(half.members.sum())
+    assert coarse.others.sum() == pytest.approx(half.others.sum())
+    assert (coarse.high >= coarse.low).all()
+    assert coarse.low[-1] == half.low[-1]
+    assert coarse.high[0] == half.high[0]
+
+
+def test_rounding_errors_are_mended_and_curves_are_shared_safely():
+    curve = curve_through(np.array([0.0, 0.3, 0.3 - 1e-17, 1 + 1e-16]), np.array([-1e-17, 0.5, 0.6, 1.0]))
+    assert (np.diff(curve.fpr) >= 0).all()
+    assert (curve.fpr[-1], curve.tpr[-1]) == (1, 1)
+    with pytest.raises(ValueError, match="read-only"):
+        curve.fpr[0] = 1
+
+
+RATES = np.linspace(0, 1, 501)
+
+
+def test_a_single_pair_gives_its_own_trade_off():
+    curve = curve_from_profile(np.array([1.3]), np.array([0.02]))
+    expected = tradeoff.max_tpr(RATES, Guarantee(epsilon=1.3, delta=0.02))
+    np.testing.assert_allclose(tradeoff.max_tpr(RATES, curve), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
+def test_many_pairs_of_gaussian_noise_give_its_curve_from_above(mu):
+    epsilons = np.linspace(0, gdp.epsilon_at(mu, 1e-12), 2001)
+    curve = curve_from_profile(epsilons, np.array([gdp.delta_at(mu, epsilon) for epsilon in epsilons]))
+    above = tradeoff.max_tpr(RATES, curve) - gdp.max_tpr(RATES, mu)
+    assert above.min() > -1e-12
+    assert above.max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "deltas"),
+    [
+        ([], []),
+        ([1.0, 1.0], [0.1, 0.1]),
+        ([-1.0], [0.1]),
+        ([1.0], [np.nan]),
+        ([1.0], [1.1]),
+        ([1.0], [0.1, 0.2]),
+    ],
+)
+def test_pairs_that_are_no_profile_are_refused(epsilons, deltas):
+    with pytest.raises(BadInput, match="privacy profile"):
+        curve_from_profile(np.array(epsilons, dtype=float), np.array(deltas, dtype=float))

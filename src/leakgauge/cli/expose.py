@@ -8,7 +8,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 
-_OF_A_LOG = ("contains", "data", "id", "delta")
+_LOG_OPTIONS = ("contains", "data", "id", "delta")
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -46,17 +46,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Expose the people of the plan or the records of the log; print quantiles and where the files are."""
     from leakgauge import exposure
-    from leakgauge.pages.exposure_words import resting_on
+    from leakgauge.report.sections.exposure import exposure_notes
 
     found, folder = _log(arguments) if arguments.query_log is not None else _plan(arguments)
     summary = exposure.summarise(found)
-    files = {"people": str(folder / exposure.PEOPLE), "page": str(folder / "exposure.html")}
+    files = {"people": str(folder / exposure.PEOPLE_FILE), "page": str(folder / "exposure.html")}
     if arguments.json:
         print(json.dumps({**summary, "folder": str(folder), **files}))
         return 0
     for audit in summary["audits"]:
         _print_audit(audit)
-    for line in resting_on(summary["audits"]):
+    for line in exposure_notes(summary["audits"]):
         print(line)
     whom = "People" if arguments.query_log is None else "Records"
     print(f"{whom}, for the owner of the data alone: {files['people']}")
@@ -68,7 +68,7 @@ def _plan(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
     from leakgauge import api
     from leakgauge.plan import read_plan
 
-    if said := [name for name in _OF_A_LOG if getattr(arguments, name) is not None]:
+    if said := [name for name in _LOG_OPTIONS if getattr(arguments, name) is not None]:
         raise BadInput(f"--{said[0]} is of a query log; add --query-log FILE, or leave it out")
     if arguments.plan is None:
         raise BadInput("nothing to expose: name a plan, or add --query-log FILE")
@@ -96,26 +96,34 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:
-    from leakgauge.pages.exposure_words import answer, epsilons, label, many, spent, spread, what_is_left
-    from leakgauge.pages.numbers import number
-    from leakgauge.pages.words import term
+    from leakgauge.report.number_format import number
+    from leakgauge.report.sections.exposure import (
+        epsilon_quantiles,
+        exposure_answer,
+        metric_quantiles,
+        nominal_promise,
+        personal_promise,
+        spent_lines,
+        unit_plural,
+    )
+    from leakgauge.report.vocabulary import term
 
-    print(f"{audit['audit']}: {answer(audit)}")
-    print(f"  Half of the {many(audit)} / 95% of them / all are exposed at most so much:")
+    print(f"{audit['audit']}: {exposure_answer(audit)}")
+    print(f"  Half of the {unit_plural(audit)} / 95% of them / all are exposed at most so much:")
     names = list(audit["adversaries"][0]["metrics"])
     rows = [["", *(term(name).title for name in names), "error"]]
     for one in audit["adversaries"]:
-        cells = [spread(name, one["metrics"][name]["quantiles"]) for name in names]
+        cells = [metric_quantiles(name, one["metrics"][name]["quantiles"]) for name in names]
         rows.append([one["adversary"], *cells, number(one["error"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
     if promised := audit["promised"]:
-        print(f"  {label(promised)}. {what_is_left(promised)}:")
+        print(f"  {nominal_promise(promised)}. {personal_promise(promised)}:")
         for name, words in (
             ("kairouz", "by what is promised to each cell"),
             ("tight", "by the law of the noise"),
         ):
-            print(f"    {name.ljust(7)}  ε {epsilons(promised[name])}, {words}")
-    for line in spent(audit):
+            print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
+    for line in spent_lines(audit):
         print(f"  {line}")

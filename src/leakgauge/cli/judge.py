@@ -31,9 +31,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge and print verdicts."""
-    from leakgauge.cli import verdicts
+    from leakgauge.cli import verdict_table
     from leakgauge.runner.in_memory import judge_file
-    from leakgauge.runner.judging import judge_folder
+    from leakgauge.runner.run_verdicts import judge_folder
 
     names = ("epsilon", "delta", "confidence", "coins", "seed")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInput(f"--delta {given['delta']} without --epsilon promises nothing; add --epsilon")
         found = [judge_file(arguments.what, **{"coins": "given", **given})]
     if arguments.json:
-        verdicts.print_json(found)
+        verdict_table.print_json(found)
     else:
-        verdicts.print_table(found)
-    return verdicts.exit_code(found)
+        verdict_table.print_table(found)
+    return verdict_table.exit_code(found)

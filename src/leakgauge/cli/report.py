@@ -16,8 +16,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and print where it is."""
     from leakgauge import api
-    from leakgauge.runner.judging import read_verdicts
+    from leakgauge.runner.run_verdicts import read_verdicts
 
-    path = api.report(arguments.folder, read_verdicts(arguments.folder))
+    path = api.write_report(arguments.folder, read_verdicts(arguments.folder))
     print(json.dumps({"report": str(path)}) if arguments.json else f"Report: {path}")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leakgauge.papers.made import Reproduction
+    from leakgauge.papers.paper import Reproduction
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_table(made: "Reproduction") -> None:
     """Print how many numbers compare how, and those that differ."""
-    from leakgauge.papers.comparison import Agreement, write_exact
+    from leakgauge.papers.comparison import Agreement, format_exact
 
     agree, differ, rest = (made.count(agreement) for agreement in Agreement)
     print(f"{made.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
@@ -75,4 +75,4 @@ def _print_table(made: "Reproduction") -> None:
         print(item.item.title)
         for cell in item.shown.cells:
             if cell.verdict is Agreement.DIFFERS:
-                print(f"  differs: {cell.setting}: {write_exact(cell.ours.value)}. {cell.reason}")
+                print(f"  differs: {cell.setting}: {format_exact(cell.ours.value)}. {cell.reason}")

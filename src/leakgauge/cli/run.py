@@ -39,7 +39,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Run the plan and print its verdicts."""
     from leakgauge import api
-    from leakgauge.cli import verdicts
+    from leakgauge.cli import verdict_table
     from leakgauge.plan import read_plan
     from leakgauge.runner import manifest
 
@@ -50,26 +50,28 @@ def run(arguments: argparse.Namespace) -> int:
     found = api.run(
         plan, out=folder, engine=arguments.engine, workers=arguments.workers, address=arguments.address
     )
-    notes = manifest.notes_of(manifest.load(folder))
+    notes = manifest.data_notes(manifest.load(folder))
     if arguments.json:
-        verdicts.print_json(found, folder=str(folder), report=str(folder / "report.html"), data=list(notes))
+        verdict_table.print_json(
+            found, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
+        )
     else:
-        verdicts.print_table(found)
+        verdict_table.print_table(found)
         for note, audits in notes.items():
             everywhere = len(audits) == len(plan.audits)
             print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
         print(f"Report: {folder / 'report.html'}")
-    return verdicts.exit_code(found)
+    return verdict_table.exit_code(found)
 
 
 def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
-    from leakgauge.pages.numbers import times
+    from leakgauge.report.number_format import times
     from leakgauge.runner import engines
     from leakgauge.runner.dry_run import dry_run
-    from leakgauge.runner.run import Hands
+    from leakgauge.runner.run import EngineOptions
 
-    engines.check(arguments.engine, arguments.workers, arguments.address)
-    hands = Hands(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
+    engines.check_engine(arguments.engine, arguments.workers, arguments.address)
+    hands = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
     cost = dry_run(plan, hands)
     if arguments.json:
         print(json.dumps(asdict(cost)))

@@ -35,37 +35,37 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Build the oracle, tell where it listens, and serve it."""
     from leakgauge import catalog
-    from leakgauge.domains.queries.service import serving
+    from leakgauge.domains.queries.service import server
     from leakgauge.plan import read_plan
 
-    serving.require_libraries()
+    server.require_fastapi()
     plan = read_plan(arguments.plan, seed=arguments.seed)
     audit = _audit(plan, arguments.audit)
-    with catalog.naming(audit, plan):
-        challenger = catalog.challenger_of(audit, plan)
-    token, made_up = serving.token()
-    door = serving.listen(arguments.port)
+    with catalog.audit_error_context(audit, plan):
+        challenger = catalog.build_challenger(audit, plan)
+    token, made_up = server.read_token()
+    door = server.listen(arguments.port)
     host, port = door.getsockname()
     _tell(f"http://{host}:{port}", audit.name, token if made_up else None, arguments.json)
-    serving.serve(challenger.table, challenger.rules, token, door)
+    server.serve(challenger.table, challenger.rules, token, door)
     return 0
 
 
 def _audit(plan: "Plan", name: str | None) -> "Audit":
     """Find the audit whose oracle is served; where its plan would have that asked elsewhere, it is here."""
     from leakgauge.core.errors import BadInput
-    from leakgauge.core.settings import require
-    from leakgauge.domains.queries.tables import ELSEWHERE
+    from leakgauge.domains.queries.plan_tables import SERVICE_KEYS
+    from leakgauge.support.table_reader import require_known
 
     names = [audit.name for audit in plan.audits]
     if name is None and len(names) > 1:
         raise BadInput(f"{plan.path}: holds {len(names)} audits; add --audit, one of {', '.join(names)}")
     if name is not None:
-        require(name, names, f"--audit: no audit in {plan.path}")
+        require_known(name, names, f"--audit: no audit in {plan.path}")
     (audit,) = (audit for audit in plan.audits if audit.name == (name or names[0]))
     if audit.domain != "queries":
         raise BadInput(f"{plan.path}: audit {audit.name!r} is about {audit.domain}; only queries are served")
-    here = {key: value for key, value in audit.challenger.items() if key not in ELSEWHERE}
+    here = {key: value for key, value in audit.challenger.items() if key not in SERVICE_KEYS}
     return replace(audit, challenger=here)
 
 

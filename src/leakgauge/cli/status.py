@@ -16,9 +16,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Print one line per audit."""
-    from leakgauge.runner.status import status
+    from leakgauge.runner.status import run_status
 
-    found = status(arguments.folder)
+    found = run_status(arguments.folder)
     if arguments.json:
         print(json.dumps({**asdict(found), "complete": found.complete}))
         return 0

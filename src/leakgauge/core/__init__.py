@@ -1,1 +1,1 @@
-"""The words of the game; nothing here imports anything else of ours."""
+"""The membership game: roles, guarantees, random streams, errors, exposure; imports no other package."""

@@ -9,5 +9,5 @@ class IncompleteRun(Exception):
     """A run folder does not hold all of its rounds yet; the message says how to go on."""
 
 
-class Lost(Exception):
+class ReleaseLost(Exception):
     """What a release said was lost on the way: no evidence of anything; its block is to be played again."""

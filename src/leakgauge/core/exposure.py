@@ -8,11 +8,11 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
-METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
+EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Against:
+class AdversaryExposure:
     """What one adversary reaches against everybody, one number per person.
 
     ``basis`` says in words what the numbers are; ``error`` is how far any of them may be off by the way they
@@ -32,7 +32,7 @@ class Against:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Promised:
+class PersonalGuarantees:
     """What the mechanism promises to each person: epsilon on the label, and what is left of it for them.
 
     ``nominal`` protects one ``unit``; who owns many gets, at their ``delta``, ``kairouz`` by what is promised
@@ -47,7 +47,7 @@ class Promised:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Spent:
+class SpentBudgets:
     """What answers have already cost each record: epsilon over those that contain it, at ``delta``.
 
     ``top`` are the costliest of them, a row for each record: positions among ``queries``, or -1 for none; and
@@ -71,13 +71,13 @@ class Exposure:
 
     names: npt.NDArray[np.str_]
     cells: npt.NDArray[np.int64]
-    against: tuple[Against, ...]  # the strongest adversary first
+    against: tuple[AdversaryExposure, ...]  # the strongest adversary first
     notes: tuple[str, ...] = ()  # what the numbers rest on
-    promised: Promised | None = None  # nothing where there is no noise
-    spent: Spent | None = None  # of records by a log
+    promised: PersonalGuarantees | None = None  # nothing where there is no noise
+    spent: SpentBudgets | None = None  # of records by a log
 
     def __post_init__(self) -> None:
-        columns = [self.cells, *(one.metric(name) for one in self.against for name in METRICS)]
+        columns = [self.cells, *(one.metric(name) for one in self.against for name in EXPOSURE_METRICS)]
         if self.promised is not None:
             columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
         if self.spent is not None:

@@ -78,7 +78,7 @@ class Knowledge(Protocol[PlayedIn, SeenOut]):
 
 
 @runtime_checkable
-class Metered(Protocol):
+class MeteredKnowledge(Protocol):
     """Knowledge that counts what its adversary was given, as an oracle does; no attack sees these counts."""
 
     def spent(self, seen: Any) -> Mapping[str, Reals]:
@@ -87,7 +87,7 @@ class Metered(Protocol):
 
 
 @runtime_checkable
-class Useful(Protocol):
+class ChallengerWithUtility(Protocol):
     """A challenger that can say what its releases are good for; no adversary sees that."""
 
     def utility_of(self, played: Any) -> Mapping[str, Reals]:
@@ -134,13 +134,18 @@ class Adversary(Generic[Played, Seen]):
     scorer: Scorer[Seen]
 
     def score(self, played: Played, rng: Generator) -> Reals:
-        return self.face(played, rng)[0]
+        return self.score_with_spending(played, rng)[0]
 
-    def face(self, played: Played, rng: Generator) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
+    def score_with_spending(
+        self, played: Played, rng: Generator
+    ) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
         """Score some rounds; what was spent on that is counted when asked for."""
         seen = self.knowledge.view(played)
         scores = np.asarray(self.scorer.score(seen, rng), dtype=np.float64)
-        return scores, lambda: self.knowledge.spent(seen) if isinstance(self.knowledge, Metered) else {}
+        return (
+            scores,
+            lambda: self.knowledge.spent(seen) if isinstance(self.knowledge, MeteredKnowledge) else {},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +211,7 @@ def play(
     targets = np.zeros_like(numbers) if getattr(challenger, "fresh_targets", False) else target.ravel()
     trials = {}
     for label, adversary in adversaries.items():
-        scores, count = adversary.face(played, stream(seed, Role.SCORE, block))
+        scores, count = adversary.score_with_spending(played, stream(seed, Role.SCORE, block))
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         trials[label] = Trials(
@@ -218,7 +223,7 @@ def play(
             adversary.scorer.reading,
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
         )
-    if isinstance(challenger, Useful):
+    if isinstance(challenger, ChallengerWithUtility):
         useful = {name: column[row.ravel()] for name, column in challenger.utility_of(played).items()}
         trials = {label: replace(found, utility=useful) for label, found in trials.items()}
     return trials

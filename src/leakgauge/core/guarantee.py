@@ -28,7 +28,7 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class TradeoffCurve:
     """The largest true-positive rate at each false-positive rate: the whole promise, where the law is known.
 
     Straight lines join the points; they start at FPR 0 and end at FPR 1.
@@ -44,7 +44,7 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Composed:
+class ComposedGuarantee:
     """What is left for somebody who owns many protected parts: epsilon at one delta, worked out in two ways.
 
     ``kairouz`` knows of each part no more than its epsilon and delta (Kairouz, Oh and Viswanath 2015);
@@ -78,8 +78,8 @@ class Guarantee:
     nominal_epsilon: float | None = None
     nominal_unit: Unit | None = None
     exact_epsilon: float | None = None
-    curve: Curve | None = None
-    composed: Composed | None = None
+    curve: TradeoffCurve | None = None
+    composed: ComposedGuarantee | None = None
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:

@@ -1,20 +1,65 @@
-"""What all mechanisms that answer bit by bit have in common."""
+"""What all mechanisms that answer bit by bit have in common, with the best possible attack on them."""
 
 from enum import StrEnum
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._bit_curves import between, worst
+from leakgauge.core.game import Bits, Reals
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms._bit_law import BitLaw
 from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._saturation import accepted
+from leakgauge.mechanisms._validation import require_few_clipped
+from leakgauge.theory import asymmetric_composition, loss_composition
+from leakgauge.theory.asymmetric_composition import DistributionPair
+from leakgauge.theory.privacy_loss import ResponseCell
+
+BitCounts = npt.NDArray[np.int64]  # kinds x bits
 
 
-class Calibrate(StrEnum):
+def bit_curve_between(law: BitLaw, low: Reals, high: Reals) -> TradeoffCurve:
+    """The trade-off between two rows of features, never below the exact one."""
+    before, after = law.encoding.encode(low), law.encoding.encode(high)
+    gained, lost = (_counted(law, which) for which in (after & ~before, before & ~after))
+    if law.symmetric:
+        return loss_composition.best_attack(_responses(law, gained + lost)).high
+    answers = np.exp(law.logs())
+    cells = []
+    for (kind, bit), epsilon in np.ndenumerate(law.bit_epsilons):
+        if epsilon > 0:
+            pair = DistributionPair.of(answers[kind, bit, 1], answers[kind, bit, 0])
+            cells += [(pair, int(gained[kind, bit])), (pair.swapped, int(lost[kind, bit]))]
+    changed = [(pair, n) for pair, n in cells if n]
+    return (
+        asymmetric_composition.best_attack(changed).high if changed else loss_composition.best_attack().high
+    )
+
+
+def worst_bit_curve(law: BitLaw, features: int) -> TradeoffCurve:
+    """A trade-off that no two rows exceed: every bit differs, as randomized response of its epsilon.
+
+    No answer with that epsilon reveals more (Kairouz, Oh and Viswanath 2015). Exact where the law is
+    symmetric.
+    """
+    counts = np.tile(np.array(law.how_many(features))[:, None], law.encoding.n_bits)
+    return loss_composition.best_attack(_responses(law, counts)).high
+
+
+def _responses(law: BitLaw, counts: BitCounts) -> list[tuple[loss_composition.AnyCell, int]]:
+    every = zip(law.bit_epsilons.ravel().tolist(), counts.ravel().tolist())
+    return [(ResponseCell(epsilon), n) for epsilon, n in every if epsilon > 0 and n]
+
+
+def _counted(law: BitLaw, bits: Bits) -> BitCounts:
+    """How many bits are set."""
+    rows = bits.reshape(-1, bits.shape[-2], bits.shape[-1]).sum(axis=0)
+    return np.array([rows[kind :: law.n_kinds].sum(axis=0) for kind in range(law.n_kinds)])
+
+
+class BitCalibration(StrEnum):
     """What epsilon is: a label, or the truth about a row."""
 
     NOMINAL = "nominal"  # put into the published formula
@@ -30,7 +75,7 @@ class BitMechanism(Protocol):
 
     epsilon: float
     features: int
-    calibrate: Calibrate
+    calibrate: BitCalibration
     saturate: bool
     relation: Relation
     unit: Unit
@@ -62,14 +107,14 @@ class BitMechanism(Protocol):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised to a row: the label, unless it was solved for; beside it what the law supports."""
-        exact, solved = self.exact_epsilon(), self.calibrate == Calibrate.EXACT
+        exact, solved = self.exact_epsilon(), self.calibrate == BitCalibration.EXACT
         return Guarantee(
             epsilon=exact if solved else self.epsilon,
             relation=self.relation,
             unit=self.unit,
             nominal_epsilon=self.epsilon,
             exact_epsilon=exact,
-            curve=worst(self.law, self.features) if solved else None,
+            curve=worst_bit_curve(self.law, self.features) if solved else None,
         )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -88,13 +133,13 @@ class BitMechanism(Protocol):
         """Log probability of every level of ``encoding``, in columns, given every level, in rows."""
         return self.law.table(feature)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two rows, never below the exact one."""
-        return between(self.law, low, high)
+        return bit_curve_between(self.law, low, high)
 
     def require_range(self, values: Reals) -> float:
         """Return the share of values that will be cut off; refuse more than a few unless told to saturate."""
         name = type(self).__module__.rpartition(".")[2]
         way_out = "scale them, state more bits = [integer, fraction]"
         share = self.encoding.saturated(values)
-        return accepted(name, share, self.encoding.largest, way_out, saturate=self.saturate)
+        return require_few_clipped(name, share, self.encoding.largest, way_out, saturate=self.saturate)

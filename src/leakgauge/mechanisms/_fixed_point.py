@@ -11,7 +11,7 @@ from leakgauge.core.game import Bits, Reals
 
 MOST_BITS = 16
 
-Whole = npt.NDArray[np.int64]
+WholeNumbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FixedPoint:
         """All numbers that can be read, in order; the two zeros are one of them."""
         return np.arange(-self.most, self.most + 1, dtype=np.float64) * float(2.0**-self.fraction)
 
-    def places(self, values: npt.ArrayLike) -> Whole:
+    def places(self, values: npt.ArrayLike) -> WholeNumbers:
         """The position in ``levels`` of each number once encoded."""
         steps = self._steps(values)
         steps += self.most
@@ -65,11 +65,11 @@ class FixedPoint:
         np.minimum(steps, 2 * self.most, out=steps)
         return steps.astype(np.int64)
 
-    def codes(self, values: npt.ArrayLike) -> Whole:
+    def codes(self, values: npt.ArrayLike) -> WholeNumbers:
         """The bits of each number, read as one whole number."""
         return _codes(self).take(self.places(values))
 
-    def values_of(self, codes: Whole) -> Reals:
+    def values_of(self, codes: WholeNumbers) -> Reals:
         """The numbers with these bits."""
         return _values(self).take(codes)
 
@@ -97,7 +97,7 @@ class FixedPoint:
 
 
 @lru_cache(16)
-def _codes(encoding: FixedPoint) -> Whole:
+def _codes(encoding: FixedPoint) -> WholeNumbers:
     """By place."""
     steps = np.arange(-encoding.most, encoding.most + 1)
     codes = np.where(steps < 0, encoding.most + 1 - steps, steps)

@@ -5,9 +5,9 @@ from functools import cached_property
 
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.mechanisms._bit_law import BitLaw
-from leakgauge.mechanisms._bit_mechanism import BitMechanism, Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitMechanism
 from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._parameters import require_positive, require_whole
+from leakgauge.mechanisms._validation import require_positive, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,14 +18,14 @@ class Mechanism(BitMechanism):
     epsilon, which is then exact. With ``calibrate = "nominal"`` every bit has the whole of it, as if it were
     alone; a row then has it as many times as bits.
 
-    >>> Mechanism(epsilon=1.0, features=4, calibrate=Calibrate.NOMINAL).guarantee.exact_epsilon
+    >>> Mechanism(epsilon=1.0, features=4, calibrate=BitCalibration.NOMINAL).guarantee.exact_epsilon
     40.0
     """
 
     epsilon: float
     features: int = 512
     bits: tuple[int, int] = (5, 4)
-    calibrate: Calibrate = Calibrate.EXACT
+    calibrate: BitCalibration = BitCalibration.EXACT
     saturate: bool = False
     relation: Relation = Relation.REPLACE_ONE
     unit: Unit = Unit.RECORD
@@ -39,6 +39,6 @@ class Mechanism(BitMechanism):
     def law(self) -> BitLaw:
         encoding = FixedPoint(*self.bits)
         n_bits = encoding.n_bits
-        solved = self.calibrate == Calibrate.EXACT
+        solved = self.calibrate == BitCalibration.EXACT
         share = self.epsilon / (self.features * n_bits) if solved else self.epsilon
         return BitLaw(encoding, ((-share,) * n_bits,), ((share,) * n_bits,))

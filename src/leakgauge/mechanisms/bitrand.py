@@ -9,9 +9,9 @@ from scipy.special import logsumexp
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.mechanisms._bit_law import BitLaw
-from leakgauge.mechanisms._bit_mechanism import BitMechanism, Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitMechanism
 from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._parameters import require_positive, require_whole
+from leakgauge.mechanisms._validation import require_positive, require_whole
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Mechanism(BitMechanism):
     features: int = 512
     bits: tuple[int, int] = (5, 4)
     alpha: float | None = None
-    calibrate: Calibrate = Calibrate.NOMINAL
+    calibrate: BitCalibration = BitCalibration.NOMINAL
     saturate: bool = False
     relation: Relation = Relation.REPLACE_ONE
     unit: Unit = Unit.RECORD
@@ -40,7 +40,7 @@ class Mechanism(BitMechanism):
     def __post_init__(self) -> None:
         require_positive("bitrand", epsilon=self.epsilon, alpha=self.alpha)
         require_whole("bitrand", "features", self.features, 1)
-        if self.calibrate == Calibrate.EXACT and self.alpha is not None:
+        if self.calibrate == BitCalibration.EXACT and self.alpha is not None:
             raise BadInput(
                 f'bitrand: alpha = {self.alpha} with calibrate = "exact", which solves for it; leave out one'
             )
@@ -56,10 +56,10 @@ class Mechanism(BitMechanism):
         """Of flipping each bit."""
         part = np.arange(n_bits) / n_bits
         match self.calibrate:
-            case Calibrate.EXACT:
+            case BitCalibration.EXACT:
                 return (part - 1) * (2 * self.epsilon / (self.features * (n_bits + 1)))
-            case Calibrate.NOMINAL if self.alpha is not None:
+            case BitCalibration.NOMINAL if self.alpha is not None:
                 return np.log(self.alpha) + part * self.epsilon
-            case Calibrate.NOMINAL:
+            case BitCalibration.NOMINAL:
                 room = np.log(self.epsilon / self.features + n_bits) - np.log(2)
                 return (room - logsumexp(2 * self.epsilon * part)) / 2 + part * self.epsilon

@@ -7,9 +7,9 @@ from numpy.random import Generator
 from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._options import chosen
-from leakgauge.mechanisms._parameters import require_positive, scale_from
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._selection_laws import chosen_log_probabilities
+from leakgauge.mechanisms._validation import require_positive, scale_from
 from leakgauge.theory import tradeoff
 
 
@@ -61,14 +61,14 @@ class Mechanism:
 
     def log_law(self, outputs: Reals, values: Reals) -> Reals:
         """Log probability of each choice given the utilities."""
-        return chosen(outputs, np.asarray(log_softmax(values / self.noise_scale, axis=-1)))
+        return chosen_log_probabilities(outputs, np.asarray(log_softmax(values / self.noise_scale, axis=-1)))
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The exact trade-off between two vectors of utilities; unknown for several choices at once."""
         if low.ndim != 1:
             return None
         laws = (np.exp(log_softmax(values / self.noise_scale)) for values in (low, high))
-        return tradeoff.between(*laws)
+        return tradeoff.exact_curve(*laws)
 
     @property
     def _reach(self) -> float:

@@ -7,12 +7,11 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
 from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._grid import on_grid
-from leakgauge.mechanisms._parameters import require_positive, require_whole, scale_from
-from leakgauge.mechanisms._saturation import accepted
-from leakgauge.theory import cells, losses
+from leakgauge.mechanisms._output_grid import on_grid
+from leakgauge.mechanisms._validation import require_few_clipped, require_positive, require_whole, scale_from
+from leakgauge.theory import loss_composition, privacy_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +60,9 @@ class Mechanism:
             sensitivity=self.sensitivity,
             nominal_epsilon=self.epsilon,
             exact_epsilon=epsilon,
-            curve=losses.best_attack([(cells.Laplace(epsilon / self.features), self.features)]).high,
+            curve=loss_composition.best_attack(
+                [(privacy_loss.LaplaceCell(epsilon / self.features), self.features)]
+            ).high,
         )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -78,17 +79,17 @@ class Mechanism:
         away = np.abs(outputs - self._clipped(values))
         return -away / self.noise_scale - np.log(2 * self.noise_scale)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two rows, never below the exact one."""
-        return losses.best_attack(
-            losses.laplace(self._clipped(high) - self._clipped(low), self.noise_scale)
+        return loss_composition.best_attack(
+            loss_composition.cells_under_laplace(self._clipped(high) - self._clipped(low), self.noise_scale)
         ).high
 
     def require_range(self, values: Reals) -> float:
         """Return the share of values that will be clipped; refuse more than a few unless told to saturate."""
         share = float(np.mean(self._clipped(values) != values))
         way_out = "scale them, state a larger bound"
-        return accepted("feature_laplace", share, self.bound, way_out, saturate=self.saturate)
+        return require_few_clipped("feature_laplace", share, self.bound, way_out, saturate=self.saturate)
 
     def _clipped(self, values: Reals) -> Reals:
         values = np.asarray(values, dtype=np.float64)

@@ -8,13 +8,13 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._grid import on_grid
-from leakgauge.mechanisms._parameters import require_positive
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._output_grid import on_grid
+from leakgauge.mechanisms._validation import require_positive
 from leakgauge.theory import gdp
 
 
-class Calibration(StrEnum):
+class GaussianCalibration(StrEnum):
     """How epsilon and delta become a standard deviation."""
 
     ANALYTIC = "analytic"  # the smallest that keeps the promise (Balle and Wang 2018)
@@ -30,14 +30,14 @@ class Mechanism:
     unit can move the whole vector. Outputs lie on a grid of 2^-24 of sigma or finer; ``log_law`` is the
     density before that rounding, value by value.
 
-    >>> round(Mechanism(epsilon=0.5, delta=1 / 3998, calibration=Calibration.CLASSIC).guarantee.epsilon, 3)
+    >>> round(Mechanism(epsilon=0.5, delta=1 / 3998, calibration=GaussianCalibration.CLASSIC).guarantee.epsilon, 3)
     0.308
     """
 
     delta: float
     epsilon: float | None = None
     sigma: float | None = None
-    calibration: Calibration = Calibration.ANALYTIC
+    calibration: GaussianCalibration = GaussianCalibration.ANALYTIC
     sensitivity: float = 1.0
     relation: Relation = Relation.ADD_REMOVE
     unit: Unit = Unit.RECORD
@@ -57,9 +57,9 @@ class Mechanism:
             return self.sigma
         assert self.epsilon is not None
         match self.calibration:
-            case Calibration.ANALYTIC:
+            case GaussianCalibration.ANALYTIC:
                 return gdp.sigma_for(self.epsilon, self.delta, self.sensitivity)
-            case Calibration.CLASSIC:
+            case GaussianCalibration.CLASSIC:
                 return gdp.classic_sigma_for(self.epsilon, self.delta, self.sensitivity)
 
     @property
@@ -86,6 +86,6 @@ class Mechanism:
         distance = (outputs - values) / self.noise_scale
         return -(distance**2) / 2 - np.log(self.noise_scale * np.sqrt(2 * np.pi))
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two vectors of values, never below the exact one."""
         return gdp.curve(gdp.compose((high - low) / self.noise_scale))

@@ -7,9 +7,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._parameters import require_positive, require_whole, scale_from
-from leakgauge.theory import cells, losses
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
+from leakgauge.theory import loss_composition, privacy_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Mechanism:
         The curve is that of one value moved by the whole sensitivity; spreading the move reveals less.
         """
         epsilon = self.sensitivity / self.noise_scale
-        worst = cells.Geometric(1 / self.noise_scale, int(self.sensitivity))
+        worst = privacy_loss.GeometricCell(1 / self.noise_scale, int(self.sensitivity))
         return Guarantee(
             epsilon=epsilon,
             relation=self.relation,
@@ -51,7 +51,7 @@ class Mechanism:
             sensitivity=self.sensitivity,
             nominal_epsilon=self.epsilon,
             exact_epsilon=epsilon,
-            curve=losses.best_attack([(worst, 1)]).high,
+            curve=loss_composition.best_attack([(worst, 1)]).high,
         )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -67,11 +67,13 @@ class Mechanism:
         level = np.log(np.tanh(0.5 / self.noise_scale))
         return np.where(distance == np.floor(distance), level - distance / self.noise_scale, -np.inf)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two vectors of counts, never below the exact one."""
         _require_counts(low)
         _require_counts(high)
-        return losses.best_attack(losses.geometric(high - low, self.noise_scale)).high
+        return loss_composition.best_attack(
+            loss_composition.cells_under_geometric(high - low, self.noise_scale)
+        ).high
 
 
 def _require_counts(values: Reals) -> None:

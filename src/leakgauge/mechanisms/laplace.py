@@ -6,10 +6,10 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._grid import on_grid
-from leakgauge.mechanisms._parameters import require_positive, scale_from
-from leakgauge.theory import cells, losses
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._output_grid import on_grid
+from leakgauge.mechanisms._validation import require_positive, scale_from
+from leakgauge.theory import loss_composition, privacy_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class Mechanism:
             sensitivity=self.sensitivity,
             nominal_epsilon=self.epsilon,
             exact_epsilon=epsilon,
-            curve=losses.best_attack([(cells.Laplace(epsilon), 1)]).high,
+            curve=loss_composition.best_attack([(privacy_loss.LaplaceCell(epsilon), 1)]).high,
         )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -65,6 +65,8 @@ class Mechanism:
         """Log density of each output given its value."""
         return -np.abs(outputs - values) / self.noise_scale - np.log(2 * self.noise_scale)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two vectors of values, never below the exact one."""
-        return losses.best_attack(losses.laplace(high - low, self.noise_scale)).high
+        return loss_composition.best_attack(
+            loss_composition.cells_under_laplace(high - low, self.noise_scale)
+        ).high

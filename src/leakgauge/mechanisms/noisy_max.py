@@ -9,15 +9,18 @@ from numpy.random import Generator
 from scipy.special import log_softmax
 
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._options import chosen
-from leakgauge.mechanisms._parameters import require_positive, scale_from
-from leakgauge.mechanisms._rows import for_each_row
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._selection_laws import (
+    chosen_log_probabilities,
+    log_integral,
+    log_laplace_cdf,
+    map_unique_rows,
+)
+from leakgauge.mechanisms._validation import require_positive, scale_from
 from leakgauge.theory import tradeoff
-from leakgauge.theory.quadrature import log_integral, log_laplace_below
 
 
-class Noise(StrEnum):
+class NoisyMaxNoise(StrEnum):
     """What is added to every utility."""
 
     LAPLACE = "laplace"
@@ -38,7 +41,7 @@ class Mechanism:
 
     epsilon: float | None = None
     scale: float | None = None
-    noise: Noise = Noise.LAPLACE
+    noise: NoisyMaxNoise = NoisyMaxNoise.LAPLACE
     sensitivity: float = 1.0
     monotone: bool = False
     relation: Relation = Relation.ADD_REMOVE
@@ -71,24 +74,26 @@ class Mechanism:
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
         match self.noise:
-            case Noise.LAPLACE:
+            case NoisyMaxNoise.LAPLACE:
                 noise = rng.laplace(size=values.shape)
-            case Noise.EXPONENTIAL:
+            case NoisyMaxNoise.EXPONENTIAL:
                 noise = rng.exponential(size=values.shape)
-            case Noise.GUMBEL:
+            case NoisyMaxNoise.GUMBEL:
                 noise = rng.gumbel(size=values.shape)
         return np.argmax(values + self.noise_scale * noise, axis=-1).astype(np.float64)
 
     def log_law(self, outputs: Reals, values: Reals) -> Reals:
         """Log probability of each choice given the utilities: an integral over the largest noisy utility."""
-        return chosen(outputs, for_each_row(values / self.noise_scale, self._log_probabilities))
+        return chosen_log_probabilities(
+            outputs, map_unique_rows(values / self.noise_scale, self._log_probabilities)
+        )
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The exact trade-off between two vectors of utilities; unknown for several choices at once."""
         if low.ndim != 1:
             return None
         laws = (np.exp(self._log_probabilities(values / self.noise_scale)) for values in (low, high))
-        return tradeoff.between(*laws)
+        return tradeoff.exact_curve(*laws)
 
     @property
     def _reach(self) -> float:
@@ -97,11 +102,11 @@ class Mechanism:
     def _log_probabilities(self, utilities: Reals) -> Reals:
         """Of every option being on top; utilities in scales."""
         match self.noise:
-            case Noise.GUMBEL:
+            case NoisyMaxNoise.GUMBEL:
                 return np.asarray(log_softmax(utilities))
-            case Noise.EXPONENTIAL:
+            case NoisyMaxNoise.EXPONENTIAL:
                 on_top, kinks = partial(_exponential_on_top, utilities), np.array([utilities.max()])
-            case Noise.LAPLACE:
+            case NoisyMaxNoise.LAPLACE:
                 on_top, kinks = partial(_laplace_on_top, utilities), utilities
         return log_integral(on_top, kinks, fastest=1 / utilities.size, slowest=1.0)
 
@@ -109,7 +114,7 @@ class Mechanism:
 def _laplace_on_top(utilities: Reals, top: Reals) -> Reals:
     """Log density, per option, of being on top with this noisy utility: all others lie below."""
     distance = top[:, None] - utilities
-    below = log_laplace_below(distance)
+    below = log_laplace_cdf(distance)
     return -np.abs(distance) - np.log(2) + below.sum(axis=1, keepdims=True) - below
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.mechanisms._bit_law import BitLaw
-from leakgauge.mechanisms._bit_mechanism import BitMechanism, Calibrate
+from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitMechanism
 from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._parameters import require_positive, require_whole
+from leakgauge.mechanisms._validation import require_positive, require_whole
 
 ALPHA = 100.0
 
 
-class Variant(StrEnum):
+class OmeVariant(StrEnum):
     """Where the parity of a bit is counted from, and how many bits there are."""
 
     PAPER = "paper"  # from the start of its feature; 1 + 5 + 4 bits (Nguyen et al. 2023)
@@ -40,10 +40,10 @@ class Mechanism(BitMechanism):
 
     epsilon: float
     features: int = 512
-    variant: Variant = Variant.PAPER
+    variant: OmeVariant = OmeVariant.PAPER
     bits: tuple[int, int] | None = None  # before and after the point; (5, 4) or (5, 5) by variant
     alpha: float | None = None  # 100
-    calibrate: Calibrate = Calibrate.NOMINAL
+    calibrate: BitCalibration = BitCalibration.NOMINAL
     saturate: bool = False
     relation: Relation = Relation.REPLACE_ONE
     unit: Unit = Unit.RECORD
@@ -51,7 +51,7 @@ class Mechanism(BitMechanism):
     def __post_init__(self) -> None:
         require_positive("ome", epsilon=self.epsilon, alpha=self.alpha)
         require_whole("ome", "features", self.features, 1)
-        if self.calibrate == Calibrate.EXACT and self.alpha not in (None, 1):
+        if self.calibrate == BitCalibration.EXACT and self.alpha not in (None, 1):
             raise BadInput(
                 f'ome: alpha = {self.alpha} with calibrate = "exact", which takes 1; leave out one'
             )
@@ -59,9 +59,9 @@ class Mechanism(BitMechanism):
 
     @cached_property
     def law(self) -> BitLaw:
-        encoding = FixedPoint(*(self.bits or ((5, 4) if self.variant == Variant.PAPER else (5, 5))))
+        encoding = FixedPoint(*(self.bits or ((5, 4) if self.variant == OmeVariant.PAPER else (5, 5))))
         n_bits = encoding.n_bits
-        alternating = self.variant == Variant.LYU and n_bits % 2 == 1
+        alternating = self.variant == OmeVariant.LYU and n_bits % 2 == 1
         log_alpha, zero = self._log_odds(self.epsilon / (self.features * n_bits))
         by_parity = np.array([log_alpha, -3 * log_alpha])
         starts = (0, 1) if alternating else (0,)
@@ -73,7 +73,7 @@ class Mechanism(BitMechanism):
 
         With alpha = 1 a bit's exact epsilon is ln((1 + e^x) / 2), where e^-x are the odds at 0.
         """
-        if self.calibrate == Calibrate.EXACT:
+        if self.calibrate == BitCalibration.EXACT:
             return 0.0, -float(each + np.log1p(-np.expm1(-each)))
         log_alpha = float(np.log(self.alpha or ALPHA))
         return log_alpha, -(log_alpha + each)

@@ -1,4 +1,4 @@
-"""Noise drawn by an OpenDP measurement, which has a law as stated and a promise of its own."""
+"""Noise drawn by an OpenDP measurement, with its stated noise distribution and its own promise."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -6,15 +6,64 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee
+from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 from leakgauge.mechanisms import gaussian, geometric, laplace
-from leakgauge.mechanisms._following import allowed_distance, distance
-from leakgauge.mechanisms._measurements import Carrier, Enabled, Price, is_measurement, made, price, told
+from leakgauge.mechanisms._opendp_measurement import (
+    MeasurementFactory,
+    MeasurementInput,
+    PrivacyCost,
+    is_measurement,
+    make_measurement,
+    one_line_error,
+    privacy_cost,
+)
 
-Law: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
+LAW_CHECK_LEVEL = 1e-6  # of refusing noise that does follow it
+
+
+def allowed_distance(n: int) -> float:
+    """How far the distribution of n draws may be from their own law, but for one time in 1 / LEVEL.
+
+    (Dvoretzky, Kiefer and Wolfowitz 1956, with Massart's constant of 1990; discrete laws too.)
+    """
+    return float(np.sqrt(np.log(2 / LAW_CHECK_LEVEL) / (2 * n)))
+
+
+def kolmogorov_distance(
+    draws: Reals, law: laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
+) -> float:
+    """The largest difference between the draws' distribution function and that of the law's noise."""
+    values, counts = np.unique(draws, return_counts=True)
+    at = np.cumsum(counts) / draws.size
+    before = at - counts / draws.size
+    if isinstance(law, geometric.Mechanism):
+        here, just_before = _geometric_cdf(np.floor(values), law), _geometric_cdf(np.ceil(values) - 1, law)
+    else:
+        here = just_before = _continuous_cdf(values, law)
+    return float(max(np.abs(at - here).max(), np.abs(before - just_before).max()))
+
+
+def _continuous_cdf(values: Reals, law: laplace.Mechanism | gaussian.Mechanism) -> Reals:
+    """P(noise <= value)."""
+    if isinstance(law, gaussian.Mechanism):
+        return np.asarray(ndtr(values / law.noise_scale))
+    tail = np.exp(-np.abs(values) / law.noise_scale) / 2
+    return np.where(values < 0, tail, 1 - tail)
+
+
+def _geometric_cdf(values: Reals, law: geometric.Mechanism) -> Reals:
+    """P(noise <= value) at whole numbers: e^(-k / scale) / (1 + e^(-1 / scale)) at -k < 0; symmetric."""
+    top = 1 + np.exp(-1 / law.noise_scale)
+    below = np.exp(-np.maximum(-values, 0) / law.noise_scale) / top
+    above = 1 - np.exp(-(np.maximum(values, 0) + 1) / law.noise_scale) / top
+    return np.where(values < 0, below, above)
+
+
+StatedLaw: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
 
 DRAWS = 5_000  # by which the law is checked
 _CLOSE = 1e-6  # of two epsilons that are the same but for careful rounding
@@ -30,24 +79,24 @@ class Mechanism:
     """
 
     make: Callable[[], Any] = field(repr=False, compare=False)  # travels to workers; measurements do not
-    law: Law
+    law: StatedLaw
     delta: float | None = None
     source: str = ""  # the code of ``make``
 
     @property
     def measurement(self) -> Any:
         """The measurement, made once in each process."""
-        return made(self.make)
+        return make_measurement(self.make)
 
     @property
-    def carrier(self) -> Carrier:
+    def carrier(self) -> MeasurementInput:
         """How numbers are put into it."""
-        return Carrier.of(self.measurement)
+        return MeasurementInput.of(self.measurement)
 
     @property
-    def price(self) -> Price:
+    def price(self) -> PrivacyCost:
         """What one answer costs by the map."""
-        return price(self.measurement, self.law.sensitivity, self.delta)
+        return privacy_cost(self.measurement, self.law.sensitivity, self.delta)
 
     @property
     def sensitivity(self) -> float:
@@ -84,7 +133,7 @@ class Mechanism:
             curve=curve,
         )
 
-    def law_at(self, delta: float) -> Law:
+    def law_at(self, delta: float) -> StatedLaw:
         """The law, with its promise read at a delta."""
         if not isinstance(self.law, gaussian.Mechanism) or not delta:
             return self.law
@@ -97,7 +146,7 @@ class Mechanism:
         except BadInput as error:
             raise BadInput(f"opendp: {str(error).removeprefix('opendp: ')}") from None
         except Exception as error:
-            raise BadInput(f"opendp: the measurement raised {told(error)}") from error
+            raise BadInput(f"opendp: the measurement raised {one_line_error(error)}") from error
         if drawn.shape != flat.shape or not np.isfinite(drawn).all():
             raise BadInput(
                 f"opendp: for {flat.size} numbers the measurement returned {_shown(drawn)}; it must return a "
@@ -109,7 +158,7 @@ class Mechanism:
         """Log density (or probability) of each output given its value, by the stated law."""
         return self.law.log_law(outputs, values)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two vectors of values, by the stated law."""
         return self.law.curve(low, high)
 
@@ -122,7 +171,7 @@ class Mechanism:
         name, most = type(self.law).__module__.rpartition(".")[2], allowed_distance(noise.size)
         if isinstance(self.law, geometric.Mechanism) and not (noise == np.floor(noise)).all():
             raise BadInput("opendp: law 'geometric', but the measurement adds noise that is not whole")
-        if (far := distance(noise, self.law)) > most:
+        if (far := kolmogorov_distance(noise, self.law)) > most:
             raise BadInput(
                 f"opendp: {noise.size} draws of the measurement do not follow the law {name!r} of scale "
                 f"{self.noise_scale:g}: their distribution is {far:.3f} off, where at most {most:.3f} is "
@@ -131,7 +180,7 @@ class Mechanism:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class OpenDPRelease:
     """An OpenDP measurement as a release: it is given a whole data set."""
 
     given: Any
@@ -139,30 +188,30 @@ class Release:
     @property
     def measurement(self) -> Any:
         """The measurement, made once in each process."""
-        return self.given if is_measurement(self.given) else made(self.given)
+        return self.given if is_measurement(self.given) else make_measurement(self.given)
 
     def __call__(self, dataset: Any, rng: Generator) -> Any:
         return self.measurement(dataset.tolist() if isinstance(dataset, np.ndarray | np.generic) else dataset)
 
-    def __reduce__(self) -> tuple[type["Release"], tuple[Any]]:
+    def __reduce__(self) -> tuple[type["OpenDPRelease"], tuple[Any]]:
         if is_measurement(self.given):
             raise BadInput(
                 "an OpenDP measurement cannot be sent to workers: give release_of a function that makes "
                 "it, or use one worker"
             )
-        return Release, (self.given,)
+        return OpenDPRelease, (self.given,)
 
 
-def release_of(measurement: Any) -> Release:
+def release_of(measurement: Any) -> OpenDPRelease:
     """Turn an OpenDP measurement, or a function that makes one, into a release that can be audited.
 
     ``leakgauge.audit_mechanism(release_of(it), pair, epsilon=it.map(1))``. OpenDP draws by itself, so that an
     audit cannot be replayed from its seed. With several workers, give the function.
     """
     if is_measurement(measurement):
-        return Release(measurement)
-    made(measurement)  # says now what is wrong with it
-    return Release(Enabled.here(measurement))
+        return OpenDPRelease(measurement)
+    make_measurement(measurement)  # says now what is wrong with it
+    return OpenDPRelease(MeasurementFactory.here(measurement))
 
 
 def _shown(drawn: Reals) -> str:

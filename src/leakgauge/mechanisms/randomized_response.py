@@ -7,9 +7,9 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._parameters import require_positive, require_whole
-from leakgauge.theory import cells, losses
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._validation import require_positive, require_whole
+from leakgauge.theory import loss_composition, privacy_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,9 @@ class Mechanism:
             unit=self.unit,
             nominal_epsilon=self.epsilon,
             exact_epsilon=truth - lie,
-            curve=losses.best_attack([(cells.Response(self.epsilon, self.categories), 1)]).high,
+            curve=loss_composition.best_attack(
+                [(privacy_loss.ResponseCell(self.epsilon, self.categories), 1)]
+            ).high,
         )
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -54,12 +56,14 @@ class Mechanism:
         possible = (outputs == np.floor(outputs)) & (outputs >= 0) & (outputs < self.categories)
         return np.where(possible, np.where(outputs == values, truth, lie), -np.inf)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two vectors of values, never below the exact one."""
         self._require_categories(low)
         self._require_categories(high)
         changed = int(np.sum(low != high))
-        return losses.best_attack([(cells.Response(self.epsilon, self.categories), changed)]).high
+        return loss_composition.best_attack(
+            [(privacy_loss.ResponseCell(self.epsilon, self.categories), changed)]
+        ).high
 
     def _log_probabilities(self) -> tuple[float, float]:
         """Of the truth, and of each lie."""

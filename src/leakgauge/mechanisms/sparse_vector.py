@@ -11,11 +11,10 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.core.guarantee import Curve, Guarantee, Relation, Unit
-from leakgauge.mechanisms._parameters import require_positive, require_whole
-from leakgauge.mechanisms._rows import for_each_row
+from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._selection_laws import log_integral, log_laplace_cdf, map_unique_rows
+from leakgauge.mechanisms._validation import require_positive, require_whole
 from leakgauge.theory import tradeoff
-from leakgauge.theory.quadrature import log_integral, log_laplace_below
 
 _MOST_OUTPUTS = 4000  # that are enumerated for an exact trade-off
 
@@ -91,15 +90,15 @@ class Mechanism:
         """Log probability of each row of outputs given its answers: an integral over the noisy threshold."""
         outputs, values = np.broadcast_arrays(outputs, values)
         both = np.concatenate([outputs, values], axis=-1)
-        return for_each_row(both, self._log_probability)
+        return map_unique_rows(both, self._log_probability)
 
-    def curve(self, low: Reals, high: Reals) -> Curve | None:
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The exact trade-off between two rows of answers; unknown for several rows, or too many outputs."""
         n_outputs = sum(comb(low.shape[-1], n) for n in range(self.limit + 1))
         if low.ndim != 1 or n_outputs > _MOST_OUTPUTS:
             return None
         outputs = np.array(list(self._all_outputs(low.size)))
-        return tradeoff.between(*(np.exp(self.log_law(outputs, values)) for values in (low, high)))
+        return tradeoff.exact_curve(*(np.exp(self.log_law(outputs, values)) for values in (low, high)))
 
     @property
     def _reach(self) -> float:
@@ -138,4 +137,4 @@ def _log_density(
     """Log density of a move of the threshold together with these outputs; queries relative to it."""
     log_threshold = -np.abs(move) / threshold_scale - np.log(2 * threshold_scale)
     sides = np.where(above, -1.0, 1.0) * (move[:, None] - distance) / query_scale
-    return log_threshold + log_laplace_below(sides).sum(axis=1)
+    return log_threshold + log_laplace_cdf(sides).sum(axis=1)

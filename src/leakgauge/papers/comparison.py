@@ -8,7 +8,7 @@ from leakgauge.core.errors import BadInput
 
 _ROUNDING = 1e-9  # what two ways to compute one number may differ by
 
-RULE = (
+AGREEMENT_RULE = (
     "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
     "printed digit; what follows exactly from a formula has an interval of no width. Where the paper says "
     "“above” or “at most”, our whole interval must lie there; if it reaches across, nothing is said. Where "
@@ -25,7 +25,7 @@ class Agreement(StrEnum):
     NOT_COMPARABLE = "not comparable"
 
 
-class Says(StrEnum):
+class Claim(StrEnum):
     """How a paper places a quantity."""
 
     EQUAL = "equal to"
@@ -34,7 +34,7 @@ class Says(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedNumber:
     """A number that a paper prints, or that follows from a formula as it is printed there.
 
     ``places`` is the number of decimals printed; without it the number is exact, as ln 2 is.
@@ -43,7 +43,7 @@ class Published:
     value: float
     where: str
     places: int | None = None
-    says: Says = Says.EQUAL
+    says: Claim = Claim.EQUAL
 
     @property
     def slack(self) -> float:
@@ -53,12 +53,12 @@ class Published:
     @property
     def written(self) -> str:
         """The number as the paper says it."""
-        value = write_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
-        return value if self.says is Says.EQUAL else f"{self.says} {value}"
+        value = format_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
+        return value if self.says is Claim.EQUAL else f"{self.says} {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ours:
+class OurNumber:
     """The same quantity as we find it, and its interval; without one it is exact."""
 
     value: float
@@ -74,10 +74,10 @@ class Ours:
         return self.low == self.high
 
 
-def write_exact(value: float) -> str:
+def format_exact(value: float) -> str:
     """Write a number that was computed, to four decimals; what is not quite 0 or 1 is never shown as such.
 
-    >>> write_exact(0.91504), write_exact(0.99995), write_exact(0.0), write_exact(3e-16)
+    >>> format_exact(0.91504), format_exact(0.99995), format_exact(0.0), format_exact(3e-16)
     ('0.9150', '0.99995', '0', '0')
     """
     if abs(value - round(value)) < _ROUNDING:
@@ -86,13 +86,13 @@ def write_exact(value: float) -> str:
     return text if text.strip("-") not in ("0.0000", "1.0000") else f"{value:.5g}"
 
 
-def exactly(value: float) -> Ours:
+def exact_number(value: float) -> OurNumber:
     """A value that was computed, not measured."""
-    return Ours(value=float(value), low=float(value), high=float(value))
+    return OurNumber(value=float(value), low=float(value), high=float(value))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class ComparedNumber:
     """One number of ours, with what the paper says of it.
 
     ``exact`` is what theory says; if ``drawn``, the paper draws that quantity without printing the number.
@@ -101,8 +101,8 @@ class Cell:
     """
 
     setting: str
-    ours: Ours
-    published: Published | None = None
+    ours: OurNumber
+    published: PublishedNumber | None = None
     exact: float | None = None
     drawn: bool = False
     comparable: bool = True
@@ -120,7 +120,7 @@ class Cell:
         if self.published is not None:
             return _judge(self.ours, self.published)
         if self.drawn and self.exact is not None:
-            return _judge(self.ours, Published(value=self.exact, where="theory"))
+            return _judge(self.ours, PublishedNumber(value=self.exact, where="theory"))
         return Agreement.NOT_COMPARABLE
 
     @property
@@ -149,9 +149,9 @@ class Cell:
         if self.exact is None:
             return f"{here}."
         if self.ours.is_exact:
-            return f"{here}; its formula gives {write_exact(self.exact)}."
+            return f"{here}; its formula gives {format_exact(self.exact)}."
         place = "inside" if _inside(self.ours, self.exact, _ROUNDING) else "outside"
-        return f"{here}; the exact value, {write_exact(self.exact)}, lies {place} our interval."
+        return f"{here}; the exact value, {format_exact(self.exact)}, lies {place} our interval."
 
     def _unexplained(self) -> str:
         match self.verdict:
@@ -163,15 +163,15 @@ class Cell:
                 return ""
 
 
-def _judge(ours: Ours, published: Published) -> Agreement:
+def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
     match published.says:
-        case Says.EQUAL:
+        case Claim.EQUAL:
             if _inside(ours, published.value, published.slack):
                 return Agreement.AGREES
             return Agreement.DIFFERS
-        case Says.ABOVE:
+        case Claim.ABOVE:
             yes, no = ours.low > published.value, ours.high <= published.value
-        case Says.AT_MOST:
+        case Claim.AT_MOST:
             yes, no = (
                 ours.high <= published.value + published.slack,
                 ours.low > published.value + published.slack,
@@ -179,5 +179,5 @@ def _judge(ours: Ours, published: Published) -> Agreement:
     return Agreement.AGREES if yes else Agreement.DIFFERS if no else Agreement.NOT_COMPARABLE
 
 
-def _inside(ours: Ours, value: float, slack: float) -> bool:
+def _inside(ours: OurNumber, value: float, slack: float) -> bool:
     return ours.low - slack <= value <= ours.high + slack

@@ -34,7 +34,7 @@ def milan(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataS
     """Tweets of Milan, November and December 2013 (Barlacchi et al. 2015), as they were published."""
     if (path := _find(scope, MILAN)) is None:
         return None
-    table = _table(path, f'format = "milano", grid = {list(grid)}, box = "p0.5", {_during(window)}')
+    table = _table(path, f'format = "milano", grid = {list(grid)}, box = "p0.5", {_window(window)}')
     return DataSet(name="milan", words="Social Pulse Milano", table=table)
 
 
@@ -44,7 +44,7 @@ def new_york(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> Da
         return None
     columns = 'columns = { user = "user", time = "timestamp", lat = "lat", lon = "lon" }'
     clock = 'clock = "utc", timezone = "America/New_York"'
-    table = _table(path, f'{columns}, {clock}, grid = {list(grid)}, box = "p0.5", {_during(window)}')
+    table = _table(path, f'{columns}, {clock}, grid = {list(grid)}, box = "p0.5", {_window(window)}')
     return DataSet(name="new-york", words="Foursquare New York", table=table)
 
 
@@ -53,7 +53,7 @@ def kuala_lumpur(scope: Scope, window: tuple[str, str]) -> DataSet | None:
     if (path := _find(scope, KUALA_LUMPUR)) is None:
         return None
     columns = 'columns = { user = "user", time = "hour", place = "region" }'
-    table = _table(path, f'{columns}, time_unit = "h", origin = "2012-04-02", {_during(window)}')
+    table = _table(path, f'{columns}, time_unit = "h", origin = "2012-04-02", {_window(window)}')
     return DataSet(name="kuala-lumpur", words="Foursquare Kuala Lumpur", table=table)
 
 
@@ -64,7 +64,7 @@ def cabs(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSe
     columns = 'columns = { user = "cab", time = "ts", lat = "lat_e5", lon = "lon_e5" }, scale = 1e-5'
     clock = 'clock = "utc", timezone = "America/Los_Angeles"'
     box = "box = [37.70, -122.52, 37.82, -122.37]"
-    table = _table(path, f"{columns}, {clock}, grid = {list(grid)}, {box}, {_during(window)}")
+    table = _table(path, f"{columns}, {clock}, grid = {list(grid)}, {box}, {_window(window)}")
     return DataSet(name="cabs", words="San Francisco cabs", table=table)
 
 
@@ -144,5 +144,5 @@ def _table(path: Path, rest: str) -> str:
     return f"{{ {', '.join(filter(None, [f'source = {json.dumps(str(path))}', rest]))} }}"
 
 
-def _during(window: tuple[str, str]) -> str:
+def _window(window: tuple[str, str]) -> str:
     return f"window = {json.dumps(list(window))}"

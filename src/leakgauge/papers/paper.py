@@ -1,4 +1,4 @@
-"""What a paper's file says: its figures and tables, and how each is made again."""
+"""A paper, its figures and tables, and what comes of reproducing them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,11 +6,12 @@ from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.pages.page import Chart
-from leakgauge.papers.comparison import Cell
+from leakgauge.papers.comparison import Agreement, ComparedNumber
+from leakgauge.report.page import Chart
 from leakgauge.verdict import Verdict
 
 
@@ -38,7 +39,7 @@ class Scope:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Played:
+class PlayedItem:
     """The verdicts of an item and, by run, the plans that give them again; neither, where theory is all."""
 
     scope: Scope
@@ -52,16 +53,16 @@ class Played:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ItemResult:
     """What an item comes to: numbers beside those of the paper, figures, and notes on what was found."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[ComparedNumber, ...]
     charts: tuple[Chart, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class PaperRun:
     """Games that several items show: played once, into a folder that bears their name.
 
     A plan that is empty at some scale is not played. ``further`` is added to the seed: so the same game can
@@ -74,7 +75,7 @@ class Run:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Item:
+class PaperItem:
     """One figure or table.
 
     ``plan`` writes the audits to play, as a plan file without its seed; ``shares`` are runs that other items
@@ -84,14 +85,14 @@ class Item:
 
     title: str
     about: str
-    show: Callable[[Played], Shown]
+    show: Callable[[PlayedItem], ItemResult]
     plan: Callable[[Scope], str] | None = None
-    shares: tuple[Run, ...] = ()
+    shares: tuple[PaperRun, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def runs(self, name: str) -> tuple[Run, ...]:
+    def runs(self, name: str) -> tuple[PaperRun, ...]:
         """All that is to be played for the item of this name."""
-        own = () if self.plan is None else (Run(name=name, plan=self.plan),)
+        own = () if self.plan is None else (PaperRun(name=name, plan=self.plan),)
         return (*own, *self.shares)
 
 
@@ -102,34 +103,79 @@ class Paper:
     title: str
     authors: str
     year: int
-    items: Mapping[str, Item]
+    items: Mapping[str, PaperItem]
 
 
-def papers() -> dict[str, Paper]:
+def all_papers() -> dict[str, Paper]:
     """Return every paper there is: each file here that defines ``PAPER``, by the name of the file."""
     package = __name__.rpartition(".")[0]
-    modules = {name: import_module(f"{package}.{name}") for name in catalog.names(package)}
+    modules = {name: import_module(f"{package}.{name}") for name in catalog.module_names(package)}
     return {name: module.PAPER for name, module in modules.items() if hasattr(module, "PAPER")}
 
 
-def find(name: str) -> Paper:
+def find_paper(name: str) -> Paper:
     """Return a paper by its short name."""
-    known = papers()
+    known = all_papers()
     if name not in known:
-        raise BadInput(f"no paper is called {name!r}; {_way_out(name, list(known), 'papers')}")
+        raise BadInput(f"no paper is called {name!r}; {_suggestion(name, list(known), 'papers')}")
     return known[name]
 
 
-def choose(paper: Paper, name: str, only: str | None) -> dict[str, Item]:
+def select_items(paper: Paper, name: str, only: str | None) -> dict[str, PaperItem]:
     """Return the items to make: all of a paper's, or the one that was asked for."""
     if only is None:
         return dict(paper.items)
     if only not in paper.items:
-        raise BadInput(f"{name}: no item is called {only!r}; {_way_out(only, list(paper.items), 'items')}")
+        raise BadInput(f"{name}: no item is called {only!r}; {_suggestion(only, list(paper.items), 'items')}")
     return {only: paper.items[only]}
 
 
-def _way_out(name: str, known: Sequence[str], kind: str) -> str:
+def _suggestion(name: str, known: Sequence[str], kind: str) -> str:
     near = get_close_matches(name.lower().replace(" ", "_"), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}{kind}: {', '.join(known)}"
+
+
+NUMBERS_FILE, PAGE_FILE = "reproduction.json", "reproduction.html"
+
+
+@dataclass(frozen=True, eq=False)
+class ReproducedItem:
+    """One item made again."""
+
+    name: str
+    item: PaperItem
+    played: PlayedItem
+    shown: ItemResult
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reproduction:
+    """A paper made again, in its folder; ``command`` makes it once more."""
+
+    name: str
+    paper: Paper
+    scope: Scope
+    seed: int
+    folder: Path
+    command: str
+    items: tuple[ReproducedItem, ...]
+
+    @property
+    def page(self) -> Path:
+        return self.folder / PAGE_FILE
+
+    @property
+    def cells(self) -> list[ComparedNumber]:
+        """All numbers, item by item."""
+        return [cell for made in self.items for cell in made.shown.cells]
+
+    def count(self, agreement: Agreement) -> int:
+        """How many numbers agree, differ, or cannot be compared."""
+        return sum(cell.verdict is agreement for cell in self.cells)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of reproduction.json."""
+        return {
+            "cells": [cell.to_json(self.name, made.name) for made in self.items for cell in made.shown.cells]
+        }

@@ -1,16 +1,65 @@
-"""Make a paper's figures and tables again: one page, and one file of numbers beside the published ones."""
+"""Reproduce a paper: play the plans of its items, write a page and a file of numbers beside the published."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.settings import convert
 from leakgauge.papers import reproduction_page
-from leakgauge.papers.made import NUMBERS, Made, Reproduction
-from leakgauge.papers.paper import Item, Scale, Scope, choose, find
-from leakgauge.papers.playing import Stage
-from leakgauge.runner import atomic, engines
-from leakgauge.runner.run import Hands
+from leakgauge.papers.paper import (
+    NUMBERS_FILE,
+    PaperItem,
+    PlayedItem,
+    ReproducedItem,
+    Reproduction,
+    Scale,
+    Scope,
+    find_paper,
+    select_items,
+)
+from leakgauge.plan import read_plan
+from leakgauge.runner import engines
+from leakgauge.runner.run import EngineOptions, run_plan
+from leakgauge.support import files
+from leakgauge.support.table_reader import convert_value
+from leakgauge.verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemPlayer:
+    """Where and how items are played; what several items share is played and judged once."""
+
+    folder: Path
+    scope: Scope
+    seed: int
+    hands: EngineOptions
+    _judged: dict[tuple[str, str], tuple[Verdict, ...]] = field(default_factory=dict, compare=False)
+
+    def plans(self, name: str, item: PaperItem) -> dict[str, str]:
+        """Write the plans of an item, in memory, by the names of their runs."""
+        try:
+            return {
+                run.name: f"seed = {self.seed + run.further}\n{plan}"
+                for run in item.runs(name)
+                if (plan := run.plan(self.scope))
+            }
+        except BadInput as error:
+            raise BadInput(f"{name}: {error}") from None
+
+    def play(self, plans: Mapping[str, str]) -> PlayedItem:
+        """Play what is missing: ``plans/<run>-<scale>.toml`` into ``runs/<run>-<scale>``."""
+        verdicts = [verdict for name, plan in plans.items() for verdict in self._verdicts(name, plan)]
+        return PlayedItem(scope=self.scope, verdicts=tuple(verdicts), plans=dict(plans))
+
+    def _verdicts(self, name: str, plan: str) -> tuple[Verdict, ...]:
+        if (name, plan) not in self._judged:
+            place = f"{name}-{self.scope.scale}"
+            path = self.folder / "plans" / f"{place}.toml"
+            files.write_file(path, plan.encode())
+            found = run_plan(read_plan(path), self.folder / "runs" / place, self.hands)
+            self._judged[name, plan] = tuple(found)
+        return self._judged[name, plan]
+
 
 SEED = 20240501
 
@@ -33,16 +82,16 @@ def reproduce(
     ``out`` (``runs/reproduce-<paper>`` unless given) gets ``reproduction.html``, ``reproduction.json`` and
     the runs, which the same call continues if it was stopped.
     """
-    found = find(paper)
-    items = choose(found, paper, only)
-    engines.check(engine, workers, address)
+    found = find_paper(paper)
+    items = select_items(found, paper, only)
+    engines.check_engine(engine, workers, address)
     if not 0 <= seed < 2**63:
         raise BadInput(f"seed must be a whole number in 0..2^63-1, got {seed}")
-    stage = Stage(
+    stage = ItemPlayer(
         folder=default_folder(paper) if out is None else Path(out),
-        scope=Scope(scale=convert(Scale, scale, "scale"), data=_data(data)),
+        scope=Scope(scale=convert_value(Scale, scale, "scale"), data=_data_folder(data)),
         seed=seed,
-        hands=Hands(engine=engine, workers=workers, address=address),
+        hands=EngineOptions(engine=engine, workers=workers, address=address),
     )
     plans = {name: stage.plans(name, item) for name, item in items.items()}
     reproduction = Reproduction(
@@ -52,10 +101,10 @@ def reproduce(
         seed=seed,
         folder=stage.folder,
         command=_command(paper, only, stage.scope, seed),
-        items=tuple(_make(name, item, stage, plans[name]) for name, item in items.items()),
+        items=tuple(_reproduce_item(name, item, stage, plans[name]) for name, item in items.items()),
     )
-    atomic.write_json(reproduction.folder / NUMBERS, reproduction.to_json())
-    reproduction_page.write(reproduction)
+    files.write_json(reproduction.folder / NUMBERS_FILE, reproduction.to_json())
+    reproduction_page.write_page(reproduction)
     return reproduction
 
 
@@ -64,9 +113,11 @@ def default_folder(paper: str) -> Path:
     return Path("runs") / f"reproduce-{paper}"
 
 
-def _make(name: str, item: Item, stage: Stage, plans: Mapping[str, str]) -> Made:
+def _reproduce_item(
+    name: str, item: PaperItem, stage: ItemPlayer, plans: Mapping[str, str]
+) -> ReproducedItem:
     played = stage.play(plans)
-    return Made(name, item, played, item.show(played))
+    return ReproducedItem(name, item, played, item.show(played))
 
 
 def _command(paper: str, only: str | None, scope: Scope, seed: int) -> str:
@@ -76,7 +127,7 @@ def _command(paper: str, only: str | None, scope: Scope, seed: int) -> str:
     return f"leakgauge reproduce {paper}{item} --scale {scope.scale}{data}{other}"
 
 
-def _data(folder: str | Path | None) -> Path | None:
+def _data_folder(folder: str | Path | None) -> Path | None:
     if folder is None:
         return None
     path = Path(folder)

@@ -6,13 +6,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from leakgauge.pages import page
-from leakgauge.pages.markup import render_html
-from leakgauge.pages.numbers import NOTHING, count, lower, measured, times, upper
-from leakgauge.pages.page import Section
-from leakgauge.papers.comparison import RULE, Agreement, Cell, write_exact
-from leakgauge.papers.made import Made, Reproduction
-from leakgauge.papers.measured import confidence
+from leakgauge.papers.comparison import AGREEMENT_RULE, Agreement, ComparedNumber, format_exact
+from leakgauge.papers.metric_intervals import confidence_text
+from leakgauge.papers.paper import ReproducedItem, Reproduction
+from leakgauge.report import page
+from leakgauge.report.number_format import NOTHING, count, lower, measured, times, upper
+from leakgauge.report.page import Section, render_html
 
 _TONES = {
     Agreement.AGREES: "not-violated",
@@ -94,7 +93,7 @@ _TABLE = """
 </div>
 """
 
-_AGAIN = """
+_HOW_TO_REPEAT = """
 <p>Every random number comes from the seed, so the same command with the same versions gives the same
 numbers. All games were played as ordinary plans; their run folders lie under <code>runs/</code> beside this
 page, and <code>reproduction.json</code> holds every number and the reason of every verdict.</p>
@@ -112,16 +111,16 @@ page, and <code>reproduction.json</code> holds every number and the reason of ev
 """
 
 
-def write(reproduction: Reproduction) -> Path:
+def write_page(reproduction: Reproduction) -> Path:
     """Write the page: the outcome first, then each item, then how to make it again."""
     paper = reproduction.paper
     sections = [
         _summary(reproduction),
         *(_item(made) for made in reproduction.items),
-        _again(reproduction),
+        _how_to_repeat(reproduction),
     ]
     lead = f"“{paper.title}”, {paper.authors} ({paper.year}). Scale: {reproduction.scope.scale}."
-    return page.render(f"Does {reproduction.name} reproduce?", sections, reproduction.page, lead=lead)
+    return page.write_page(f"Does {reproduction.name} reproduce?", sections, reproduction.page, lead=lead)
 
 
 def _summary(reproduction: Reproduction) -> Section:
@@ -141,7 +140,7 @@ def _summary(reproduction: Reproduction) -> Section:
             )
             for made in reproduction.items
         ],
-        rule=RULE,
+        rule=AGREEMENT_RULE,
     )
     return Section("In short", html)
 
@@ -164,7 +163,7 @@ def _detail(reproduction: Reproduction) -> str:
     return " ".join(filter(None, parts))
 
 
-def _tally(cells: Sequence[Cell]) -> str:
+def _tally(cells: Sequence[ComparedNumber]) -> str:
     """How many of these agree with ours, and how many do not."""
     agree = sum(cell.verdict is Agreement.AGREES for cell in cells)
     differ = sum(cell.verdict is Agreement.DIFFERS for cell in cells)
@@ -173,7 +172,7 @@ def _tally(cells: Sequence[Cell]) -> str:
     return ", ".join(told[:-1]) + f" and {told[-1]}"
 
 
-def _item(made: Made) -> Section:
+def _item(made: ReproducedItem) -> Section:
     stated = [cell for cell in made.shown.cells if cell.published is not None]
     others = [cell for cell in made.shown.cells if cell.published is None]
     html = render_html(
@@ -188,13 +187,13 @@ def _item(made: Made) -> Section:
     return Section(made.item.title, html, made.shown.charts)
 
 
-def _others_caption(made: Made) -> str:
-    known = confidence(made.played.verdicts)
+def _others_caption(made: ReproducedItem) -> str:
+    known = confidence_text(made.played.verdicts)
     sure = f" Each interval holds with {known} confidence." if known else ""
     return f"What the paper draws without numbers, or does not have: theory and play.{sure}"
 
 
-def _table(cells: Sequence[Cell], caption: str, reference: str) -> Markup:
+def _table(cells: Sequence[ComparedNumber], caption: str, reference: str) -> Markup:
     return render_html(
         _TABLE,
         caption=caption,
@@ -204,12 +203,12 @@ def _table(cells: Sequence[Cell], caption: str, reference: str) -> Markup:
     )
 
 
-def _row(cell: Cell) -> dict[str, Any]:
+def _row(cell: ComparedNumber) -> dict[str, Any]:
     exact = cell.ours.is_exact
     return {
         "setting": cell.setting,
         "reference": _reference(cell),
-        "value": write_exact(cell.ours.value) if exact else measured(cell.ours.value),
+        "value": format_exact(cell.ours.value) if exact else measured(cell.ours.value),
         "interval": "exact" if exact else f"{lower(cell.ours.low)} to {upper(cell.ours.high)}",
         "verdict": cell.verdict.value,
         "tone": _TONES[cell.verdict],
@@ -217,20 +216,20 @@ def _row(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _reference(cell: Cell) -> Markup | str:
+def _reference(cell: ComparedNumber) -> Markup | str:
     if cell.published is not None:
         return render_html(
             "{{ text }}<small>{{ where }}</small>", text=cell.published.written, where=cell.published.where
         )
-    return NOTHING if cell.exact is None else write_exact(cell.exact)
+    return NOTHING if cell.exact is None else format_exact(cell.exact)
 
 
-def _again(reproduction: Reproduction) -> Section:
+def _how_to_repeat(reproduction: Reproduction) -> Section:
     plans: dict[str, str] = {}
     for made in reproduction.items:
         plans.update(made.played.plans)
     html = render_html(
-        _AGAIN,
+        _HOW_TO_REPEAT,
         command=reproduction.command,
         seed=reproduction.seed,
         scale=reproduction.scope.scale.value,

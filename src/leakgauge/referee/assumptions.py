@@ -17,7 +17,7 @@ def need_independent_rounds(trials: Trials, metric: str) -> None:
 
 def need_fair_coins(trials: Trials, metric: str) -> None:
     """Refuse membership that was not decided by fair coins."""
-    if problem := unfair(trials):
+    if problem := unfair_coins(trials):
         raise BadInput(f"{metric} needs fair, independent coins, but {problem}; use 'clopper_pearson'")
 
 
@@ -34,7 +34,7 @@ def need_lasting_targets(trials: Trials, metric: str) -> None:
         raise BadInput(f"{metric} is a mean over targets, but every round has targets of its own")
 
 
-def unfair(trials: Trials) -> str | None:
+def unfair_coins(trials: Trials) -> str | None:
     """Say why the coins cannot be taken as fair; nothing if they can.
 
     A share of members that fair coins give once in a million is taken as a sign of another rule.

@@ -1,19 +1,26 @@
-"""The one-run bound: how many right guesses a guarantee allows (Steinke, Nasr and Jagielski 2023)."""
+"""The one-run bound: guesses, and how many right ones a guarantee allows (Steinke et al. 2023)."""
+
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import betainc, betaincinv, gammaln
+
+from leakgauge.core.game import Bits, Reading, Reals
 
 # Shares of the trials on which to guess, fixed before any trial is seen.
 FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
-def p_value(n_coins: int, n_guesses: int, n_right: int, *, epsilon: float, delta: float = 0.0) -> float:
+def one_run_p_value(
+    n_coins: int, n_guesses: int, n_right: int, *, epsilon: float, delta: float = 0.0
+) -> float:
     """Bound the chance of so many right guesses under (epsilon, delta)-DP, over fair, independent coins.
 
     For delta = 0 right guesses are dominated by a binomial with rate e^eps / (1 + e^eps); delta adds
     2 m delta max_i P[v > Bin >= v - i] / i (theorem 5.2 of Steinke et al.).
 
-    >>> round(p_value(1000, 1000, 600, epsilon=0.2, delta=1e-5), 8)
+    >>> round(one_run_p_value(1000, 1000, 600, epsilon=0.2, delta=1e-5), 8)
     0.00102324
     """
     if n_right == 0:
@@ -25,10 +32,10 @@ def p_value(n_coins: int, n_guesses: int, n_right: int, *, epsilon: float, delta
     return min(1.0, exceeds + 2 * n_coins * delta * _steepest_mean(n_guesses, n_right, rate))
 
 
-def lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: float, alpha: float) -> float:
+def one_run_lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: float, alpha: float) -> float:
     """Return the largest epsilon that so many right guesses refute at level alpha; 0 if none.
 
-    >>> round(lower_bound(1000, 600, 600, delta=1e-5, alpha=0.05), 4)
+    >>> round(one_run_lower_bound(1000, 600, 600, delta=1e-5, alpha=0.05), 4)
     5.2704
     """
     if n_guesses == 0 or n_right == 0:
@@ -39,12 +46,12 @@ def lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: float, alp
     high = float(np.log(rate) - np.log1p(-rate))
     if delta == 0:
         return high
-    if p_value(n_coins, n_guesses, n_right, epsilon=0.0, delta=delta) >= alpha:
+    if one_run_p_value(n_coins, n_guesses, n_right, epsilon=0.0, delta=delta) >= alpha:
         return 0.0
     low = 0.0
     while high - low > 1e-9 * (1 + high):
         middle = (low + high) / 2
-        if p_value(n_coins, n_guesses, n_right, epsilon=middle, delta=delta) < alpha:
+        if one_run_p_value(n_coins, n_guesses, n_right, epsilon=middle, delta=delta) < alpha:
             low = middle
         else:
             high = middle
@@ -68,3 +75,53 @@ def _steepest_mean(n_guesses: int, n_right: int, rate: float) -> float:
         + (n_guesses - counts) * np.log1p(-rate)
     )
     return float((np.cumsum(np.exp(log_chance)) / (n_right - counts)).max(initial=0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """Trials with evidence, the strongest first.
+
+    Trials of equal strength are guessed on together or not at all, so nothing depends on the order of
+    rows: ``ends`` lists how many guesses there are after each group of equals.
+    """
+
+    order: npt.NDArray[np.intp]
+    says_member: Bits  # aligned with order
+    ends: npt.NDArray[np.intp]
+
+    def reaching(self, fractions: tuple[float, ...], n_trials: int) -> npt.NDArray[np.intp]:
+        """Return the numbers of guesses that reach the given shares of all trials, where evidence lasts."""
+        if not self.ends.size:
+            return np.zeros(len(fractions), np.intp)
+        wanted = np.minimum(np.ceil(np.asarray(fractions) * n_trials - 1e-9), self.ends[-1])
+        return self.ends[np.searchsorted(self.ends, wanted)]
+
+    def sizes(self, fractions: tuple[float, ...], n_trials: int) -> list[int]:
+        """Return the distinct numbers of guesses among them."""
+        return sorted({int(size) for size in self.reaching(fractions, n_trials) if size})
+
+
+def order_guesses(scores: Reals, reading: Reading) -> Guesses:
+    """Order trials by strength of evidence.
+
+    Signed scores are guessed on by their sign and ordered by their size; zero is no evidence. All others are
+    guessed on by rank: the upper half "member", the lower half "not", from the ends towards the middle; equal
+    scores share their middle rank, so a constant score is no evidence either.
+
+    >>> order_guesses(np.array([0.5, -2.0, 0.0]), Reading(signed=True)).order.tolist()
+    [1, 0]
+    """
+    evidence = scores if reading.signed else _centred_ranks(scores)
+    strength = np.abs(evidence)
+    order = np.argsort(-strength, kind="stable")
+    order = order[strength[order] > 0]
+    ends = np.append(np.flatnonzero(np.diff(strength[order])) + 1, order.size) if order.size else order
+    return Guesses(order, evidence[order] > 0, ends)
+
+
+def _centred_ranks(scores: Reals) -> Reals:
+    """Twice the distance of each middle rank from the middle of all: whole numbers, hence exact ties."""
+    _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    twice_middle = 2 * last - counts - 1  # first + last position of the group, from 0
+    return (twice_middle - (scores.size - 1)).astype(np.float64)[group]

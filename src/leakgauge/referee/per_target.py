@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals, Trials
-from leakgauge.referee.leave_out import round_numbers
+from leakgauge.referee.jackknife import round_numbers
 
 
 def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.int64], Reals, Reals]:
@@ -23,7 +23,7 @@ def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.i
     return kept, numbers, ins[both].astype(np.float64), outs[both].astype(np.float64)
 
 
-def means_left_out(
+def jackknife_target_means(
     trials: Trials, targets: npt.NDArray[np.int64], whole: Reals, without: Reals, lasts: Bits
 ) -> Reals:
     """Mean over targets of a statistic, with each round left out.

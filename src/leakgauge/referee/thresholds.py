@@ -1,11 +1,21 @@
-"""Thresholds chosen on some rounds, and what they give on others."""
+"""Thresholds chosen on other rounds, for each release, or by the attack itself, and the rates they give."""
 
 import numpy as np
 import numpy.typing as npt
 
 from leakgauge.core.game import Bits, Reals, Trials
-from leakgauge.referee.leave_out import LeftOut, left_out_of, round_numbers
-from leakgauge.referee.per_target import means_left_out, split_targets
+from leakgauge.core.randomness import Role, stream
+from leakgauge.referee.assumptions import need_both_worlds
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.jackknife import (
+    JackknifeStatistic,
+    advantage_estimate,
+    are_repeats,
+    jackknife_statistic,
+    rate_estimate,
+    round_numbers,
+)
+from leakgauge.referee.per_target import jackknife_target_means, split_targets
 
 
 def best_thresholds(groups: npt.NDArray[np.int64], scores: Reals, members: Bits, n_groups: int) -> Reals:
@@ -36,7 +46,7 @@ def _best_threshold(ranked: Reals, members: Bits) -> float:
     return float(ranked[best] / 2 + ranked[best + 1] / 2)
 
 
-def accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
+def jackknife_accuracy(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     """Balanced accuracy (TPR + TNR) / 2 of a decision, with each round left out."""
     rounds = round_numbers(trials)
     right = says_member == trials.members
@@ -48,10 +58,10 @@ def accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
     value = float((tallies[0].sum() / tallies[1].sum() + tallies[2].sum() / tallies[3].sum()) / 2)
     enough = (ins > 0) & (outs > 0)
     values = np.where(enough, (hits / np.maximum(ins, 1) + silences / np.maximum(outs, 1)) / 2, value)
-    return left_out_of(trials, value, values)
+    return jackknife_statistic(trials, value, values)
 
 
-def mean_accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
+def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStatistic:
     """Balanced accuracy of each target over its rounds, averaged; with each round left out."""
     right = says_member == trials.members
     marked = Trials(
@@ -68,5 +78,89 @@ def mean_accuracy_left_out(trials: Trials, says_member: Bits) -> LeftOut:
         (hits[targets] - (kept.members & right)) / np.maximum(n_in, 1)
         + (silences[targets] - (~kept.members & right)) / np.maximum(n_out, 1)
     ) / 2
-    values = means_left_out(kept, targets, accuracy, without, lasts)
-    return left_out_of(kept, float(accuracy.mean()), values)
+    values = jackknife_target_means(kept, targets, accuracy, without, lasts)
+    return jackknife_statistic(kept, float(accuracy.mean()), values)
+
+
+def too_few_per_round(trials: Trials, fewest: int) -> str | None:
+    """Say that some round has fewer members, or fewer others, than this; nothing if none has."""
+    rounds = round_numbers(trials)
+    ins = np.bincount(rounds, trials.members)
+    found = int(min(ins.min(), (np.bincount(rounds) - ins).min())) if len(trials) else 0
+    if found >= fewest:
+        return None
+    return f"every round needs members and others, {fewest} of each, and one has {found}; show more targets"
+
+
+def cross_fitted_decisions(trials: Trials) -> Bits:
+    """Decide on each half of a release at the threshold that is best on the other half.
+
+    Halves are drawn by a fixed stream, members and others apart; no score is looked at for that.
+    """
+    rounds, second = round_numbers(trials), _second_halves(trials)
+    n_groups = 2 * (int(rounds.max()) + 1)
+    thresholds = best_thresholds(2 * rounds + second, trials.scores, trials.members, n_groups)
+    return trials.scores >= thresholds[2 * rounds + ~second]
+
+
+def in_sample_decisions(trials: Trials) -> Bits:
+    """Decide on each release at the threshold that is best on these very trials; this flatters the attack."""
+    rounds = round_numbers(trials)
+    thresholds = best_thresholds(rounds, trials.scores, trials.members, int(rounds.max()) + 1)
+    return trials.scores >= thresholds[rounds]
+
+
+def mean_over_rounds(trials: Trials, says_member: Bits) -> JackknifeStatistic:
+    """Balanced accuracy of the decisions on each release, averaged; with each round left out."""
+    rounds = round_numbers(trials)
+    right = says_member == trials.members
+    ins, outs = np.bincount(rounds, trials.members), np.bincount(rounds, ~trials.members)
+    hits = np.bincount(rounds, trials.members & right) / ins
+    silences = np.bincount(rounds, ~trials.members & right) / outs
+    each = (hits + silences) / 2
+    value = float(each.mean())
+    values = (each.sum() - each) / (each.size - 1) if each.size > 1 else each
+    return jackknife_statistic(trials, value, values)
+
+
+def _second_halves(trials: Trials) -> Bits:
+    """Mark every second trial of each world of each round, in an order drawn for that."""
+    chance = stream(0, Role.TIES, 2).random(len(trials))
+    order = np.lexsort((chance, trials.members, trials.rounds))
+    rounds, members = trials.rounds[order], trials.members[order]
+    starts = np.append(True, (rounds[1:] != rounds[:-1]) | (members[1:] != members[:-1]))
+    places = np.arange(order.size)
+    first = np.maximum.accumulate(np.where(starts, places, 0))
+    second = np.zeros(len(trials), bool)
+    second[order] = (places - first) % 2 == 1
+    return second
+
+
+_METHOD = "at the attack's own threshold, jackknife over rounds"
+_NO_THRESHOLD = "the attack sets no threshold of its own"
+
+
+def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: float) -> Estimate:
+    """Share of the trials ``of`` one world of which the attack says ``says_member``."""
+    threshold = trials.reading.threshold
+    if threshold is None or not of.any():
+        why = _NO_THRESHOLD if threshold is None else "no trial of that world"
+        return Estimate(value=None, confidence=confidence, method=_METHOD, reason=why)
+    chosen = trials.where(of)
+    rounds = round_numbers(chosen)
+    right = np.bincount(rounds, (chosen.scores >= threshold) == says_member)
+    n = np.bincount(rounds)
+    value = float(right.sum() / n.sum())
+    rest = n.sum() - n
+    values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
+    left_out = JackknifeStatistic(value, values, n.size, int(n.sum()), are_repeats(trials))
+    return rate_estimate(left_out, confidence, _METHOD)
+
+
+def own_threshold_advantage(trials: Trials, confidence: float) -> Estimate:
+    """TPR - FPR of the attack's own decisions."""
+    threshold = trials.reading.threshold
+    if threshold is None:
+        return Estimate(value=None, confidence=confidence, method=_METHOD, reason=_NO_THRESHOLD)
+    need_both_worlds(trials, "advantage_own")
+    return advantage_estimate(jackknife_accuracy(trials, trials.scores >= threshold), confidence, _METHOD)

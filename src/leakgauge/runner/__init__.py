@@ -1,1 +1,1 @@
-"""Carrying out a plan: blocks, files, engines."""
+"""Carry out a plan: blocks of rounds, run folders, engines with workers."""

@@ -8,14 +8,14 @@ from itertools import islice
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.runner.engines import Crew, Results
-from leakgauge.runner.shipping import Task, opened, pack, work
+from leakgauge.runner.engines import Results, TaskMap
+from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
 
 _TIMEOUT = "20s"
 
 
 @contextmanager
-def open_dask(workers: int, address: str | None) -> Iterator["Dask"]:
+def open_dask(workers: int, address: str | None) -> Iterator["DaskEngine"]:
     """Join the cluster at an address, or start one that listens on loopback only."""
     from distributed import Client, LocalCluster
 
@@ -37,30 +37,30 @@ def open_dask(workers: int, address: str | None) -> Iterator["Dask"]:
             client = stack.enter_context(Client(address, timeout=_TIMEOUT))
         except (OSError, ValueError) as error:
             raise BadInput(f"no dask scheduler answers at {address!r} ({error}); check --address") from None
-        yield Dask(client, max(workers, sum(client.nthreads().values())))
+        yield DaskEngine(client, max(workers, sum(client.nthreads().values())))
 
 
 @dataclass(frozen=True)
-class Dask:
+class DaskEngine:
     """Workers behind a dask client."""
 
     client: Any
     workers: int
 
-    def ship(self, task: Task) -> Crew:
+    def load_task(self, task: Task) -> TaskMap:
         from distributed import as_completed
 
-        packed, docket = pack(task)
+        packed, docket = pack_task(task)
         there = self.client.scatter(packed, hash=False)  # a key of its own: nobody else lets go of it
 
         def submit(job: tuple[int, Any]) -> Any:
-            return self.client.submit(work, there, docket, *job, pure=False)
+            return self.client.submit(run_task, there, docket, *job, pure=False)
 
         def apply(items: Sequence[Any]) -> Results:
             jobs = iter(enumerate(items))
             flying = as_completed([submit(job) for job in islice(jobs, 2 * self.workers)])
             for future in flying:
-                yield opened(future.result())
+                yield unwrap_outcome(future.result())
                 if (job := next(jobs, None)) is not None:
                     flying.add(submit(job))
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from leakgauge.catalog import naming, prepare
+from leakgauge.catalog import audit_error_context, prepare_audit
 from leakgauge.plan import Audit, Plan
-from leakgauge.runner.engines import Here
-from leakgauge.runner.facts import facts_of
-from leakgauge.runner.judging import refuse_unjudgeable
-from leakgauge.runner.playing import PlayBlock, study
-from leakgauge.runner.run import Hands, refuse_rounds
-from leakgauge.runner.store import Block, blocks
-from leakgauge.runner.threads import one_thread
+from leakgauge.runner.audit_facts import facts_of
+from leakgauge.runner.block_store import RoundBlock, split_rounds
+from leakgauge.runner.engines import InProcessEngine
+from leakgauge.runner.play_block import PlayBlock, study_attacks
+from leakgauge.runner.run import EngineOptions, refuse_too_many_rounds
+from leakgauge.runner.run_verdicts import refuse_unjudgeable
+from leakgauge.support.threads import single_threaded
 
 _FEW, _SOME = 16, 512  # rounds played to see what one more costs
 _TRIAL = 250  # bytes of a trial while it is judged: its own 25, and those that the referee sorts and counts
@@ -23,7 +23,7 @@ _PATIENCE = 10.0  # seconds; audits after that are taken to cost what those befo
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class RunCost:
     """An estimate: to be trusted within a factor of two or so."""
 
     audits: int
@@ -37,7 +37,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class _Share:
+class _AuditCost:
     """What one audit costs."""
 
     seconds: float
@@ -45,22 +45,22 @@ class _Share:
     targets: int
 
 
-def dry_run(plan: Plan, hands: Hands | None = None) -> Cost:
+def dry_run(plan: Plan, hands: EngineOptions | None = None) -> RunCost:
     """Estimate what a plan costs; nothing is written.
 
     Every attack of the audits that are tried studies once, as it would in the run.
     """
-    hands = hands or Hands()
-    shares: list[_Share] = []
+    hands = hands or EngineOptions()
+    shares: list[_AuditCost] = []
     start = perf_counter()
     for audit in plan.audits:
         if shares and perf_counter() - start > _PATIENCE:
             break
-        shares.append(_share(audit, plan, hands.workers))
+        shares.append(_audit_cost(audit, plan, hands.workers))
     untried = len(plan.audits) - len(shares)
-    counts = [len(blocks(audit.rounds, audit.block)) for audit in plan.audits]
+    counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
     targets = [share.targets for share in shares] + [max(share.targets for share in shares)] * untried
-    return Cost(
+    return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
         rounds=sum(audit.rounds for audit in plan.audits),
@@ -72,23 +72,23 @@ def dry_run(plan: Plan, hands: Hands | None = None) -> Cost:
     )
 
 
-def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
-    setting_up, game = _timed(lambda: prepare(audit, plan))
-    with naming(audit, plan):
-        refuse_rounds(audit, game)
+def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
+    setting_up, game = _timed(lambda: prepare_audit(audit, plan))
+    with audit_error_context(audit, plan):
+        refuse_too_many_rounds(audit, game)
         refuse_unjudgeable(audit, facts_of(game))
         if (refuse := getattr(game.challenger, "refuse_dry_run", None)) is not None:
             refuse()
-    studying, play = _timed(lambda: study(game, plan.seed, Here()))
+    studying, play = _timed(lambda: study_attacks(game, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
-    play(Block(0, range(few)))  # the first call loads libraries
-    n_blocks = len(blocks(audit.rounds, audit.block))
-    per_block = _line([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
-    at_once = _line([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
+    play(RoundBlock(0, range(few)))  # the first call loads libraries
+    n_blocks = len(split_rounds(audit.rounds, audit.block))
+    per_block = _extrapolate([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
+    at_once = _extrapolate([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
     targets = game.challenger.n_targets
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
-    return _Share(
+    return _AuditCost(
         seconds=2 * setting_up + studying + n_blocks * per_block / busy + _JUDGING * trials,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
@@ -96,26 +96,26 @@ def _share(audit: Audit, plan: Plan, workers: int) -> _Share:
 
 
 def _seconds(play: PlayBlock, n_rounds: int) -> float:
-    return min(_timed(lambda: play(Block(0, range(n_rounds))))[0] for _ in range(3))
+    return min(_timed(lambda: play(RoundBlock(0, range(n_rounds))))[0] for _ in range(3))
 
 
 def _bytes(play: PlayBlock, n_rounds: int) -> float:
     tracemalloc.start()
     try:
-        play(Block(0, range(n_rounds)))
+        play(RoundBlock(0, range(n_rounds)))
         return float(tracemalloc.get_traced_memory()[1])
     finally:
         tracemalloc.stop()
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    with one_thread():
+    with single_threaded():
         start = perf_counter()
         result = work()
         return perf_counter() - start, result
 
 
-def _line(points: list[tuple[int, float]], n: int) -> float:
+def _extrapolate(points: list[tuple[int, float]], n: int) -> float:
     """Extend the line through two points to ``n``; never below the larger one."""
     (few, low), (some, high) = points
     slope = max(high - low, 0.0) / (some - few) if some > few else 0.0

@@ -13,14 +13,16 @@ from typing import Any, Protocol, TypeAlias
 from warnings import filterwarnings
 
 from leakgauge.core.errors import BadInput
-from leakgauge.runner.news import relayed
-from leakgauge.runner.shipping import Task, opened, pack, work
-from leakgauge.runner.threads import one_thread
+from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
+from leakgauge.support.progress import relay_worker_progress
+from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
 Results: TypeAlias = Iterator[tuple[int, Any]]
-_RENEWED = "A worker stopped while some jobs"  # loky replaces workers that hold much memory; nothing is lost
-Crew: TypeAlias = Callable[[Sequence[Any]], Results]
+_WORKER_REPLACED = (
+    "A worker stopped while some jobs"  # loky replaces workers that hold much memory; nothing is lost
+)
+TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 
 class Engine(Protocol):
@@ -29,18 +31,18 @@ class Engine(Protocol):
     @property
     def workers(self) -> int: ...
 
-    def ship(self, task: Task) -> Crew:
+    def load_task(self, task: Task) -> TaskMap:
         """Bring a function to the workers, once; what is returned applies it to items."""
         ...
 
 
-def in_order(engine: Engine, task: Task, items: Sequence[Any]) -> list[Any]:
+def map_in_order(engine: Engine, task: Task, items: Sequence[Any]) -> list[Any]:
     """Apply a function to items and return the results in their order."""
-    results = dict(engine.ship(task)(items))
+    results = dict(engine.load_task(task)(items))
     return [results[position] for position in range(len(items))]
 
 
-def check(name: str, workers: int, address: str | None) -> None:
+def check_engine(name: str, workers: int, address: str | None) -> None:
     """Refuse an engine that could not be opened, before anything is written."""
     if name not in ENGINES:
         raise BadInput(f"no engine is called {name!r}; known: {', '.join(ENGINES)}")
@@ -55,9 +57,9 @@ def check(name: str, workers: int, address: str | None) -> None:
 @contextmanager
 def open_engine(name: str = "local", workers: int = 1, address: str | None = None) -> Iterator[Engine]:
     """Provide workers, or join a cluster, when first needed; stop at the end what was started here."""
-    check(name, workers, address)
+    check_engine(name, workers, address)
     with ExitStack() as stack:
-        yield _WhenNeeded(workers, lambda: stack.enter_context(_open(name, workers, address)))
+        yield _LazyEngine(workers, lambda: stack.enter_context(_open(name, workers, address)))
 
 
 @contextmanager
@@ -74,11 +76,11 @@ def _open(name: str, workers: int, address: str | None) -> Iterator[Engine]:
             with open_ray(workers, address) as engine:
                 yield engine
         case _:
-            yield Here() if workers == 1 else Processes(workers)
+            yield InProcessEngine() if workers == 1 else ProcessEngine(workers)
 
 
 @dataclass(frozen=True)
-class _WhenNeeded:
+class _LazyEngine:
     """An engine that is opened by its first use."""
 
     workers: int
@@ -88,20 +90,20 @@ class _WhenNeeded:
     def engine(self) -> Engine:
         return self.opening()
 
-    def ship(self, task: Task) -> Crew:
-        return self.engine.ship(task)
+    def load_task(self, task: Task) -> TaskMap:
+        return self.engine.load_task(task)
 
 
 @dataclass(frozen=True)
-class Here:
+class InProcessEngine:
     """No worker but the process itself."""
 
     workers: int = 1
 
-    def ship(self, task: Task) -> Crew:
+    def load_task(self, task: Task) -> TaskMap:
         def apply(items: Sequence[Any]) -> Results:
             for position, item in enumerate(items):
-                with one_thread():
+                with single_threaded():
                     result = task(item)
                 yield position, result
 
@@ -109,21 +111,21 @@ class Here:
 
 
 @dataclass(frozen=True)
-class Processes:
+class ProcessEngine:
     """Processes of this machine, by joblib and loky."""
 
     workers: int
 
-    def ship(self, task: Task) -> Crew:
+    def load_task(self, task: Task) -> TaskMap:
         from joblib import Parallel, delayed
 
-        cargo = pack(task)
+        cargo = pack_task(task)
 
         def apply(items: Sequence[Any]) -> Results:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
-            filterwarnings("ignore", _RENEWED, UserWarning)
-            with relayed() as news:
-                jobs = (delayed(work)(*cargo, *job, news) for job in enumerate(items))
-                yield from map(opened, parallel(jobs))
+            filterwarnings("ignore", _WORKER_REPLACED, UserWarning)
+            with relay_worker_progress() as news:
+                jobs = (delayed(run_task)(*cargo, *job, news) for job in enumerate(items))
+                yield from map(unwrap_outcome, parallel(jobs))
 
         return apply

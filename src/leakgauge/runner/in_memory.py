@@ -8,26 +8,25 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge import verdict
-from leakgauge.catalog import Game
-from leakgauge.core.dice import refuse_own_dice
+from leakgauge.catalog import PreparedAudit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.core.settings import convert
 from leakgauge.domains.blackbox import knowledge
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.plan import Metrics
-from leakgauge.runner.engines import in_order, open_engine
-from leakgauge.runner.given import trials_of
-from leakgauge.runner.playing import study
-from leakgauge.runner.prefix import Prefix
-from leakgauge.runner.scores_file import read_scores
-from leakgauge.runner.store import blocks
-from leakgauge.verdict import Subject, Verdict
+from leakgauge.plan import MetricsTable
+from leakgauge.runner.block_store import split_rounds
+from leakgauge.runner.early_stop import BlockSequence
+from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.external_scores import read_scores, trials_from_arrays
+from leakgauge.runner.play_block import study_attacks
+from leakgauge.support.global_rng import refuse_own_generator
+from leakgauge.support.table_reader import convert_value
+from leakgauge.verdict import Verdict, VerdictSubject
 
 LABEL = "learned_event-simulator"
-BLOCK = 1000  # rounds
+ROUNDS_PER_BLOCK = 1000  # rounds
 FEWEST_SHADOWS = 100
 
 
@@ -48,31 +47,33 @@ def audit_mechanism(
     rounds of its own which outputs tell the two apart; then ``rounds`` fresh ones are counted. A slow release
     gains from ``workers``.
     """
-    whole, seed = convert(int, rounds, "rounds"), convert(int, seed, "seed")
+    whole, seed = convert_value(int, rounds, "rounds"), convert_value(int, seed, "seed")
     if not whole >= 1:
         raise BadInput(f"rounds must be >= 1, got {rounds}; 20000 is usual")
     if not 0 <= seed < 2**63:
         raise BadInput(f"seed must be in 0..2^63-1, got {seed}")
     promise = _promise(epsilon, delta)
     if workers > 1:
-        refuse_own_dice(release, "release")
+        refuse_own_generator(release, "release")
     challenger = Challenger(release, pair, promise)
     attack = Attack(shadows=max(whole, FEWEST_SHADOWS))
-    game = Game(
+    game = PreparedAudit(
         challenger,
         {LABEL: knowledge.build("simulator", {}, challenger, seed)},
         {LABEL: attack},
         challenger.digest,
     )
-    prefix = Prefix((LABEL,), None)
+    prefix = BlockSequence((LABEL,), None)
     with open_engine("local", workers) as engine:
-        for trials in in_order(engine, study(game, seed, engine), blocks(whole, BLOCK)):
+        for trials in map_in_order(
+            engine, study_attacks(game, seed, engine), split_rounds(whole, ROUNDS_PER_BLOCK)
+        ):
             prefix.add(trials)
     name = getattr(release, "__name__", type(release).__name__)
-    return verdict.reach(
+    return verdict.judge_trials(
         prefix.trials(LABEL),
         guarantee=promise,
-        subject=Subject(
+        subject=VerdictSubject(
             audit=name,
             domain="blackbox",
             label=LABEL,
@@ -86,7 +87,7 @@ def audit_mechanism(
             },
             seed=seed,
         ),
-        metrics=Metrics(),
+        metrics=MetricsTable(),
     )
 
 
@@ -108,11 +109,11 @@ def judge(
     ``coins = "given"`` says that membership was not decided by independent fair coins. Without ``epsilon``
     nothing was promised, and nothing is found.
     """
-    trials = trials_of(members, scores, rounds, targets, convert(Coins, coins, "coins"))
-    return verdict.reach(
+    trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
+    return verdict.judge_trials(
         trials,
         guarantee=_promise(epsilon, delta),
-        subject=Subject(
+        subject=VerdictSubject(
             audit="scores",
             domain="scores",
             label="scores",
@@ -121,14 +122,16 @@ def judge(
             parameters={"data": {}, "challenger": {}, "mechanism": {}, "attack": {}},
             seed=seed,
         ),
-        metrics=Metrics(confidence=confidence),
+        metrics=MetricsTable(confidence=confidence),
     )
 
 
 def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
     if epsilon is None:
         return None
-    return Guarantee(epsilon=convert(float, epsilon, "epsilon"), delta=convert(float, delta, "delta"))
+    return Guarantee(
+        epsilon=convert_value(float, epsilon, "epsilon"), delta=convert_value(float, delta, "delta")
+    )
 
 
 def judge_file(path: Path, **settings: Any) -> Verdict:

@@ -9,13 +9,13 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.core.settings import read
-from leakgauge.plan import Audit, Plan, canonical
-from leakgauge.runner import atomic, facts
-from leakgauge.runner.facts import Facts
-from leakgauge.runner.plan_file import has_other_seed, to_toml
-from leakgauge.runner.sources import versions
-from leakgauge.runner.store import Store
+from leakgauge.plan import Audit, Plan, canonical_plan, has_overridden_seed, to_toml
+from leakgauge.runner import audit_facts
+from leakgauge.runner.audit_facts import AuditFacts
+from leakgauge.runner.block_store import BlockStore
+from leakgauge.runner.code_digest import library_versions
+from leakgauge.support import files
+from leakgauge.support.table_reader import read_dataclass
 from leakgauge.version import VERSION
 
 NAME = "manifest.json"
@@ -26,7 +26,7 @@ class Manifest:
     """All that is needed to continue a run and to judge it."""
 
     plan: Plan
-    facts: dict[str, Facts]  # by audit
+    facts: dict[str, AuditFacts]  # by audit
     package: str  # the digest of this package's sources
     digest: str  # of all that decides the trials
 
@@ -34,10 +34,10 @@ class Manifest:
     def n_verdicts(self) -> int:
         return sum(len(audit.contenders) for audit in self.plan.audits)
 
-    def stores(self, folder: Path, audit: Audit) -> dict[str, Store]:
+    def stores(self, folder: Path, audit: Audit) -> dict[str, BlockStore]:
         """Return where the blocks of an audit are, by label."""
         return {
-            contender.label: Store(
+            contender.label: BlockStore(
                 folder / "audits" / audit.name / contender.label,
                 f"{self.digest}/{audit.name}/{contender.label}",
             )
@@ -45,15 +45,17 @@ class Manifest:
         }
 
 
-def manifest_of(plan: Plan, known: dict[str, Facts], package: str) -> Manifest:
+def make_manifest(plan: Plan, known: dict[str, AuditFacts], package: str) -> Manifest:
     """Return the manifest of a plan; its digest covers the plan without rounds, the data and the sources."""
     data = {name: said.data for name, said in known.items()}
-    return Manifest(plan=plan, facts=known, package=package, digest=_digest([canonical(plan), data, package]))
+    return Manifest(
+        plan=plan, facts=known, package=package, digest=_digest([canonical_plan(plan), data, package])
+    )
 
 
 def write(manifest: Manifest, folder: Path) -> None:
     """Write the file."""
-    plan = canonical(manifest.plan)
+    plan = canonical_plan(manifest.plan)
     for table, audit in zip(plan["audits"], manifest.plan.audits):
         table["rounds"] = audit.rounds
     path = manifest.plan.path
@@ -61,14 +63,14 @@ def write(manifest: Manifest, folder: Path) -> None:
         "schema": 1,
         "digest": manifest.digest,
         "package": manifest.package,
-        "versions": versions(),
+        "versions": library_versions(),
         "seed": manifest.plan.seed,
-        "other_seed": has_other_seed(manifest.plan),
+        "other_seed": has_overridden_seed(manifest.plan),
         "plan_file": path and os.path.relpath(path, folder),
         "plan": plan,
-        "facts": {name: facts.to_json(known) for name, known in manifest.facts.items()},
+        "facts": {name: audit_facts.facts_to_json(known) for name, known in manifest.facts.items()},
     }
-    atomic.write_json(folder / NAME, {**content, "checksum": _digest(content)})
+    files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -92,18 +94,20 @@ def load(folder: Path) -> dict[str, Any]:
 def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     """Return the manifest in a file."""
     path = Path(os.path.normpath(folder / content["plan_file"])) if content["plan_file"] else None
-    audits = tuple(read(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"])
+    audits = tuple(
+        read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
+    )
     plan = Plan(seed=content["seed"], audits=audits, folder=path.parent if path else folder, path=path)
-    known = {name: facts.from_json(entry) for name, entry in content["facts"].items()}
+    known = {name: audit_facts.facts_from_json(entry) for name, entry in content["facts"].items()}
     return Manifest(plan=plan, facts=known, package=content["package"], digest=content["digest"])
 
 
-def refuse_other(old: dict[str, Any], new: Manifest, folder: Path) -> None:
+def refuse_different_run(old: dict[str, Any], new: Manifest, folder: Path) -> None:
     """Stop if a folder holds another run: its trials and the new ones must not mix."""
     if old["digest"] == new.digest:
         return
     then = from_json(old, folder)
-    difference = _difference(canonical(then.plan), canonical(new.plan), "plan")
+    difference = _difference(canonical_plan(then.plan), canonical_plan(new.plan), "plan")
     if difference is None and then.package != new.package:
         difference = f"leakgauge itself changed (version {old['versions']['leakgauge']}, now {VERSION})"
     if difference is None:
@@ -122,23 +126,23 @@ def how_to_continue(content: dict[str, Any], folder: Path) -> str:
     return f"leakgauge run {os.path.relpath(folder / content['plan_file'])} --out {folder}{seed}"
 
 
-def for_report(folder: Path) -> dict[str, Any]:
+def report_fields(folder: Path) -> dict[str, Any]:
     """Return what a report says of a run besides its verdicts: nothing about the machine."""
     content = load(folder)
     name = Path(content["plan_file"]).name if content["plan_file"] else "plan.toml"
     seed = f" --seed {content['seed']}" if content["other_seed"] else ""
     return {
         "command": f"leakgauge run {name}{seed}",
-        "plan": to_toml(_without_data(from_json(content, folder).plan)),
+        "plan": to_toml(_redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],
         "data": {name: known["data"] for name, known in content["facts"].items()},
-        "notes": notes_of(content),
+        "notes": data_notes(content),
         "versions": content["versions"],
     }
 
 
-def notes_of(content: dict[str, Any]) -> dict[str, list[str]]:
+def data_notes(content: dict[str, Any]) -> dict[str, list[str]]:
     """Return what was noted of the data of a run, and in which audits; points of a sweep share their data."""
     found: dict[str, list[str]] = {}
     for name, known in content["facts"].items():
@@ -147,17 +151,19 @@ def notes_of(content: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _without_data(plan: Plan) -> Plan:
+def _redacted_plan(plan: Plan) -> Plan:
     """Return a plan as a report may show it."""
-    return replace(plan, audits=tuple(_shown(audit) for audit in plan.audits))
+    return replace(plan, audits=tuple(_redacted_audit(audit) for audit in plan.audits))
 
 
-def _shown(audit: Audit) -> Audit:
+def _redacted_audit(audit: Audit) -> Audit:
     contenders = tuple(
-        replace(one, knowledge_parameters=catalog.shown_knowledge(audit.domain, one.knowledge_parameters))
+        replace(one, knowledge_parameters=catalog.redacted_knowledge(audit.domain, one.knowledge_parameters))
         for one in audit.contenders
     )
-    return replace(audit, challenger=catalog.shown(audit.domain, audit.challenger), contenders=contenders)
+    return replace(
+        audit, challenger=catalog.redacted_challenger(audit.domain, audit.challenger), contenders=contenders
+    )
 
 
 def _difference(then: Any, now: Any, where: str) -> str | None:

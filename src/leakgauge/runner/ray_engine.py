@@ -10,14 +10,14 @@ from itertools import islice
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.runner.engines import Crew, Results
-from leakgauge.runner.shipping import Task, opened, pack, work
+from leakgauge.runner.engines import Results, TaskMap
+from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
 
 _PATIENCE = 10.0  # seconds
 
 
 @contextmanager
-def open_ray(workers: int, address: str | None) -> Iterator["Ray"]:
+def open_ray(workers: int, address: str | None) -> Iterator["RayEngine"]:
     """Join the cluster at an address, or start one that listens on loopback only."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no telemetry
     if address is None:
@@ -31,18 +31,18 @@ def open_ray(workers: int, address: str | None) -> Iterator["Ray"]:
             if address is None:
                 ray.init(num_cpus=workers, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
             else:
-                _knock(address)
+                _require_listener(address)
                 ray.init(address=address, **quiet)
         except (OSError, ValueError, RuntimeError) as error:
             raise BadInput(f"no ray cluster answers at {address!r} ({error}); check --address") from None
     try:
-        yield Ray(max(workers, int(ray.cluster_resources().get("CPU", 1))))
+        yield RayEngine(max(workers, int(ray.cluster_resources().get("CPU", 1))))
     finally:
         if ours:
             ray.shutdown()
 
 
-def _knock(address: str) -> None:
+def _require_listener(address: str) -> None:
     """Raise an error if nobody listens at an address; ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
@@ -50,23 +50,23 @@ def _knock(address: str) -> None:
 
 
 @dataclass(frozen=True)
-class Ray:
+class RayEngine:
     """Workers behind ray."""
 
     workers: int
 
-    def ship(self, task: Task) -> Crew:
+    def load_task(self, task: Task) -> TaskMap:
         import ray
 
-        packed, docket = pack(task)
-        there, remote = ray.put(packed), ray.remote(work)
+        packed, docket = pack_task(task)
+        there, remote = ray.put(packed), ray.remote(run_task)
 
         def apply(items: Sequence[Any]) -> Results:
             jobs = iter(enumerate(items))
             flying = [remote.remote(there, docket, *job) for job in islice(jobs, 2 * self.workers)]
             while flying:
                 [done], flying = ray.wait(flying, num_returns=1)
-                yield opened(ray.get(done))
+                yield unwrap_outcome(ray.get(done))
                 if (job := next(jobs, None)) is not None:
                     flying.append(remote.remote(there, docket, *job))
 

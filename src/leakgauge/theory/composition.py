@@ -1,4 +1,4 @@
-"""What a target may lose over several releases, when of each only epsilon and delta are known."""
+"""Composition of several releases of which only (epsilon, delta) or the rho of zCDP is known."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import betainc, expit, gammaln, log_expit
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.guarantee import Curve, Guarantee
-from leakgauge.theory.polygon import joined
+from leakgauge.core.guarantee import Guarantee, TradeoffCurve
+from leakgauge.theory.tradeoff import curve_through
 
 
 def basic(guarantee: Guarantee, n: int) -> Guarantee:
@@ -23,7 +23,7 @@ def basic(guarantee: Guarantee, n: int) -> Guarantee:
     return replace(guarantee, epsilon=n * guarantee.epsilon, delta=delta, exact_epsilon=None, curve=None)
 
 
-def optimal(guarantee: Guarantee, n: int) -> Curve:
+def optimal(guarantee: Guarantee, n: int) -> TradeoffCurve:
     """The trade-off that no n releases under the guarantee can exceed, and some reach.
 
     Each release reveals all with probability delta and is a randomized response else (Kairouz, Oh and
@@ -35,7 +35,7 @@ def optimal(guarantee: Guarantee, n: int) -> Curve:
     truths = np.arange(n, 0, -1)
     fpr = hidden * betainc(truths, n - truths + 1, expit(-guarantee.epsilon))
     tpr = revealed + hidden * betainc(truths, n - truths + 1, expit(guarantee.epsilon))
-    return joined(np.concatenate([[0.0], fpr, [hidden]]), np.concatenate([[revealed], tpr, [1.0]]))
+    return curve_through(np.concatenate([[0.0], fpr, [hidden]]), np.concatenate([[revealed], tpr, [1.0]]))
 
 
 def with_slack(guarantee: Guarantee, n: int, slack: float) -> Guarantee:
@@ -102,3 +102,32 @@ def _any_revealed(delta: float, n: int) -> float:
 def _require_number(n: int) -> None:
     if not (n >= 0 and n == int(n)):
         raise BadInput(f"the number of releases must be a whole number >= 0, got {n}")
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """An epsilon that rho-zCDP keeps at a delta; those of n releases add up in rho.
+
+    The least over orders a > 1 of a rho + (log(1 / delta) + (a - 1) log(1 - 1 / a) - log a) / (a - 1)
+    (Bun and Steinke 2016; in this form, Canonne, Kamath and Steinke 2020). Every order gives a sound one.
+
+    >>> round(zcdp_epsilon(rho=0.5, delta=1e-5), 4)
+    4.7284
+    """
+    from scipy.optimize import minimize_scalar
+
+    if not 0 <= rho < np.inf:
+        raise BadInput(f"rho must be >= 0 and finite, got {rho}")
+    if not 0 < delta < 1:
+        raise BadInput(f"delta must be in (0, 1), got {delta}")
+    if rho == 0:
+        return 0.0
+
+    def at(log_excess: float) -> float:
+        excess = np.exp(log_excess)  # of the order over 1
+        order = 1 + excess
+        shrink = np.log(1 / delta) - np.log(order)
+        return float(order * rho + np.log1p(-1 / order) + shrink / excess)
+
+    near = 0.5 * np.log(np.log(1 / delta) / rho)  # the best order without the small terms
+    found = minimize_scalar(at, bounds=(near - 12, near + 12), method="bounded", options={"xatol": 1e-10})
+    return max(float(found.fun), 0.0)

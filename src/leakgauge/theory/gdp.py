@@ -12,8 +12,8 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve
-from leakgauge.theory.polygon import Half, inner, outer
+from leakgauge.core.guarantee import TradeoffCurve
+from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
 
 _BINS = 2500
 
@@ -128,18 +128,18 @@ def max_auc(mu: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def curve(mu: float) -> Curve:
+def curve(mu: float) -> TradeoffCurve:
     """The trade-off as a polygon of tangents: nowhere below the exact curve, at most 1e-5 above it."""
-    return outer(_half(mu))
+    return outer_curve(_half(mu))
 
 
 @lru_cache(maxsize=256)
-def curve_below(mu: float) -> Curve:
+def curve_below(mu: float) -> TradeoffCurve:
     """The trade-off as a polygon of chords: nowhere above the exact curve."""
-    return inner(_half(mu))
+    return inner_curve(_half(mu))
 
 
-def _half(mu: float) -> Half:
+def _half(mu: float) -> PositiveLosses:
     """Losses above zero, cut evenly in the threshold at which a non-member is taken for a member."""
     _require(mu=mu)
     if mu == np.inf:
@@ -147,7 +147,7 @@ def _half(mu: float) -> Half:
     cuts = np.append(np.inf, np.linspace(mu + 9, mu / 2, _BINS))
     losses = np.append(np.inf, mu * cuts[1:] - mu * mu / 2)
     losses[-1] = 0.0
-    return Half(losses[1:], losses[:-1], np.diff(ndtr(mu - cuts)), np.diff(ndtr(-cuts)))
+    return PositiveLosses(losses[1:], losses[:-1], np.diff(ndtr(mu - cuts)), np.diff(ndtr(-cuts)))
 
 
 def _log_delta(mu: float, epsilon: float) -> float:

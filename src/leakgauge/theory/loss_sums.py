@@ -15,15 +15,21 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.theory.inversion import FPR, Effort, Sums, Table, Waves
-from leakgauge.theory.score_sums import Reached
+from leakgauge.theory.characteristic_functions import (
+    FPR,
+    CharacteristicTable,
+    Resolution,
+    SummedScores,
+    Waves,
+)
+from leakgauge.theory.score_sums import AttackRates
 
 _TAIL = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
 _MARGIN = 0.025  # of a period, at both of its ends
 _LEAST = 1e-9  # half of a period
 _LADDER = float(np.sqrt(2.0))  # of periods: targets of about the same spread share one
 _BLOCK = 2**20  # numbers in memory at once
-_SMOOTH, _LUMPY = Effort(96, 4, 5), Effort(384, 2, 2)
+_SMOOTH, _LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
 _MANY = 5  # cells from which on losses may be smooth
 _FINER, _FEW_KINDS, _FEW_TARGETS = (
     4,
@@ -33,7 +39,7 @@ _FINER, _FEW_KINDS, _FEW_TARGETS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Kinds:
+class LossKinds:
     """Kinds of cells: a whole shift under geometric noise of some rate, or a ratio under Laplace noise.
 
     ``shift`` is 0 for Laplace noise, whose ``rate`` is the shift in scales.
@@ -87,13 +93,13 @@ class Kinds:
         return found
 
 
-def reached(kinds: Kinds, cells: csr_array, mu_squared: Reals) -> Reached:
+def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> AttackRates:
     """What the best attack reaches against targets who move these cells: targets x kinds, how many of each.
 
     ``mu_squared`` is what Gaussian noise adds for each target: the squared shift in standard deviations.
     """
     n = cells.shape[0]
-    found = Reached(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+    found = AttackRates(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
     numbers = np.asarray(cells.sum(axis=1), dtype=np.float64).ravel()
     some = np.flatnonzero((numbers > 0) | (mu_squared > 0))
     if not some.size:
@@ -114,7 +120,7 @@ def reached(kinds: Kinds, cells: csr_array, mu_squared: Reals) -> Reached:
     return found
 
 
-def _reach(kinds: Kinds, cells: csr_array, mu_squared: Reals) -> Reals:
+def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
     """How far from zero losses lie in either world, all but e^-16 of them (Bernstein 1927)."""
     counts = cells.astype(np.float64)
     mean, variance, most = (counts @ column for column in (kinds.mean, kinds.variance, kinds.largest))
@@ -136,20 +142,27 @@ def _joined(cells: csr_array, mu_squared: Reals) -> csr_array:
     return hstack([cells.astype(np.float32), gaussian], format="csr")
 
 
-def _table(kinds: Kinds, period: float, effort: Effort) -> Table:
+def _table(kinds: LossKinds, period: float, effort: Resolution) -> CharacteristicTable:
     frequencies = np.arange(1, effort.n + 1, dtype=np.float64) * (2 * np.pi / period)
     waves = kinds.waves(frequencies)
     size = np.vstack([np.log(np.maximum(np.abs(waves), 1e-30)), -(frequencies**2) / 2])
     angle = np.vstack([np.angle(waves), frequencies / 2])
     sure = np.zeros((len(size), 4))
-    return Table(period, np.hstack([size, size, angle, -angle, sure]).astype(effort.dtype), effort)
+    return CharacteristicTable(
+        period, np.hstack([size, size, angle, -angle, sure]).astype(effort.dtype), effort
+    )
 
 
 def _fill(
-    found: Reached, targets: npt.NDArray[np.intp], table: Table, cells: csr_array, reach: Reals, which: Bits
+    found: AttackRates,
+    targets: npt.NDArray[np.intp],
+    table: CharacteristicTable,
+    cells: csr_array,
+    reach: Reals,
+    which: Bits,
 ) -> None:
     for block in _blocks(np.flatnonzero(which), table.columns.shape[1]):
-        sums = Sums.of(table, np.asarray(cells[block] @ table.columns))
+        sums = SummedScores.of(table, np.asarray(cells[block] @ table.columns))
         rows = targets[block]
         found.accuracy[rows], found.auc[rows], found.tpr[rows] = sums.reach(-reach[block])
 

@@ -13,8 +13,13 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.theory.inversion import FPR, Effort, Sums, Table
-from leakgauge.theory.score_laws import ScoreLaws
+from leakgauge.theory.characteristic_functions import (
+    FPR,
+    CharacteristicTable,
+    Resolution,
+    ScoreLaws,
+    SummedScores,
+)
 
 _TAIL = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
 _SLOPES = np.concatenate([side * np.geomspace(0.05, 50.0, 13) for side in (-1.0, 1.0)])
@@ -25,12 +30,12 @@ _BLOCK = 2**21  # numbers in memory at once
 _ROWS = 2**16  # targets at once where little is computed
 _THREADS = 8  # at most; every block of targets is computed by itself
 
-_SMOOTH, _LUMPY = Effort(96, 4, 5), Effort(384, 2, 2)
+_SMOOTH, _LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
 _MANY = 5  # cells from which on scores may be smooth
 
 
 @dataclass(frozen=True, eq=False)
-class Reached:
+class AttackRates:
     """What an adversary reaches against each target: accuracy at the best threshold, AUC, TPR at 1 % FPR."""
 
     accuracy: Reals
@@ -38,13 +43,13 @@ class Reached:
     tpr: Reals
 
 
-def reached(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> Reached:
+def score_sum_rates(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> AttackRates:
     """What adding up scores reaches against targets who move these cells: targets x kinds, how many of each.
 
     ``finer`` multiplies the number of frequencies.
     """
     n = cells.shape[0]
-    found = Reached(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+    found = AttackRates(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
     numbers = np.asarray(cells.sum(axis=1)).ravel()
     some = np.flatnonzero(numbers)
     if not some.size:
@@ -55,11 +60,18 @@ def reached(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> Reached:
     for rung in np.unique(rungs):
         chosen = np.flatnonzero(rungs == rung)
         kinds, own = _needed(laws, cells[some[chosen]])
-        table = Table.of(kinds, _LADDER**rung, smooth)
+        table = CharacteristicTable.of(kinds, _LADDER**rung, smooth)
         lumps = (numbers[some[chosen]] < _MANY) | table.lumpy(own)
         _fill(found, some[chosen], table, own, starts[chosen], ~lumps)
         if lumps.any():
-            _fill(found, some[chosen], Table.of(kinds, table.period, lumpy), own, starts[chosen], lumps)
+            _fill(
+                found,
+                some[chosen],
+                CharacteristicTable.of(kinds, table.period, lumpy),
+                own,
+                starts[chosen],
+                lumps,
+            )
     return found
 
 
@@ -105,9 +117,9 @@ def _log_moments(nodes: Reals, world: Reals) -> Reals:
 
 
 def _fill(
-    found: Reached,
+    found: AttackRates,
     targets: npt.NDArray[np.intp],
-    table: Table,
+    table: CharacteristicTable,
     cells: csr_array,
     starts: Reals,
     which: Bits,
@@ -118,7 +130,7 @@ def _fill(
 
     def fill(first: int) -> None:
         block = places[first : first + size]
-        sums = Sums.of(table, np.asarray(cells[block].astype(table.columns.dtype) @ table.columns))
+        sums = SummedScores.of(table, np.asarray(cells[block].astype(table.columns.dtype) @ table.columns))
         rows = targets[block]
         found.accuracy[rows], found.auc[rows], found.tpr[rows] = sums.reach(starts[block])
 

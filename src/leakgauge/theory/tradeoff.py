@@ -1,4 +1,6 @@
-"""What no adversary can exceed while a guarantee holds."""
+"""Trade-off curves between false and true positives: what no attacker can exceed while a guarantee holds."""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -6,15 +8,14 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Curve, Guarantee
-from leakgauge.theory.polygon import joined
+from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 
 _ROUNDING = 2.5e-16  # of one minus a rate
 _RESOLVED = 1e-12  # what is left of one minus a rate when that is allowed for
 _SMALLEST = float(np.finfo(float).tiny)  # smaller rates are not told from 0
 
 
-def max_tpr(fpr: npt.ArrayLike, promise: Guarantee | Curve) -> Reals:
+def max_tpr(fpr: npt.ArrayLike, promise: Guarantee | TradeoffCurve) -> Reals:
     """Largest true-positive rate at each false-positive rate.
 
     >>> max_tpr([0.0, 0.25], Guarantee(epsilon=np.log(2))).round(12).tolist()
@@ -26,14 +27,14 @@ def max_tpr(fpr: npt.ArrayLike, promise: Guarantee | Curve) -> Reals:
     return np.asarray(np.interp(rates, allowed.fpr, allowed.tpr))  # at a jump, its upper end
 
 
-def curve(promise: Guarantee | Curve) -> Curve:
+def curve(promise: Guarantee | TradeoffCurve) -> TradeoffCurve:
     """The whole trade-off: the guarantee's own curve, or else the one of its epsilon and delta.
 
     The two error trade-offs of (epsilon, delta)-DP hold at once (Kairouz, Oh and Viswanath 2015):
     TPR <= delta + e^epsilon FPR and 1 - FPR <= delta + e^epsilon (1 - TPR). The lines meet at
     FPR = 1 - TPR = (1 - delta) / (1 + e^epsilon).
     """
-    if isinstance(promise, Curve):
+    if isinstance(promise, TradeoffCurve):
         return promise
     if promise.curve is not None:
         return promise.curve
@@ -41,10 +42,10 @@ def curve(promise: Guarantee | Curve) -> Curve:
     corner = (1 - delta) * float(expit(-promise.epsilon))
     if promise.epsilon < np.inf:
         corner = max(corner, 5e-324)  # at FPR 0 nothing but delta is allowed, however large epsilon
-    return joined(np.array([0.0, corner, 1 - delta]), np.array([delta, 1 - corner, 1.0]))
+    return curve_through(np.array([0.0, corner, 1 - delta]), np.array([delta, 1 - corner, 1.0]))
 
 
-def max_auc(promise: Guarantee | Curve) -> float:
+def max_auc(promise: Guarantee | TradeoffCurve) -> float:
     """Largest area under the ROC curve.
 
     >>> round(max_auc(Guarantee(epsilon=np.log(3))), 12)
@@ -54,7 +55,7 @@ def max_auc(promise: Guarantee | Curve) -> float:
     return float(np.trapezoid(allowed.tpr, allowed.fpr))
 
 
-def max_accuracy(promise: Guarantee | Curve) -> float:
+def max_accuracy(promise: Guarantee | TradeoffCurve) -> float:
     """Largest balanced accuracy (TPR + TNR) / 2.
 
     >>> round(max_accuracy(Guarantee(epsilon=np.log(3))), 12)
@@ -64,7 +65,7 @@ def max_accuracy(promise: Guarantee | Curve) -> float:
     return float((1 + np.max(allowed.tpr - allowed.fpr)) / 2)
 
 
-def epsilon_at(promise: Guarantee | Curve, delta: float) -> float:
+def epsilon_at(promise: Guarantee | TradeoffCurve, delta: float) -> float:
     """Smallest epsilon for which the curve lies within (epsilon, delta), in both directions.
 
     The largest log ratio (TPR - delta) / FPR, or (1 - FPR - delta) / (1 - TPR), over the corners. It is
@@ -80,7 +81,7 @@ def epsilon_at(promise: Guarantee | Curve, delta: float) -> float:
     return float(np.log(max(np.max(ratios), 1.0)))
 
 
-def delta_at(promise: Guarantee | Curve, epsilon: float) -> float:
+def delta_at(promise: Guarantee | TradeoffCurve, epsilon: float) -> float:
     """Smallest delta for which the curve lies within (epsilon, delta), in both directions.
 
     The largest TPR - e^epsilon FPR, or 1 - FPR - e^epsilon (1 - TPR), over the corners.
@@ -94,12 +95,12 @@ def delta_at(promise: Guarantee | Curve, epsilon: float) -> float:
     return float(np.clip(np.max(gains - paid), 0.0, 1.0))
 
 
-def between(others: npt.ArrayLike, members: npt.ArrayLike) -> Curve:
+def exact_curve(others: npt.ArrayLike, members: npt.ArrayLike) -> TradeoffCurve:
     """The exact trade-off between two finite laws: probabilities of the same outputs in both worlds.
 
     By the lemma of Neyman and Pearson (1933) outputs enter in the order of their likelihood ratio.
 
-    >>> between([0.75, 0.25], [0.25, 0.75]).tpr.tolist()
+    >>> exact_curve([0.75, 0.25], [0.25, 0.75]).tpr.tolist()
     [0.0, 0.75, 1.0]
     """
     absent, present = np.asarray(others, dtype=float), np.asarray(members, dtype=float)
@@ -110,10 +111,10 @@ def between(others: npt.ArrayLike, members: npt.ArrayLike) -> Curve:
         ratio = present / absent
     order = np.argsort(-np.where(np.isnan(ratio), 0.0, ratio), kind="stable")
     fpr, tpr = np.cumsum(absent[order]), np.cumsum(present[order])
-    return joined(np.append(0.0, fpr), np.append(0.0, tpr))
+    return curve_through(np.append(0.0, fpr), np.append(0.0, tpr))
 
 
-def _gains_and_costs(allowed: Curve) -> tuple[Reals, Reals]:
+def _gains_and_costs(allowed: TradeoffCurve) -> tuple[Reals, Reals]:
     """Corners as seen by someone who tries to prove membership, and, unless implied, absence."""
     gains, costs = 1 - allowed.fpr, 1 - allowed.tpr
     implied = max_tpr(np.minimum(costs + _ROUNDING, 1.0), allowed) >= gains - _RESOLVED
@@ -124,3 +125,152 @@ def _gains_and_costs(allowed: Curve) -> tuple[Reals, Reals]:
         gains = np.concatenate([allowed.tpr, gains[told]])
         costs = np.concatenate([allowed.fpr, costs[told]])
     return gains, np.where(costs < _SMALLEST, 0.0, costs)
+
+
+# Trade-off curves as polygons, drawn inside or outside the curve of a symmetric pair of laws.
+#
+# The privacy loss of an output is ln P(output | member) - ln P(output | not). A pair of laws is symmetric if
+# the loss of a member has the law of minus the loss of a non-member, as for a shift under symmetric noise. Then
+# the losses above zero say everything: the rest of the curve is their mirror image.
+
+
+@dataclass(frozen=True, eq=False)
+class PositiveLosses:
+    """Probabilities of the losses above zero, in bins, strongest evidence first.
+
+    Every loss of a bin lies in [``low``, ``high``]; a bin with both equal is an atom.
+    """
+
+    low: Reals
+    high: Reals
+    members: Reals
+    others: Reals
+
+    def coarser(self, n: int) -> "PositiveLosses":
+        """Join neighbouring bins until at most ``n`` are left: an even cut of the losses that occur."""
+        if self.low.size <= n:
+            return self
+        mass = np.cumsum(self.members)
+        ends = np.searchsorted(mass, [min(1e-15, mass[-1]), mass[-1] * (1 - 1e-15)])
+        top, bottom = np.minimum(ends, self.low.size - 1)
+        span = max(self.low[top] - self.low[bottom], np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            place = np.clip((self.low[top] - self.low) / span * n, 0, n - 1).astype(np.int64)
+        first = np.flatnonzero(np.append(True, np.diff(place) > 0))
+        last = np.append(first[1:], self.low.size) - 1
+        return PositiveLosses(
+            self.low[last],
+            self.high[first],
+            np.add.reduceat(self.members, first),
+            np.add.reduceat(self.others, first),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoSidedLosses:
+    """Losses above zero, and below zero with the worlds exchanged, so that these are above zero too.
+
+    ``sure_members`` is how often a member is revealed for sure, by an output that no non-member gives;
+    ``sure_others`` how often a non-member is.
+    """
+
+    above: PositiveLosses
+    below: PositiveLosses
+    sure_members: float = 0.0
+    sure_others: float = 0.0
+
+    def coarser(self, n: int) -> "TwoSidedLosses":
+        """Join neighbouring bins until at most ``n`` are left on either side."""
+        return replace(self, above=self.above.coarser(n), below=self.below.coarser(n))
+
+
+def inner_curve(half: PositiveLosses) -> TradeoffCurve:
+    """The polygon of an adversary who sees no more of a loss than its bin: a lower bound."""
+    return _mirrored(*_corners_inside(half))
+
+
+def outer_curve(half: PositiveLosses) -> TradeoffCurve:
+    """The polygon of an adversary who sees every loss pushed to the ends of its bin: an upper bound.
+
+    The push keeps the probability of the bin in both worlds, so it is a mean-preserving spread of the
+    likelihood ratio, and reveals more (Blackwell 1953; for privacy losses Doroshenko et al. 2022).
+    """
+    return _mirrored(*_corners_outside(half))
+
+
+def inner_two_sided_curve(whole: TwoSidedLosses) -> TradeoffCurve:
+    """The polygon inside the curve of a pair of laws that need not mirror each other."""
+    return _ends_met(whole, _corners_inside(whole.above), _corners_inside(whole.below))
+
+
+def outer_two_sided_curve(whole: TwoSidedLosses) -> TradeoffCurve:
+    """The polygon outside the curve of a pair of laws that need not mirror each other."""
+    return _ends_met(whole, _corners_outside(whole.above), _corners_outside(whole.below))
+
+
+def _corners_inside(half: PositiveLosses) -> tuple[Reals, Reals]:
+    return np.cumsum(half.others), np.cumsum(half.members)
+
+
+def _corners_outside(half: PositiveLosses) -> tuple[Reals, Reals]:
+    width = half.high - half.low
+    atom = ~(width > 0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        excess = half.members - np.exp(half.low) * half.others
+        strong = np.where(atom, half.members, excess / -np.expm1(-width))
+    strong = np.clip(np.nan_to_num(strong, nan=np.inf), 0.0, half.members)
+    strong_others = np.where(atom, half.others, np.minimum(strong * np.exp(-half.high), half.others))
+    members = np.stack([strong, half.members - strong], axis=1).ravel()
+    others = np.stack([strong_others, half.others - strong_others], axis=1).ravel()
+    return np.cumsum(others), np.cumsum(members)
+
+
+def curve_through(fpr: Reals, tpr: Reals) -> TradeoffCurve:
+    """The curve through these points, rounding errors mended; it ends at (1, 1)."""
+    fpr, tpr = (np.maximum.accumulate(np.clip(rates, 0.0, 1.0)) for rates in (fpr, tpr))
+    fpr, tpr = np.append(fpr, 1.0), np.append(tpr, 1.0)
+    keep = np.append(True, (np.diff(fpr) > 0) | (np.diff(tpr) > 0))
+    fpr, tpr = fpr[keep], tpr[keep]
+    for rates in (fpr, tpr):
+        rates.setflags(write=False)
+    return TradeoffCurve(fpr, tpr)
+
+
+def _mirrored(fpr: Reals, tpr: Reals) -> TradeoffCurve:
+    """Continue the curve of the losses above zero by its mirror image."""
+    tpr = np.minimum(tpr, 1 - fpr)  # the mirror is where FPR = 1 - TPR; rounding may step across it
+    return curve_through(
+        np.concatenate([[0.0], fpr, 1 - tpr[::-1], [1.0]]), np.concatenate([[0.0], tpr, 1 - fpr[::-1], [1.0]])
+    )
+
+
+def _ends_met(whole: TwoSidedLosses, above: tuple[Reals, Reals], below: tuple[Reals, Reals]) -> TradeoffCurve:
+    """Draw the curve from both of its ends; where they meet, losses of zero fill the gap."""
+    fpr, tpr = above[0], whole.sure_members + above[1]
+    tnr, fnr = whole.sure_others + below[1], below[0]
+    return curve_through(
+        np.concatenate([[0.0], fpr, 1 - tnr[::-1], [1 - whole.sure_others]]),
+        np.concatenate([[whole.sure_members], tpr, 1 - fnr[::-1], [1.0]]),
+    )
+
+
+def curve_from_profile(epsilons: Reals, deltas: Reals) -> TradeoffCurve:
+    """What is reached at most while (epsilon, delta) holds, in both directions, for each of these pairs.
+
+    A pair is two lines (Kairouz, Oh and Viswanath 2015): TPR <= delta + e^epsilon FPR, and its mirror image
+    1 - FPR <= delta + e^epsilon (1 - TPR). The curve is the lowest of all lines: never below the exact one,
+    and close to it where the epsilons are many.
+
+    >>> curve_from_profile(np.array([np.log(3)]), np.array([0.1])).tpr.round(3).tolist()
+    [0.1, 0.775, 1.0, 1.0]
+    """
+    rising = epsilons.size > 0 and epsilons[0] >= 0 and bool((np.diff(epsilons) > 0).all())
+    if not (rising and epsilons.shape == deltas.shape and ((deltas >= 0) & (deltas <= 1)).all()):
+        raise BadInput("a privacy profile needs epsilons that rise from 0, and a delta in [0, 1] for each")
+    steep, flat = np.exp(epsilons), np.exp(-epsilons[::-1])
+    slopes = np.concatenate([[0.0], flat[flat < 1], steep])
+    starts = np.concatenate([[1.0], (1 - flat * (1 - deltas[::-1]))[flat < 1], deltas])
+    crossings = -np.diff(starts) / np.diff(slopes)
+    fpr = np.unique(np.clip(np.append(crossings, [0.0, 1.0]), 0.0, 1.0))
+    tpr = np.array([(starts + slopes * rate).min() for rate in fpr])
+    return TradeoffCurve(fpr, np.maximum.accumulate(tpr))

@@ -8,7 +8,7 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.knowledge import Simulates, build
+from leakgauge.domains.blackbox.knowledge import SimulatorKnowledge, build
 from leakgauge.referee.metrics.epsilon_one_run import Metric
 
 
@@ -18,7 +18,7 @@ def challenger_of(case: Case) -> Challenger:
 
 def studied(case: Case, shadows: int, seed: int) -> Adversary:
     knowledge = build("simulator", {}, challenger_of(case), seed)
-    assert isinstance(knowledge, Simulates)
+    assert isinstance(knowledge, SimulatorKnowledge)
     return Adversary(knowledge, Attack(shadows=shadows).study(knowledge, stream(seed, Role.STUDY)))
 
 

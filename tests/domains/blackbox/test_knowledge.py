@@ -5,18 +5,18 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.blackbox.box import Noise
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.knowledge import DEFAULT, NAMES, KnowsLaw, Simulates, build
+from leakgauge.domains.blackbox.knowledge import DEFAULT, NAMES, LawKnowledge, SimulatorKnowledge, build
+from leakgauge.domains.blackbox.release import MechanismRelease
 from leakgauge.mechanisms import laplace
 
 OWN = Challenger(lambda dataset, rng: dataset, (0, 1), Guarantee(epsilon=1.0, delta=1e-6))
-NAMED = Challenger(Noise(laplace.Mechanism(epsilon=1.0)), (np.zeros(2), np.ones(2)), None)
+NAMED = Challenger(MechanismRelease(laplace.Mechanism(epsilon=1.0)), (np.zeros(2), np.ones(2)), None)
 
 
 def test_a_simulator_runs_both_worlds_and_sees_the_outputs():
     knowledge = build("simulator", {}, OWN, 1)
-    assert isinstance(knowledge, Simulates)
+    assert isinstance(knowledge, SimulatorKnowledge)
     assert knowledge.simulate(np.array([True, False]), np.random.default_rng(1)) == [1, 0]
     assert knowledge.view([7, 8]) == [7, 8]
     assert knowledge.delta == 1e-6
@@ -24,14 +24,14 @@ def test_a_simulator_runs_both_worlds_and_sees_the_outputs():
 
 def test_who_knows_the_law_knows_the_values_and_can_simulate_too():
     knowledge = build("law", {}, NAMED, 1)
-    assert isinstance(knowledge, KnowsLaw)
+    assert isinstance(knowledge, LawKnowledge)
     assert (knowledge.low.tolist(), knowledge.high.tolist()) == ([0, 0], [1, 1])
     assert np.shape(knowledge.simulate(np.array([True, False]), np.random.default_rng(1))) == (2, 2)
 
 
 def test_nothing_else_is_known():
-    assert [field.name for field in fields(Simulates)] == ["function", "pair", "delta"]
-    assert [field.name for field in fields(KnowsLaw)] == ["mechanism", "low", "high", "delta"]
+    assert [field.name for field in fields(SimulatorKnowledge)] == ["function", "pair", "delta"]
+    assert [field.name for field in fields(LawKnowledge)] == ["mechanism", "low", "high", "delta"]
 
 
 def test_the_default_is_one_of_the_names():

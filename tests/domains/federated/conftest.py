@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from leakgauge.runner.threads import one_thread
+from leakgauge.support.threads import single_threaded
 
 if find_spec("torch"):
     import torch  # noqa: F401 (one thread is for what is loaded)
@@ -12,5 +12,5 @@ if find_spec("torch"):
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread():
-    with one_thread():
+    with single_threaded():
         yield

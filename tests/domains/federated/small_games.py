@@ -8,30 +8,32 @@ import numpy as np
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
-from leakgauge.domains.federated.clients import Pool
-from leakgauge.domains.federated.model import Crafted, Network
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, PlantedNetwork
+from leakgauge.domains.federated.release import ClientPool
 
 
-def random_crafted(units: int, features: int, rng: np.random.Generator) -> Crafted:
+def random_crafted(units: int, features: int, rng: np.random.Generator) -> CraftedNeuron:
     parts = rng.normal(size=(units, features)), rng.normal(size=units), rng.normal(size=units)
-    return Crafted(*(part.astype(np.float32) for part in parts), float(rng.normal()))
+    return CraftedNeuron(*(part.astype(np.float32) for part in parts), float(rng.normal()))
 
 
-def random_network(features: int, units: int, neurons: int, classes: int, rng, chosen: int = 1) -> Network:
+def random_network(
+    features: int, units: int, neurons: int, classes: int, rng, chosen: int = 1
+) -> PlantedNetwork:
     """Three layers of normal weights, small enough that no softmax is saturated."""
 
     def layer(inputs: int, outputs: int):
         weights, biases = rng.normal(size=(outputs, inputs)) / np.sqrt(inputs), rng.normal(size=outputs)
         return weights.astype(np.float32), (biases / 2).astype(np.float32)
 
-    return Network(layer(features, units), layer(units, neurons), layer(neurons, classes), chosen)
+    return PlantedNetwork(layer(features, units), layer(units, neurons), layer(neurons, classes), chosen)
 
 
-def random_pool(n: int, n_targets: int, features: int, rng: np.random.Generator) -> Pool:
+def random_pool(n: int, n_targets: int, features: int, rng: np.random.Generator) -> ClientPool:
     """Rows of which each can be recognised by its values; targets are negative, all others positive."""
     rows = rng.uniform(1, 2, (n, features)).astype(np.float32)
     targets = -rng.uniform(1, 2, (n_targets, features)).astype(np.float32)
-    return Pool(rows, rng.integers(3, size=n), targets, rng.integers(3, size=n_targets))
+    return ClientPool(rows, rng.integers(3, size=n), targets, rng.integers(3, size=n_targets))
 
 
 def small_server(mechanism: dict, *, data: dict | None = None, **setting):

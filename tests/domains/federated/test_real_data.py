@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leakgauge.core.targets import Targets
-from leakgauge.domains.federated.data import load
-from leakgauge.domains.federated.parts import split
+from leakgauge.domains.federated.data.data_loader import load_rows
+from leakgauge.domains.federated.data.row_split import split_rows
+from leakgauge.support.target_choice import TargetChoice
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -32,8 +32,10 @@ RANDOM = {"features": "random_relu"}
     ],
 )
 def test_files_become_features_that_ten_bits_can_hold(table, n, pixels, dimensions, per_class):
-    loaded = load(table, Path(FOLDER), seed=1)
-    parts = split(loaded, targets=Targets(n=20), reference=0.5, batch=20, rng=np.random.default_rng(1))
+    loaded = load_rows(table, Path(FOLDER), seed=1)
+    parts = split_rows(
+        loaded, targets=TargetChoice(n=20), reference=0.5, batch=20, rng=np.random.default_rng(1)
+    )
     features = loaded.features(parts.reference)
     assert loaded.rows.shape == (n, pixels)
     assert np.bincount(loaded.labels).tolist() == per_class
@@ -44,10 +46,12 @@ def test_files_become_features_that_ten_bits_can_hold(table, n, pixels, dimensio
 
 
 def test_the_training_part_of_the_embeddings_is_known():
-    assert load(CIFAR, Path(FOLDER), seed=1).is_train.sum() == 10_000
+    assert load_rows(CIFAR, Path(FOLDER), seed=1).is_train.sum() == 10_000
 
 
 def test_no_image_of_the_embeddings_occurs_twice():
-    loaded = load(CIFAR, Path(FOLDER), seed=1)
-    parts = split(loaded, targets=Targets(n=500), reference=0.5, batch=100, rng=np.random.default_rng(1))
+    loaded = load_rows(CIFAR, Path(FOLDER), seed=1)
+    parts = split_rows(
+        loaded, targets=TargetChoice(n=500), reference=0.5, batch=100, rng=np.random.default_rng(1)
+    )
     assert parts.notes == ()

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from leakgauge.domains.locations.chain.chain import Chain
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.habits.rates import Estimate, total_variation
-from leakgauge.domains.locations.traces import Map, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, total_variation
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.mechanisms import laplace
 
 SETTINGS = [
@@ -18,14 +18,16 @@ SETTINGS = [
 ]
 
 
-def chain_of(setting: str, group_size: int) -> Chain:
+def chain_of(setting: str, group_size: int) -> ReleaseChain:
     """A setting of Guan et al. (2024): noise rounded down and clamped; ten visits protected a day."""
     kind, _, rest = setting.partition(" ")
     if kind in ("raw", "suppress"):
-        return Chain(noise=None, group_size=group_size, suppress=int(rest or 0))
+        return ReleaseChain(noise=None, group_size=group_size, suppress=int(rest or 0))
     epsilon, _, suppress = rest.partition(", suppress ")
     noise = laplace.Mechanism(epsilon=float(epsilon), sensitivity=10.0 if kind == "user-day" else 1.0)
-    return Chain(noise=noise, group_size=group_size, round=True, clamp=True, suppress=int(suppress or 0))
+    return ReleaseChain(
+        noise=noise, group_size=group_size, round=True, clamp=True, suppress=int(suppress or 0)
+    )
 
 
 def group_counts(people: Traces, n: int, size: int, seed: int = 1) -> np.ndarray:
@@ -34,7 +36,7 @@ def group_counts(people: Traces, n: int, size: int, seed: int = 1) -> np.ndarray
     return np.asarray(crowd.counts(crowd.people(n, size, rng)), dtype=np.int64)
 
 
-def distances(found: Estimate, true: Estimate) -> tuple[float, float, float]:
+def distances(found: MobilityProfile, true: MobilityProfile) -> tuple[float, float, float]:
     """Total variation of space and of time, and the relative error of the mean."""
     return (
         total_variation(found.space, true.space),
@@ -60,4 +62,4 @@ def homely(n_people=2_000, n_places=36, n_days=3, mean=12.0, seed=1) -> Traces:
     epochs = np.searchsorted(hours, rng.random(people.size) * hours[-1])
     dense = np.zeros((n_people, n_places * n_epochs), dtype=np.uint8)
     dense[people, places * n_epochs + epochs] = 1
-    return Traces(csr_array(dense), Map(n_places, n_epochs, np.arange(n_epochs) // 24, positions))
+    return Traces(csr_array(dense), CellMap(n_places, n_epochs, np.arange(n_epochs) // 24, positions))

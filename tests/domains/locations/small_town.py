@@ -6,11 +6,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.challenger import SPLIT, Challenger, _guarantee, _own_chain
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.people import divide
-from leakgauge.domains.locations.tables import Own, read_mechanism, read_setting
-from leakgauge.domains.locations.traces import Map, Traces
+from leakgauge.domains.locations.challenger import SPLIT, Challenger, _guarantee, _user_chain
+from leakgauge.domains.locations.data.population_split import split_population
+from leakgauge.domains.locations.data.traces import CellMap, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.plan_tables import (
+    LocationsUserMechanismTable,
+    read_challenger_table,
+    read_mechanism_table,
+)
 
 LAPLACE = {"name": "laplace", "epsilon": 1.0}
 RAW = {"name": "raw"}
@@ -20,7 +24,7 @@ def traces(visits, n_epochs=1, epochs_per_day=24, positions=None) -> Traces:
     """People's visits, as rows of zeros and ones."""
     ones = csr_array(np.asarray(visits, dtype=np.uint8))
     days = np.arange(n_epochs) // epochs_per_day
-    return Traces(ones, Map(ones.shape[1] // n_epochs, n_epochs, days, positions))
+    return Traces(ones, CellMap(ones.shape[1] // n_epochs, n_epochs, days, positions))
 
 
 def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
@@ -32,10 +36,10 @@ def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
 
 def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> Challenger:
     """The challenger of a plan's tables, for people who are there already."""
-    rules = read_setting({"group_size": 20, **setting})
-    said = read_mechanism(mechanism, rules)
-    divided = divide(people, rules, stream(seed, Role.DATA, SPLIT))
-    chain = _own_chain(said, people, loader) if isinstance(said, Own) else said
+    rules = read_challenger_table({"group_size": 20, **setting})
+    said = read_mechanism_table(mechanism, rules)
+    divided = split_population(people, rules, stream(seed, Role.DATA, SPLIT))
+    chain = _user_chain(said, people, loader) if isinstance(said, LocationsUserMechanismTable) else said
     return Challenger(
         traces=people,
         people=divided,

@@ -6,16 +6,16 @@ import pytest
 from domains.locations.small_town import LAPLACE, game, pipeline_file, town, traces
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, Trials, play
-from leakgauge.core.loading import Loader
 from leakgauge.domains.locations import knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.exposure import expose
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.people import People
-from leakgauge.domains.locations.traces import Traces
-from leakgauge.theory.cells import Laplace
-from leakgauge.theory.losses import best_attack
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.theory.loss_composition import best_attack
+from leakgauge.theory.privacy_loss import LaplaceCell
 
 SUPPRESSED = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
 
@@ -31,7 +31,9 @@ def independent_city(n_people: int, seed: int) -> Traces:
 def about(challenger: Challenger, person: int) -> Challenger:
     """The same game about somebody else."""
     old = challenger.people
-    people = People(np.array([person]), np.setdiff1d(old.pool, person), np.setdiff1d(old.reference, person))
+    people = PopulationSplit(
+        np.array([person]), np.setdiff1d(old.pool, person), np.setdiff1d(old.reference, person)
+    )
     return replace(challenger, people=people, crowd=Crowd(challenger.traces.of(people.pool)))
 
 
@@ -48,7 +50,7 @@ def test_unrounded_noise_exposes_to_the_informed_what_composition_allows():
     assert informed.adversary == "informed"
     assert informed.error < 1e-5
     for cells in np.unique(found.cells):
-        best = best_attack([(Laplace(1.0), int(cells))])
+        best = best_attack([(LaplaceCell(1.0), int(cells))])
         np.testing.assert_allclose(informed.accuracy[found.cells == cells], np.mean(best.accuracy), atol=1e-6)
         np.testing.assert_allclose(informed.auc[found.cells == cells], np.mean(best.auc), atol=1e-6)
         np.testing.assert_allclose(informed.tpr[found.cells == cells], np.mean(best.tpr_at(0.01)), atol=1e-6)
@@ -120,7 +122,7 @@ def test_it_can_be_computed_again():
 
 def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
     pipeline_file(tmp_path, "def release(counts, rng):\n    return counts\n")
-    challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=Loader(tmp_path))
+    challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=UserCodeLoader(tmp_path))
     with pytest.raises(BadInput, match="mechanism 'own' is not known; play it instead"):
         expose(challenger)
 

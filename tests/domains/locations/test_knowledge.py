@@ -7,7 +7,15 @@ from domains.locations.small_town import LAPLACE, RAW, game, town, traces
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.knowledge import DEFAULT, NAMES, Auxiliary, Past, Seen, Zero, build
+from leakgauge.domains.locations.knowledge import (
+    DEFAULT,
+    NAMES,
+    AuxiliaryKnowledge,
+    LocationsView,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+    build,
+)
 
 ALL = np.arange(24)
 
@@ -28,9 +36,14 @@ def test_every_name_has_a_line_and_the_default_is_one_of_them():
 
 
 def test_an_adversary_has_what_its_type_says_and_nothing_else():
-    assert [field.name for field in fields(Auxiliary)] == ["public", "sketches", "crowd", "theta"]
-    assert [field.name for field in fields(Past)] == ["public", "sketches", "releases", "members"]
-    assert [field.name for field in fields(Zero)] == ["public", "sketches", "earlier"]
+    assert [field.name for field in fields(AuxiliaryKnowledge)] == ["public", "sketches", "crowd", "theta"]
+    assert [field.name for field in fields(PastReleasesKnowledge)] == [
+        "public",
+        "sketches",
+        "releases",
+        "members",
+    ]
+    assert [field.name for field in fields(ZeroKnowledge)] == ["public", "sketches", "earlier"]
 
 
 @pytest.mark.parametrize("name", ["informed", "auxiliary", "past", "zero"])
@@ -214,4 +227,4 @@ def test_adversaries_share_one_copy_of_the_reference():
 def test_relations_are_public():
     challenger = game(town(), LAPLACE, targets=3, relation="replace_one")
     assert know("zero", challenger).public.relation is Relation.REPLACE_ONE
-    assert isinstance(seen_by(know("zero", challenger), challenger)[0], Seen)
+    assert isinstance(seen_by(know("zero", challenger), challenger)[0], LocationsView)

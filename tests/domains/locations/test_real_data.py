@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leakgauge.domains.locations.data import load
+from leakgauge.domains.locations.data.data_loader import load_visits
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -44,7 +44,7 @@ def weeks(n, first=SPRING):
 
 def counted(table):
     """People present, those with at least ten visits, and the densities of both on 100 places."""
-    traces = load(table, Path(FOLDER), seed=1).traces
+    traces = load_visits(table, Path(FOLDER), seed=1).traces
     many = traces.n_visits[traces.n_visits >= 10]
     cells = 100 * traces.map.n_epochs
     densities = (traces.n_visits.mean() / cells, many.mean() / cells)
@@ -83,7 +83,7 @@ def test_people_and_densities_are_as_counted_elsewhere(table, figures):
 
 
 def test_fixes_are_counted_and_none_is_bad():
-    tally = load(CABS | weeks(3, date(2008, 5, 19)), Path(FOLDER), seed=1).tally
+    tally = load_visits(CABS | weeks(3, date(2008, 5, 19)), Path(FOLDER), seed=1).tally
     assert (tally.rows, tally.bad, tally.outside_window) == (10_006_896, 0, 0)
 
 
@@ -93,7 +93,7 @@ def test_visits_are_as_many_as_a_plain_query_counts():
     source = Path(FOLDER) / KUALA_LUMPUR["source"]
     rows = f"SELECT DISTINCT \"user\", region, hour FROM '{source}' WHERE hour >= 168 AND hour < 336"
     ((n_visits,),) = duckdb.connect().execute(f"SELECT count(*) FROM ({rows})").fetchall()
-    assert load(KUALA_LUMPUR | weeks(1), Path(FOLDER), seed=1).traces.visits.nnz == n_visits
+    assert load_visits(KUALA_LUMPUR | weeks(1), Path(FOLDER), seed=1).traces.visits.nnz == n_visits
 
 
 def test_clocks_put_back_bring_habits_of_summer_and_winter_together():
@@ -104,4 +104,4 @@ def test_clocks_put_back_bring_habits_of_summer_and_winter_together():
 
 
 def test_the_map_of_kuala_lumpur_has_no_positions():
-    assert load(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None
+    assert load_visits(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None

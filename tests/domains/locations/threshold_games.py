@@ -7,9 +7,9 @@ import numpy as np
 from domains.locations.small_town import LAPLACE, game, traces
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.groups import Crowd
+from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import build
-from leakgauge.domains.locations.people import People
 
 
 @dataclass(frozen=True)
@@ -67,5 +67,5 @@ def alone_with(n_cells, n_others, mechanism=LAPLACE, **setting):
 def same_halves(visits, target, mechanism=LAPLACE, n_epochs=1, **setting):
     """One target beside people who are twice there: in the pool and in the reference alike."""
     n, people = len(visits), traces(np.vstack([target, visits, visits]), n_epochs)
-    divided = People(np.array([0]), np.arange(1, n + 1), np.arange(n + 1, 2 * n + 1))
+    divided = PopulationSplit(np.array([0]), np.arange(1, n + 1), np.arange(n + 1, 2 * n + 1))
     return replace(game(people, mechanism, **setting), people=divided, crowd=Crowd(people.of(divided.pool)))

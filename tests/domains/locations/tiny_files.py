@@ -3,8 +3,8 @@
 import gzip
 from pathlib import Path
 
-from leakgauge.domains.locations import data
-from leakgauge.domains.locations.data import load
+from leakgauge.domains.locations.data import data_loader
+from leakgauge.domains.locations.data.data_loader import load_visits
 
 HEADER = "user,time,lat,lon"
 
@@ -37,5 +37,5 @@ def spelled(loaded):
 
 def loaded(folder, **table):
     """Read a file anew, whatever was read before."""
-    data._loaded.clear()
-    return load(table, folder, seed=1)
+    data_loader._cache.clear()
+    return load_visits(table, folder, seed=1)

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
-from leakgauge.domains.models.seen import SeenLoss
-from leakgauge.domains.models.training.batches import Schedule
-from leakgauge.domains.models.training.learning import Examples, Recipe, train
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+from leakgauge.domains.models.release import TrainingLossView
+from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe, train_network
+from leakgauge.domains.models.training.schedule import TrainingSchedule
 
 
-def recipe(rows: int, **more) -> Recipe:
+def recipe(rows: int, **more) -> TrainingRecipe:
     said = {"batch": 40, "epochs": 60} | more
-    return Recipe(schedule=Schedule(rows=rows, **said), hidden=(64,))
+    return TrainingRecipe(schedule=TrainingSchedule(rows=rows, **said), hidden=(64,))
 
 
 def table(n: int, rng: np.random.Generator, *, features: int = 60, classes: int = 10) -> Examples:
@@ -26,8 +26,8 @@ def table(n: int, rng: np.random.Generator, *, features: int = 60, classes: int 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    knowledge: TrainingLoss
-    seen: SeenLoss
+    knowledge: TrainingLossKnowledge
+    seen: TrainingLossView
     members: Bits
 
 
@@ -43,22 +43,22 @@ def play(n_rounds: int, *, fixed: bool, seed: int, members: int = 200, targets: 
         mixed = pool if fixed else rng.permutation(pool)
         asked, rest = mixed[:targets], rng.permutation(mixed[targets:])
         rows = everything.take(np.concatenate([asked[row], rest])[:members])
-        models.append(train(rows, how, rng.spawn(1)[0]))
+        models.append(train_network(rows, how, rng.spawn(1)[0]))
         shown.append(everything.take(asked))
         losses.append(models[-1].losses(rows.rows, rows.labels).mean())
-    knowledge = TrainingLoss(
+    knowledge = TrainingLossKnowledge(
         reference=everything.take(reference),
         n_members=members,
         recipe=how,
         targets=everything.take(whose) if fixed else None,
     )
-    return Played(knowledge, SeenLoss(models, shown, np.array(losses)), bits)
+    return Played(knowledge, TrainingLossView(models, shown, np.array(losses)), bits)
 
 
 def small(rng: np.random.Generator, *, reference: int = 60, n_members: int = 30, targets: int = 0, **more):
     """Knowledge about models that are trained in no time."""
     rows = table(reference + targets, rng, features=8, classes=3)
-    return BlackBox(
+    return BlackBoxKnowledge(
         reference=rows.take(np.arange(reference)),
         n_members=n_members,
         recipe=more.get("recipe", recipe(n_members, batch=10, epochs=2)),

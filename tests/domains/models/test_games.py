@@ -7,16 +7,16 @@ from scipy.stats import chi2_contingency
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.setting_up import set_up
-from leakgauge.domains.models.table.generating import Generated, generate
-from leakgauge.domains.models.tables import read_setting
+from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
+from leakgauge.domains.models.games.setup import set_up_game
+from leakgauge.domains.models.plan_tables import read_challenger_table
 
 MIXED = {"name": "source", "group": "component", "members": "1"}
 
 
 @pytest.fixture(scope="module")
 def loaded():
-    return generate(Generated(rows=600, features=4, components=3), seed=5)
+    return generate_mixture(ModelsSyntheticDataTable(rows=600, features=4, components=3), seed=5)
 
 
 def rng(*key):
@@ -24,7 +24,7 @@ def rng(*key):
 
 
 def stage(loaded, relation=Relation.REPLACE_ONE, **table):
-    return set_up(read_setting(table), loaded, relation, rng(0))
+    return set_up_game(read_challenger_table(table), loaded, relation, rng(0))
 
 
 GAMES = {

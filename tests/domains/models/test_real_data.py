@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leakgauge.domains.models.data import load
-from leakgauge.domains.models.splits.clusters import clusters
-from leakgauge.domains.models.splits.dependence import Bias, Clusters, Source
-from leakgauge.domains.models.splits.split import Sizes
+from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.games.dependence import (
+    BiasDependence,
+    ClusterDependence,
+    SourceDependence,
+    kmeans_clusters,
+)
+from leakgauge.domains.models.games.member_split import SplitSizes
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(
@@ -27,7 +31,7 @@ LOCATION = {"source": "location30", "folder": "location30"}
 
 @lru_cache
 def read_once(words):
-    return load(dict(words), Path(FOLDER), 1)
+    return load_table(dict(words), Path(FOLDER), 1)
 
 
 def read(table):
@@ -36,7 +40,7 @@ def read(table):
 
 def drawn(dependence, table, **sizes):
     """How many members, others and shadow rows there are."""
-    split = dependence.split(read(table), Sizes(**sizes), np.random.default_rng(1))
+    split = dependence.split(read(table), SplitSizes(**sizes), np.random.default_rng(1))
     return split.members.size, split.others.size, split.rest.size
 
 
@@ -62,16 +66,16 @@ def test_features_and_classes_are_those_of_the_paper(table, rows, features, clas
 
 
 def test_the_clusters_of_adult_leave_as_many_shadow_rows_as_the_paper_says():
-    sizes = np.bincount(clusters(read(ADULT), 2, seed=0).codes)
+    sizes = np.bincount(kmeans_clusters(read(ADULT), 2, seed=0).codes)
     assert sorted(sizes.tolist()) == [15_135, 33_707]  # the paper implies 15,132 and 33,710
     for members in (0, 1):
-        counts = drawn(Clusters(members=members), ADULT, members=10_000, most_rest=10_000)
+        counts = drawn(ClusterDependence(members=members), ADULT, members=10_000, most_rest=10_000)
         assert counts == (10_000, 10_000, 15_135)
 
 
 def test_the_clusters_of_compas_hold_2000_members_in_both_directions():
     for members in (0, 1):
-        assert drawn(Clusters(members=members, seed=2), COMPAS, members=2_000)[:2] == (2_000, 2_000)
+        assert drawn(ClusterDependence(members=members, seed=2), COMPAS, members=2_000)[:2] == (2_000, 2_000)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +84,7 @@ def test_the_clusters_of_compas_hold_2000_members_in_both_directions():
 def test_a_bias_leaves_as_many_shadow_rows_as_the_paper_says(group, value, has, rest):
     table = ADULT | {"group": group}
     assert read(table).groups[group].rows_of(value, "").sum() == has
-    bias = Bias(group=group, value=value, share=0.0)
+    bias = BiasDependence(group=group, value=value, share=0.0)
     counts = drawn(bias, table, members=10_000, most_rest=10_000, validation=2_500)
     assert counts == (10_000, 10_000, rest)
 
@@ -96,7 +100,7 @@ def test_a_bias_leaves_as_many_shadow_rows_as_the_paper_says(group, value, has, 
     ],
 )
 def test_a_source_has_as_many_members_as_the_paper_says(table, group, value, members, others):
-    assert drawn(Source(group=group, members=value), table) == (members, others, 0)
+    assert drawn(SourceDependence(group=group, members=value), table) == (members, others, 0)
 
 
 @pytest.mark.slow
@@ -108,7 +112,9 @@ def test_census_and_adult_share_no_row_and_suffice_for_the_paper(mapping, featur
     assert found.notes[0].startswith("census and Adult: 148,669 rows")  # 99,827 of 1994 and 48,842
     whole = np.column_stack([found.rows, found.labels])
     assert len({row.tobytes() for row in whole}) == len(found)
-    split = drawn(Source(group="data_set", members="census"), table, members=10_000, most_rest=10_000)
+    split = drawn(
+        SourceDependence(group="data_set", members="census"), table, members=10_000, most_rest=10_000
+    )
     assert split == (10_000, 10_000, 20_000)
 
 

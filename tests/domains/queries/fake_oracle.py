@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leakgauge.domains.queries.knowledge import Known
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import laplace
 
@@ -23,7 +23,7 @@ def knowledge(
 ):
     """Targets 1, 2, ...; known records 1001, 1002, ...; the noise of one answer."""
     query = query or Query()
-    return Known(
+    return KnownRecords(
         query=query,
         noise=noise or laplace.Mechanism(epsilon=epsilon, sensitivity=query.sensitivity),
         epsilon=epsilon,
@@ -43,7 +43,7 @@ def knowledge(
 class FakeOracle:
     """Answers by the book: a dictionary of what was answered, and a list of what was charged."""
 
-    known: Known
+    known: KnownRecords
     members: np.ndarray
     rng: np.random.Generator
     asked: list = field(default_factory=list)
@@ -116,7 +116,7 @@ class FakeOracle:
 
 @dataclass(eq=False)
 class FakeSeen:
-    known: Known
+    known: KnownRecords
     members: np.ndarray
     seed: int = 1
     oracles: list = field(default_factory=list)

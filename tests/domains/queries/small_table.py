@@ -4,23 +4,21 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.domains.queries.asked import Table
-from leakgauge.domains.queries.caches import Cache
 from leakgauge.domains.queries.challenger import build
-from leakgauge.domains.queries.conditions import Type
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.oracle import LocalOracle
-from leakgauge.domains.queries.records import Records
-from leakgauge.domains.queries.rules import Rules
+from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
+from leakgauge.domains.queries.records import OracleRecords, OracleTable
+from leakgauge.domains.queries.sql.conditions import ColumnType
 from leakgauge.mechanisms import laplace
 
 TYPES = {
-    "id": Type.WHOLE,
-    "age": Type.WHOLE,
-    "income": Type.REAL,
-    "region": Type.TEXT,
-    "smoker": Type.TRUTH,
-    "since": Type.TIME,
+    "id": ColumnType.WHOLE,
+    "age": ColumnType.WHOLE,
+    "income": ColumnType.REAL,
+    "region": ColumnType.TEXT,
+    "smoker": ColumnType.TRUTH,
+    "since": ColumnType.TIME,
 }
 AGES = np.ma.masked_array([20, 25, 30, 35, 40, 45, 50, 55, 60, 65], mask=[False] * 9 + [True])
 REGIONS = ["north", "south", "North", None, "east", "north", "it's", "", "west", "south"]
@@ -36,11 +34,11 @@ def records(**changed):
         "smoker": np.ma.masked_array([True, False] * 5, mask=[False] * 8 + [True] * 2),
         "since": DAYS,
     }
-    return Records(TYPES, columns | changed, "id", "digest")
+    return OracleRecords(TYPES, columns | changed, "id", "digest")
 
 
 def table(targets=(3,), **changed):
-    return Table(records(**changed), np.array(targets, dtype=np.int64))
+    return OracleTable(records(**changed), np.array(targets, dtype=np.int64))
 
 
 def oracle(
@@ -48,10 +46,10 @@ def oracle(
 ):
     members = np.atleast_2d(np.asarray(members, dtype=bool))
     targets = tuple(range(members.shape[1])) if targets is None else targets
-    rules = Rules(
+    rules = OracleRules(
         noise=laplace.Mechanism(epsilon=epsilon, scale=scale),
         accountant=accountant,
-        cache=Cache(cache),
+        cache=AnswerCache(cache),
         budget=budget,
     )
     return LocalOracle(table(targets), rules, members, seed)

@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.conditions import Type
-from leakgauge.domains.queries.data import load
+from leakgauge.domains.queries.data import load_records
 from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.sql.conditions import ColumnType
 
 CSV = 'id,age,income,region,smoker,day\n7,30,1.5,north,true,2020-01-02\n9,40,,"it\'s",false,2021-03-04\n'
 
@@ -16,9 +16,16 @@ def write(folder, text=CSV, name="records.csv"):
 
 
 def test_a_csv_file_becomes_a_table(tmp_path):
-    table = load(write(tmp_path), tmp_path, 1)
+    table = load_records(write(tmp_path), tmp_path, 1)
     assert table.ids == (7, 9)
-    assert list(table.types.values()) == [Type.WHOLE, Type.WHOLE, Type.REAL, Type.TEXT, Type.TRUTH, Type.TIME]
+    assert list(table.types.values()) == [
+        ColumnType.WHOLE,
+        ColumnType.WHOLE,
+        ColumnType.REAL,
+        ColumnType.TEXT,
+        ColumnType.TRUTH,
+        ColumnType.TIME,
+    ]
     assert table.rows(table.condition(Query(where="day > '2020-12-31' AND income IS NULL"))).tolist() == [1]
     assert table.rows(table.condition(Query(where="smoker AND region = 'north'"))).tolist() == [0]
 
@@ -30,7 +37,7 @@ def test_a_parquet_file_becomes_the_same_table(tmp_path):
             f"COPY (SELECT * REPLACE (CAST(age AS TINYINT) AS age, CAST(income AS DECIMAL(5, 2)) AS income) "
             f"FROM read_csv('{tmp_path}/records.csv')) TO '{tmp_path}/records.parquet'"
         )
-    one, other = (load({"source": f"records.{kind}"}, tmp_path, 1) for kind in ("csv", "parquet"))
+    one, other = (load_records({"source": f"records.{kind}"}, tmp_path, 1) for kind in ("csv", "parquet"))
     assert one.types == other.types
     for name in one.types:
         assert np.ma.filled(one.columns[name].astype(object), None).tolist() == (
@@ -39,20 +46,20 @@ def test_a_parquet_file_becomes_the_same_table(tmp_path):
 
 
 def test_rows_are_numbered_where_there_are_no_ids(tmp_path):
-    table = load(write(tmp_path, "age\n30\n40\n"), tmp_path, 1)
+    table = load_records(write(tmp_path, "age\n30\n40\n"), tmp_path, 1)
     assert (table.id_column, table.ids) == ("id", (0, 1))
 
 
 def test_another_column_may_hold_the_ids(tmp_path):
-    table = load({**write(tmp_path), "id": "region"}, tmp_path, 1)
+    table = load_records({**write(tmp_path), "id": "region"}, tmp_path, 1)
     assert table.ids == ("north", "it's")
 
 
 def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
     (tmp_path / "below").mkdir()
-    first = load(write(tmp_path), tmp_path, 1).digest
-    assert load(write(tmp_path / "below", name="b.csv"), tmp_path / "below", 2).digest == first
-    assert load(write(tmp_path, CSV.replace("30", "31")), tmp_path, 1).digest != first
+    first = load_records(write(tmp_path), tmp_path, 1).digest
+    assert load_records(write(tmp_path / "below", name="b.csv"), tmp_path / "below", 2).digest == first
+    assert load_records(write(tmp_path, CSV.replace("30", "31")), tmp_path, 1).digest != first
 
 
 @pytest.mark.parametrize(
@@ -88,31 +95,31 @@ def test_data_that_cannot_be_used_are_refused(tmp_path, table, word):
     }.items():
         (tmp_path / name).write_text(text, encoding="latin-1")
     with pytest.raises(BadInput, match=word):
-        load(table, tmp_path, 1)
+        load_records(table, tmp_path, 1)
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_the_first_line_tells_what_stands_between_values(tmp_path, mark):
-    table = load(write(tmp_path, f"id{mark}age\n7{mark}30\n9{mark}40\n"), tmp_path, 1)
+    table = load_records(write(tmp_path, f"id{mark}age\n7{mark}30\n9{mark}40\n"), tmp_path, 1)
     assert (list(table.types), table.ids) == (["id", "age"], (7, 9))
 
 
 def test_all_values_of_a_column_tell_its_type(tmp_path):
     rows = "".join(f"{i},1\n" for i in range(30_000))
-    assert load(write(tmp_path, f"id,age\n{rows}last,1\n"), tmp_path, 1).ids[-1] == "last"
+    assert load_records(write(tmp_path, f"id,age\n{rows}last,1\n"), tmp_path, 1).ids[-1] == "last"
 
 
 def test_no_word_of_a_file_name_becomes_sql(tmp_path):
     name = "a'); DROP TABLE given; --[1]*.csv"
     (tmp_path / name).write_text(CSV)
     (tmp_path / "a'); DROP TABLE given; --1x.csv").write_text("id\n1\n2\n3\n")
-    assert len(load({"source": name}, tmp_path, 1)) == 2
+    assert len(load_records({"source": name}, tmp_path, 1)) == 2
 
 
 def test_a_generated_table_follows_its_seed():
-    one, again, other = (load({"records": 50}, None, seed) for seed in (1, 1, 2))
+    one, again, other = (load_records({"records": 50}, None, seed) for seed in (1, 1, 2))
     assert len(one) == 50
     assert one.columns["income"].tolist() == again.columns["income"].tolist()
     assert one.columns["income"].tolist() != other.columns["income"].tolist()
     assert (one.digest == again.digest, one.digest == other.digest) == (True, False)
-    assert len(load({}, None, 1)) == 1_000
+    assert len(load_records({}, None, 1)) == 1_000

@@ -15,9 +15,9 @@ from domains.queries.small_table import game, known
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint
-from leakgauge.domains.queries.opendp_noise import OpenDPTable
+from leakgauge.domains.queries.opendp_noise import QueriesOpenDPTable
 from leakgauge.domains.queries.query import Query
-from leakgauge.theory import zcdp
+from leakgauge.theory import composition
 
 ROOT = Path(__file__).parents[3]
 NOISE = """
@@ -107,8 +107,8 @@ def test_a_law_of_another_scale_than_the_maps_leaves_the_promise_to_the_map(fold
 def test_concentrated_answers_add_up_in_rho(folder):
     challenger = game(mechanism=noise("gauss", "gaussian", delta=1e-5), folder=folder, budget=10.0)
     n = challenger.rules.most_answers
-    assert n == int(10.0 / zcdp.epsilon_at(1 / 8, 1e-5))
-    assert challenger.guarantee.epsilon == pytest.approx(zcdp.epsilon_at(n / 8, 1e-5))
+    assert n == int(10.0 / composition.zcdp_epsilon(1 / 8, 1e-5))
+    assert challenger.guarantee.epsilon == pytest.approx(composition.zcdp_epsilon(n / 8, 1e-5))
     assert challenger.guarantee.delta == 1e-5
     assert challenger.rules.noise.law.noise_scale == pytest.approx(2.0)
     same = game(
@@ -188,7 +188,7 @@ def test_the_noise_of_the_documentation_can_be_played(tmp_path):
     (line,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     challenger = game(mechanism=tomllib.loads(line)["mechanism"], folder=tmp_path, budget=10.0)
     assert challenger.guarantee.epsilon == pytest.approx(10.0)
-    for field in fields(OpenDPTable):
+    for field in fields(QueriesOpenDPTable):
         assert f"| `{field.name}` |" in page
     told: dict[str, object] = {}
     exec(audit.replace("noisy_sum.map(1))", "0.2, rounds=3_000)"), told)

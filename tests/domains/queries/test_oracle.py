@@ -6,8 +6,8 @@ from scipy.stats import kstest
 from scipy.stats import laplace as laplace_law
 
 from domains.queries.small_table import game, known, oracle
-from leakgauge.domains.queries.query import Kind, Query
-from leakgauge.domains.queries.splitting import split
+from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.query_splitting import split_query
 
 QUIET = 1e-6  # scale of noise that hides nothing
 
@@ -22,9 +22,9 @@ def test_the_true_answer_counts_who_is_there():
 
 def test_the_true_sum_is_clipped_record_by_record():
     asked = oracle([[0, 0], [1, 1]], targets=(4, 9), scale=QUIET)
-    query = Query(kind=Kind.SUM, column="income", bound=25.0, ids=(0, 3, 4, 9))
+    query = Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4, 9))
     np.testing.assert_allclose(asked.ask(query), [25.5, 25.5], atol=1e-3)  # -25 and 25 more
-    alone = Query(kind=Kind.SUM, column="income", bound=25.0, ids=(0, 3, 4))
+    alone = Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4))
     np.testing.assert_allclose(asked.ask(alone), [25.5, 0.5], atol=1e-3)
 
 
@@ -34,7 +34,7 @@ def test_noise_has_its_law_and_is_fresh_for_every_round_and_question():
     for noise in (one, other):
         assert kstest(noise, laplace_law(scale=2).cdf).pvalue > 0.001
     assert abs(np.corrcoef(one, other)[0, 1]) < 4 / np.sqrt(4_000)
-    sums = asked.ask(Query(kind=Kind.SUM, column="income", bound=10.0, ids=(1,))) - 10
+    sums = asked.ask(Query(kind=QueryKind.SUM, column="income", bound=10.0, ids=(1,))) - 10
     assert kstest(sums, laplace_law(scale=20).cdf).pvalue > 0.001
 
 
@@ -113,7 +113,7 @@ def test_all_adversaries_face_the_same_noise_and_the_same_seed_replays_it():
 def test_a_block_of_many_rounds_is_quick_and_needs_no_table_of_rounds_and_records():
     challenger = game(data={"records": 20_000}, budget=100.0, accountant="per_row")
     rounds = challenger.flip(10_000, np.random.default_rng(0))
-    parts = split(known(challenger), 0, 29)
+    parts = split_query(known(challenger), 0, 29)
     parts.ask(challenger.release(rounds[:2], np.random.default_rng(0)).oracle())
     before = time.process_time()
     parts.ask(challenger.release(rounds, np.random.default_rng(0)).oracle())

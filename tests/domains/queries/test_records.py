@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from domains.queries.small_table import TYPES, records
+from domains.queries.small_table import TYPES, records, table
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.query import Kind, Query
-from leakgauge.domains.queries.records import Records
+from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.records import OracleRecords
 
 
 def rows(table, **said):
@@ -32,7 +32,7 @@ def test_ids_of_another_type_are_refused_whatever_the_records_are(odd):
 
 def test_texts_serve_as_ids():
     names = np.array([f"it's {i}" for i in range(10)], dtype=object)
-    table = Records(
+    table = OracleRecords(
         {"name": TYPES["region"], "age": TYPES["age"]}, {"name": names, "age": np.arange(10)}, "name", "d"
     )
     assert rows(table, ids=("it's 3",)) == rows(table, where="name = 'it''s 3'") == [3]
@@ -41,7 +41,7 @@ def test_texts_serve_as_ids():
 
 
 def test_values_are_clipped_to_the_bound():
-    query = Query(kind=Kind.SUM, column="income", bound=25.0)
+    query = Query(kind=QueryKind.SUM, column="income", bound=25.0)
     assert records().values(query, np.array([0, 3, 4, 9])).tolist() == [0.5, 25, -25, 25]
     assert records().values(Query(), np.array([0, 3])).tolist() == [1, 1]
 
@@ -68,9 +68,9 @@ def test_ids_must_be_there_and_differ():
     with pytest.raises(BadInput, match="1 records have no 'id'"):
         records(id=np.ma.masked_array(np.arange(10), mask=[True] + [False] * 9))
     with pytest.raises(BadInput, match="ids are whole numbers or texts"):
-        Records(TYPES, records().columns, "income", "d")
+        OracleRecords(TYPES, records().columns, "income", "d")
     with pytest.raises(BadInput, match="no record"):
-        Records({"id": TYPES["id"]}, {"id": np.arange(0)}, "id", "d")
+        OracleRecords({"id": TYPES["id"]}, {"id": np.arange(0)}, "id", "d")
 
 
 def test_a_table_travels_to_workers():
@@ -96,3 +96,42 @@ def test_the_database_reaches_nothing_outside(tmp_path):
         with pytest.raises(duckdb.Error):
             database.execute(sql)
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_others_are_added_up_and_every_target_stands_alone():
+    asked = table(targets=(9, 4)).ask(
+        Query(kind=QueryKind.SUM, column="income", bound=50.0, where="income > 30 OR id = 4")
+    )
+    assert asked.others.tolist() == [3, 5, 6, 7, 8]
+    assert asked.total == 30.5 + 50 + 50 + 50 + 50
+    assert asked.shifts.tolist() == [50, -40]
+    assert asked.targets.tolist() == [True, True]
+
+
+def test_a_target_that_is_not_selected_moves_nothing():
+    asked = table(targets=(9, 4)).ask(Query(ids=(1, 4)))
+    assert asked.targets.tolist() == [False, True]
+    assert asked.shifts.tolist() == [0, 1]
+    assert asked.total == 1
+
+
+def test_a_query_is_looked_up_once():
+    there = table()
+    assert there.ask(Query(ids=(1,))) is there.ask(Query(ids=(1,)))
+
+
+def test_a_table_travels_without_what_it_remembers():
+    there = table()
+    there.ask(Query(where="age > 30"))
+    back = pickle.loads(pickle.dumps(there))
+    assert back.targets.tolist() == [3]
+    assert (
+        back.ask(Query(where="age > 30")).others.tolist()
+        == there.ask(Query(where="age > 30")).others.tolist()
+    )
+
+
+@pytest.mark.parametrize("targets", [(), (3, 3)])
+def test_targets_are_some_records_each_once(targets):
+    with pytest.raises(BadInput, match="each once"):
+        table(targets=np.array(targets, dtype=int))

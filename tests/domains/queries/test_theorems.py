@@ -8,8 +8,7 @@ from scipy import stats
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries import challenger, knowledge
-from leakgauge.domains.queries.asking import Questions
-from leakgauge.domains.queries.splitting import By
+from leakgauge.domains.queries.query_splitting import SelectBy, TargetQuestions
 
 EPSILON, M = 0.4, 12
 SUM = {"kind": "sum", "column": "income", "bound": 80.0}
@@ -25,7 +24,7 @@ def game(records=None, **setting):
 def asked(owner, known, members, seed=1):
     """What was spent by then, and the answers."""
     seen = known.view(owner.release(members, np.random.default_rng(seed)))
-    samples = Questions.about_all(known, M, By.IDS).ask(seen.oracle())
+    samples = TargetQuestions.about_all(known, M, SelectBy.IDS).ask(seen.oracle())
     return known.spent(seen), samples
 
 
@@ -46,7 +45,7 @@ def test_2_as_many_known_records_as_answers_are_enough_and_needed():
     owner, known = game(records=M)
     assert asked(owner, known, np.ones((2, 1), dtype=bool))[1].shape == (2, 1, M)
     with pytest.raises(BadInput, match=f"queries = {M}"):
-        Questions.about_all(game(records=M - 1)[1], M, By.IDS)
+        TargetQuestions.about_all(game(records=M - 1)[1], M, SelectBy.IDS)
 
 
 def test_3_the_adversary_obtains_m_times_epsilon_whoever_is_there():

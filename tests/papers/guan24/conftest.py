@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from leakgauge.papers.guan24 import PAPER
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.plan import read_plan
 from leakgauge.referee.estimate import Estimate
 
@@ -59,7 +59,7 @@ def show(plans):
             for audit in plans(name, scope)
             for contender in audit.contenders
         ]
-        return PAPER.items[name].show(Played(scope=scope, verdicts=tuple(verdicts)))
+        return PAPER.items[name].show(PlayedItem(scope=scope, verdicts=tuple(verdicts)))
 
     return make
 

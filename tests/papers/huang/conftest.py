@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from leakgauge.papers.huang import PAPER
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.plan import read_plan
 from leakgauge.referee.estimate import Estimate
 
@@ -44,7 +44,7 @@ def show(audits):
                         audit=audit.name, label=contender.label, rounds=audit.rounds, metrics=metrics
                     )
                 )
-        shown = PAPER.items[name].show(Played(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))
+        shown = PAPER.items[name].show(PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))
         return {cell.setting: cell for cell in shown.cells}, shown
 
     return make

@@ -4,7 +4,7 @@ import pytest
 
 from leakgauge.papers import data_sets
 from leakgauge.papers.humphries23 import PAPER
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.plan import read_plan
 from leakgauge.referee.estimate import Estimate
 
@@ -53,7 +53,9 @@ def show(audits, files):
             for audit in audits(name, scale, data).values()
             for contender in audit.contenders
         ]
-        shown = PAPER.items[name].show(Played(scope=Scope(scale=scale, data=data), verdicts=tuple(verdicts)))
+        shown = PAPER.items[name].show(
+            PlayedItem(scope=Scope(scale=scale, data=data), verdicts=tuple(verdicts))
+        )
         return {cell.setting: cell for cell in shown.cells}, shown
 
     return make

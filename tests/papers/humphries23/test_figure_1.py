@@ -5,7 +5,7 @@ import pytest
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.humphries23 import PAPER
 from leakgauge.papers.humphries23.figure_1 import EPSILONS
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.papers.reproduction import reproduce
 
 FIGURE = PAPER.items["figure_1"]
@@ -13,7 +13,7 @@ FIGURE = PAPER.items["figure_1"]
 
 @pytest.fixture
 def cells():
-    shown = FIGURE.show(Played(scope=Scope(scale=Scale.QUICK)))
+    shown = FIGURE.show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     return {cell.setting: cell for cell in shown.cells}
 
 

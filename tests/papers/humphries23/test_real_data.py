@@ -5,7 +5,7 @@ import os
 import pytest
 
 from leakgauge.papers.comparison import Agreement
-from leakgauge.papers.humphries23 import experiments
+from leakgauge.papers.humphries23 import plans
 from leakgauge.papers.reproduction import reproduce
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
@@ -28,7 +28,7 @@ def test_table_2_agrees_but_for_three_rows_of_a_cluster(tmp_path):
 
 @needs_data
 def test_students_are_played_from_start_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "EPOCHS", 2)
+    monkeypatch.setattr(plans, "EPOCHS", 2)
     made = reproduce("humphries23", only="figure_7", data=FOLDER, out=tmp_path / "out")
     (apart,) = [cell for cell in made.cells if "non-IID less IID" in cell.setting]
     assert apart.ours.low < apart.ours.high
@@ -38,7 +38,7 @@ def test_students_are_played_from_start_to_end(tmp_path, monkeypatch):
 
 
 def test_generated_rows_are_played_from_start_to_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(experiments, "EPOCHS", 3)
+    monkeypatch.setattr(plans, "EPOCHS", 3)
     made = reproduce("humphries23", only="figure_4", out=tmp_path / "out")
     assert {cell.verdict for cell in made.cells} == {Agreement.NOT_COMPARABLE}
     assert sum("average threshold" in cell.setting for cell in made.cells) >= 3

@@ -2,8 +2,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from leakgauge.papers.liu24 import PAPER, informed
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.liu24 import PAPER, exact_values
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.plan import read_plan
 from leakgauge.referee.estimate import Estimate
 
@@ -28,7 +28,7 @@ def made_up(audit, contender, wide):
     """A verdict as it would be if the attack had reached what we say, give or take ``wide``."""
     noise = audit.mechanism["name"]
     n = contender.knowledge_parameters.get("observations", 60)
-    best = float(informed.accuracy(noise, "likelihood", informed.np.array([float(n)]))[0])
+    best = float(exact_values.accuracy(noise, "likelihood", exact_values.np.array([float(n)]))[0])
     value = max(best - behind(noise, contender) * (best - 0.5) * 2, 0.5)
     estimate = Estimate(
         value=value, low=value - wide, high=min(value + wide, 1.0), confidence=0.999, method="made up"
@@ -61,6 +61,6 @@ def pretend(tmp_path):
             verdicts += [
                 made_up(audit, who, wide) for audit in read_plan(path).audits for who in audit.contenders
             ]
-        return item.show(Played(scope=scope, verdicts=tuple(verdicts), plans=plans))
+        return item.show(PlayedItem(scope=scope, verdicts=tuple(verdicts), plans=plans))
 
     return shown

@@ -1,16 +1,16 @@
 import pytest
 
 from leakgauge.papers.comparison import Agreement
-from leakgauge.papers.liu24 import games
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.slow
 def test_rules_and_networks_play_as_they_should(tmp_path, monkeypatch):
-    monkeypatch.setitem(games.ROUNDS, Scale.QUICK, 5_000)
-    monkeypatch.setitem(games.GRID, Scale.QUICK, (5, 60))
-    monkeypatch.setitem(games.TIMES, Scale.QUICK, 1)
+    monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 5_000)
+    monkeypatch.setitem(plans.CELL_COUNTS, Scale.QUICK, (5, 60))
+    monkeypatch.setitem(plans.TIMES, Scale.QUICK, 1)
     made = reproduce("liu24", only="figure_13", out=tmp_path / "out")
     assert made.count(Agreement.DIFFERS) == 0
     found = {cell.setting: cell.ours for cell in made.cells}

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from leakgauge.papers.comparison import Agreement
-from leakgauge.papers.liu24 import PAPER, informed, setting
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.liu24 import PAPER, exact_values, plans
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.papers.reproduction import reproduce
 
 FIGURE = PAPER.items["figure_6"]
@@ -29,18 +29,18 @@ ATTACKS = ("one_threshold", "two_threshold", "likelihood")
 
 @pytest.fixture
 def shown():
-    return FIGURE.show(Played(scope=Scope(scale=Scale.QUICK)))
+    return FIGURE.show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
 
 
 @pytest.mark.parametrize(("noise", "k", "one", "two", "best"), TABLE)
 def test_the_lines_are_where_they_should_be(noise, k, one, two, best):
     for attack, rate in zip(ATTACKS, (one, two, best), strict=True):
-        assert abs(informed.accuracy(noise, attack, np.array([float(k)]))[0] - rate) < 1e-4
+        assert abs(exact_values.accuracy(noise, attack, np.array([float(k)]))[0] - rate) < 1e-4
 
 
 def test_the_noise_is_that_of_the_paper():
-    assert pytest.approx(8.2543, abs=5e-5) == setting.SIGMA
-    assert setting.DELTA == 1 / 3998
+    assert pytest.approx(8.2543, abs=5e-5) == plans.SIGMA
+    assert plans.DELTA == 1 / 3998
 
 
 def test_who_wins_is_as_the_paper_says_but_for_two_cells(shown):

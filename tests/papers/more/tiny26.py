@@ -1,11 +1,11 @@
 """A paper for tests: one figure that is played, one table of theory alone, one that needs data."""
 
-from leakgauge.pages.charts import Point
-from leakgauge.pages.page import Stroke
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Cell, Published, exactly
-from leakgauge.papers.paper import Item, Paper, Scale, Shown
-from leakgauge.papers.traces import Trace, dots, trace_chart
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.paper import ItemResult, Paper, PaperItem, Scale
+from leakgauge.papers.series_chart import ChartSeries, dot_series, series_chart
+from leakgauge.report.charts.lines import ChartPoint
+from leakgauge.report.page import Stroke
 
 PLAN = """
 [[audit]]
@@ -21,13 +21,13 @@ attacks = [{{ name = "one_threshold", knowledge = "law" }}]
 
 def _figure(played):
     (verdict,) = played.verdicts
-    ours = measured.accuracy(verdict)
-    theirs = Published(value=0.93, places=2, where="table 1")
-    chart = trace_chart(
+    ours = metric_intervals.accuracy(verdict)
+    theirs = PublishedNumber(value=0.93, places=2, where="table 1")
+    chart = series_chart(
         "figure-1",
         [
-            dots("played", [(1.0, ours)], "black"),
-            Trace("paper", (Point(x=1.0, value=0.93),), Stroke.DIAMOND, "red"),
+            dot_series("played", [(1.0, ours)], "black"),
+            ChartSeries("paper", (ChartPoint(x=1.0, value=0.93),), Stroke.DIAMOND, "red"),
         ],
         x_title="cells",
         y_title="accuracy",
@@ -35,19 +35,19 @@ def _figure(played):
         alternative="One dot.",
         played="played",
     )
-    return Shown((Cell(setting="one cell", ours=ours, published=theirs),), (chart,))
+    return ItemResult((ComparedNumber(setting="one cell", ours=ours, published=theirs),), (chart,))
 
 
 def _table(_):
-    return Shown(
+    return ItemResult(
         (
-            Cell(
+            ComparedNumber(
                 setting="one half",
-                ours=exactly(0.5),
-                published=Published(value=0.4, where="text"),
+                ours=exact_number(0.5),
+                published=PublishedNumber(value=0.4, where="text"),
                 why="<why>",
             ),
-            Cell(setting="a third", ours=exactly(1 / 3)),
+            ComparedNumber(setting="a third", ours=exact_number(1 / 3)),
         )
     )
 
@@ -61,13 +61,13 @@ PAPER = Paper(
     authors="Nobody & Co",
     year=2026,
     items={
-        "figure_1": Item(
+        "figure_1": PaperItem(
             title="Figure 1: one cell",
             about="One cell.",
             show=_figure,
             plan=lambda scope: PLAN.format(rounds=400 if scope.scale is Scale.QUICK else 800),
         ),
-        "table_1": Item(title="Table 1", about="Theory.", show=_table, notes=("A note.",)),
-        "table_2": Item(title="Table 2", about="Data.", show=_table, plan=_needs_data),
+        "table_1": PaperItem(title="Table 1", about="Theory.", show=_table, notes=("A note.",)),
+        "table_2": PaperItem(title="Table 2", about="Data.", show=_table, plan=_needs_data),
     },
 )

@@ -4,9 +4,10 @@ import pytest
 
 from leakgauge.papers import data_sets
 from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.nguyen23 import PAPER, columns
-from leakgauge.papers.nguyen23.columns import Form
-from leakgauge.papers.paper import Played, Scale, Scope
+from leakgauge.papers.nguyen23 import PAPER
+from leakgauge.papers.nguyen23 import data as nguyen23_data
+from leakgauge.papers.nguyen23.data import FeatureForm
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.plan import read_plan
 from leakgauge.referee.estimate import Estimate
 
@@ -16,9 +17,9 @@ SMALL = '{{ source = "synthetic", rows = 260, features = 24, classes = 4{} }}'
 @pytest.fixture
 def small_rows(monkeypatch):
     """Generated rows that take no time."""
-    for form, more in ((Form.SIGNED, ""), (Form.NON_NEGATIVE, ", non_negative = true")):
+    for form, more in ((FeatureForm.SIGNED, ""), (FeatureForm.NON_NEGATIVE, ", non_negative = true")):
         small = DataSet(name="small", words=f"small rows, {form}", table=SMALL.format(more))
-        monkeypatch.setitem(columns.GENERATED, form, small)
+        monkeypatch.setitem(nguyen23_data.GENERATED, form, small)
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def show(audits, plans):
                         studied=studied(audit, contender.label) if studied else None,
                     )
                 )
-        played = Played(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts), plans=plans(name))
+        played = PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts), plans=plans(name))
         shown = PAPER.items[name].show(played)
         return {cell.setting: cell for cell in shown.cells}, shown
 

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from leakgauge.papers.nguyen23 import kept_ratio
-from leakgauge.papers.nguyen23.columns import CIFAR_10, Form
-from leakgauge.papers.nguyen23.servers import without_games
-from leakgauge.papers.nguyen23.setting import noise
+from leakgauge.papers.nguyen23 import hinges
+from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm
+from leakgauge.papers.nguyen23.plans import noise_table
+from leakgauge.papers.nguyen23.server import setup_without_games
 from leakgauge.papers.paper import Scale, Scope
 
 pytestmark = pytest.mark.usefixtures("small_rows")
@@ -13,20 +13,20 @@ QUICK = Scope(scale=Scale.QUICK)
 
 @pytest.fixture
 def _small(monkeypatch):
-    monkeypatch.setitem(kept_ratio.HINGES, Scale.QUICK, (2, 16))
-    monkeypatch.setitem(kept_ratio.OTHERS, Scale.QUICK, 3_000)
+    monkeypatch.setitem(hinges.HINGES, Scale.QUICK, (2, 16))
+    monkeypatch.setitem(hinges.OTHERS, Scale.QUICK, 3_000)
 
 
 def test_the_exact_ratio_is_that_of_the_law():
-    staged = without_games(QUICK, CIFAR_10, Form.NON_NEGATIVE, noise("bitrand", 3))
+    staged = setup_without_games(QUICK, CIFAR_10, FeatureForm.NON_NEGATIVE, noise_table("bitrand", 3))
     server, mechanism = staged.server, staged.server.training.mechanism
     target, rows = server.targets[:1].astype(float), server.rows[:60].astype(float)
     outputs = mechanism.sample(np.tile(target, (5, 1)), np.random.default_rng(2))
     own = mechanism.log_law(outputs, np.tile(target, (5, 1)))
     usual = np.stack([mechanism.log_law(outputs, np.tile(row, (5, 1))) for row in rows])
     want = (own - np.log(np.exp(usual).mean(axis=0))).sum(axis=1)
-    ratio = kept_ratio._log_law(server.targets[:1], staged) - kept_ratio._log_law(server.rows[:60], staged)
-    found = kept_ratio._total(ratio, mechanism.encoding.places(outputs))
+    ratio = hinges._log_law(server.targets[:1], staged) - hinges._log_law(server.rows[:60], staged)
+    found = hinges._total(ratio, mechanism.encoding.places(outputs))
     np.testing.assert_allclose(found, want, rtol=1e-8)
 
 

@@ -1,14 +1,14 @@
 import pytest
 
 from leakgauge.papers.comparison import Agreement
-from leakgauge.papers.nguyen23 import gradient_shares, setting
+from leakgauge.papers.nguyen23 import figure_13, plans
 from leakgauge.papers.paper import Scale
 from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.usefixtures("small_rows")
 def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
-    monkeypatch.setitem(setting.FEW_EPSILONS, Scale.QUICK, (1,))
+    monkeypatch.setitem(plans.FEW_EPSILONS, Scale.QUICK, (1,))
     made = reproduce("nguyen23", only="figure_11", out=tmp_path / "out")
     won = {cell.setting: cell for cell in made.cells if cell.setting.startswith("success, likelihood")}
     assert len(won) == 6
@@ -19,7 +19,7 @@ def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("small_rows")
 def test_noise_on_gradients_is_averaged_away_as_the_formula_says(tmp_path, monkeypatch):
-    monkeypatch.setitem(gradient_shares.TARGETS, Scale.QUICK, 4)
+    monkeypatch.setitem(figure_13.TARGETS, Scale.QUICK, 4)
     made = reproduce("nguyen23", only="figure_13", out=tmp_path / "out")
     played = [cell for cell in made.cells if cell.setting.endswith("played")]
     assert len(played) == 3

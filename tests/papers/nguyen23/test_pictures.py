@@ -3,9 +3,9 @@ import re
 import numpy as np
 import pytest
 
-from leakgauge.domains.federated.picturing import ValueHistogram
+from leakgauge.domains.federated.neurons.projections import ValueHistogram
 from leakgauge.papers.comparison import Agreement
-from leakgauge.papers.nguyen23 import figure_6, values, weights
+from leakgauge.papers.nguyen23 import crafted_weights, figure_6, figure_10
 from leakgauge.papers.paper import Scale
 
 pytestmark = pytest.mark.usefixtures("small_rows")
@@ -35,8 +35,8 @@ def test_overlap_is_the_common_area():
     edges = np.array([-2.0, -1, 0, 1])
     apart = ValueHistogram(edges, np.array([0.0, 0, 1]), np.array([0.5, 0.5, 0]))
     half = ValueHistogram(edges, np.array([0.0, 0.5, 0.5]), np.array([0.5, 0.5, 0]))
-    assert values.overlap(apart) == 0
-    assert values.overlap(half) == 0.5
+    assert figure_10.overlap(apart) == 0
+    assert figure_10.overlap(half) == 0.5
 
 
 def test_values_overlap_less_with_more_epsilon(show):
@@ -48,10 +48,10 @@ def test_values_overlap_less_with_more_epsilon(show):
 
 @pytest.fixture
 def _few_neurons(monkeypatch):
-    monkeypatch.setattr(weights, "NEURONS", 40)
-    weights._weights.cache_clear()
+    monkeypatch.setattr(crafted_weights, "NEURONS", 40)
+    crafted_weights._weights.cache_clear()
     yield
-    weights._weights.cache_clear()
+    crafted_weights._weights.cache_clear()
 
 
 @pytest.mark.usefixtures("_few_neurons")

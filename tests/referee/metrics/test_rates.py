@@ -18,7 +18,7 @@ from leakgauge.referee.metrics import (
     tpr_at_fpr,
     tpr_at_fpr_mean,
 )
-from leakgauge.theory import cells, losses
+from leakgauge.theory import loss_composition, privacy_loss
 
 SHIFT = 1.2  # members' scores are N(SHIFT, 1), others' N(0, 1)
 TRUTH = {
@@ -48,10 +48,10 @@ def left_out_by_hand(metric, rows):
 
 @pytest.mark.parametrize("n_targets", [1, 4])
 def test_the_fast_jackknife_of_an_auc_equals_leaving_out_by_hand(n_targets):
-    from leakgauge.referee.metrics.auc import _left_out
+    from leakgauge.referee.metrics.auc import _jackknife_auc
 
     rows = normal(40, stream_for(1), n_targets)
-    np.testing.assert_allclose(_left_out(rows).values, left_out_by_hand(auc.Metric(), rows))
+    np.testing.assert_allclose(_jackknife_auc(rows).values, left_out_by_hand(auc.Metric(), rows))
 
 
 def test_the_fast_jackknife_of_a_mean_auc_equals_leaving_out_by_hand():
@@ -228,7 +228,10 @@ def test_intervals_of_shared_rounds_cover_in_95_of_100(together):
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
 def test_an_almost_perfect_auc_is_not_taken_for_certain(epsilon, n):
     """A handful of pairs in the wrong order: their variance says next to nothing."""
-    rng, exact = stream_for(30, n), losses.best_attack([(cells.Laplace(epsilon), 1)]).auc[1]
+    rng, exact = (
+        stream_for(30, n),
+        loss_composition.best_attack([(privacy_loss.LaplaceCell(epsilon), 1)]).auc[1],
+    )
     found = [auc.Metric()(laplace(epsilon, n, rng)) for _ in range(500)]
     assert np.mean([answer.low > exact for answer in found]) <= 0.045
     assert np.mean([answer.high < exact for answer in found]) <= 0.045

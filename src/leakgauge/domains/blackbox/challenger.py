@@ -1,18 +1,70 @@
-"""Releases by any callable: the input with the target, or the one without."""
+"""The challenger of a black box: it calls a release on one of two neighbouring inputs."""
 
-from dataclasses import dataclass
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, is_dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
+import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.dice import refuse_own_dice
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins, Mechanism
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.core.seals import frozen
-from leakgauge.domains.blackbox.box import Noise, Release, open_box
-from leakgauge.domains.blackbox.digests import digest_of
+from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
+from leakgauge.support.global_rng import refuse_own_generator
+from leakgauge.support.mutation_guard import read_only
+
+
+def release_digest(function: Any, pair: tuple[Any, Any], sources: tuple[str, ...]) -> str:
+    """Hash the sources (or what can be known of the function) and the pair."""
+    said = sources or (function_source(function),)
+    hashed = sha256()
+    for text in (*said, *_value_texts(pair)):
+        encoded = text.encode(errors="surrogatepass")
+        hashed.update(f"{len(encoded)}:".encode() + encoded)
+    return hashed.hexdigest()
+
+
+def function_source(function: Any) -> str:
+    """Return the text of a function, or its name where there is no text."""
+    if isinstance(function, MechanismRelease):
+        return repr(function.mechanism)
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        kind = function if hasattr(function, "__qualname__") else type(function)
+        return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _value_texts(value: Any) -> Iterator[str]:
+    """Spell out a value; of a type we do not know, what it would be sent to a worker as."""
+    name = type(value).__name__
+    match value:
+        case np.ndarray() if value.dtype.kind != "O":
+            yield f"{name} {value.dtype} {value.shape} {sha256(value.tobytes()).hexdigest()}"
+        case str() | bytes() | int() | float() | complex() | None | np.generic():
+            yield f"{name} {value!r}"
+        case Mapping():
+            yield f"{name} {len(value)}"
+            for key, item in value.items():
+                yield from _value_texts(key)
+                yield from _value_texts(item)
+        case list() | tuple() | np.ndarray():
+            yield f"{name} {len(value)}"
+            for item in value:
+                yield from _value_texts(item)
+        case set() | frozenset():
+            yield f"{name} {sorted(' '.join(_value_texts(item)) for item in value)}"
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            yield name
+            yield from _value_texts(astuple(value))
+        case _:
+            yield f"{name} {sha256(cloudpickle.dumps(value)).hexdigest()}"
+
 
 PRIVATE = ("pair",)  # keys of a plan whose values may be data
 
@@ -26,7 +78,7 @@ class Challenger:
     texts that say what is played, where it came from files.
     """
 
-    function: Release
+    function: ReleaseFunction
     pair: tuple[Any, Any]
     guarantee: Guarantee | None
     sources: tuple[str, ...] = ()
@@ -39,23 +91,23 @@ class Challenger:
             raise BadInput(f"release must be callable, got {type(self.function).__name__}")
         if not isinstance(self.pair, (tuple, list)) or len(self.pair) != 2:
             raise BadInput("pair must hold two inputs: the one without the target, then the one with it")
-        object.__setattr__(self, "pair", tuple(map(frozen, self.pair)))
+        object.__setattr__(self, "pair", tuple(map(read_only, self.pair)))
 
     @property
     def mechanism(self) -> Mechanism | None:
         """The named mechanism, if the release is one."""
-        return self.function.mechanism if isinstance(self.function, Noise) else None
+        return self.function.mechanism if isinstance(self.function, MechanismRelease) else None
 
     @property
     def digest(self) -> str:
         """A name for what is played that is the same in every process."""
-        return digest_of(self.function, self.pair, self.sources)
+        return release_digest(self.function, self.pair, self.sources)
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, 1)) < 0.5
 
     def release(self, members: Bits, rng: Generator) -> list[Any]:
-        return open_box(self.function, self.pair, members[:, 0], rng)
+        return run_release(self.function, self.pair, members[:, 0], rng)
 
 
 def build(
@@ -67,10 +119,10 @@ def build(
     seed: int,  # noqa: ARG001 (nothing here is generated)
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    from leakgauge.domains.blackbox.words import read_words
+    from leakgauge.domains.blackbox.plan_tables import read_plan_tables
 
     if data:
         raise BadInput(f"data: a black box takes none, got {sorted(data)}; put its inputs in challenger.pair")
-    words = read_words(challenger, mechanism, folder)
-    refuse_own_dice(words.function, "challenger.release")
+    words = read_plan_tables(challenger, mechanism, folder)
+    refuse_own_generator(words.function, "challenger.release")
     return Challenger(words.function, words.pair, words.guarantee, words.sources)

@@ -9,29 +9,29 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.core.settings import require
-from leakgauge.domains.blackbox.box import Noise, Release, open_box
 from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
+from leakgauge.support.table_reader import require_known
 
 
 @dataclass(frozen=True, eq=False)
-class Simulates:
+class SimulatorKnowledge:
     """Can run the release on both inputs itself, as often as it likes; sees the output of each round."""
 
-    function: Release
+    function: ReleaseFunction
     pair: tuple[Any, Any]
     delta: float  # of the promise, which is public; 0 where nothing was promised
 
     def simulate(self, members: Bits, rng: Generator) -> list[Any]:
         """Make shadows: outputs for the input with the target where ``members`` says so."""
-        return open_box(self.function, self.pair, members, rng)
+        return run_release(self.function, self.pair, members, rng)
 
     def view(self, played: Sequence[Any]) -> Sequence[Any]:
         return played
 
 
 @dataclass(frozen=True, eq=False)
-class KnowsLaw:
+class LawKnowledge:
     """Knows the law of the noise and the true values in both worlds; sees the output of each round."""
 
     mechanism: Mechanism
@@ -41,13 +41,13 @@ class KnowsLaw:
 
     def simulate(self, members: Bits, rng: Generator) -> list[Any]:
         """Make shadows, by the law."""
-        return open_box(Noise(self.mechanism), (self.low, self.high), members, rng)
+        return run_release(MechanismRelease(self.mechanism), (self.low, self.high), members, rng)
 
     def view(self, played: Sequence[Any]) -> Sequence[Any]:
         return played
 
 
-NAMES = {"simulator": Simulates, "law": KnowsLaw}
+NAMES = {"simulator": SimulatorKnowledge, "law": LawKnowledge}
 DEFAULT = "simulator"
 
 
@@ -56,18 +56,18 @@ def build(
     parameters: dict[str, Any],
     challenger: Challenger,
     seed: int,  # noqa: ARG001 (nothing here is drawn)
-) -> Simulates | KnowsLaw:
+) -> SimulatorKnowledge | LawKnowledge:
     """Give an adversary what it may know of a challenger."""
-    require(name, list(NAMES), "knowledge: none")
+    require_known(name, list(NAMES), "knowledge: none")
     if parameters:
         raise BadInput(f"knowledge {name!r}: has no parameters, got {sorted(parameters)}; leave them out")
     delta = challenger.guarantee.delta if challenger.guarantee else 0.0
     if name == "simulator":
-        return Simulates(challenger.function, challenger.pair, delta)
+        return SimulatorKnowledge(challenger.function, challenger.pair, delta)
     if challenger.mechanism is None:
         raise BadInput(
             "knowledge 'law': the law of a release of one's own is not known; name a mechanism, or use "
             'knowledge = "simulator"'
         )
     low, high = (np.asarray(values, dtype=np.float64) for values in challenger.pair)
-    return KnowsLaw(challenger.mechanism, low, high, delta)
+    return LawKnowledge(challenger.mechanism, low, high, delta)

@@ -1,7 +1,7 @@
 """A dishonest server, and clients that perturb their rows before they train on them."""
 
-from leakgauge.domains.federated.tables import LOCAL, NONE
+from leakgauge.domains.federated.plan_tables import NO_NOISE, ROW_MECHANISMS
 
-MECHANISMS = dict.fromkeys((*LOCAL, NONE))  # the noise on rows
+MECHANISMS = dict.fromkeys((*ROW_MECHANISMS, NO_NOISE))  # the noise on rows
 
 DEFAULT_ATTACKS = ({"name": "likelihood_neuron"},)

@@ -10,22 +10,25 @@ from numpy.random import Generator
 from leakgauge.core.game import Bits, Coins, Mechanism
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.federated.clients import Answering, Clients, Pool, Training
-from leakgauge.domains.federated.data import load
-from leakgauge.domains.federated.encoding import saturation
-from leakgauge.domains.federated.flower.engine import Flower, read_flower
-from leakgauge.domains.federated.loaded import PARTS, UTILITY, Ints
-from leakgauge.domains.federated.model import Floats, Shape
-from leakgauge.domains.federated.parts import split
-from leakgauge.domains.federated.tables import Setting, read_mechanism, read_setting
-from leakgauge.domains.federated.torch_needed import require_torch
-from leakgauge.domains.federated.utility import utility
+from leakgauge.domains.federated.clients.gradients import require_torch
+from leakgauge.domains.federated.clients.utility import classifier_utility, saturation_notes
+from leakgauge.domains.federated.data.data_loader import load_rows
+from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
+from leakgauge.domains.federated.data.row_split import split_rows
+from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
+from leakgauge.domains.federated.neurons.network import Floats, PlantedNetworkShape
+from leakgauge.domains.federated.plan_tables import (
+    FederatedChallengerTable,
+    read_challenger_table,
+    read_mechanism_table,
+)
+from leakgauge.domains.federated.release import ClientGroups, ClientPool, ClientTraining, FederatedBlock
 
 PRIVATE = ("names",)  # keys of a plan whose values are rows of somebody
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class ReferenceRows:
     """The rows that the adversary has: none of them is a client's, and none a target."""
 
     rows: Floats
@@ -36,15 +39,15 @@ class Reference:
 class Challenger:
     """Owns the clients; in each round every target is in the batch of one of them by a fair coin."""
 
-    pool: Pool
-    reference: Reference
-    training: Training
-    shape: Shape
+    pool: ClientPool
+    reference: ReferenceRows
+    training: ClientTraining
+    shape: PlantedNetworkShape
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # for reports: they hold nothing of any row
     utility: dict[str, float] | None = None  # right answers of an honest classifier
-    flower: Flower | None = None  # where clients run, if not here
+    flower: FlowerEngine | None = None  # where clients run, if not here
 
     coins = Coins.FAIR
 
@@ -55,8 +58,8 @@ class Challenger:
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
-    def release(self, members: Bits, rng: Generator) -> Answering:
-        clients = Clients(self.pool, self.training, members, int(rng.integers(2**63)))
+    def release(self, members: Bits, rng: Generator) -> FederatedBlock:
+        clients = ClientGroups(self.pool, self.training, members, int(rng.integers(2**63)))
         return clients if self.flower is None else self.flower.start(clients)
 
 
@@ -64,11 +67,11 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    setting = read_setting(challenger)
+    setting = read_challenger_table(challenger)
     require_torch()
-    flower = read_flower(setting.client_app, folder) if setting.engine == "flower" else None
-    loaded = load(data, folder, seed)
-    parts = split(
+    flower = read_flower_engine(setting.client_app, folder) if setting.engine == "flower" else None
+    loaded = load_rows(data, folder, seed)
+    parts = split_rows(
         loaded,
         targets=setting.targets,
         reference=setting.reference,
@@ -76,12 +79,12 @@ def build(
         rng=stream(seed, Role.DATA, PARTS),
     )
     rows = loaded.features(parts.reference)
-    noise = read_mechanism(mechanism, rows.shape[1])
-    pool = Pool(
+    noise = read_mechanism_table(mechanism, rows.shape[1])
+    pool = ClientPool(
         rows[parts.clients], loaded.labels[parts.clients], rows[parts.targets], loaded.labels[parts.targets]
     )
-    reference = Reference(rows[parts.reference], loaded.labels[parts.reference])
-    training = Training(
+    reference = ReferenceRows(rows[parts.reference], loaded.labels[parts.reference])
+    training = ClientTraining(
         batch=setting.batch,
         clients=setting.clients,
         iterations=setting.iterations,
@@ -89,8 +92,8 @@ def build(
         mechanism=noise,
         noise=setting.gradient_noise,
     )
-    notes = (*loaded.notes_on(rows), *parts.notes, *saturation(rows, noise))
-    useful = utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if setting.utility else None
+    notes = (*loaded.notes_on(rows), *parts.notes, *saturation_notes(rows, noise))
+    useful = classifier_utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if setting.utility else None
     if useful is not None:
         notes += useful.words
     if flower is not None:
@@ -100,8 +103,8 @@ def build(
         pool=pool,
         reference=reference,
         training=training,
-        shape=Shape(classes=loaded.n_classes, neurons=setting.neurons, chosen=setting.chosen),
-        guarantee=promise(setting, noise),
+        shape=PlantedNetworkShape(classes=loaded.n_classes, neurons=setting.neurons, chosen=setting.chosen),
+        guarantee=client_guarantee(setting, noise),
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,
         utility=None if useful is None else asdict(useful),
@@ -109,7 +112,7 @@ def build(
     )
 
 
-def promise(setting: Setting, noise: Mechanism | None) -> Guarantee | None:
+def client_guarantee(setting: FederatedChallengerTable, noise: Mechanism | None) -> Guarantee | None:
     """What a row is promised: by noise on gradients, else by noise on rows; nothing without noise."""
     if setting.gradient_noise is not None:
         return setting.gradient_noise.guarantee(setting.iterations)

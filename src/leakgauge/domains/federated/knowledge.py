@@ -8,22 +8,28 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.settings import read, require
 from leakgauge.domains.federated.challenger import Challenger
-from leakgauge.domains.federated.clients import Answering, Training
-from leakgauge.domains.federated.loaded import Ints
-from leakgauge.domains.federated.model import Crafted, Floats, Network, Shape, plant
+from leakgauge.domains.federated.data.dataset import Ints
+from leakgauge.domains.federated.neurons.network import (
+    CraftedNeuron,
+    Floats,
+    PlantedNetwork,
+    PlantedNetworkShape,
+    plant_neuron,
+)
+from leakgauge.domains.federated.release import ClientTraining, FederatedBlock
+from leakgauge.support.table_reader import read_dataclass, require_known
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class FederatedView:
     """A block as the server sees it: clients who train on what they are sent, once."""
 
     n_rounds: int
-    _clients: Answering = field(repr=False)
+    _clients: FederatedBlock = field(repr=False)
     _sent: list[bool] = field(default_factory=list, init=False, repr=False)
 
-    def train(self, networks: Sequence[Network]) -> list[list[Reals]]:
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
         """Send every target's client the network made for that target; rounds x targets of gradients.
 
         A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'. Once: to
@@ -36,31 +42,31 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Server:
+class ServerKnowledge:
     """Holds the targets' rows, rows of its own from the same source, and what clients do with a model."""
 
     targets: Floats
     target_labels: Ints
     rows: Floats  # of its own
     labels: Ints
-    training: Training
-    shape: Shape
+    training: ClientTraining
+    shape: PlantedNetworkShape
 
-    def view(self, played: Answering) -> Seen:
-        return Seen(played.n_rounds, played)
+    def view(self, played: FederatedBlock) -> FederatedView:
+        return FederatedView(played.n_rounds, played)
 
     @property
     def others(self) -> int:
         """How many rows besides a target go into one answer."""
         return self.training.batch * self.training.clients - 1
 
-    def networks(self, crafted: Sequence[Crafted], rng: Generator) -> list[Network]:
+    def networks(self, crafted: Sequence[CraftedNeuron], rng: Generator) -> list[PlantedNetwork]:
         """The networks to send, honest but for what was crafted."""
-        return [plant(one, self.shape, rng) for one in crafted]
+        return [plant_neuron(one, self.shape, rng) for one in crafted]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Table:
+class FederatedKnowledgeTable:
     """Nothing to say: the challenger's `reference` decides how many rows the server has."""
 
 
@@ -68,11 +74,11 @@ NAMES = {"server": "A server that holds the target's row and rows of its own (Ng
 DEFAULT = "server"
 
 
-def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> Server:  # noqa: ARG001
+def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001
     """Give the server what it may know of a challenger."""
-    require(name, list(NAMES), "knowledge: none")
-    read(_Table, parameters, f"knowledge {name!r}")
-    return Server(
+    require_known(name, list(NAMES), "knowledge: none")
+    read_dataclass(FederatedKnowledgeTable, parameters, f"knowledge {name!r}")
+    return ServerKnowledge(
         targets=challenger.pool.targets,
         target_labels=challenger.pool.target_labels,
         rows=challenger.reference.rows,

@@ -10,24 +10,29 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from leakgauge.core.dice import refuse_own_dice
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.chain.chain import Chain
-from leakgauge.domains.locations.chain.own import OwnChain
-from leakgauge.domains.locations.friends import Friends
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.people import People, divide
-from leakgauge.domains.locations.played import Played, Rounds
-from leakgauge.domains.locations.promises import promise, stated_promise
-from leakgauge.domains.locations.tables import Own, Setting, read_mechanism, read_setting
-from leakgauge.domains.locations.traces import Ints, Traces
+from leakgauge.domains.locations.data.friends import Friends
+from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.plan_tables import (
+    LocationsChallengerTable,
+    LocationsUserMechanismTable,
+    read_challenger_table,
+    read_mechanism_table,
+)
+from leakgauge.domains.locations.release import LocationsBlock, RoundGroups
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.support.global_rng import refuse_own_generator
+from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the stream of the data, so that none depends on how much another draws.
-CITY, CAPS, SPLIT, EARLIER, SKETCHES = range(5)
+CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
 PRIVATE = ("names",)  # keys of a plan whose values are people
 
 
@@ -40,10 +45,10 @@ class Challenger:
     """
 
     traces: Traces  # of everybody, after the caps
-    people: People
+    people: PopulationSplit
     crowd: Crowd  # the pool
-    chain: Chain | OwnChain
-    setting: Setting
+    chain: ReleaseChain | UserReleaseChain
+    setting: LocationsChallengerTable
     guarantee: Guarantee | None
     digest: str
     seed: int
@@ -64,19 +69,19 @@ class Challenger:
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
-    def release(self, members: Bits, rng: Generator) -> Played:
+    def release(self, members: Bits, rng: Generator) -> LocationsBlock:
         drawing, near, far = rng.spawn(3)
         targets = self.traces.visits[self.people.targets]
-        return Played(
-            rounds=Rounds(self.crowd, *self._group(members, drawing), members, targets),
+        return LocationsBlock(
+            rounds=RoundGroups(self.crowd, *self._group(members, drawing), members, targets),
             chain=self.chain,
             near=np.unique(targets.indices).astype(np.int64),
             streams=(near, far),
             n_cells=self.traces.map.n_cells,
-            splits=isinstance(self.chain, Chain),
+            splits=isinstance(self.chain, ReleaseChain),
         )
 
-    def earlier(self, n_rounds: int) -> tuple[Bits, Played]:
+    def earlier(self, n_rounds: int) -> tuple[Bits, LocationsBlock]:
         """Releases of the same kind before the first round, for adversaries who saw those."""
         rng = stream(self.seed, Role.DATA, EARLIER)
         members = self.flip(n_rounds, rng)
@@ -96,22 +101,22 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    from leakgauge.domains.locations.capping import capped
-    from leakgauge.domains.locations.data import load
+    from leakgauge.domains.locations.data.contribution_bounds import bound_contributions
+    from leakgauge.domains.locations.data.data_loader import load_visits
 
-    setting = read_setting(challenger)
-    said = read_mechanism(mechanism, setting)
-    loader = Loader(folder)
-    loaded = load(data, folder, seed)
-    traces = capped(
+    setting = read_challenger_table(challenger)
+    said = read_mechanism_table(mechanism, setting)
+    loader = UserCodeLoader(folder)
+    loaded = load_visits(data, folder, seed)
+    traces = bound_contributions(
         loaded.traces,
         per_epoch=setting.per_epoch,
         per_day=setting.per_day,
         per_user=setting.per_user,
         rng=stream(seed, Role.DATA, CAPS),
     )
-    people = divide(traces, setting, stream(seed, Role.DATA, SPLIT))
-    chain = _own_chain(said, traces, loader) if isinstance(said, Own) else said
+    people = split_population(traces, setting, stream(seed, Role.DATA, SPLIT))
+    chain = _user_chain(said, traces, loader) if isinstance(said, LocationsUserMechanismTable) else said
     words = (
         loaded.digest,
         repr(setting),
@@ -132,7 +137,7 @@ def build(
     )
 
 
-def _own_chain(own: Own, traces: Traces, loader: Loader) -> OwnChain:
+def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
     found = {}
     for key, reference in (("release", own.release), ("law", own.law)):
         if reference is None:
@@ -140,33 +145,38 @@ def _own_chain(own: Own, traces: Traces, loader: Loader) -> OwnChain:
         function = loader.load(reference, f"mechanism.{key}")
         if not callable(function):
             raise BadInput(f"mechanism.{key}: {reference!r} is a {type(function).__name__}, not callable")
-        refuse_own_dice(function, f"mechanism.{key}")
+        refuse_own_generator(function, f"mechanism.{key}")
         found[key] = function
     size = (traces.map.n_places, traces.map.n_epochs)
-    return OwnChain(found["release"], *size, law=found.get("law"), whole=own.whole)
+    return UserReleaseChain(found["release"], *size, law=found.get("law"), whole=own.whole)
 
 
-def _guarantee(said: Chain | Own, traces: Traces, people: People, setting: Setting) -> Guarantee | None:
+def _guarantee(
+    said: ReleaseChain | LocationsUserMechanismTable,
+    traces: Traces,
+    people: PopulationSplit,
+    setting: LocationsChallengerTable,
+) -> Guarantee | None:
     """The promise to the target with the most to lose; nothing where nothing was promised.
 
     Who takes a target's place moves cells too: under ``replace_one`` add those of the most active other.
     """
     replaces = setting.relation is Relation.REPLACE_ONE
-    if isinstance(said, Own):
+    if isinstance(said, LocationsUserMechanismTable):
         if (stated := said.stated) is None:
             return None
-        owned = _units(traces, said.unit)
+        owned = _units_per_person(traces, said.unit)
         n_units = int(owned[people.targets].max()) + (int(owned[people.pool].max()) if replaces else 0)
-        return stated_promise(stated, n_units, setting.relation)
+        return stated_guarantee(stated, n_units, setting.relation)
     if said.noise is None:
         return None
     n_cells = int(traces.n_visits[people.targets].max())
     if replaces:
         n_cells += int(traces.n_visits[people.pool].max())
-    return promise(said.noise, n_cells, setting.relation)
+    return noise_guarantee(said.noise, n_cells, setting.relation)
 
 
-def _units(traces: Traces, unit: Unit) -> Ints:
+def _units_per_person(traces: Traces, unit: Unit) -> Ints:
     """How many of the units that a pipeline protects each person owns."""
     match unit:
         case Unit.EVENT:

@@ -5,19 +5,23 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.exposure import Against, Exposure
+from leakgauge.core.exposure import AdversaryExposure, Exposure
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.chain.chain import Chain
+from leakgauge.domains.locations.cell_exposure.cell_kinds import PLACES, CrowdCells
+from leakgauge.domains.locations.cell_exposure.informed_optimum import informed_optimum_by_cells
+from leakgauge.domains.locations.cell_exposure.score_distributions import (
+    GroupDraws,
+    believed_score_laws,
+    informed_score_laws,
+)
 from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.exposing.crowd_cells import PLACES, CrowdCells
-from leakgauge.domains.locations.exposing.exposed_cells import Groups, believed_laws, informed_laws
-from leakgauge.domains.locations.exposing.informed_table import informed_table
-from leakgauge.domains.locations.exposing.promised import promised
-from leakgauge.domains.locations.habits.estimates import from_release
-from leakgauge.domains.locations.ratios.reference_rates import reference_rates
-from leakgauge.domains.locations.shadows.simulator import Public
-from leakgauge.domains.locations.traces import Ints, Traces
-from leakgauge.theory.score_sums import Reached, reached
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.guarantee import guarantee_per_person
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
+from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
+from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
 _CHECKED, _VISITS = 60, 1500  # people, and visits of theirs, that are computed again
 _FINER = 4
@@ -39,7 +43,7 @@ ZERO = "the likelihood attack by somebody who knows the person's trace and has s
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
 STEPS = (*ADVERSARIES, "promises")
 
-Solve = Callable[[CrowdCells, bool], Reached]
+Solve = Callable[[CrowdCells, bool], AttackRates]
 
 
 def expose(
@@ -54,7 +58,7 @@ def expose(
     of every step.
     """
     chain, traces = challenger.chain, challenger.traces
-    if not isinstance(chain, Chain):
+    if not isinstance(chain, ReleaseChain):
         raise BadInput(
             "exposure is computed from the law of the release, and that of mechanism 'own' is not known; "
             "play it instead: leakgauge run, with the same plan"
@@ -64,7 +68,7 @@ def expose(
     sample = _sample(traces.n_visits)
     relation = challenger.setting.relation
 
-    def against(name: str) -> Against:
+    def against(name: str) -> AdversaryExposure:
         begin(name)
         match name:
             case "informed":
@@ -83,7 +87,7 @@ def expose(
         cells=traces.n_visits,
         against=reached_by,
         notes=(*challenger.notes, *_notes(chain, groups, relation)),
-        promised=None if chain.noise is None else promised(chain.noise, _moved(challenger)),
+        promised=None if chain.noise is None else guarantee_per_person(chain.noise, _moved(challenger)),
     )
 
 
@@ -95,7 +99,7 @@ def _moved(challenger: Challenger) -> Ints:
     return visits + visits[challenger.people.pool].max()
 
 
-def _groups(challenger: Challenger) -> Groups:
+def _groups(challenger: Challenger) -> GroupDraws:
     n_people = int(challenger.people.pool.size) - 1
     further = challenger.setting.relation is Relation.REPLACE_ONE
     n_in = min(challenger.setting.group_size - 1, n_people - further)
@@ -104,50 +108,54 @@ def _groups(challenger: Challenger) -> Groups:
             f"challenger.reference leaves {n_people + 1} people in the pool, too few to draw a group from; "
             "lower it"
         )
-    return Groups(n_people, n_in, n_in + further)
+    return GroupDraws(n_people, n_in, n_in + further)
 
 
-def _informed(chain: Chain, groups: Groups, crowd: CrowdCells, sample: Ints, basis: str) -> Against:
+def _informed(
+    chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints, basis: str
+) -> AdversaryExposure:
     if chain.shift_free and not groups.replaces:
-        found, error = informed_table(chain, crowd.traces.n_visits)
+        found, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
         return _against("informed", basis, found, error)
 
-    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
         kinds = crowd.by_count(exactly=finely)
-        laws = informed_laws(chain, groups, kinds.visitors)
-        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+        laws = informed_score_laws(chain, groups, kinds.visitors)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
 
     return _checked("informed", basis, solve, crowd, sample)
 
 
-def _auxiliary(challenger: Challenger, chain: Chain, groups: Groups) -> Solve:
-    rates = reference_rates(challenger.reference.traces)
+def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
+    rates = rates_from_reference(challenger.reference.traces)
 
-    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
         kinds = crowd.by_belief(crowd.believed(rates), exactly=finely)
         assert kinds.rates is not None
-        laws = believed_laws(chain, groups, kinds.visitors, kinds.rates)
-        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
 
     return solve
 
 
-def _zero(challenger: Challenger, chain: Chain, groups: Groups) -> Solve:
+def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
     setting = challenger.setting
-    public = Public(chain, setting.group_size, challenger.n_targets, setting.relation, challenger.traces.map)
+    public = PublicParameters(
+        chain, setting.group_size, challenger.n_targets, setting.relation, challenger.traces.map
+    )
     _, played = challenger.earlier(1)
-    rates = np.clip(from_release(played.whole[0], public).rates, *_BELIEVED)
+    rates = np.clip(profile_from_release(played.whole[0], public).rates, *_BELIEVED)
 
-    def solve(crowd: CrowdCells, finely: bool) -> Reached:
+    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
         kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=finely)
         assert kinds.rates is not None
-        laws = believed_laws(chain, groups, kinds.visitors, kinds.rates)
-        return reached(laws, kinds.cells, finer=_FINER if finely else 1)
+        laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
 
     return solve
 
 
-def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints) -> Against:
+def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints) -> AdversaryExposure:
     """Compute everybody's numbers, and those of a few again: finely, with nothing taken together."""
     found = solve(crowd, False)
     error = 0.0
@@ -160,8 +168,8 @@ def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Int
     return _against(name, basis, found, error)
 
 
-def _against(name: str, basis: str, found: Reached, error: float) -> Against:
-    return Against(
+def _against(name: str, basis: str, found: AttackRates, error: float) -> AdversaryExposure:
+    return AdversaryExposure(
         adversary=name, basis=basis, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
     )
 
@@ -181,7 +189,7 @@ def _names(traces: Traces) -> "np.ndarray[tuple[int], np.dtype[np.str_]]":
     return np.arange(traces.n_people).astype(np.str_) if traces.names is None else traces.names
 
 
-def _notes(chain: Chain, groups: Groups, relation: Relation) -> tuple[str, ...]:
+def _notes(chain: ReleaseChain, groups: GroupDraws, relation: Relation) -> tuple[str, ...]:
     target = (
         f"Each person is taken as the only target, in groups of {groups.n_in + 1:,} drawn from "
         f"{groups.n_people:,} others."

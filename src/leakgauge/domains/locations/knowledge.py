@@ -9,23 +9,22 @@ import numpy as np
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.settings import require
-from leakgauge.domains.locations import target_traces
-from leakgauge.domains.locations.challenger import SKETCHES, Challenger
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.played import Played, Result
-from leakgauge.domains.locations.shadows.company import Company
-from leakgauge.domains.locations.shadows.simulator import Public, Simulator
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.domains.locations.traces import Ints, Traces
-from leakgauge.strategies.count_ratios import CountPrior
+from leakgauge.domains.locations import target_knowledge
+from leakgauge.domains.locations.challenger import PARTIAL_TRACES, Challenger
+from leakgauge.domains.locations.counts.count_priors import CountPrior
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsBlock, Result
+from leakgauge.domains.locations.shadows.simulator import OtherMembers, PublicParameters, ShadowSimulator
+from leakgauge.support.table_reader import require_known
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class LocationsView:
     """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
 
-    played: Played
+    played: LocationsBlock
     n_known: int
 
     @property
@@ -51,11 +50,11 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Auxiliary:
+class AuxiliaryKnowledge:
     """Holds traces of other people like those in the group, and of a share ``theta`` of the group."""
 
-    public: Public
-    sketches: tuple[Sketch, ...]  # of the targets
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]  # of the targets
     crowd: Crowd  # the reference, without the targets
     theta: float
 
@@ -64,9 +63,9 @@ class Auxiliary:
         return self.crowd.traces
 
     @property
-    def simulator(self) -> Simulator:
+    def simulator(self) -> ShadowSimulator:
         """Plays the game with the reference."""
-        return Simulator(self.public, self.crowd, self.sketches, self.theta)
+        return ShadowSimulator(self.public, self.crowd, self.sketches, self.theta)
 
     @cached_property
     def visitors(self) -> Ints:
@@ -81,48 +80,48 @@ class Auxiliary:
         rates = (self.visitors[cells] + pseudo * share) / (n + pseudo)
         return count_prior(self.public, self.sketches, target, rates, self.simulator.n_known)
 
-    def view(self, played: Played) -> Seen:
-        return Seen(played, self.simulator.n_known)
+    def view(self, played: LocationsBlock) -> LocationsView:
+        return LocationsView(played, self.simulator.n_known)
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PastReleasesKnowledge:
     """Holds earlier releases, and knows in which of them each target was (Pyrgelis et al. 2018)."""
 
-    public: Public
-    sketches: tuple[Sketch, ...]
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]
     releases: Reals  # one row each, over all cells
     members: Bits  # releases x targets
 
-    def view(self, played: Played) -> Seen:
-        return Seen(played, 0)
+    def view(self, played: LocationsBlock) -> LocationsView:
+        return LocationsView(played, 0)
 
 
 @dataclass(frozen=True, eq=False)
-class Zero:
+class ZeroKnowledge:
     """Knows something of the targets and nothing of anybody else: all the rest comes from the release itself.
 
     ``earlier`` is one release of the same kind, in which nobody's membership is known; for attacks that learn
     once instead of from every release anew (Guan et al. 2024).
     """
 
-    public: Public
-    sketches: tuple[Sketch, ...]
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]
     earlier: Reals  # over all cells
 
     def prior(self, target: int, rates: Reals) -> CountPrior:
         """The law of the others' counts in a target's cells, given the chance of one person to be there."""
         return count_prior(self.public, self.sketches, target, rates, 0)
 
-    def view(self, played: Played) -> Seen:
-        return Seen(played, 0)
+    def view(self, played: LocationsBlock) -> LocationsView:
+        return LocationsView(played, 0)
 
 
 def count_prior(
-    public: Public, all_sketches: tuple[Sketch, ...], target: int, rates: Reals, n_known: int
+    public: PublicParameters, all_sketches: tuple[PartialTrace, ...], target: int, rates: Reals, n_known: int
 ) -> CountPrior:
     """The others, a chance each to be in a cell; and the other targets seen there, a fair coin each."""
-    company = Company.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
+    company = OtherMembers.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
     return company.prior(all_sketches[target], rates, n_known)
 
 
@@ -140,28 +139,32 @@ PRIVATE = ("friends",)
 
 def build(
     name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
-) -> Auxiliary | Past | Zero:
+) -> AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge:
     """Give an adversary what it may know of a challenger."""
-    require(name, list(NAMES), "knowledge: none")
-    table = target_traces.read_table(name, parameters)
-    public = Public(
+    require_known(name, list(NAMES), "knowledge: none")
+    table = target_knowledge.read_knowledge_table(name, parameters)
+    public = PublicParameters(
         challenger.chain,
         challenger.setting.group_size,
         challenger.n_targets,
         challenger.setting.relation,
         challenger.traces.map,
     )
-    rng = stream(seed, Role.DATA, SKETCHES)
+    rng = stream(seed, Role.DATA, PARTIAL_TRACES)
     if name == "zero":
         _, played = challenger.earlier(1)
         earlier = played.whole[0]
-        return Zero(public, target_traces.by_release(table, challenger, public, earlier, rng), earlier)
+        return ZeroKnowledge(
+            public, target_knowledge.traces_from_release(table, challenger, public, earlier, rng), earlier
+        )
     if name == "past":
         members, played = challenger.earlier(table.releases)
-        return Past(public, target_traces.known_parts(table, challenger, rng), played.whole, members)
+        return PastReleasesKnowledge(
+            public, target_knowledge.known_trace_parts(table, challenger, rng), played.whole, members
+        )
     if name == "friends":
-        found = target_traces.by_friends(table, challenger)
+        found = target_knowledge.traces_from_friends(table, challenger)
     else:
-        found = target_traces.by_reference(table, challenger, challenger.reference.traces, rng)
+        found = target_knowledge.traces_from_reference(table, challenger, challenger.reference.traces, rng)
     theta = {"informed": 1.0, "partial": table.theta}.get(name) or 0.0
-    return Auxiliary(public, found, challenger.reference, theta)
+    return AuxiliaryKnowledge(public, found, challenger.reference, theta)

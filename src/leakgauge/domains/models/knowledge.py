@@ -8,16 +8,23 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.core.settings import read, require
-from leakgauge.domains.models.games.strong import Strong as StrongGame
-from leakgauge.domains.models.played import Round
-from leakgauge.domains.models.seen import Models, Seen, SeenLoss, SeenRecords, SeenSteps, SeenTraining
-from leakgauge.domains.models.trained import Challenger
-from leakgauge.domains.models.training.learning import Examples, Recipe
+from leakgauge.domains.models.challenger import Challenger
+from leakgauge.domains.models.games.strong import StrongGame
+from leakgauge.domains.models.release import (
+    LazyModels,
+    ModelsView,
+    RecordsView,
+    TrainingLossView,
+    TrainingRound,
+    TrainingStepsView,
+    TrainingView,
+)
+from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe
+from leakgauge.support.table_reader import read_dataclass, require_known
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class BlackBox:
+class BlackBoxKnowledge:
     """Rows of its own, and how models are trained; it may ask a model for the probabilities of any row.
 
     ``targets`` are known beforehand where they are the same in all rounds; those that are absent leave their
@@ -26,28 +33,28 @@ class BlackBox:
 
     reference: Examples
     n_members: int
-    recipe: Recipe | None
+    recipe: TrainingRecipe | None
     targets: Examples | None
     empty: bool = False
 
-    def view(self, played: Sequence[Round]) -> Seen:
-        return Seen(Models(played), [one.shown for one in played])
+    def view(self, played: Sequence[TrainingRound]) -> ModelsView:
+        return ModelsView(LazyModels(played), [one.shown for one in played])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TrainingLoss(BlackBox):
+class TrainingLossKnowledge(BlackBoxKnowledge):
     """The same, and the mean loss of members, which owners tend to print.
 
     Where coins decide who is in, of those members that are in without them.
     """
 
-    def view(self, played: Sequence[Round]) -> SeenLoss:
+    def view(self, played: Sequence[TrainingRound]) -> TrainingLossView:
         mean_losses = np.array([one.mean_loss for one in played])
-        return SeenLoss(Models(played), [one.shown for one in played], mean_losses)
+        return TrainingLossView(LazyModels(played), [one.shown for one in played], mean_losses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Components(BlackBox):
+class ComponentsKnowledge(BlackBoxKnowledge):
     """A black box, and which of its rows are of which component; ``fixed`` is the members', if told."""
 
     components: tuple[Examples, ...]
@@ -56,33 +63,33 @@ class Components(BlackBox):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Blind:
+class BlindKnowledge:
     """Rows of its own of each component and the records in question: no model."""
 
     components: tuple[Examples, ...]
     names: tuple[str, ...]
     fixed: int | None
 
-    def view(self, played: Sequence[Round]) -> SeenRecords:
-        return SeenRecords([one.shown for one in played])
+    def view(self, played: Sequence[TrainingRound]) -> RecordsView:
+        return RecordsView([one.shown for one in played])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Strong:
+class StrongKnowledge:
     """All rows but one, the target, who takes its place if absent, and every step of every training."""
 
     others: Examples
     target: Examples
     substitute: Examples | None
-    recipe: Recipe
+    recipe: TrainingRecipe
     relation: Relation
 
-    def view(self, played: Sequence[Round]) -> SeenSteps:
-        return SeenSteps([SeenTraining(one) for one in played])
+    def view(self, played: Sequence[TrainingRound]) -> TrainingStepsView:
+        return TrainingStepsView([TrainingView(one) for one in played])
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Table:
+class _NoParameters:
     """Nothing to say: the challenger's `reference` decides how many rows the adversary has."""
 
 
@@ -98,21 +105,21 @@ DEFAULT = "black_box"
 
 def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> Any:  # noqa: ARG001
     """Give an adversary what it may know of a challenger."""
-    require(name, list(NAMES), "knowledge: none")
-    read(_Table, parameters, f"knowledge {name!r}")
+    require_known(name, list(NAMES), "knowledge: none")
+    read_dataclass(_NoParameters, parameters, f"knowledge {name!r}")
     if not isinstance(challenger, Challenger):
         return challenger.knowledge(name)
     match name:
         case "strong":
             return _strong(challenger)
         case "components":
-            return Components(**_black_box(challenger), **_components(challenger, name))
+            return ComponentsKnowledge(**_black_box(challenger), **_components(challenger, name))
         case "blind":
-            return Blind(**_components(challenger, name))
+            return BlindKnowledge(**_components(challenger, name))
         case "training_loss":
-            return TrainingLoss(**_black_box(challenger))
+            return TrainingLossKnowledge(**_black_box(challenger))
         case _:
-            return BlackBox(**_black_box(challenger))
+            return BlackBoxKnowledge(**_black_box(challenger))
 
 
 def _black_box(challenger: Challenger) -> dict[str, Any]:
@@ -147,14 +154,14 @@ def _components(challenger: Challenger, name: str) -> dict[str, Any]:
     }
 
 
-def _strong(challenger: Challenger) -> Strong:
+def _strong(challenger: Challenger) -> StrongKnowledge:
     game, table = challenger.game, challenger.table
     if not isinstance(game, StrongGame):
         raise BadInput(
             "knowledge 'strong' needs game = 'strong': only there all other rows are always the same"
         )
     substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
-    return Strong(
+    return StrongKnowledge(
         others=table.take(game.others),
         target=table.take(np.array([game.target])),
         substitute=substitute,

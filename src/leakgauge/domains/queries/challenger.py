@@ -1,5 +1,6 @@
 """A table with the targets in or out, behind an oracle that answers noisy queries."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -12,31 +13,78 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.queries.asked import Table
-from leakgauge.domains.queries.data import load
-from leakgauge.domains.queries.generating import TARGETS
-from leakgauge.domains.queries.opendp_noise import note
+from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
+from leakgauge.domains.queries.guarantee import oracle_guarantee
+from leakgauge.domains.queries.opendp_noise import opendp_notes
 from leakgauge.domains.queries.oracle import LocalOracle
-from leakgauge.domains.queries.people import choose_targets
-from leakgauge.domains.queries.promises import promise
-from leakgauge.domains.queries.query import Query, without_values
-from leakgauge.domains.queries.records import Records
-from leakgauge.domains.queries.remote.adapter import Adapter
-from leakgauge.domains.queries.remote.remote_oracle import RemotePlayed
-from leakgauge.domains.queries.rules import Rules
-from leakgauge.domains.queries.tables import read_rules, read_setting
+from leakgauge.domains.queries.oracle_rules import OracleRules
+from leakgauge.domains.queries.plan_tables import (
+    QueriesTargetOrder,
+    QueriesTargetsTable,
+    read_challenger_table,
+    read_oracle_rules,
+)
+from leakgauge.domains.queries.query import Id, Query, without_values
+from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
+from leakgauge.domains.queries.remote.adapter import ServiceAdapter
+from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock
+from leakgauge.support.target_choice import rows_by_name
+
+TARGETS_KEY = "challenger.targets"
+
+
+def choose_targets(records: OracleRecords, query: Query, wanted: QueriesTargetsTable, rng: Generator) -> Ints:
+    """Draw or look up the targets: records that the query selects, and that move its answer."""
+    selected = records.rows(records.condition(query))
+    if wanted.names:
+        return _named_targets(records, query, wanted.names, selected)
+    values = records.values(query, selected)
+    able, weights = selected[values != 0], np.abs(values[values != 0])
+    if able.size < wanted.how_many:
+        raise BadInput(
+            f"{TARGETS_KEY}: {wanted.how_many} wanted, but the query selects {able.size} records that move its "
+            "answer; lower n, or change query"
+        )
+    order = rng.permutation(able.size)
+    if wanted.choose is QueriesTargetOrder.MOST:
+        order = order[np.argsort(-weights[order], kind="stable")]
+    return np.sort(able[order[: wanted.how_many]])
+
+
+def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], selected: Ints) -> Ints:
+    """The records of the ids that the owner has named, in that order."""
+    known, called = {str(name): row for name, row in records.row_of.items()}, list(map(str, names))
+    found = rows_by_name(called, known, f"{TARGETS_KEY}.names", _no_such_record)
+    for name, row in zip(called, found.tolist()):
+        if row not in selected:
+            raise BadInput(
+                f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}; no answer would "
+                "depend on that record; change one of them"
+            )
+    still = [name for name, value in zip(called, records.values(query, found)) if value == 0]
+    if still:
+        raise BadInput(
+            f"{TARGETS_KEY}.names: {query.column!r} of {still[0]!r} is 0, so that no answer depends on that "
+            "record; remove it"
+        )
+    return found
+
+
+def _no_such_record(name: str) -> str:
+    return f"no record has the id {name!r}; mend or remove it"
+
 
 PRIVATE = ("names",)  # keys of a plan whose values are people
 MASKED = {"where": without_values}  # keys of which reports show a part
-FROM_A_SERVICE = "answers came from a service: the same seed does not give the same answers again"
+SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
 
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class QueriesBlock:
     """The oracles of a block: who is in the table of each round, and the seed of their noise."""
 
-    table: Table
-    rules: Rules
+    table: OracleTable
+    rules: OracleRules
     members: Bits
     seed: int
 
@@ -52,13 +100,13 @@ class Challenger:
     With an ``adapter``, a service holds the table too, and answers instead of this process.
     """
 
-    table: Table
-    rules: Rules
+    table: OracleTable
+    rules: OracleRules
     query: Query  # that the audit is about
     guarantee: Guarantee | None
     digest: str
     notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
-    adapter: Adapter | None = None
+    adapter: ServiceAdapter | None = None
 
     coins = Coins.FAIR
 
@@ -82,11 +130,11 @@ class Challenger:
                 f"each round of each adversary, and {self.adapter.service.rate:g} requests a second"
             )
 
-    def release(self, members: Bits, rng: Generator) -> Played | RemotePlayed:
+    def release(self, members: Bits, rng: Generator) -> QueriesBlock | RemoteQueriesBlock:
         if self.adapter is None:
-            return Played(self.table, self.rules, members, int(rng.integers(2**63)))
+            return QueriesBlock(self.table, self.rules, members, int(rng.integers(2**63)))
         seeds = rng.integers(2**53, size=len(members)).tolist()
-        return RemotePlayed(self.adapter, self.table, self.rules, members, seeds)
+        return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
 
     def end(self) -> None:
         """Close the rounds of a block that was played."""
@@ -103,30 +151,30 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    setting = read_setting(challenger)
-    rules = read_rules(mechanism, setting, folder)
-    records = load(data, folder, seed)
+    setting = read_challenger_table(challenger)
+    rules = read_oracle_rules(mechanism, setting, folder)
+    records = load_records(data, folder, seed)
     query = setting.query
     _require_answers(records, query)
     _require_whole(records, query, rules)
-    targets = choose_targets(records, query, setting.targets, stream(seed, Role.DATA, TARGETS))
+    targets = choose_targets(records, query, setting.targets, stream(seed, Role.DATA, TARGETS_STREAM))
     words = "\n".join((records.digest, repr(setting), repr(rules)))
     return Challenger(
-        table=Table(records, targets),
+        table=OracleTable(records, targets),
         rules=rules,
         query=query,
-        guarantee=promise(rules, setting.promise),
+        guarantee=oracle_guarantee(rules, setting.promise),
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
         notes=(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
-            *note(rules.noise),
-            *(() if setting.service is None else (FROM_A_SERVICE,)),
+            *opendp_notes(rules.noise),
+            *(() if setting.service is None else (SERVICE_NOTE,)),
         ),
-        adapter=None if setting.service is None else Adapter(setting.service),
+        adapter=None if setting.service is None else ServiceAdapter(setting.service),
     )
 
 
-def _require_answers(records: Records, query: Query) -> None:
+def _require_answers(records: OracleRecords, query: Query) -> None:
     """Refuse a query that the table has no answer to, before anybody asks it."""
     try:
         records.condition(query)
@@ -136,7 +184,7 @@ def _require_answers(records: Records, query: Query) -> None:
         raise BadInput(f"challenger.query.{str(error).removeprefix('query.')}") from None
 
 
-def _require_whole(records: Records, query: Query, rules: Rules) -> None:
+def _require_whole(records: OracleRecords, query: Query, rules: OracleRules) -> None:
     """Refuse geometric noise on sums that are no whole numbers, and measurements that take only these."""
     if query.column is None or not rules.whole:
         return

@@ -1,4 +1,4 @@
-"""The records that the `data` table of a plan stands for: those of a file, or generated ones."""
+"""The records of the table: read from a CSV or Parquet file, or generated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,29 +9,67 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.keeping import Kept, identity
-from leakgauge.core.settings import read, require
-from leakgauge.core.table_files import table_file
-from leakgauge.domains.queries.conditions import Type, quoted
-from leakgauge.domains.queries.generating import Generated, generate
-from leakgauge.domains.queries.records import Records
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries.records import OracleRecords
+from leakgauge.domains.queries.sql.conditions import ColumnType, quote_identifier
+from leakgauge.support.cache import RecentCache, file_identity
+from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.tabular import open_table_file
+
+TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(
+    3
+)  # blocks of the stream of the data, so that none depends on another
+MOST_RECORDS = 10_000_000
+REGIONS = ("north", "east", "south", "west")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesSyntheticTable:
+    """How many people: each with an id, an age, an income in thousands, a region, and whether they smoke."""
+
+    records: int = 1_000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise BadInput(f"records must be in 1..{MOST_RECORDS}, got {self.records}")
+
+
+def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
+    """Draw the people; a seed decides them."""
+    rng, n = stream(seed, Role.DATA, TABLE_STREAM), table.records
+    columns = {
+        "id": np.arange(n, dtype=np.int64),
+        "age": rng.integers(18, 91, n),
+        "income": np.round(rng.lognormal(3.4, 0.6, n), 1),
+        "region": np.array(REGIONS, dtype=object)[rng.integers(len(REGIONS), size=n)],
+        "smoker": rng.random(n) < 0.2,
+    }
+    types = {
+        "id": ColumnType.WHOLE,
+        "age": ColumnType.WHOLE,
+        "income": ColumnType.REAL,
+        "region": ColumnType.TEXT,
+        "smoker": ColumnType.TRUTH,
+    }
+    return OracleRecords(types, columns, "id", sha256(f"{table!r} {seed}".encode()).hexdigest())
+
 
 SYNTHETIC = "synthetic"
 ID = "id"
-_loaded: Kept[Records] = Kept()
+_loaded: RecentCache[OracleRecords] = RecentCache()
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileTable:
+class QueriesFileTable:
     """A file of records, and the column of their ids: ``id`` if there is one, else rows count from 0."""
 
     source: str
     id: str | None = None
 
 
-def load(table: Mapping[str, Any], folder: Path, seed: int) -> Records:
+def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRecords:
     """Read or generate the records; files are looked for in ``folder``.
 
     The last tables are kept in memory, and given again while neither the plan's nor a file has changed.
@@ -39,44 +77,47 @@ def load(table: Mapping[str, Any], folder: Path, seed: int) -> Records:
     said = dict(table)
     source = said.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
-        generated = read(Generated, said, "data")
-        return _loaded.once((generated, seed), lambda: generate(generated, seed))
+        generated = read_dataclass(QueriesSyntheticTable, said, "data")
+        return _loaded.once((generated, seed), lambda: generate_records(generated, seed))
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
-    file = read(FileTable, {"source": source, **said}, "data")
+    file = read_dataclass(QueriesFileTable, {"source": source, **said}, "data")
     path = folder / file.source
     if not path.is_file():
         raise BadInput(f"data.source: there is no file {file.source!r} in {folder}; check the path")
-    return _loaded.once((file, identity(path)), lambda: read_records(file, path))
+    return _loaded.once((file, file_identity(path)), lambda: read_records(file, path))
 
 
-def read_records(table: FileTable, path: Path) -> Records:
+def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
     """Read a CSV or Parquet file."""
-    with table_file(path) as (connection, kinds):
+    with open_table_file(path) as (connection, kinds):
         types = {name: _type(kind) for name, kind in kinds.items()}
-        typed = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in types.items())
+        typed = ", ".join(
+            f"CAST({quote_identifier(name)} AS {kind}) AS {quote_identifier(name)}"
+            for name, kind in types.items()
+        )
         columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
     with path.open("rb") as content:
         words = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
     if table.id is None and ID not in types:
-        types = {ID: Type.WHOLE, **types}
+        types = {ID: ColumnType.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
     id_column = ID if table.id is None else table.id
-    require(id_column, list(types), f"data.id: {path.name} has no column that")
-    return Records(types, columns, id_column, sha256(words.encode()).hexdigest())
+    require_known(id_column, list(types), f"data.id: {path.name} has no column that")
+    return OracleRecords(types, columns, id_column, sha256(words.encode()).hexdigest())
 
 
-def _type(kind: str) -> Type:
+def _type(kind: str) -> ColumnType:
     """How a column is held: numbers as whole or real ones, days as times, and all else as texts."""
     name = kind.partition("(")[0]
     if name in _WHOLE:
-        return Type.WHOLE
+        return ColumnType.WHOLE
     if name in _REAL:
-        return Type.REAL
+        return ColumnType.REAL
     if name == "BOOLEAN":
-        return Type.TRUTH
+        return ColumnType.TRUTH
     return (
-        Type.TIME
+        ColumnType.TIME
         if name in ("DATE", "TIMESTAMP", "TIMESTAMP_NS", "TIMESTAMP_MS", "TIMESTAMP_S")
-        else Type.TEXT
+        else ColumnType.TEXT
     )

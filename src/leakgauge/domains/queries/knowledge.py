@@ -9,18 +9,18 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.settings import read, require
-from leakgauge.domains.queries.challenger import Challenger, Played
-from leakgauge.domains.queries.generating import KNOWN
-from leakgauge.domains.queries.oracle import Accounted, Oracle
+from leakgauge.domains.queries.challenger import Challenger, QueriesBlock
+from leakgauge.domains.queries.data import KNOWN_STREAM
+from leakgauge.domains.queries.oracle import AccountedOracle, Oracle
 from leakgauge.domains.queries.query import Id, Query
+from leakgauge.support.table_reader import read_dataclass, require_known
 
 
 @dataclass(frozen=True, eq=False)
-class Window:
+class OracleView:
     """An oracle as an adversary meets it: it answers, and keeps its accounts to itself."""
 
-    _oracle: Accounted = field(repr=False)
+    _oracle: AccountedOracle = field(repr=False)
 
     @property
     def n_rounds(self) -> int:
@@ -32,14 +32,14 @@ class Window:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class QueriesView:
     """A block as an adversary sees it: an oracle for every round, asked together."""
 
     n_rounds: int
-    _played: Played = field(repr=False)
+    _played: QueriesBlock = field(repr=False)
 
     @cached_property
-    def _oracle(self) -> Accounted:
+    def _oracle(self) -> AccountedOracle:
         return self._played.oracle()
 
     def oracle(self) -> Oracle:
@@ -47,11 +47,11 @@ class Seen:
 
         A second one would draw the same noise: the difference of two answers would have none.
         """
-        return Window(self._oracle)
+        return OracleView(self._oracle)
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownRecords:
     """Holds records that are certainly in the table, the targets' own, and the rules of the oracle.
 
     ``ids`` and ``values`` are of known records that the audit's query selects; ``values`` are what each adds
@@ -71,10 +71,10 @@ class Known:
     shifts: Reals  # by how much each target moves an answer
     whole: bool
 
-    def view(self, played: Played) -> Seen:
-        return Seen(len(played.members), played)
+    def view(self, played: QueriesBlock) -> QueriesView:
+        return QueriesView(len(played.members), played)
 
-    def spent(self, seen: Seen) -> dict[str, Reals]:
+    def spent(self, seen: QueriesView) -> dict[str, Reals]:
         """The budget from both sides: epsilon obtained about each target, and what accountants believe.
 
         ``believed`` is what the accountant in charge says; all of them follow by their names.
@@ -85,7 +85,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Table:
+class QueriesKnowledgeTable:
     """How many records an adversary knows; all others, if nothing is said."""
 
     records: int | None = None
@@ -99,10 +99,10 @@ NAMES = {"known": "Holds some records that are certainly in the table, and the t
 DEFAULT = "known"
 
 
-def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> Known:
+def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:
     """Give an adversary what it may know of a challenger; who knows fewer records knows some of the same."""
-    require(name, list(NAMES), "knowledge: none")
-    table = read(_Table, parameters, f"knowledge {name!r}")
+    require_known(name, list(NAMES), "knowledge: none")
+    table = read_dataclass(QueriesKnowledgeTable, parameters, f"knowledge {name!r}")
     records, targets = challenger.table.records, challenger.table.targets
     selected = challenger.table.ask(challenger.query).others
     n_known = selected.size if table.records is None else table.records
@@ -111,9 +111,9 @@ def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: i
             f"knowledge {name!r}: records = {n_known}, but the query selects {selected.size} records besides "
             "the targets; lower it"
         )
-    rows = stream(seed, Role.DATA, KNOWN).permutation(selected)[:n_known]
+    rows = stream(seed, Role.DATA, KNOWN_STREAM).permutation(selected)[:n_known]
     rules = challenger.rules
-    return Known(
+    return KnownRecords(
         query=challenger.query,
         noise=rules.noise_of(challenger.query),
         epsilon=rules.epsilon,

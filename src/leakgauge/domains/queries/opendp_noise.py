@@ -9,18 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.loading import Loader
-from leakgauge.core.settings import read, require
 from leakgauge.mechanisms import gaussian, geometric, laplace
-from leakgauge.mechanisms._measurements import Enabled, made, price, told
-from leakgauge.mechanisms.opendp import Law, Mechanism
+from leakgauge.mechanisms._opendp_measurement import (
+    MeasurementFactory,
+    make_measurement,
+    one_line_error,
+    privacy_cost,
+)
+from leakgauge.mechanisms.opendp import Mechanism, StatedLaw
+from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.user_code import UserCodeLoader
 
 WHERE = "mechanism 'opendp'"
 LAWS = ("laplace", "gaussian", "geometric")
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenDPTable:
+class QueriesOpenDPTable:
     """A measurement ("module:function" beside the plan), and the law that its noise has.
 
     ``law`` is a name, for the scale that the measurement's map speaks of, or a table as of any noise.
@@ -39,15 +44,17 @@ def read_opendp(
     said: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
 ) -> Mechanism:
     """Load the measurement, and set the stated law beside it; ``noise`` reads the table of a law."""
-    table = read(OpenDPTable, said, WHERE)
-    loader = Loader(folder)
+    table = read_dataclass(QueriesOpenDPTable, said, WHERE)
+    loader = UserCodeLoader(folder)
     make = loader.load(table.measurement, f"{WHERE}.measurement")
     try:
-        made(make)
+        make_measurement(make)
         _require_portable(make)
         law = _law(table, make, sensitivity, noise)
         delta = law.delta if table.delta is None and isinstance(law, gaussian.Mechanism) else table.delta
-        found = Mechanism(make=Enabled.here(make), law=law, delta=delta, source=_source(table, loader))
+        found = Mechanism(
+            make=MeasurementFactory.here(make), law=law, delta=delta, source=_source(table, loader)
+        )
         found.carrier, found.price  # noqa: B018 (say now what is wrong with them)
         found.require_law()
     except BadInput as error:
@@ -55,7 +62,7 @@ def read_opendp(
     return found
 
 
-def note(noise: Any) -> tuple[str, ...]:
+def opendp_notes(noise: Any) -> tuple[str, ...]:
     """What a report should say about noise that is drawn elsewhere."""
     if not isinstance(noise, Mechanism):
         return ()
@@ -63,18 +70,20 @@ def note(noise: Any) -> tuple[str, ...]:
     return (f"{drawn}: the same plan and seed give other answers next time, and every adversary its own",)
 
 
-def _law(table: OpenDPTable, make: Any, sensitivity: float, noise: Callable[[Mapping[str, Any]], Any]) -> Law:
+def _law(
+    table: QueriesOpenDPTable, make: Any, sensitivity: float, noise: Callable[[Mapping[str, Any]], Any]
+) -> StatedLaw:
     """The law as it is stated, or of the scale that explains what the map promises."""
     if not isinstance(table.law, str):
         if not isinstance(table.law, Mapping):
             raise BadInput(
                 f'law must be one of {", ".join(LAWS)}, or a table {{ name = "laplace", scale = 1.0 }}'
             )
-        require(table.law.get("name", ""), list(LAWS), "law: none")
-        law: Law = noise(table.law)
+        require_known(table.law.get("name", ""), list(LAWS), "law: none")
+        law: StatedLaw = noise(table.law)
         return law
-    require(table.law, list(LAWS), "law: none")
-    cost = price(made(make), sensitivity, table.delta)
+    require_known(table.law, list(LAWS), "law: none")
+    cost = privacy_cost(make_measurement(make), sensitivity, table.delta)
     if table.law == "gaussian":
         if cost.rho is None:
             raise BadInput(
@@ -97,12 +106,12 @@ def _require_portable(make: Any) -> None:
         cloudpickle.dumps(make)
     except Exception as error:
         raise BadInput(
-            f"the function cannot be sent to workers ({told(error)}); make domains, metrics and all else of "
+            f"the function cannot be sent to workers ({one_line_error(error)}); make domains, metrics and all else of "
             "OpenDP inside it"
         ) from None
 
 
-def _source(table: OpenDPTable, loader: Loader) -> str:
+def _source(table: QueriesOpenDPTable, loader: UserCodeLoader) -> str:
     """A name for the code behind the measurement that is the same in every process."""
     words = [table.measurement, *(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))]
     return sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest()

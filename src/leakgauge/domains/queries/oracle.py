@@ -7,12 +7,10 @@ from typing import Protocol
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.queries.accounting import Accountant, accountant
-from leakgauge.domains.queries.asked import Asked, Table
-from leakgauge.domains.queries.caches import same
-from leakgauge.domains.queries.ledger import Ledger
+from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
+from leakgauge.domains.queries.oracle_rules import OracleRules, cache_key
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.rules import Rules
+from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 
 
 class Oracle(Protocol):
@@ -26,7 +24,7 @@ class Oracle(Protocol):
         ...
 
 
-class Accounted(Oracle, Protocol):
+class AccountedOracle(Oracle, Protocol):
     """An oracle with its accounts; they depend on who is in the table, and are not for adversaries."""
 
     @property
@@ -41,7 +39,7 @@ class Accounted(Oracle, Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Given:
+class _GivenAnswers:
     """Answers to a question, and the worlds in which it was answered."""
 
     answers: Reals
@@ -56,13 +54,13 @@ class LocalOracle:
     whoever asks; a question that is answered in no world draws none of it.
     """
 
-    def __init__(self, table: Table, rules: Rules, members: Bits, seed: int) -> None:
+    def __init__(self, table: OracleTable, rules: OracleRules, members: Bits, seed: int) -> None:
         self._table, self._rules, self._members = table, rules, members
         self._worlds, world_of = np.unique(members, axis=0, return_inverse=True)
         self._world_of = world_of.reshape(-1)
-        self._account: Accountant = accountant(rules.accountant)(self._worlds)
+        self._account: Accountant = find_accountant(rules.accountant)(self._worlds)
         self._rng = np.random.default_rng(seed)
-        self._given: dict[Hashable, _Given] = {}
+        self._given: dict[Hashable, _GivenAnswers] = {}
         self._ledger = Ledger(self._worlds, rules.epsilon)
 
     @property
@@ -71,14 +69,14 @@ class LocalOracle:
 
     def ask(self, query: Query) -> Reals:
         asked = self._table.ask(query)
-        key = same(self._rules.cache, asked)
+        key = cache_key(self._rules.cache, asked)
         before = None if key is None else self._given.get(key)
         answers, answered = self._fresh(asked, before)
         if key is not None:
-            self._given[key] = _Given(answers, answered)
+            self._given[key] = _GivenAnswers(answers, answered)
         return answers.copy()
 
-    def _fresh(self, asked: Asked, before: _Given | None) -> tuple[Reals, Bits]:
+    def _fresh(self, asked: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
         """Answer where nothing was answered before, and the budget allows it."""
         new = np.ones(len(self._worlds), dtype=bool) if before is None else ~before.worlds
         if (most := self._rules.most_answers) is not None and new.any():

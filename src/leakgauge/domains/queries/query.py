@@ -13,7 +13,7 @@ Id: TypeAlias = int | str
 _VALUES = re.compile(r"'(?:[^']|'')*'|(?<![\w\"])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")  # texts and numbers
 
 
-class Kind(StrEnum):
+class QueryKind(StrEnum):
     """What is asked of the selected records."""
 
     COUNT = "count"
@@ -26,22 +26,22 @@ class Query:
 
     With neither, over all records. ``where`` is what follows WHERE in SQL.
 
-    >>> Query(kind=Kind.SUM, column="income", bound=100.0).on([3, 1]).ids
+    >>> Query(kind=QueryKind.SUM, column="income", bound=100.0).on([3, 1]).ids
     (3, 1)
     """
 
-    kind: Kind = Kind.COUNT
+    kind: QueryKind = QueryKind.COUNT
     column: str | None = None
     bound: float | None = None
     where: str | None = None
     ids: tuple[Id, ...] | None = None
 
     def __post_init__(self) -> None:
-        if self.kind is Kind.COUNT and (self.column is not None or self.bound is not None):
+        if self.kind is QueryKind.COUNT and (self.column is not None or self.bound is not None):
             raise BadInput('a count has no column and no bound; leave them out, or ask kind = "sum"')
-        if self.kind is Kind.SUM and self.column is None:
+        if self.kind is QueryKind.SUM and self.column is None:
             raise BadInput("a sum needs a column; add column = ...")
-        if self.kind is Kind.SUM and self.bound is None:
+        if self.kind is QueryKind.SUM and self.bound is None:
             raise BadInput(f"a sum needs a bound on |{self.column}| of one record; add bound = ...")
         if self.bound is not None and not 0 < self.bound < math.inf:
             raise BadInput(f"bound must be > 0 and finite, got {self.bound}")

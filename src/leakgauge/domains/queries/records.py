@@ -1,36 +1,44 @@
-"""The table behind an oracle: records with ids, and which of them a query is about."""
+"""The table behind an oracle: its records, the targets among them, and which of them a query selects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.core.database import Connection, closed, opened
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
-from leakgauge.core.settings import require
-from leakgauge.domains.queries.conditions import Condition, Member, Operand, Truth, Type, quoted
-from leakgauge.domains.queries.predicates import parse
-from leakgauge.domains.queries.query import Id, Kind, Query
-from leakgauge.domains.queries.selecting import selecting
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.query import Id, Query, QueryKind
+from leakgauge.domains.queries.sql.conditions import (
+    BooleanConstant,
+    ColumnType,
+    Condition,
+    IsIn,
+    Operand,
+    quote_identifier,
+    where_clause,
+)
+from leakgauge.domains.queries.sql.disjointness import ValueRange, value_ranges
+from leakgauge.domains.queries.sql.parser import parse_predicate
+from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import Connection, lock_database, open_database
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class OracleRecords:
     """A table in DuckDB, made anew in every process; targets are among its records."""
 
-    types: dict[str, Type]
+    types: dict[str, ColumnType]
     columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
     id_column: str
     digest: str
 
     def __post_init__(self) -> None:
-        require(self.id_column, list(self.types), "data.id: no column")
-        if self.types[self.id_column] not in (Type.WHOLE, Type.TEXT):
+        require_known(self.id_column, list(self.types), "data.id: no column")
+        if self.types[self.id_column] not in (ColumnType.WHOLE, ColumnType.TEXT):
             raise BadInput(
                 f"data.id: {self.id_column!r} is {self.types[self.id_column]}; ids are whole numbers or texts"
             )
@@ -46,7 +54,7 @@ class Records:
         return int(self.columns[self.id_column].size)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Records, (self.types, self.columns, self.id_column, self.digest)
+        return OracleRecords, (self.types, self.columns, self.id_column, self.digest)
 
     @cached_property
     def ids(self) -> tuple[Id, ...]:
@@ -58,35 +66,35 @@ class Records:
 
     @property
     def id_operand(self) -> Operand:
-        return Operand(quoted(self.id_column), self.types[self.id_column])
+        return Operand(quote_identifier(self.id_column), self.types[self.id_column])
 
     def condition(self, query: Query) -> Condition:
         """What a query selects by, in normal form: ids are a condition on their column."""
         if query.ids is not None:
-            kind = str if self.id_operand.type is Type.TEXT else int
+            kind = str if self.id_operand.type is ColumnType.TEXT else int
             if odd := [name for name in query.ids if type(name) is not kind]:
                 raise BadInput(
                     f"ids: {odd[0]!r} is no id here; the ids of this table are {self._called(kind)}"
                 )
-            return Member(self.id_operand, frozenset(query.ids)) if query.ids else Truth(False)
-        return Truth(True) if query.where is None else parse(query.where, self.types)
+            return IsIn(self.id_operand, frozenset(query.ids)) if query.ids else BooleanConstant(False)
+        return BooleanConstant(True) if query.where is None else parse_predicate(query.where, self.types)
 
     def rows(self, condition: Condition) -> Ints:
         """The records that a condition selects, if they are all there; in order."""
         match condition:
-            case Truth(holds):
+            case BooleanConstant(holds):
                 return np.arange(len(self) if holds else 0, dtype=np.int64)
-            case Member(operand, values, False) if operand == self.id_operand:
+            case IsIn(operand, values, False) if operand == self.id_operand:
                 rows = [self.row_of[name] for name in values if name in self.row_of]  # type: ignore[index]
                 return np.sort(np.array(rows, dtype=np.int64))
-        sql, texts = selecting(condition)
+        sql, texts = where_clause(condition)
         found = self._database.execute(f"SELECT {self._row} FROM records WHERE {sql}", texts).fetchnumpy()
         (rows,) = found.values()
         return np.sort(np.asarray(rows, dtype=np.int64))
 
     def values(self, query: Query, rows: Ints) -> Reals:
         """What each of these records adds to the answer."""
-        if query.kind is Kind.COUNT:
+        if query.kind is QueryKind.COUNT:
             return np.ones(rows.size)
         assert query.column is not None
         assert query.bound is not None
@@ -103,8 +111,8 @@ class Records:
         return {}
 
     def _numbers(self, column: str) -> Reals:
-        require(column, list(self.types), "query.column: no column")
-        if self.types[column] not in (Type.WHOLE, Type.REAL):
+        require_known(column, list(self.types), "query.column: no column")
+        if self.types[column] not in (ColumnType.WHOLE, ColumnType.REAL):
             raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
         found = self.columns[column]
         bad = _absent(found) | ~np.isfinite(np.ma.filled(found.astype(np.float64), np.nan))
@@ -118,22 +126,22 @@ class Records:
     @cached_property
     def _row(self) -> str:
         """A name for row numbers that no column has."""
-        return quoted("row" + "_" * (1 + max(map(len, self.types))))
+        return quote_identifier("row" + "_" * (1 + max(map(len, self.types))))
 
     @cached_property
     def _database(self) -> Connection:
-        connection = opened()
+        connection = open_database()
         given: dict[str, npt.NDArray[Any]] = {"n": np.arange(len(self), dtype=np.int64)}
         for i, column in enumerate(self.columns.values()):
             given |= {f"c{i}": _filled(column), f"absent{i}": _absent(column)}
         connection.register("given", given)
         typed = ", ".join(
-            f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END AS {quoted(name)}"
+            f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END AS {quote_identifier(name)}"
             for i, name in enumerate(self.columns)
         )
         connection.execute(f"CREATE TABLE records AS SELECT n AS {self._row}, {typed} FROM given")
         connection.unregister("given")
-        return closed(connection)
+        return lock_database(connection)
 
     @staticmethod
     def _called(kind: type) -> str:
@@ -150,3 +158,66 @@ def _filled(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """A column with some value everywhere; not every version of DuckDB looks at masks."""
     data = np.ma.getdata(column)
     return np.where(_absent(column), "", data) if data.dtype == object else data
+
+
+MOST_CACHED_ROWS = 20_000_000  # that are kept of queries looked up
+
+
+@dataclass(frozen=True, eq=False)
+class ResolvedQuery:
+    """A query, what it selects by, and whom: others who are always there, and targets who may be."""
+
+    query: Query
+    condition: Condition
+    id_operand: Operand
+    others: Ints  # rows
+    targets: Bits  # one for each target
+    total: float  # what the others add up to
+    shifts: Reals  # what each target adds if it is there; 0 where it is not selected
+
+    @cached_property
+    def spans(self) -> dict[Operand, ValueRange]:
+        return value_ranges(self.condition)
+
+
+@dataclass(frozen=True, eq=False)
+class OracleTable:
+    """The records of a game: some are targets, all others are there in every round."""
+
+    records: OracleRecords
+    targets: Ints  # rows
+    _memory: dict[Query, ResolvedQuery] = field(default_factory=dict)
+    _n_kept: list[int] = field(default_factory=lambda: [0])  # rows in memory
+
+    def __post_init__(self) -> None:
+        if self.targets.size == 0 or np.unique(self.targets).size < self.targets.size:
+            raise BadInput("targets must be some records, each once")
+
+    def ask(self, query: Query) -> ResolvedQuery:
+        """Look up whom a query is about; the last ones are looked up once."""
+        if query not in self._memory:
+            asked = self._look_up(query)
+            self._n_kept[0] += asked.others.size
+            while self._memory and self._n_kept[0] > MOST_CACHED_ROWS:
+                oldest = self._memory.pop(next(iter(self._memory)))
+                self._n_kept[0] -= oldest.others.size
+            self._memory[query] = asked
+        return self._memory[query]
+
+    def __reduce__(self) -> tuple[type["OracleTable"], tuple[OracleRecords, Ints]]:
+        return OracleTable, (self.records, self.targets)
+
+    def _look_up(self, query: Query) -> ResolvedQuery:
+        condition = self.records.condition(query)
+        rows = self.records.rows(condition)
+        selected = np.isin(self.targets, rows)
+        others = np.setdiff1d(rows, self.targets, assume_unique=True)
+        return ResolvedQuery(
+            query=query,
+            condition=condition,
+            id_operand=self.records.id_operand,
+            others=others,
+            targets=selected,
+            total=float(self.records.values(query, others).sum()),
+            shifts=np.where(selected, self.records.values(query, self.targets), 0.0),
+        )

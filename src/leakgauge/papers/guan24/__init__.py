@@ -1,17 +1,15 @@
 """Guan et al. (2024): membership attacks on location counts by who knows nobody else."""
 
 from leakgauge.papers.guan24 import (
-    habits,
-    made_up,
-    noise,
-    part_of_trace,
-    people_figures,
-    places_only,
-    sampling,
-    sizes,
+    group_sizes,
+    laplace_noise,
+    marginal_estimates,
+    partial_knowledge,
+    population_figures,
+    shadow_sampling,
     suppression,
 )
-from leakgauge.papers.paper import Item, Paper
+from leakgauge.papers.paper import Paper, PaperItem
 
 
 def _order(name: str) -> tuple[str, int]:
@@ -19,16 +17,16 @@ def _order(name: str) -> tuple[str, int]:
     return kind, int(number)
 
 
-_FOUND: dict[str, Item] = {
-    **habits.ITEMS,
-    **people_figures.ITEMS,
+_FOUND: dict[str, PaperItem] = {
+    **marginal_estimates.ITEMS,
+    **population_figures.ITEMS,
     **suppression.ITEMS,
-    **noise.ITEMS,
-    **part_of_trace.ITEMS,
-    **sampling.ITEMS,
-    **sizes.ITEMS,
-    **made_up.ITEMS,
-    **places_only.ITEMS,
+    **laplace_noise.ITEMS,
+    **partial_knowledge.TRACE_SHARE_ITEMS,
+    **shadow_sampling.PAIRING_ITEMS,
+    **group_sizes.ITEMS,
+    **shadow_sampling.SYNTHETIC_TRACES_ITEMS,
+    **partial_knowledge.PLACES_ITEMS,
 }
 
 PAPER = Paper(

@@ -11,20 +11,19 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.chain.chain import Chain
 from leakgauge.domains.locations.challenger import Challenger, build
-from leakgauge.domains.locations.habits import deconvolution, marginals
-from leakgauge.domains.locations.habits.rates import Estimate, true_habits
-from leakgauge.domains.locations.tables import read_mechanism
-from leakgauge.papers.comparison import Ours
-from leakgauge.papers.guan24.places import Place
-from leakgauge.papers.guan24.setting import LEAST_VISITS, TARGETS, Release
+from leakgauge.domains.locations.mobility import deconvolution, marginals
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
+from leakgauge.domains.locations.plan_tables import read_mechanism_table
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.papers.comparison import OurNumber
+from leakgauge.papers.guan24.plans import LEAST_VISITS, TARGETS, LocationDataSet, ReleaseSetting
 from leakgauge.papers.paper import Scale
 
 SEED = 20240501
 DECONVOLUTION = "deconvolution"
 METHODS = ("raw", "log", "power", "published", DECONVOLUTION)
-WORDS = {
+METHOD_NAMES = {
     "raw": "totals as they are",
     "log": "log compression",
     "power": "power transform",
@@ -37,49 +36,49 @@ WORDS = {
 class Population:
     """Everybody at a place, after the daily cap."""
 
-    place: Place
+    place: LocationDataSet
     challenger: Challenger
 
     @cached_property
-    def truth(self) -> Estimate:
+    def truth(self) -> MobilityProfile:
         """What estimates aim at: the habits of everybody."""
-        return true_habits(self.challenger.traces)
+        return true_profile(self.challenger.traces)
 
-    def chain(self, release: Release) -> Chain:
+    def chain(self, release: ReleaseSetting) -> ReleaseChain:
         """How counts are published."""
         table = tomllib.loads(f"mechanism = {release.plan}")["mechanism"]
-        chain = read_mechanism(table, self.challenger.setting)
-        if not isinstance(chain, Chain):
+        chain = read_mechanism_table(table, self.challenger.setting)
+        if not isinstance(chain, ReleaseChain):
             raise TypeError(f"{release.name} is not a chain")
         return chain
 
-    def releases(self, release: Release, n: int) -> Reals:
+    def releases(self, release: ReleaseSetting, n: int) -> Reals:
         """Some releases, a row each; the same groups whatever the release."""
         rng = stream(SEED, Role.DATA, 100)
         crowd = self.challenger.crowd
         counts = crowd.counts(crowd.people(n, self.place.group, rng))
         return self.chain(release).sample(counts, rng)
 
-    def shares(self, published: Reals, release: Release, method: str, side: str) -> Reals:
+    def shares(self, published: Reals, release: ReleaseSetting, method: str, side: str) -> Reals:
         """The space or time marginal behind one release, as a method has it."""
         cells = self.challenger.traces.map
         if method == DECONVOLUTION:
-            found = deconvolution.estimate(published, self.chain(release), self.place.group, cells)
+            found = deconvolution.deconvolve(published, self.chain(release), self.place.group, cells)
             return found.space if side == "space" else found.time
         table = published.reshape(cells.n_places, cells.n_epochs)
-        totals = marginals.totals(table, 1 if side == "space" else 0)
+        totals = marginals.marginal_shares(table, 1 if side == "space" else 0)
         match method:
             case "raw":
                 return totals
             case "power":
-                return marginals.spread_out(totals)
+                return marginals.power_transform(totals)
             case "published" if release.epsilon is not None:
                 return np.full(totals.size, 1 / totals.size)  # the search for the power stops at p = 0
             case _:
-                return marginals.compress(totals)
+                return marginals.log_compress(totals)
 
 
-def population(place: Place) -> Population:
+def population(place: LocationDataSet) -> Population:
     """The people of a place, with 50 targets, as many as in the paper."""
     setting: dict[str, Any] = {
         "group_size": place.group,
@@ -98,10 +97,12 @@ def _challenger(tables: str) -> Challenger:
     return build(data=data, challenger=setting, mechanism={"name": "raw"}, folder=Path(), seed=SEED)
 
 
-def average(values: list[float]) -> Ours:
+def mean_with_interval(values: list[float]) -> OurNumber:
     """The mean over releases, with Student's 95 % interval."""
     from scipy.special import stdtrit
 
     found = np.array(values)
     reach = stdtrit(found.size - 1, 0.975) * found.std(ddof=1) / np.sqrt(found.size)
-    return Ours(value=float(found.mean()), low=float(found.mean() - reach), high=float(found.mean() + reach))
+    return OurNumber(
+        value=float(found.mean()), low=float(found.mean() - reach), high=float(found.mean() + reach)
+    )

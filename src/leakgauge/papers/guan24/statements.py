@@ -5,39 +5,39 @@ from dataclasses import replace
 from itertools import pairwise
 from math import hypot, sqrt
 
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Agreement, Cell, Ours, Published, Says
-from leakgauge.papers.guan24.games import Board
-from leakgauge.papers.guan24.places import Place
-from leakgauge.papers.guan24.printed import Number
-from leakgauge.papers.guan24.setting import (
-    KNOCK,
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Agreement, Claim, ComparedNumber, OurNumber, PublishedNumber
+from leakgauge.papers.guan24.plans import (
+    KNOCK_KNOCK,
     LIKELIHOOD,
     LIKELIHOOD_ZERO,
-    PAPERS,
-    ZERO,
-    ZERO_OURS,
-    Player,
-    Release,
+    PAPER_ATTACKS,
+    ZERO_DECONVOLUTION,
+    ZERO_KNOWLEDGE,
+    AttackVariant,
+    GameVerdicts,
+    LocationDataSet,
+    ReleaseSetting,
 )
+from leakgauge.papers.guan24.published import PrintedNumber
 from leakgauge.verdict import Verdict
 
 THEIR_TARGETS = 50
 NORMAL = 1.96
 
 
-def auc(verdict: Verdict) -> Ours:
+def auc(verdict: Verdict) -> OurNumber:
     """The mean over targets of the area under the ROC curve."""
-    return measured.reached(verdict, "auc_mean")
+    return metric_intervals.metric(verdict, "auc_mean")
 
 
-def printed_cells(
-    numbers: Sequence[Number],
+def printed_numbers(
+    numbers: Sequence[PrintedNumber],
     where: str,
-    found: Board,
-    places: dict[str, Place],
-    measure: Callable[[Verdict], Ours],
-) -> list[Cell]:
+    found: GameVerdicts,
+    places: dict[str, LocationDataSet],
+    measure: Callable[[Verdict], OurNumber],
+) -> list[ComparedNumber]:
     """The numbers of a table that were played, ours beside them; judged on the data of the paper alone."""
     cells = []
     for number in numbers:
@@ -47,10 +47,10 @@ def printed_cells(
             continue
         ours = measure(verdict)
         cells.append(
-            Cell(
+            ComparedNumber(
                 setting=f"{number.column}: {number.player.words}, {number.release.words}",
-                ours=_beside(ours, number, verdict.n_targets) if place.is_original else ours,
-                published=Published(
+                ours=_widened(ours, number, verdict.n_targets) if place.is_original else ours,
+                published=PublishedNumber(
                     value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
                 ),
                 comparable=place.is_original,
@@ -60,53 +60,59 @@ def printed_cells(
     return cells
 
 
-def _beside(ours: Ours, number: Number, n_targets: int) -> Ours:
+def _widened(ours: OurNumber, number: PrintedNumber, n_targets: int) -> OurNumber:
     """Our interval, wide enough for both to be about other targets: theirs are 50, with the printed error."""
     spread = NORMAL * number.error * sqrt(1 + THEIR_TARGETS / n_targets)
-    return Ours(
+    return OurNumber(
         value=ours.value,
         low=ours.value - hypot(ours.value - ours.low, spread),
         high=ours.value + hypot(ours.high - ours.value, spread),
     )
 
 
-def explained(cell: Cell, why: str) -> Cell:
+def with_reason(cell: ComparedNumber, why: str) -> ComparedNumber:
     """The cell, with a reason why it is otherwise than the paper says; none is needed where it is not."""
     return cell if cell.verdict is Agreement.AGREES else replace(cell, why=why)
 
 
-def level(setting: str, verdict: Verdict | None, published: Published, why: str = "") -> list[Cell]:
+def auc_claim(
+    setting: str, verdict: Verdict | None, published: PublishedNumber, why: str = ""
+) -> list[ComparedNumber]:
     """One AUC beside what the paper says of it, if it was played."""
     if verdict is None:
         return []
-    return [explained(Cell(setting=setting, ours=auc(verdict), published=published), why)]
+    return [with_reason(ComparedNumber(setting=setting, ours=auc(verdict), published=published), why)]
 
 
-def lead(
+def auc_lead(
     setting: str,
     first: Verdict | None,
     second: Verdict | None,
-    published: Published | None = None,
+    published: PublishedNumber | None = None,
     why: str = "",
-) -> list[Cell]:
+) -> list[ComparedNumber]:
     """By how much the AUC of one game is above that of another, if both were played."""
     if first is None or second is None:
         return []
-    ours = measured.difference(auc(first), auc(second))
-    return [explained(Cell(setting=setting, ours=ours, published=published), why)]
+    ours = metric_intervals.difference(auc(first), auc(second))
+    return [with_reason(ComparedNumber(setting=setting, ours=ours, published=published), why)]
 
 
-def falls(
-    found: Board, place: Place, releases: Sequence[Release], players: Sequence[Player], where: str
-) -> list[Cell]:
+def falling_auc_claims(
+    found: GameVerdicts,
+    place: LocationDataSet,
+    releases: Sequence[ReleaseSetting],
+    players: Sequence[AttackVariant],
+    where: str,
+) -> list[ComparedNumber]:
     """That the AUC falls from each release to the next one that was played."""
-    said = Published(value=0.0, where=where, says=Says.ABOVE)
+    said = PublishedNumber(value=0.0, where=where, says=Claim.ABOVE)
     cells = []
     for player in players:
         played = [release for release in releases if found.at(place, release, player) is not None]
         for weaker, stronger in pairwise(played):
-            cells += lead(
-                f"{at(place)}{player.words}, AUC at {weaker.words} less that at {stronger.words}",
+            cells += auc_lead(
+                f"{place_prefix(place)}{player.words}, AUC at {weaker.words} less that at {stronger.words}",
                 found.at(place, weaker, player),
                 found.at(place, stronger, player),
                 said,
@@ -114,46 +120,58 @@ def falls(
     return cells
 
 
-def closeness(
-    found: Board, place: Place, releases: Sequence[Release], most: float, where: str, why: str = ""
-) -> list[Cell]:
+def closeness_claims(
+    found: GameVerdicts,
+    place: LocationDataSet,
+    releases: Sequence[ReleaseSetting],
+    most: float,
+    where: str,
+    why: str = "",
+) -> list[ComparedNumber]:
     """That zero knowledge loses no more than so much to Knock-Knock."""
-    said = Published(value=most, where=where, says=Says.AT_MOST)
+    said = PublishedNumber(value=most, where=where, says=Claim.AT_MOST)
     return [
         cell
         for release in releases
-        for cell in lead(
-            f"{at(place)}Knock-Knock less zero-knowledge, AUC at {release.words}",
-            found.at(place, release, KNOCK),
-            found.at(place, release, ZERO),
+        for cell in auc_lead(
+            f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.words}",
+            found.at(place, release, KNOCK_KNOCK),
+            found.at(place, release, ZERO_KNOWLEDGE),
             said,
             why,
         )
     ]
 
 
-def beyond(found: Board, place: Place, releases: Sequence[Release]) -> list[Cell]:
+def likelihood_leads(
+    found: GameVerdicts, place: LocationDataSet, releases: Sequence[ReleaseSetting]
+) -> list[ComparedNumber]:
     """What the paper does not have: the likelihood attack beside its attacks."""
-    pairs = [(LIKELIHOOD, KNOCK), (LIKELIHOOD, LIKELIHOOD_ZERO), (ZERO_OURS, ZERO)]
+    pairs = [(LIKELIHOOD, KNOCK_KNOCK), (LIKELIHOOD, LIKELIHOOD_ZERO), (ZERO_DECONVOLUTION, ZERO_KNOWLEDGE)]
     return [
         cell
         for release in releases
         for first, second in pairs
-        for cell in lead(
-            f"{at(place)}{first.words} less {second.words}, AUC at {release.words}",
+        for cell in auc_lead(
+            f"{place_prefix(place)}{first.words} less {second.words}, AUC at {release.words}",
             found.at(place, release, first),
             found.at(place, release, second),
         )
     ]
 
 
-def levels(found: Board, place: Place, releases: Sequence[Release], players: Sequence[Player]) -> list[Cell]:
+def measured_aucs(
+    found: GameVerdicts,
+    place: LocationDataSet,
+    releases: Sequence[ReleaseSetting],
+    players: Sequence[AttackVariant],
+) -> list[ComparedNumber]:
     """AUCs of which the paper draws some without a number."""
     return [
-        Cell(
-            setting=f"{at(place)}{player.words}, {release.words}: mean AUC",
+        ComparedNumber(
+            setting=f"{place_prefix(place)}{player.words}, {release.words}: mean AUC",
             ours=auc(verdict),
-            drawn=player in PAPERS,
+            drawn=player in PAPER_ATTACKS,
             why=place.why_not,
         )
         for release in releases
@@ -162,7 +180,7 @@ def levels(found: Board, place: Place, releases: Sequence[Release], players: Seq
     ]
 
 
-def at(place: Place) -> str:
+def place_prefix(place: LocationDataSet) -> str:
     """Where, at the head of a cell."""
     return {"milan": "Milan: ", "city": "city: ", "cdr-city": "CDR city: "}.get(
         place.name, f"{place.words}: "

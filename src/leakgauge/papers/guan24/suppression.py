@@ -1,101 +1,115 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Published, Says
-from leakgauge.papers.guan24.curves import Axis, auc_chart
-from leakgauge.papers.guan24.games import Game, board, write_games
-from leakgauge.papers.guan24.places import CDR, main_place, place_note, substitutes
-from leakgauge.papers.guan24.printed import ACCURACIES
-from leakgauge.papers.guan24.setting import (
-    ALL,
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, PublishedNumber
+from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
+from leakgauge.papers.guan24.plans import (
+    ALL_ATTACKS,
+    CDR,
     INFORMED,
     LIKELIHOOD,
-    PAPERS,
+    PAPER_ATTACKS,
     THRESHOLDS,
-    ZERO_OURS,
-    Player,
-    Release,
+    ZERO_DECONVOLUTION,
+    AggregateGame,
+    AttackVariant,
+    ReleaseSetting,
+    game_verdicts,
+    main_place,
+    place_note,
+    substitutes,
+    write_games,
 )
+from leakgauge.papers.guan24.published import ACCURACIES
 from leakgauge.papers.guan24.statements import (
-    at,
-    beyond,
-    closeness,
-    falls,
-    level,
-    levels,
-    printed_cells,
+    auc_claim,
+    closeness_claims,
+    falling_auc_claims,
+    likelihood_leads,
+    measured_aucs,
+    place_prefix,
+    printed_numbers,
 )
-from leakgauge.papers.paper import Item, Played, Run, Scale, Scope, Shown
+from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
-RELEASES = tuple(Release(k=k) for k in THRESHOLDS)
-SOME = (Release(k=0), Release(k=1), Release(k=3))  # elsewhere, at a quick look
-CDR_SOME = (Release(k=0), Release(k=1), Release(k=3), Release(k=5))
+RELEASES = tuple(ReleaseSetting(k=k) for k in THRESHOLDS)
+SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at a quick look
+CDR_SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3), ReleaseSetting(k=5))
 WITHIN = "“within 0.9”, a misprint of 0.09, section 6.1"
 
 
 def _plan(scope: Scope) -> str:
     quick = scope.scale is Scale.QUICK
     main = main_place(scope)
-    games = [Game(place=main, release=release, players=_players(release)) for release in RELEASES]
+    games = [AggregateGame(place=main, release=release, players=_players(release)) for release in RELEASES]
     for place in substitutes(scope):
         games += [
-            Game(place=place, release=release, players=ALL) for release in (SOME if quick else RELEASES)
+            AggregateGame(place=place, release=release, players=ALL_ATTACKS)
+            for release in (SOME if quick else RELEASES)
         ]
     few = (LIKELIHOOD, INFORMED)  # learning from 360,000 cells takes long
     chosen = CDR_SOME if quick else RELEASES
-    games += [Game(place=CDR, release=release, players=few if quick else ALL) for release in chosen]
+    games += [
+        AggregateGame(place=CDR, release=release, players=few if quick else ALL_ATTACKS) for release in chosen
+    ]
     return write_games(scope, games)
 
 
-def _players(release: Release) -> tuple[Player, ...]:
-    return (*ALL, ZERO_OURS) if release.k == 1 else ALL
+def _players(release: ReleaseSetting) -> tuple[AttackVariant, ...]:
+    return (*ALL_ATTACKS, ZERO_DECONVOLUTION) if release.k == 1 else ALL_ATTACKS
 
 
-SUPPRESSION = Run(name="suppression", plan=_plan)
+SUPPRESSION = PaperRun(name="suppression", plan=_plan)
 
 
-def _figure_7(played: Played) -> Shown:
-    found = board(played.verdicts)
+def _figure_7(played: PlayedItem) -> ItemResult:
+    found = game_verdicts(played.verdicts)
     main = main_place(played.scope)
     cells = []
     for place in (main, *substitutes(played.scope)):
-        raw = Published(value=0.99, where="“near perfect AUC (≥ 0.99)”, section 6.1", says=Says.ABOVE)
-        for player in PAPERS:
-            cells += level(
-                f"{at(place)}{player.words}, AUC at k = 0",
+        raw = PublishedNumber(value=0.99, where="“near perfect AUC (≥ 0.99)”, section 6.1", says=Claim.ABOVE)
+        for player in PAPER_ATTACKS:
+            cells += auc_claim(
+                f"{place_prefix(place)}{player.words}, AUC at k = 0",
                 found.at(place, RELEASES[0], player),
                 raw,
                 "How often others stand in for the target, in every one of its cells, depends on how crowded "
                 "those cells are.",
             )
-        cells += falls(found, place, RELEASES, PAPERS, "“monotonic decrease”, section 6.1")
-        cells += closeness(found, place, RELEASES, 0.09, WITHIN)
-        cells += beyond(found, place, RELEASES)
-        cells += levels(found, place, RELEASES, ALL)
-    cells += levels(found, CDR, RELEASES, ALL)
+        cells += falling_auc_claims(
+            found, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
+        )
+        cells += closeness_claims(found, place, RELEASES, 0.09, WITHIN)
+        cells += likelihood_leads(found, place, RELEASES)
+        cells += measured_aucs(found, place, RELEASES, ALL_ATTACKS)
+    cells += measured_aucs(found, CDR, RELEASES, ALL_ATTACKS)
     charts = []
     for place in (main, *substitutes(played.scope), CDR):
         charts += auc_chart(
             f"figure-7-{place.name}",
             found,
             place,
-            Axis(title="suppression threshold k", places=[(release.k, release) for release in RELEASES]),
-            ALL,
+            ReleaseAxis(
+                title="suppression threshold k", places=[(release.k, release) for release in RELEASES]
+            ),
+            ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, counts of k or less suppressed: {place.words}.",
             "Every attack but the informed one begins near 1 without suppression and falls as k grows; the "
             "likelihood attacks lie above the two of the paper.",
         )
-    return Shown(tuple(cells), tuple(charts), (place_note(played.scope),))
+    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
 
 
-def _table_3(played: Played) -> Shown:
+def _table_3(played: PlayedItem) -> ItemResult:
     places = {"CDR": CDR, "Milan": main_place(played.scope)}
-    cells = printed_cells(ACCURACIES["table_3"], "table 3", board(played.verdicts), places, measured.accuracy)
-    return Shown(tuple(cells), (), (place_note(played.scope),))
+    cells = printed_numbers(
+        ACCURACIES["table_3"], "table 3", game_verdicts(played.verdicts), places, metric_intervals.accuracy
+    )
+    return ItemResult(tuple(cells), (), (place_note(played.scope),))
 
 
 ITEMS = {
-    "figure_7": Item(
+    "figure_7": PaperItem(
         title="Figure 7: suppression of small counts",
         about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
         "Knock-Knock, whose adversary holds the traces of other people, and of its zero-knowledge attack, "
@@ -120,7 +134,7 @@ ITEMS = {
             ),
         ),
     ),
-    "table_3": Item(
+    "table_3": PaperItem(
         title="Table 3: accuracy under suppression",
         about="The accuracy at each attack's own threshold, which it sets on 100 shadows of its own; the "
         "same games as in figure 7.",

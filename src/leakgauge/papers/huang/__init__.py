@@ -1,8 +1,8 @@
 """Huang et al. (2020): linear queries split into many, a t-test of the answers, and refusals that tell."""
 
-from leakgauge.papers.huang.cases import CASES
-from leakgauge.papers.huang.figures import FIGURE_3, FIGURE_4
-from leakgauge.papers.huang.sums import SUMS
+from leakgauge.papers.huang.bounded_sums import SUMS
+from leakgauge.papers.huang.figures_3_and_4 import FIGURE_3, FIGURE_4
+from leakgauge.papers.huang.refusal_cases import CASES
 from leakgauge.papers.huang.table_1 import TABLE_1
 from leakgauge.papers.paper import Paper
 

@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from functools import cache
 
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Cell, Published, exactly
-from leakgauge.papers.huang.setting import LEVEL, computed, t_test, write_audit
-from leakgauge.papers.huang.statements import CENTRAL
-from leakgauge.papers.paper import Item, Played, Scope, Shown
-from leakgauge.theory import t_tests
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
+from leakgauge.papers.huang.plans import LEVEL, t_test_attack, with_numeric_error, write_audit
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.theory import t_test_power
 from leakgauge.verdict import Verdict
 
 NUMBERS = (4, 10, 29)  # answers
 EPSILON = 1.0  # of each
-FORMS: tuple[t_tests.Form, ...] = ("paper", "textbook")
+FORMS: tuple[t_test_power.TTestForm, ...] = ("paper", "textbook")
 TOO_OFTEN = (
     "S with 1/m, sqrt(m) and m - 1 degrees of freedom is too small a standard deviation: normal samples are "
     "rejected more often than in 5 % of cases."
@@ -22,87 +22,91 @@ TOO_OFTEN = (
 
 def _plan(scope: Scope) -> str:
     return write_audit(
-        "hypotheses", scope.scale, EPSILON, [t_test(m, form) for form in FORMS for m in NUMBERS]
+        "hypotheses", scope.scale, EPSILON, [t_test_attack(m, form) for form in FORMS for m in NUMBERS]
     )
 
 
-def _show(played: Played) -> Shown:
-    return Shown((*_kept(), *_found(), *_played(played.verdicts)))
+def _show(played: PlayedItem) -> ItemResult:
+    return ItemResult((*_kept(), *_found(), *_played(played.verdicts)))
 
 
 @cache
-def _size(m: int, form: t_tests.Form) -> float:
-    return t_tests.size_laplace(m, form=form, level=LEVEL)
+def _size(m: int, form: t_test_power.TTestForm) -> float:
+    return t_test_power.size_laplace(m, form=form, level=LEVEL)
 
 
 @cache
-def _power(m: int, form: t_tests.Form) -> float:
-    success = float(t_tests.laplace(m, [EPSILON], form=form, level=LEVEL)[0])
+def _power(m: int, form: t_test_power.TTestForm) -> float:
+    success = float(t_test_power.success_laplace(m, [EPSILON], form=form, level=LEVEL)[0])
     return 2 * success - 1 + _size(m, form)
 
 
 def _printed_power(m: int) -> float:
     """1 - delta by theorem 5, where success is (2 - level - delta) / 2."""
-    return 2 * float(t_tests.as_printed([m], EPSILON / t_tests.SQRT_2, level=LEVEL)[0]) - 1 + LEVEL
+    return (
+        2 * float(t_test_power.success_as_printed([m], EPSILON / t_test_power.SQRT_2, level=LEVEL)[0])
+        - 1
+        + LEVEL
+    )
 
 
-def _kept() -> list[Cell]:
+def _kept() -> list[ComparedNumber]:
     """How often the test is right about a non-member."""
-    printed = Published(value=1 - LEVEL, places=2, where="table 1")
+    printed = PublishedNumber(value=1 - LEVEL, places=2, where="table 1")
     cells = []
     for m in NUMBERS:
-        normal = 1 - float(t_tests.size_normal(m, form="paper", level=LEVEL))
+        normal = 1 - float(t_test_power.size_normal(m, form="paper", level=LEVEL))
         differs = abs(normal - printed.value) > printed.slack
         cells += [
-            Cell(
+            ComparedNumber(
                 setting=f"accept H0 | H0: normal noise, {m} answers",
-                ours=exactly(normal),
+                ours=exact_number(normal),
                 published=printed,
                 why=TOO_OFTEN if differs else "",
             ),
-            Cell(
+            ComparedNumber(
                 setting=f"accept H0 | H0: Laplace noise, {m} answers",
-                ours=computed(1 - _size(m, "paper")),
+                ours=with_numeric_error(1 - _size(m, "paper")),
                 published=printed,
             ),
-            Cell(
+            ComparedNumber(
                 setting=f"accept H0 | H0: Laplace noise, {m} answers, textbook form",
-                ours=computed(1 - _size(m, "textbook")),
+                ours=with_numeric_error(1 - _size(m, "textbook")),
                 why="S with 1/(m - 1), under which normal noise would give 0.95.",
             ),
         ]
     return cells
 
 
-def _found() -> list[Cell]:
+def _found() -> list[ComparedNumber]:
     """How often the test is right about a member: 1 - δ."""
     return [
-        Cell(
+        ComparedNumber(
             setting=f"accept H1 | H1: Laplace noise, {m} answers, ε each = {EPSILON:g}",
-            ours=computed(_power(m, "paper")),
-            published=Published(value=_printed_power(m), where="1 - δ by theorem 5"),
-            why=CENTRAL,
+            ours=with_numeric_error(_power(m, "paper")),
+            published=PublishedNumber(value=_printed_power(m), where="1 - δ by theorem 5"),
+            why=CENTRAL_T,
         )
         for m in NUMBERS
     ]
 
 
-def _played(verdicts: Sequence[Verdict]) -> list[Cell]:
+def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     cells = []
     for verdict in verdicts:
-        form: t_tests.Form = "paper" if verdict.label.startswith("paper") else "textbook"
+        form: t_test_power.TTestForm = "paper" if verdict.label.startswith("paper") else "textbook"
         m = int(verdict.label.rpartition("-")[2])
         here = f"Laplace noise, {m} answers" + ("" if form == "paper" else ", textbook form")
         for name, metric, exact in (
             (f"accept H0 | H0: {here}, played", "tnr", 1 - _size(m, form)),
             (f"accept H1 | H1: {here}, ε each = {EPSILON:g}, played", "tpr", _power(m, form)),
         ):
-            ours = measured.reached(verdict, metric)
-            cells.append(Cell(setting=name, ours=ours, exact=exact, drawn=form == "paper"))
+            ours = metric_intervals.metric(verdict, metric)
+            cells.append(ComparedNumber(setting=name, ours=ours, exact=exact, drawn=form == "paper"))
     return cells
 
 
-TABLE_1 = Item(
+TABLE_1 = PaperItem(
     title="Table 1: the two errors of the hypothesis test",
     about="H0 says that the target is not in the data, H1 that it is. The table holds the probabilities of "
     "either assertion: 0.95 and 0.05 under H0, δ and 1 - δ under H1; success is half of 1.95 - δ. We compute "

@@ -1,9 +1,15 @@
 """Humphries et al. (2023): membership inference where records depend on one another."""
 
-from leakgauge.papers.humphries23.biases import FIGURE_4, FIGURE_5
-from leakgauge.papers.humphries23.clusters import FIGURE_2, FIGURE_3, FIGURE_8
+from leakgauge.papers.humphries23.attribute_bias import FIGURE_4, FIGURE_5
 from leakgauge.papers.humphries23.figure_1 import FIGURE_1
-from leakgauge.papers.humphries23.sources import FIGURE_6, FIGURE_7, FIGURE_9
+from leakgauge.papers.humphries23.member_groups import (
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_6,
+    FIGURE_7,
+    FIGURE_8,
+    FIGURE_9,
+)
 from leakgauge.papers.humphries23.table_2 import TABLE_2
 from leakgauge.papers.paper import Paper
 

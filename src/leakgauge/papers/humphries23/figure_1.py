@@ -5,13 +5,18 @@ from math import exp, log
 
 import numpy as np
 
-from leakgauge.pages.charts import paint
-from leakgauge.pages.page import Chart, Stroke
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Cell, Published, Says, exactly
-from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
-from leakgauge.papers.traces import dots, line, trace_chart
-from leakgauge.theory.advantage import erlingsson, humphries, humphries_minus_erlingsson, yeom
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.theory.metric_bounds import (
+    erlingsson_advantage,
+    humphries_advantage,
+    humphries_minus_erlingsson,
+    yeom_advantage,
+)
 from leakgauge.verdict import Verdict
 
 DELTA = 1e-5
@@ -37,52 +42,60 @@ def _plan(scope: Scope) -> str:
     return PLAN.format(rounds=ROUNDS[scope.scale], epsilons=EPSILONS)
 
 
-def _figure_1(played: Played) -> Shown:
+def _figure_1(played: PlayedItem) -> ItemResult:
     cells = (*_gains(), *_tightest(), *_read_off(), *_reached(played.verdicts))
-    return Shown(cells, (_chart(played.verdicts),))
+    return ItemResult(cells, (_chart(played.verdicts),))
 
 
-def _gains() -> list[Cell]:
+def _gains() -> list[ComparedNumber]:
     """How much the new bound improves on the others."""
     named = np.geomspace(0.1, 2.0, 2001)
     gain = -humphries_minus_erlingsson(named, DELTA)
-    almost = Published(value=0.2, places=1, where="“almost 0.2”, section III-B")
+    almost = PublishedNumber(value=0.2, places=1, where="“almost 0.2”, section III-B")
     only_there = (
         f"“Almost 0.2” is the largest gain, {gain.max():.4f} at ε = {named[gain.argmax()]:.2f}; at the "
         "ends of the range that the paper names, 0.1 ≤ ε ≤ 2, it is smaller."
     )
     return [
-        Cell(
+        ComparedNumber(
             setting="ε at which bound (3) reaches 1",
-            ours=exactly(_epsilon_where_yeom_is_one()),
-            published=Published(value=log(2), where="ln 2, section III-B"),
+            ours=exact_number(_epsilon_where_yeom_is_one()),
+            published=PublishedNumber(value=log(2), where="ln 2, section III-B"),
         ),
-        Cell(setting="(4) less (5), most over 0.1 ≤ ε ≤ 2", ours=exactly(gain.max()), published=almost),
-        Cell(setting="(4) less (5), ε = 0.1", ours=exactly(gain[0]), published=almost, why=only_there),
-        Cell(setting="(4) less (5), ε = 2", ours=exactly(gain[-1]), published=almost, why=only_there),
+        ComparedNumber(
+            setting="(4) less (5), most over 0.1 ≤ ε ≤ 2", ours=exact_number(gain.max()), published=almost
+        ),
+        ComparedNumber(
+            setting="(4) less (5), ε = 0.1", ours=exact_number(gain[0]), published=almost, why=only_there
+        ),
+        ComparedNumber(
+            setting="(4) less (5), ε = 2", ours=exact_number(gain[-1]), published=almost, why=only_there
+        ),
     ]
 
 
-def _tightest() -> list[Cell]:
+def _tightest() -> list[ComparedNumber]:
     """That the new bound is nowhere above the others."""
     epsilons, deltas = np.append(0.0, GRID), np.linspace(0.0, 1.0, 101)
-    over_erlingsson = humphries(epsilons[:, None], deltas) - erlingsson(epsilons[:, None], deltas)
-    tighter = Published(value=0.0, where="“tighter”, section III-B", says=Says.AT_MOST)
+    over_erlingsson = humphries_advantage(epsilons[:, None], deltas) - erlingsson_advantage(
+        epsilons[:, None], deltas
+    )
+    tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", says=Claim.AT_MOST)
     return [
-        Cell(
+        ComparedNumber(
             setting="(5) less (4), most over 0 ≤ ε ≤ 10, 0 ≤ δ ≤ 1",
-            ours=exactly(over_erlingsson.max()),
+            ours=exact_number(over_erlingsson.max()),
             published=tighter,
         ),
-        Cell(
+        ComparedNumber(
             setting="(5) less (3), most over 0 ≤ ε ≤ 10, δ = 0",
-            ours=exactly((humphries(epsilons) - yeom(epsilons)).max()),
+            ours=exact_number((humphries_advantage(epsilons) - yeom_advantage(epsilons)).max()),
             published=tighter,
         ),
-        Cell(
+        ComparedNumber(
             setting="(5) less (4), ε = 1",
-            ours=exactly(float(humphries(1.0, DELTA) - erlingsson(1.0, DELTA))),
-            published=Published(
+            ours=exact_number(float(humphries_advantage(1.0, DELTA) - erlingsson_advantage(1.0, DELTA))),
+            published=PublishedNumber(
                 value=(DELTA - 1) * (exp(-1) + 1) / (exp(1) + 1), where="formula, appendix B"
             ),
             why="Appendix B prints 1 + exp(-ε) where 1 - exp(-ε) is right; its conclusion stands.",
@@ -94,30 +107,43 @@ def _epsilon_where_yeom_is_one() -> float:
     from scipy.optimize import brentq
 
     almost_one = 1 - 1e-15
-    return float(brentq(lambda epsilon: float(yeom(epsilon)) - almost_one, 0.01, 1.0, xtol=1e-14))
+    return float(brentq(lambda epsilon: float(yeom_advantage(epsilon)) - almost_one, 0.01, 1.0, xtol=1e-14))
 
 
-def _read_off() -> list[Cell]:
+def _read_off() -> list[ComparedNumber]:
     """The three curves at a few places: ours, and the formulas as they are printed."""
     bounds: list[tuple[str, Sequence[float], Callable[[float], float]]] = [
-        ("(3), Yeom et al.", yeom(READ_OFF).tolist(), lambda e: min(exp(e) - 1, 1.0)),
-        ("(4), Erlingsson et al.", erlingsson(READ_OFF, DELTA).tolist(), lambda e: 1 - exp(-e) * (1 - DELTA)),
-        ("(5)", humphries(READ_OFF, DELTA).tolist(), lambda e: (exp(e) - 1 + 2 * DELTA) / (exp(e) + 1)),
+        ("(3), Yeom et al.", yeom_advantage(READ_OFF).tolist(), lambda e: min(exp(e) - 1, 1.0)),
+        (
+            "(4), Erlingsson et al.",
+            erlingsson_advantage(READ_OFF, DELTA).tolist(),
+            lambda e: 1 - exp(-e) * (1 - DELTA),
+        ),
+        (
+            "(5)",
+            humphries_advantage(READ_OFF, DELTA).tolist(),
+            lambda e: (exp(e) - 1 + 2 * DELTA) / (exp(e) + 1),
+        ),
     ]
     return [
-        Cell(setting=f"bound {name}, ε = {epsilon:g}", ours=exactly(ours), exact=printed(epsilon), drawn=True)
+        ComparedNumber(
+            setting=f"bound {name}, ε = {epsilon:g}",
+            ours=exact_number(ours),
+            exact=printed(epsilon),
+            drawn=True,
+        )
         for name, values, printed in bounds
         for epsilon, ours in zip(READ_OFF, values, strict=True)
     ]
 
 
-def _reached(verdicts: Sequence[Verdict]) -> list[Cell]:
+def _reached(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     """That an attack reaches the new bound."""
     return [
-        Cell(
+        ComparedNumber(
             setting=f"advantage against randomized response, ε = {_epsilon(verdict):g}, played",
-            ours=measured.advantage(verdict),
-            exact=float(humphries(_epsilon(verdict))),
+            ours=metric_intervals.advantage(verdict),
+            exact=float(humphries_advantage(_epsilon(verdict))),
             drawn=True,
         )
         for verdict in verdicts
@@ -130,13 +156,27 @@ def _epsilon(verdict: Verdict) -> float:
 
 def _chart(verdicts: Sequence[Verdict]) -> Chart:
     response = "randomized response, played"
-    return trace_chart(
+    return series_chart(
         "figure-1",
         [
-            line("(3) Yeom et al. 2018", GRID, yeom(GRID), Stroke.LINE, paint.SERIES[1]),
-            line("(4) Erlingsson et al. 2019", GRID, erlingsson(GRID, DELTA), Stroke.LINE, paint.SERIES[3]),
-            line("(5) this paper", GRID, humphries(GRID, DELTA), Stroke.LINE, paint.SERIES[0]),
-            dots(response, [(_epsilon(v), measured.advantage(v)) for v in verdicts], paint.SERIES[0]),
+            line_series(
+                "(3) Yeom et al. 2018", GRID, yeom_advantage(GRID), Stroke.LINE, chart_style.SERIES[1]
+            ),
+            line_series(
+                "(4) Erlingsson et al. 2019",
+                GRID,
+                erlingsson_advantage(GRID, DELTA),
+                Stroke.LINE,
+                chart_style.SERIES[3],
+            ),
+            line_series(
+                "(5) this paper", GRID, humphries_advantage(GRID, DELTA), Stroke.LINE, chart_style.SERIES[0]
+            ),
+            dot_series(
+                response,
+                [(_epsilon(v), metric_intervals.advantage(v)) for v in verdicts],
+                chart_style.SERIES[0],
+            ),
         ],
         x_title="ε",
         y_title="advantage, TPR - FPR",
@@ -145,11 +185,11 @@ def _chart(verdicts: Sequence[Verdict]) -> Chart:
         "Erlingsson's and the paper's rise more slowly, the paper's always lowest. The advantage measured "
         "against randomized response lies on the paper's bound.",
         log=True,
-        played=f"{response}, {measured.confidence(verdicts)} interval",
+        played=f"{response}, {metric_intervals.confidence_text(verdicts)} interval",
     )
 
 
-FIGURE_1 = Item(
+FIGURE_1 = PaperItem(
     title="Figure 1: upper bounds on the membership advantage",
     about="The paper sets its own bound (5) on the advantage TPR - FPR of any attack on an "
     "(ε, δ)-DP training algorithm beside those of Yeom et al. (3) and of Erlingsson et al. (4). We "

@@ -2,14 +2,20 @@
 
 from dataclasses import dataclass
 
-from leakgauge.papers.comparison import Cell, Published, exactly
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.humphries23.biases import EDUCATION, GENDER
-from leakgauge.papers.humphries23.clusters import FIGURE_2, FIGURE_3, FIGURE_8
-from leakgauge.papers.humphries23.experiments import Experiment
-from leakgauge.papers.humphries23.figures import FILES
-from leakgauge.papers.humphries23.sources import FIGURE_6, FIGURE_7, FIGURE_9
-from leakgauge.papers.paper import Item, Played, Scale, Shown
+from leakgauge.papers.humphries23.attribute_bias import EDUCATION, GENDER
+from leakgauge.papers.humphries23.experiment_figures import FILES
+from leakgauge.papers.humphries23.member_groups import (
+    FIGURE_2,
+    FIGURE_3,
+    FIGURE_6,
+    FIGURE_7,
+    FIGURE_8,
+    FIGURE_9,
+)
+from leakgauge.papers.humphries23.plans import Experiment
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 
 SEED = 1  # of the split; sizes do not depend on it
 COLUMNS = ("features", "classes", "members", "non-members", "rows for shadows")
@@ -17,7 +23,7 @@ N = 10_000
 
 
 @dataclass(frozen=True)
-class Row:
+class ExperimentSizes:
     """A row of the table: what the paper prints, and the experiment that is ours."""
 
     words: str
@@ -27,31 +33,31 @@ class Row:
 
 
 ROWS = (
-    Row(
+    ExperimentSizes(
         "adult cluster",
         FIGURE_2.experiments[0],
         (104, 2, N, N, 15_132),
         "Our k-means ends with 15,135 and 33,707 rows in the two clusters; the paper implies three fewer.",
     ),
-    Row("compas cluster", FIGURE_3.experiments[0], (15, 2, 2_000, 2_000, None)),
-    Row("adult education", EDUCATION.experiments[0.0], (87, 2, N, N, 10_772)),
-    Row("adult gender", GENDER.experiments[0.0], (103, 2, N, N, 11_192)),
+    ExperimentSizes("compas cluster", FIGURE_3.experiments[0], (15, 2, 2_000, 2_000, None)),
+    ExperimentSizes("adult education", EDUCATION.experiments[0.0], (87, 2, N, N, 10_772)),
+    ExperimentSizes("adult gender", GENDER.experiments[0.0], (103, 2, N, N, 11_192)),
     *(
-        Row(f"heart, {name}", experiment, (22, 2, members, 920 - members, None))
+        ExperimentSizes(f"heart, {name}", experiment, (22, 2, members, 920 - members, None))
         for (name, members), experiment in zip(
             (("Cleveland", 303), ("Hungary", 294), ("Switzerland", 123), ("VA Long Beach", 200)),
             FIGURE_6.experiments[:4],
             strict=True,
         )
     ),
-    Row("students, Gabriel Pereira", FIGURE_7.experiments[0], (42, 2, 423, 226, None)),
-    Row("census and adult", FIGURE_9.experiments[1], (100, 2, N, N, 20_000)),
+    ExperimentSizes("students, Gabriel Pereira", FIGURE_7.experiments[0], (42, 2, 423, 226, None)),
+    ExperimentSizes("census and adult", FIGURE_9.experiments[1], (100, 2, N, N, 20_000)),
 )
-TEXAS = Row("texas, region #3", FIGURE_8.experiments[0], (269, 100, N, N, 20_000))
+TEXAS = ExperimentSizes("texas, region #3", FIGURE_8.experiments[0], (269, 100, N, N, 20_000))
 NOT_TEXAS = "Location-30 stands in for Texas, whose files are not here."
 
 
-def _table_2(played: Played) -> Shown:
+def _table_2(played: PlayedItem) -> ItemResult:
     cells = []
     missing = []
     for row in (*ROWS, TEXAS):
@@ -63,21 +69,23 @@ def _table_2(played: Played) -> Shown:
             if printed is not None:
                 cells.append(_cell(row, column, ours, printed))
     note = f"Without their files (--data with {FILES}) these have no row: {', '.join(missing)}."
-    return Shown(tuple(cells), (), (note,) if missing else ())
+    return ItemResult(tuple(cells), (), (note,) if missing else ())
 
 
-def _cell(row: Row, column: str, ours: int, printed: int) -> Cell:
-    published = Published(value=float(printed), places=0, where="table II")
+def _cell(row: ExperimentSizes, column: str, ours: int, printed: int) -> ComparedNumber:
+    published = PublishedNumber(value=float(printed), places=0, where="table II")
     if row is TEXAS:
-        return Cell(
+        return ComparedNumber(
             setting=f"{column}: {row.words}",
-            ours=exactly(ours),
+            ours=exact_number(ours),
             published=published,
             comparable=False,
             why=NOT_TEXAS,
         )
     why = row.why if ours != printed else ""
-    return Cell(setting=f"{column}: {row.words}", ours=exactly(ours), published=published, why=why)
+    return ComparedNumber(
+        setting=f"{column}: {row.words}", ours=exact_number(ours), published=published, why=why
+    )
 
 
 def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
@@ -87,14 +95,16 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
 
     import numpy as np
 
-    from leakgauge.domains.models.data import load
-    from leakgauge.domains.models.splits.dependence import read_dependence
-    from leakgauge.domains.models.splits.split import Sizes
+    from leakgauge.domains.models.data.sources import load_table
+    from leakgauge.domains.models.games.dependence import read_dependence
+    from leakgauge.domains.models.games.member_split import SplitSizes
 
-    loaded = load(tomllib.loads(f"data = {rows.table}")["data"], Path(), SEED)
+    loaded = load_table(tomllib.loads(f"data = {rows.table}")["data"], Path(), SEED)
     dependence = read_dependence(tomllib.loads(f"is = {{ {experiment.dependence} }}")["is"])
     members = experiment.members.get(Scale.FULL)
-    split = dependence.split(loaded, Sizes(members=members, most_rest=members), np.random.default_rng(SEED))
+    split = dependence.split(
+        loaded, SplitSizes(members=members, most_rest=members), np.random.default_rng(SEED)
+    )
     return (
         loaded.rows.shape[1],
         loaded.n_classes,
@@ -104,7 +114,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     )
 
 
-TABLE_2 = Item(
+TABLE_2 = PaperItem(
     title="Table II: the experiments and their sizes",
     about="What our readers make of the published files, beside what the paper prints.",
     show=_table_2,

@@ -1,17 +1,19 @@
 """Liu et al. (2024): simple attacks on noisy location counts, and what networks learn instead of them."""
 
-from leakgauge.papers.liu24.accuracies import FIGURE_1, FIGURE_13, FIGURE_14, FIGURE_19
-from leakgauge.papers.liu24.areas import FIGURE_17, FIGURE_20
-from leakgauge.papers.liu24.built import FIGURE_16
+from leakgauge.papers.liu24.accuracy_by_cells import (
+    FIGURE_1,
+    FIGURE_13,
+    FIGURE_14,
+    FIGURE_17,
+    FIGURE_19,
+    FIGURE_20,
+)
 from leakgauge.papers.liu24.crossover import CROSSOVER
-from leakgauge.papers.liu24.curves import FIGURE_18, FIGURE_21, FIGURE_27
-from leakgauge.papers.liu24.elsewhere import ELSEWHERE
 from leakgauge.papers.liu24.figure_6 import FIGURE_6
-from leakgauge.papers.liu24.one_cell import FIGURE_7
-from leakgauge.papers.liu24.scores import FIGURE_8, FIGURE_10
-from leakgauge.papers.liu24.shadow_numbers import FIGURE_22
-from leakgauge.papers.liu24.threshold import FIGURE_9
-from leakgauge.papers.liu24.weights import (
+from leakgauge.papers.liu24.figure_7 import FIGURE_7
+from leakgauge.papers.liu24.figure_16 import FIGURE_16
+from leakgauge.papers.liu24.figure_22 import FIGURE_22
+from leakgauge.papers.liu24.network_weights import (
     FIGURE_12,
     FIGURE_15,
     FIGURE_23,
@@ -19,6 +21,9 @@ from leakgauge.papers.liu24.weights import (
     FIGURE_25,
     FIGURE_26,
 )
+from leakgauge.papers.liu24.other_data import ELSEWHERE
+from leakgauge.papers.liu24.roc_curves import FIGURE_18, FIGURE_21, FIGURE_27
+from leakgauge.papers.liu24.score_distributions import FIGURE_8, FIGURE_9, FIGURE_10
 from leakgauge.papers.paper import Paper
 
 PAPER = Paper(

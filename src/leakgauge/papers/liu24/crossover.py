@@ -2,15 +2,14 @@
 
 import numpy as np
 
-from leakgauge.pages.charts import paint
-from leakgauge.pages.page import Chart, Stroke
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Cell, Published, Says, exactly
-from leakgauge.papers.liu24.busy_cell import BusyCell
-from leakgauge.papers.liu24.one_cell import exact, write_audit
-from leakgauge.papers.liu24.setting import COLOURS, SIXTY
-from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
-from leakgauge.papers.traces import Trace, dots, line, trace_chart
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.liu24.figure_7 import BusyCell, exact_accuracies, write_cell_audit
+from leakgauge.papers.liu24.plans import COLOURS, SIXTY_CELLS
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
 GROUP, PEOPLE = 2_000, 10_000
@@ -25,30 +24,35 @@ def with_visitors(visitors: int) -> BusyCell:
 
 
 def _plan(scope: Scope) -> str:
-    return "".join(write_audit(f"cell-{n}", scope, with_visitors(n)) for n in PLAYED[scope.scale])
+    return "".join(write_cell_audit(f"cell-{n}", scope, with_visitors(n)) for n in PLAYED[scope.scale])
 
 
-def crossing() -> float:
+def crossover_density() -> float:
     """How many others are usual where both rules are equally good, between the places computed."""
     usual = np.array([with_visitors(n).usual for n in VISITORS])
     leads = np.array(
-        [with_visitors(n).two_threshold(SIXTY) - with_visitors(n).one_threshold(SIXTY) for n in VISITORS]
+        [
+            with_visitors(n).two_threshold(SIXTY_CELLS) - with_visitors(n).one_threshold(SIXTY_CELLS)
+            for n in VISITORS
+        ]
     )
     last = int(np.flatnonzero(leads > 0)[-1])
     share = leads[last] / (leads[last] - leads[last + 1])
     return float(usual[last] + share * (usual[last + 1] - usual[last]))
 
 
-def _show(played: Played) -> Shown:
-    here = crossing()
+def _show(played: PlayedItem) -> ItemResult:
+    here = crossover_density()
     sparse, dense = (with_visitors(n) for n in (VISITORS[0], VISITORS[-1]))
-    wins = Published(value=0.0, where="“for both types of attackers”, section 5.3.1", says=Says.ABOVE)
+    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", says=Claim.ABOVE)
     cells = [
-        Cell(setting="usual number of others where both rules are equally good", ours=exactly(here)),
+        ComparedNumber(
+            setting="usual number of others where both rules are equally good", ours=exact_number(here)
+        ),
         *(
-            Cell(
+            ComparedNumber(
                 setting=f"two_threshold less one_threshold, {each.usual:g} others usual",
-                ours=exactly(each.two_threshold(SIXTY) - each.one_threshold(SIXTY)),
+                ours=exact_number(each.two_threshold(SIXTY_CELLS) - each.one_threshold(SIXTY_CELLS)),
                 published=wins,
                 why=why,
             )
@@ -57,15 +61,15 @@ def _show(played: Played) -> Shown:
         *(_cell(verdict) for verdict in played.verdicts),
     ]
     note = f"Votes win while fewer than {here:.1f} others are usual in a cell, the sum wins beyond."
-    return Shown(tuple(cells), (_chart(played, here),), (note,))
+    return ItemResult(tuple(cells), (_chart(played, here),), (note,))
 
 
-def _cell(verdict: Verdict) -> Cell:
+def _cell(verdict: Verdict) -> ComparedNumber:
     place = with_visitors(_visitors(verdict))
-    return Cell(
+    return ComparedNumber(
         setting=f"{verdict.attack}, {place.usual:g} others usual, played, at the best threshold",
-        ours=measured.reached(verdict, "accuracy"),
-        exact=exact(place)[verdict.attack],
+        ours=metric_intervals.metric(verdict, "accuracy"),
+        exact=exact_accuracies(place)[verdict.attack],
         why="The rates the adversary knows are those of other people.",
     )
 
@@ -74,21 +78,21 @@ def _visitors(verdict: Verdict) -> int:
     return int(verdict.audit.partition("-")[2])
 
 
-def _chart(played: Played, here: float) -> Chart:
-    known = [exact(with_visitors(n)) for n in VISITORS]
+def _chart(played: PlayedItem, here: float) -> Chart:
+    known = [exact_accuracies(with_visitors(n)) for n in VISITORS]
     usual = np.array([with_visitors(n).usual for n in VISITORS])
-    traces: list[Trace] = [
-        line(attack, usual, np.array([each[attack] for each in known]), Stroke.LINE, COLOURS[attack])
+    traces: list[ChartSeries] = [
+        line_series(attack, usual, np.array([each[attack] for each in known]), Stroke.LINE, COLOURS[attack])
         for attack in ATTACKS
     ]
     values = [each[attack] for each in known for attack in ATTACKS]
     ends = np.array([min(values), max(values)])
-    traces.append(line("both rules equal", np.full(2, here), ends, Stroke.DOTTED, paint.CHANCE))
+    traces.append(line_series("both rules equal", np.full(2, here), ends, Stroke.DOTTED, chart_style.CHANCE))
     traces += [
-        dots(
+        dot_series(
             f"{attack}, played",
             [
-                (with_visitors(_visitors(v)).usual, measured.reached(v, "accuracy"))
+                (with_visitors(_visitors(v)).usual, metric_intervals.metric(v, "accuracy"))
                 for v in played.verdicts
                 if v.attack == attack
             ],
@@ -96,20 +100,20 @@ def _chart(played: Played, here: float) -> Chart:
         )
         for attack in ATTACKS
     ]
-    return trace_chart(
+    return series_chart(
         "crossover",
         traces,
         x_title="others usual in a cell",
         y_title="accuracy",
-        caption=f"Auxiliary adversary, Laplace noise, {SIXTY} cells: accuracy at the best threshold.",
+        caption=f"Auxiliary adversary, Laplace noise, {SIXTY_CELLS} cells: accuracy at the best threshold.",
         alternative="All fall as cells fill up. two_threshold starts above one_threshold and falls below "
         f"it at {here:.1f} others; likelihood is above both everywhere.",
         log=True,
-        played=f"played, {measured.confidence(played.verdicts)} interval",
+        played=f"played, {metric_intervals.confidence_text(played.verdicts)} interval",
     )
 
 
-CROSSOVER = Item(
+CROSSOVER = PaperItem(
     title="Not in the paper: when votes beat the sum",
     about="The paper finds two_threshold ahead of one_threshold for auxiliary adversaries too. That holds "
     "in sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "

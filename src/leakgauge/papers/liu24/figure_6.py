@@ -5,13 +5,10 @@ from math import sqrt
 
 import numpy as np
 
-from leakgauge.pages.charts import paint
-from leakgauge.pages.numbers import times
-from leakgauge.pages.page import Chart, Stroke
-from leakgauge.papers import measured
-from leakgauge.papers.comparison import Cell, Published, Says, exactly
-from leakgauge.papers.liu24 import informed
-from leakgauge.papers.liu24.setting import (
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24.plans import (
     CELLS,
     COLOURS,
     CONFIDENCE,
@@ -21,9 +18,12 @@ from leakgauge.papers.liu24.setting import (
     METRICS,
     NOISES,
 )
-from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
-from leakgauge.papers.traces import Trace, dots, line, trace_chart
-from leakgauge.theory import cell_attacks
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import times
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.theory import threshold_attacks
 from leakgauge.verdict import Verdict
 
 ATTACKS = ("one_threshold", "two_threshold", "likelihood")
@@ -63,67 +63,69 @@ def _plan(scope: Scope) -> str:
     )
 
 
-def _figure_6(played: Played) -> Shown:
+def _figure_6(played: PlayedItem) -> ItemResult:
     cells = (*_winners(), *_formulas(), *_accuracies(played.verdicts))
-    return Shown(cells, tuple(_chart(noise, played.verdicts) for noise in NOISES))
+    return ItemResult(cells, tuple(_chart(noise, played.verdicts) for noise in NOISES))
 
 
-def _winners() -> list[Cell]:
+def _winners() -> list[ComparedNumber]:
     """Which attack the paper says is the better one."""
     one, two = (
-        {noise: informed.accuracy(noise, f"{n}_threshold", CELLS) for noise in NOISES} for n in ("one", "two")
+        {noise: exact_values.accuracy(noise, f"{n}_threshold", CELLS) for noise in NOISES}
+        for n in ("one", "two")
     )
     lead, other_lead = two["laplace"] - one["laplace"], one["gaussian"] - two["gaussian"]
-    wins = Published(value=0.0, where="stated, section 3.1.2", says=Says.ABOVE)
-    low, high = informed.optimum("gaussian", 140).accuracy
+    wins = PublishedNumber(value=0.0, where="stated, section 3.1.2", says=Claim.ABOVE)
+    low, high = exact_values.optimum("gaussian", 140).accuracy
     return [
-        Cell(
+        ComparedNumber(
             setting="Laplace: two_threshold less one_threshold, least over 3 to 140 cells",
-            ours=exactly(lead[2:].min()),
+            ours=exact_number(lead[2:].min()),
             published=wins,
         ),
-        Cell(
+        ComparedNumber(
             setting="Laplace: two_threshold less one_threshold, 2 cells",
-            ours=exactly(lead[1]),
+            ours=exact_number(lead[1]),
             published=wins,
             why="Of two votes one is wasted: a tie says nothing, so two cells are worth no more than one.",
         ),
-        Cell(
+        ComparedNumber(
             setting="Gaussian: one_threshold less two_threshold, least over 2 to 140 cells",
-            ours=exactly(other_lead[1:].min()),
+            ours=exact_number(other_lead[1:].min()),
             published=wins,
         ),
-        Cell(
+        ComparedNumber(
             setting="Gaussian: the optimum less one_threshold, 140 cells",
-            ours=exactly((low + high) / 2 - one["gaussian"][-1]),
-            published=Published(value=0.0, where="“optimal”, section 1"),
+            ours=exact_number((low + high) / 2 - one["gaussian"][-1]),
+            published=PublishedNumber(value=0.0, where="“optimal”, section 1"),
         ),
     ]
 
 
-def _formulas() -> list[Cell]:
+def _formulas() -> list[ComparedNumber]:
     """What formulas of the paper give as they are printed."""
-    error, one_sd = informed.cell_error("laplace"), EPSILON / sqrt(2)
+    error, one_sd = exact_values.cell_error("laplace"), EPSILON / sqrt(2)
     return [
-        Cell(
+        ComparedNumber(
             setting="Laplace: one_threshold, 60 cells",
-            ours=exactly(float(cell_attacks.one_threshold_laplace(60, EPSILON))),
-            published=Published(
-                value=float(cell_attacks.one_threshold_as_printed(60, one_sd)), where="formula, theorem 2"
+            ours=exact_number(float(threshold_attacks.one_threshold_laplace(60, EPSILON))),
+            published=PublishedNumber(
+                value=float(threshold_attacks.one_threshold_as_printed(60, one_sd)),
+                where="formula, theorem 2",
             ),
             why="Theorem 2 adds the standard deviations of the cells where their variances must be added; "
-            f"put right it gives {float(cell_attacks.one_threshold_clt(60, one_sd)):.4f}.",
+            f"put right it gives {float(threshold_attacks.one_threshold_clt(60, one_sd)):.4f}.",
         ),
-        Cell(
+        ComparedNumber(
             setting="Laplace: β′, how often one cell of a member is misread",
-            ours=exactly(error),
-            published=Published(value=1 - _printed_cdf(), where="formula, section 3.3"),
+            ours=exact_number(error),
+            published=PublishedNumber(value=1 - _printed_cdf(), where="formula, section 3.3"),
             why="The printed formula is that of 1 - β′; with it, members and others would have the same law.",
         ),
-        Cell(
+        ComparedNumber(
             setting="Laplace: α′, how often one cell of another is misread",
-            ours=exactly(error),
-            published=Published(value=_printed_cdf(), where="formula, section 3.3"),
+            ours=exact_number(error),
+            published=PublishedNumber(value=_printed_cdf(), where="formula, section 3.3"),
             why="Right by symmetry, though the law in the printed formula is that of members.",
         ),
     ]
@@ -134,15 +136,15 @@ def _printed_cdf() -> float:
     return float(np.exp((0.5 - 1.0) * EPSILON) / 2)
 
 
-def _accuracies(verdicts: Sequence[Verdict]) -> list[Cell]:
+def _accuracies(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     cells = []
     for verdict in verdicts:
         noise, k = _place(verdict)
         cells.append(
-            Cell(
+            ComparedNumber(
                 setting=f"{noise.capitalize()}: {verdict.attack}, {times(k, 'cell')}, played",
-                ours=measured.accuracy(verdict),
-                exact=float(informed.accuracy(noise, verdict.attack, np.array([float(k)]))[0]),
+                ours=metric_intervals.accuracy(verdict),
+                exact=float(exact_values.accuracy(noise, verdict.attack, np.array([float(k)]))[0]),
                 drawn=verdict.attack != "likelihood",
             )
         )
@@ -156,8 +158,8 @@ def _place(verdict: Verdict) -> tuple[str, int]:
 
 def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
     mine = [verdict for verdict in verdicts if _place(verdict)[0] == noise]
-    at_60 = {attack: float(informed.accuracy(noise, attack, np.array([60.0]))[0]) for attack in ATTACKS}
-    return trace_chart(
+    at_60 = {attack: float(exact_values.accuracy(noise, attack, np.array([60.0]))[0]) for attack in ATTACKS}
+    return series_chart(
         f"figure-6-{noise}",
         [*_lines(noise), *_dots(mine)],
         x_title="positive observations (cells)",
@@ -165,37 +167,37 @@ def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
         caption=f"{noise.capitalize()} noise: how often an informed adversary is right.",
         alternative="Accuracy rises with the number of cells; at 60 cells it is "
         + ", ".join(f"{value:.4f} for {attack}" for attack, value in at_60.items()),
-        played=f"played, {measured.confidence(mine)} interval",
+        played=f"played, {metric_intervals.confidence_text(mine)} interval",
     )
 
 
-def _lines(noise: str) -> list[Trace]:
-    bound = informed.any_mechanism(noise, CELLS)
+def _lines(noise: str) -> list[ChartSeries]:
+    bound = exact_values.any_mechanism(noise, CELLS)
     blue, orange, green = (COLOURS[attack] for attack in ATTACKS)
-    one, two = (informed.accuracy(noise, attack, CELLS) for attack in ("one_threshold", "two_threshold"))
-    normal = cell_attacks.two_threshold_clt(CELLS, informed.cell_error(noise))
-    best = informed.accuracy(noise, "likelihood", FEW_CELLS)
+    one, two = (exact_values.accuracy(noise, attack, CELLS) for attack in ("one_threshold", "two_threshold"))
+    normal = threshold_attacks.two_threshold_clt(CELLS, exact_values.cell_error(noise))
+    best = exact_values.accuracy(noise, "likelihood", FEW_CELLS)
     return [
-        line("KOV bound: any k cells of ε = 0.5", CELLS, bound, Stroke.DASHED, paint.PROMISE),
-        line("optimum = likelihood", FEW_CELLS, best, Stroke.LINE, green),
-        line("two_threshold (binomial)", CELLS, two, Stroke.LINE, orange),
-        line("two_threshold (CLT)", CELLS, normal, Stroke.DOTTED, orange),
-        line("one_threshold", CELLS, one, Stroke.LINE if noise == "laplace" else Stroke.DASHED, blue),
+        line_series("KOV bound: any k cells of ε = 0.5", CELLS, bound, Stroke.DASHED, chart_style.PROMISE),
+        line_series("optimum = likelihood", FEW_CELLS, best, Stroke.LINE, green),
+        line_series("two_threshold (binomial)", CELLS, two, Stroke.LINE, orange),
+        line_series("two_threshold (CLT)", CELLS, normal, Stroke.DOTTED, orange),
+        line_series("one_threshold", CELLS, one, Stroke.LINE if noise == "laplace" else Stroke.DASHED, blue),
     ]
 
 
-def _dots(verdicts: Sequence[Verdict]) -> list[Trace]:
+def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
     return [
-        dots(
+        dot_series(
             f"{attack}, played",
-            [(_place(v)[1], measured.accuracy(v)) for v in verdicts if v.attack == attack],
+            [(_place(v)[1], metric_intervals.accuracy(v)) for v in verdicts if v.attack == attack],
             COLOURS[attack],
         )
         for attack in ATTACKS
     ]
 
 
-FIGURE_6 = Item(
+FIGURE_6 = PaperItem(
     title="Figure 6: accuracy against the number of positive observations",
     about="The adversary knows everybody in the counts but the target, so only the noise hides "
     "whether the target is there. one_threshold adds up the cells that the target visited; "

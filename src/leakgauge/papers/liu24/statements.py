@@ -4,51 +4,68 @@ from dataclasses import replace
 
 import numpy as np
 
-from leakgauge.pages.numbers import count, times
-from leakgauge.papers.comparison import Cell, Ours, Published, Says
-from leakgauge.papers.liu24.drawing import Quantity, named
-from leakgauge.papers.liu24.games import AUXILIARY, FEW, INFORMED, KNOWLEDGES, NETWORK, Games, Player
-from leakgauge.papers.liu24.setting import SIXTY
-from leakgauge.papers.measured import difference
+from leakgauge.papers.comparison import Claim, ComparedNumber, OurNumber, PublishedNumber
+from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
+from leakgauge.papers.liu24.plans import (
+    AUXILIARY,
+    FEW_SHADOWS,
+    INFORMED,
+    KNOWLEDGES,
+    NETWORK,
+    SIXTY_CELLS,
+    CellAttackVariant,
+    VerdictsByVariant,
+)
+from leakgauge.papers.metric_intervals import difference
+from leakgauge.report.number_format import count, times
 
 WINNERS = {"laplace": ("two_threshold", "one_threshold"), "gaussian": ("one_threshold", "two_threshold")}
 DENSE = "Depends on how full the cells are: votes win below about two usual visitors (see the crossover)."
 
 
-def player(
-    attack: str, knowledge: str, n: int = SIXTY, shadows: int | None = None, hidden: int | None = None
-) -> Player:
+def variant(
+    attack: str, knowledge: str, n: int = SIXTY_CELLS, shadows: int | None = None, hidden: int | None = None
+) -> CellAttackVariant:
     """Who played, in short."""
-    return Player(attack=attack, knowledge=knowledge, n=n, shadows=shadows, hidden=hidden)
+    return CellAttackVariant(attack=attack, knowledge=knowledge, n=n, shadows=shadows, hidden=hidden)
 
 
-def lead(
-    quantity: Quantity, games: Games, first: Player, second: Player, published: Published, why: str = ""
-) -> Cell:
+def lead_claim(
+    quantity: MeasuredQuantity,
+    games: VerdictsByVariant,
+    first: CellAttackVariant,
+    second: CellAttackVariant,
+    published: PublishedNumber,
+    why: str = "",
+) -> ComparedNumber:
     """By how much one player is ahead of another, beside what the paper says of it."""
-    return Cell(
-        setting=f"{quantity.name}: {_apart(first, second)}",
-        ours=ahead(quantity, games, first, second),
+    return ComparedNumber(
+        setting=f"{quantity.name}: {_difference_label(first, second)}",
+        ours=lead_of(quantity, games, first, second),
         published=published,
         why=why,
     )
 
 
-def ahead(quantity: Quantity, games: Games, first: Player, second: Player) -> Ours:
+def lead_of(
+    quantity: MeasuredQuantity, games: VerdictsByVariant, first: CellAttackVariant, second: CellAttackVariant
+) -> OurNumber:
     """By how much one player is ahead of another."""
     return difference(quantity.of(games[first]), quantity.of(games[second]))
 
 
-def winners(quantity: Quantity, noise: str, games: Games, where: str) -> list[Cell]:
+def winner_claims(
+    quantity: MeasuredQuantity, noise: str, games: VerdictsByVariant, where: str
+) -> list[ComparedNumber]:
     """Which rule is the better one, from five cells on."""
     first, second = WINNERS[noise]
     return [
-        lead(
+        lead_claim(
             quantity,
             games,
-            player(first, knowledge, n),
-            player(second, knowledge, n),
-            Published(value=0.0, where=where, says=Says.ABOVE),
+            variant(first, knowledge, n),
+            variant(second, knowledge, n),
+            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
             why=DENSE if knowledge == AUXILIARY and noise == "laplace" else "",
         )
         for knowledge in KNOWLEDGES
@@ -57,88 +74,100 @@ def winners(quantity: Quantity, noise: str, games: Games, where: str) -> list[Ce
     ]
 
 
-def growth(quantity: Quantity, games: Games, where: str) -> list[Cell]:
+def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: str) -> list[ComparedNumber]:
     """That every attack gains with the number of cells."""
     numbers = [n for n in _numbers(games) if n >= 5]
     few, many = numbers[0], numbers[-1]
     return [
-        Cell(
+        ComparedNumber(
             setting=f"{quantity.name}: {_who(p)}, {many} cells less {few}",
-            ours=ahead(quantity, games, replace(p, n=many), p),
-            published=Published(value=0.0, where=where, says=Says.ABOVE),
+            ours=lead_of(quantity, games, replace(p, n=many), p),
+            published=PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
         )
         for p in games
         if p.n == few and p.attack in ("one_threshold", "two_threshold", NETWORK)
     ]
 
 
-def knowing_more(quantity: Quantity, games: Games, where: str) -> list[Cell]:
+def knowledge_claims(
+    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+) -> list[ComparedNumber]:
     """That informed adversaries do better than auxiliary ones."""
     return [
-        lead(
+        lead_claim(
             quantity,
             games,
-            player(attack, INFORMED, shadows=shadows),
-            player(attack, AUXILIARY, shadows=shadows),
-            Published(value=0.0, where=where, says=Says.ABOVE),
+            variant(attack, INFORMED, shadows=shadows),
+            variant(attack, AUXILIARY, shadows=shadows),
+            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
         )
-        for attack, shadows in (("one_threshold", None), ("two_threshold", None), (NETWORK, FEW))
+        for attack, shadows in (("one_threshold", None), ("two_threshold", None), (NETWORK, FEW_SHADOWS))
     ]
 
 
-def one_against_network(quantity: Quantity, games: Games, where: str) -> list[Cell]:
+def sum_against_network_claims(
+    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+) -> list[ComparedNumber]:
     """That a network which learned from few shadows stays behind the sum of the cells."""
     return [
-        lead(
+        lead_claim(
             quantity,
             games,
-            player("one_threshold", knowledge),
-            player(NETWORK, knowledge, shadows=FEW),
-            Published(value=0.0, where=where, says=Says.ABOVE),
+            variant("one_threshold", knowledge),
+            variant(NETWORK, knowledge, shadows=FEW_SHADOWS),
+            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
         )
         for knowledge in KNOWLEDGES
     ]
 
 
-def learning_more(quantity: Quantity, games: Games, where: str) -> list[Cell]:
+def more_shadows_claims(
+    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+) -> list[ComparedNumber]:
     """What a network gains by learning from more shadows."""
     return [
-        lead(
+        lead_claim(
             quantity,
             games,
             p,
-            player(NETWORK, p.knowledge, p.n, FEW, p.hidden),
-            Published(value=0.0, where=where, says=Says.ABOVE),
+            variant(NETWORK, p.knowledge, p.n, FEW_SHADOWS, p.hidden),
+            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
         )
-        for p in networks(games)
+        for p in networks_with_many_shadows(games)
     ]
 
 
-def catching_up(quantity: Quantity, games: Games, rule: str, where: str) -> list[Cell]:
+def network_level_claims(
+    quantity: MeasuredQuantity, games: VerdictsByVariant, rule: str, where: str
+) -> list[ComparedNumber]:
     """That a network which learned from many shadows is as good as a rule, to a hundredth."""
-    level = Published(value=0.0, places=2, where=where)
+    level = PublishedNumber(value=0.0, places=2, where=where)
     return [
-        lead(quantity, games, p, other, level, why=_catching(ahead(quantity, games, p, other), rule))
-        for p in networks(games)
-        for other in (player(rule, p.knowledge, p.n),)
+        lead_claim(
+            quantity, games, p, other, level, why=_why_not_level(lead_of(quantity, games, p, other), rule)
+        )
+        for p in networks_with_many_shadows(games)
+        for other in (variant(rule, p.knowledge, p.n),)
     ]
 
 
-def _catching(found: Ours, rule: str) -> str:
+def _why_not_level(found: OurNumber, rule: str) -> str:
     if found.low > 0 and rule == "two_threshold":
         return "The network is ahead of the votes: it comes near the likelihood attack."
     return "The network has not quite learned the rule." if found.high < 0 else ""
 
 
-def networks(games: Games) -> list[Player]:
+def networks_with_many_shadows(games: VerdictsByVariant) -> list[CellAttackVariant]:
     """The networks that learned from more than few shadows."""
-    return [p for p in games if p.attack == NETWORK and (p.shadows or 0) > FEW]
+    return [p for p in games if p.attack == NETWORK and (p.shadows or 0) > FEW_SHADOWS]
 
 
-def played_by(quantity: Quantity, noise: str, games: Games, *, only_networks: bool = False) -> list[Cell]:
+def played_numbers(
+    quantity: MeasuredQuantity, noise: str, games: VerdictsByVariant, *, only_networks: bool = False
+) -> list[ComparedNumber]:
     """What everybody reached; for the informed beside the exact value, where there is one."""
     return [
-        Cell(
+        ComparedNumber(
             setting=f"{quantity.name}: {_who(p)}, {times(p.n, 'cell')}, played",
             ours=quantity.of(found),
             exact=float(quantity.exact(noise, p.attack, np.array([float(p.n)]))[0])
@@ -151,20 +180,21 @@ def played_by(quantity: Quantity, noise: str, games: Games, *, only_networks: bo
     ]
 
 
-def _numbers(games: Games) -> list[int]:
+def _numbers(games: VerdictsByVariant) -> list[int]:
     return sorted({p.n for p in games})
 
 
-def _who(p: Player) -> str:
-    return f"{named(p)}, {p.knowledge}"
+def _who(p: CellAttackVariant) -> str:
+    return f"{variant_label(p)}, {p.knowledge}"
 
 
-def _apart(first: Player, second: Player) -> str:
+def _difference_label(first: CellAttackVariant, second: CellAttackVariant) -> str:
     """Name two players by what they differ in."""
     if first.knowledge != second.knowledge:
-        return f"{named(first)}, {first.knowledge} less {second.knowledge}, {times(first.n, 'cell')}"
+        return f"{variant_label(first)}, {first.knowledge} less {second.knowledge}, {times(first.n, 'cell')}"
     rules_apart = first.attack != second.attack or first.attack == NETWORK
     names = [
-        named(p) if rules_apart else f"{named(p)}, {count(p.shadows or 0)} shadows" for p in (first, second)
+        variant_label(p) if rules_apart else f"{variant_label(p)}, {count(p.shadows or 0)} shadows"
+        for p in (first, second)
     ]
     return f"{names[0]} less {names[1]}, {first.knowledge}, {times(first.n, 'cell')}"

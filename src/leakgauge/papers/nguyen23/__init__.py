@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-from leakgauge.papers.nguyen23.calibrated import EXACT
-from leakgauge.papers.nguyen23.certified import FIGURE_7, FIGURE_12
+from leakgauge.papers.nguyen23.attack_success import FIGURE_5, FIGURE_11
+from leakgauge.papers.nguyen23.certified_success import FIGURE_7, FIGURE_12
+from leakgauge.papers.nguyen23.crafted_weights import FIGURE_8, FIGURE_14
+from leakgauge.papers.nguyen23.exact_epsilon import EXACT
 from leakgauge.papers.nguyen23.figure_6 import FIGURE_6
-from leakgauge.papers.nguyen23.figure_9 import FIGURE_9
-from leakgauge.papers.nguyen23.kept_ratio import HINGES_ITEM
-from leakgauge.papers.nguyen23.noisy_gradients import FIGURE_13
-from leakgauge.papers.nguyen23.success import FIGURE_5, FIGURE_11
-from leakgauge.papers.nguyen23.table_1 import TABLE_1
-from leakgauge.papers.nguyen23.values import FIGURE_10
-from leakgauge.papers.nguyen23.weights import FIGURE_8, FIGURE_14
-from leakgauge.papers.paper import Item, Paper, Played, Shown
-from leakgauge.runner.threads import one_thread
+from leakgauge.papers.nguyen23.figure_10 import FIGURE_10
+from leakgauge.papers.nguyen23.figure_13 import FIGURE_13
+from leakgauge.papers.nguyen23.hinges import HINGES_ITEM
+from leakgauge.papers.nguyen23.training_epochs import FIGURE_9, TABLE_1
+from leakgauge.papers.paper import ItemResult, Paper, PaperItem, PlayedItem
+from leakgauge.support.threads import single_threaded
 
 ITEMS = {
     "figure_5": FIGURE_5,
@@ -32,11 +31,11 @@ ITEMS = {
 }
 
 
-def _in_one_thread(item: Item) -> Item:
+def _in_one_thread(item: PaperItem) -> PaperItem:
     """The same item: what is trained beside the rounds does not depend on how many cores there are."""
 
-    def show(played: Played) -> Shown:
-        with one_thread():
+    def show(played: PlayedItem) -> ItemResult:
+        with single_threaded():
             return item.show(played)
 
     return replace(item, show=show)

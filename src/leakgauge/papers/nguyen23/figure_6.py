@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.federated.picturing import Map, Projection, draw_map
-from leakgauge.pages.charts import paint
-from leakgauge.pages.numbers import brief
-from leakgauge.pages.page import Chart, Key, Stroke
-from leakgauge.papers.comparison import Cell, Published, Says, exactly
-from leakgauge.papers.nguyen23.columns import FACES, Form, data_note
-from leakgauge.papers.nguyen23.servers import without_games
-from leakgauge.papers.nguyen23.setting import noise
-from leakgauge.papers.nguyen23.statements import judged
-from leakgauge.papers.paper import Item, Played, Scale, Scope, Shown
+from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
+from leakgauge.papers.nguyen23.plans import noise_table
+from leakgauge.papers.nguyen23.server import setup_without_games
+from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import brief
+from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 EPSILONS = (10, 5)
 COPIES = {Scale.QUICK: 100, Scale.FULL: 500}
@@ -26,24 +26,24 @@ BLENDS = (
 )
 
 
-def _show(played: Played) -> Shown:
+def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
     cells, charts = [], []
-    for form in Form:
+    for form in FeatureForm:
         for epsilon in EPSILONS:
             found = _map(scope, form, epsilon)
             cells.append(_cell(scope, form, epsilon, found))
             charts.append(_chart(scope, form, epsilon, found))
-    return Shown(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 
-def _map(scope: Scope, form: Form, epsilon: int) -> Map:
-    staged = without_games(scope, FACES, form, noise("bitrand", epsilon))
-    return draw_map(
+def _map(scope: Scope, form: FeatureForm, epsilon: int) -> RowProjection:
+    staged = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
+    return project_rows(
         staged.server,
         0,
         staged.rng(),
-        projection=Projection.TSNE,
+        projection=ProjectionMethod.TSNE,
         copies=COPIES[scope.scale],
         others=OTHERS[scope.scale],
     )
@@ -61,23 +61,26 @@ def together(own: Reals, others: Reals) -> float:
     return float(np.mean(squares.argmin(axis=1) < len(own)))
 
 
-def _cell(scope: Scope, form: Form, epsilon: int, found: Map) -> Cell:
+def _cell(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -> ComparedNumber:
     by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
     grouped = epsilon == max(EPSILONS)
     words = "“able to group together”, figure 6a" if grouped else "“unable to group together”, figure 6c"
-    stated = Published(value=0.5, places=1, where=words, says=Says.ABOVE if grouped else Says.AT_MOST)
-    return judged(
+    stated = PublishedNumber(value=0.5, places=1, where=words, says=Claim.ABOVE if grouped else Claim.AT_MOST)
+    return claim_number(
         f"copies of the target next to another copy: {FACES.words(scope, form)}, ε = {epsilon}",
-        exactly(together(found.own, found.others)),
+        exact_number(together(found.own, found.others)),
         stated,
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
     )
 
 
-def _chart(scope: Scope, form: Form, epsilon: int, found: Map) -> Chart:
+def _chart(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -> Chart:
     import altair as alt
 
-    keys = (Key(OTHER, paint.SERIES[0], Stroke.DOT), Key(TARGET, paint.SERIES[1], Stroke.DOT))
+    keys = (
+        LegendEntry(OTHER, chart_style.SERIES[0], Stroke.DOT),
+        LegendEntry(TARGET, chart_style.SERIES[1], Stroke.DOT),
+    )
     rows = [*_rows(found.others, OTHER), *_rows(found.own, TARGET)]
     axis = alt.Axis(labels=False, ticks=False)
     chart = (
@@ -86,7 +89,7 @@ def _chart(scope: Scope, form: Form, epsilon: int, found: Map) -> Chart:
         .encode(
             x=alt.X("x:Q", title="first direction", scale=alt.Scale(zero=False), axis=axis),
             y=alt.Y("y:Q", title="second direction", scale=alt.Scale(zero=False), axis=axis),
-            color=alt.Color("label:N", scale=alt.Scale(**paint.colour_scale(keys)), legend=None),
+            color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
             tooltip=[alt.Tooltip("label:N", title="what")],
         )
         .properties(height=320)
@@ -97,7 +100,7 @@ def _chart(scope: Scope, form: Form, epsilon: int, found: Map) -> Chart:
         f"{FACES.words(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
         f"A map of {len(found.own)} perturbations of one target and {len(found.others)} other perturbed "
         f"rows; {share:.0%} of the target's are next to another of its own.",
-        paint.spec(chart),
+        chart_style.vega_spec(chart),
         keys,
     )
 
@@ -106,7 +109,7 @@ def _rows(points: Reals, label: str) -> list[dict[str, Any]]:
     return [{"x": brief(x), "y": brief(y), "label": label} for x, y in points.tolist()]
 
 
-FIGURE_6 = Item(
+FIGURE_6 = PaperItem(
     title="Figure 6: the target among others, in a plane",
     about="One target is perturbed many times by BitRand at nominal ε = 10 and 5, other rows once, and all "
     "of them are laid out in a plane by t-SNE (van der Maaten and Hinton 2008), in which neighbours stay "

@@ -7,9 +7,9 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.halves import choosing_half
-from leakgauge.referee.leave_out import rate_estimate
-from leakgauge.referee.thresholds import accuracy_left_out, best_thresholds
+from leakgauge.referee.jackknife import rate_estimate
+from leakgauge.referee.sample_split import selection_half
+from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,14 +19,14 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        counts = ~choosing_half(trials)
+        counts = ~selection_half(trials)
         choose, count = trials.where(~counts), trials.where(counts)
         need_both_worlds(choose, "accuracy")
         need_both_worlds(count, "accuracy")
         zeros = np.zeros(len(choose), np.int64)
         threshold = best_thresholds(zeros, choose.scores, choose.members, 1)[0]
         return rate_estimate(
-            accuracy_left_out(count, count.scores >= threshold),
+            jackknife_accuracy(count, count.scores >= threshold),
             self.confidence,
             "balanced accuracy at a threshold chosen on other rounds, jackknife over rounds",
         )

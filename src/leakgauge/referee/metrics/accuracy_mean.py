@@ -8,9 +8,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.halves import choosing_half
-from leakgauge.referee.leave_out import rate_estimate
-from leakgauge.referee.thresholds import best_thresholds, mean_accuracy_left_out
+from leakgauge.referee.jackknife import rate_estimate
+from leakgauge.referee.sample_split import selection_half
+from leakgauge.referee.thresholds import best_thresholds, jackknife_mean_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         need_lasting_targets(trials, "accuracy_mean")
-        counts = ~choosing_half(trials)
+        counts = ~selection_half(trials)
         if counts.all() or not counts.any():
             raise BadInput("accuracy_mean needs at least two rounds: one to choose a threshold, one to count")
         names, targets = np.unique(trials.targets, return_inverse=True)
@@ -29,7 +29,7 @@ class Metric:
         thresholds = best_thresholds(targets[~counts], choose.scores, choose.members, names.size)
         says_member = trials.scores >= thresholds[targets]
         return rate_estimate(
-            mean_accuracy_left_out(trials.where(counts), says_member[counts]),
+            jackknife_mean_accuracy(trials.where(counts), says_member[counts]),
             self.confidence,
             "mean over targets, each at its own threshold chosen on other rounds, jackknife over rounds",
         )

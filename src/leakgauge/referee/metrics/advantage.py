@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import as_advantage
+from leakgauge.referee.jackknife import as_advantage
 from leakgauge.referee.metrics import accuracy
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import advantage_estimate, round_numbers
-from leakgauge.referee.per_release import best_decisions, mean_over_rounds, too_few
+from leakgauge.referee.jackknife import advantage_estimate, round_numbers
+from leakgauge.referee.thresholds import in_sample_decisions, mean_over_rounds, too_few_per_round
 
 ON_REQUEST = "in_sample"  # the key of a plan's metrics that asks for it
 VARIANTS = {"advantage_in_sample": {"null": False}, "advantage_in_sample_null": {"null": True}}
@@ -27,7 +27,7 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        if reason := too_few(trials, 1):
+        if reason := too_few_per_round(trials, 1):
             return Estimate(value=None, confidence=self.confidence, method=_BEST, reason=reason)
         if self.null:
             return Estimate(
@@ -36,7 +36,9 @@ class Metric:
                 method="sqrt(pi / 8) sqrt(1 / n + 1 / m)",
                 reason="a formula: it has no interval",
             )
-        return advantage_estimate(mean_over_rounds(trials, best_decisions(trials)), self.confidence, _BEST)
+        return advantage_estimate(
+            mean_over_rounds(trials, in_sample_decisions(trials)), self.confidence, _BEST
+        )
 
 
 def _without_a_leak(trials: Trials) -> float:

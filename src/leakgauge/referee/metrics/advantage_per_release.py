@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import advantage_estimate
-from leakgauge.referee.per_release import crossed_decisions, mean_over_rounds, too_few
+from leakgauge.referee.jackknife import advantage_estimate
+from leakgauge.referee.thresholds import cross_fitted_decisions, mean_over_rounds, too_few_per_round
 
 FEWEST = 20  # members, and others, in each round
 
@@ -23,8 +23,8 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         method = "TPR - FPR at thresholds chosen on the other half of each release, jackknife over rounds"
-        if reason := too_few(trials, FEWEST):
+        if reason := too_few_per_round(trials, FEWEST):
             return Estimate(value=None, confidence=self.confidence, method=method, reason=reason)
         return advantage_estimate(
-            mean_over_rounds(trials, crossed_decisions(trials)), self.confidence, method
+            mean_over_rounds(trials, cross_fitted_decisions(trials)), self.confidence, method
         )

@@ -3,12 +3,46 @@
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from leakgauge.core.game import Trials
+from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import LeftOut, left_out_of, rate_estimate, round_numbers
-from leakgauge.referee.placements import placements
+from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate, round_numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """Pairs of a member and a non-member of the same group, by trial."""
+
+    won: Reals  # members: non-members of the group below; non-members: members above; ties count half
+    opponents: Reals  # trials of the other world in its group
+
+
+def placements(groups: npt.NDArray[np.int64], scores: Reals, members: Bits) -> Placements:
+    """Place each trial among the other world's trials of its group.
+
+    Summed over the members of a group, ``won`` is the Mann-Whitney count of that group.
+    """
+    order = np.lexsort((scores, groups))
+    group, score, member = groups[order], scores[order], members[order]
+    n = order.size
+    new_group = np.append(True, group[1:] != group[:-1])
+    new_tie = new_group | np.append(True, score[1:] != score[:-1])
+    tie_start = np.flatnonzero(new_tie)[np.cumsum(new_tie) - 1]
+    tie_end = np.append(np.flatnonzero(new_tie)[1:], n)[np.cumsum(new_tie) - 1]
+    group_start = np.flatnonzero(new_group)[np.cumsum(new_group) - 1]
+    group_end = np.append(np.flatnonzero(new_group)[1:], n)[np.cumsum(new_group) - 1]
+    ins = np.append(0, np.cumsum(member))
+    outs = np.arange(n + 1) - ins
+    below = outs[tie_start] - outs[group_start] + (outs[tie_end] - outs[tie_start]) / 2
+    above = ins[group_end] - ins[tie_end] + (ins[tie_end] - ins[tie_start]) / 2
+    won, opponents = np.empty(n), np.empty(n)
+    won[order] = np.where(member, below, above)
+    opponents[order] = np.where(
+        member, outs[group_end] - outs[group_start], ins[group_end] - ins[group_start]
+    )
+    return Placements(won, opponents)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +53,10 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "auc")
-        return rate_estimate(_left_out(trials), self.confidence, "Mann-Whitney, jackknife over rounds")
+        return rate_estimate(_jackknife_auc(trials), self.confidence, "Mann-Whitney, jackknife over rounds")
 
 
-def _left_out(trials: Trials) -> LeftOut:
+def _jackknife_auc(trials: Trials) -> JackknifeStatistic:
     """Leave out each round: its pairs with everybody, less its own pairs counted twice."""
     rounds = round_numbers(trials)
     n_rounds = int(rounds.max()) + 1
@@ -36,4 +70,4 @@ def _left_out(trials: Trials) -> LeftOut:
     pairs = (n_in - ins) * (n_out - outs)
     value = float(total / (n_in * n_out))
     values = np.where(pairs > 0, (total - wins + own) / np.maximum(pairs, 1), value)
-    return left_out_of(trials, value, values)
+    return jackknife_statistic(trials, value, values)

@@ -7,9 +7,9 @@ import numpy as np
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.leave_out import left_out_of, rate_estimate
-from leakgauge.referee.per_target import means_left_out, split_targets
-from leakgauge.referee.placements import placements
+from leakgauge.referee.jackknife import jackknife_statistic, rate_estimate
+from leakgauge.referee.metrics.auc import placements
+from leakgauge.referee.per_target import jackknife_target_means, split_targets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,6 @@ class Metric:
         n_in, n_out = ins[targets] - kept.members, outs[targets] - ~kept.members
         lasts = (n_in > 0) & (n_out > 0)
         without = (wins[targets] - placed.won) / np.maximum(n_in * n_out, 1)
-        values = means_left_out(kept, targets, auc, without, lasts)
-        left_out = left_out_of(kept, float(auc.mean()), values)
+        values = jackknife_target_means(kept, targets, auc, without, lasts)
+        left_out = jackknife_statistic(kept, float(auc.mean()), values)
         return rate_estimate(left_out, self.confidence, "mean over targets, jackknife over rounds")

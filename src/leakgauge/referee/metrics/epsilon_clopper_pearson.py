@@ -7,10 +7,10 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.halves import choosing_half
 from leakgauge.referee.intervals import rate_high
-from leakgauge.referee.rectangle import epsilon_of_errors
+from leakgauge.referee.sample_split import selection_half
 
 MOST_THRESHOLDS = 500  # tried by the half that chooses
 
@@ -29,7 +29,7 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         need_independent_rounds(trials, "clopper_pearson")
-        chooses = choosing_half(trials)
+        chooses = selection_half(trials)
         choose, count = trials.where(chooses), trials.where(~chooses)
         need_both_worlds(choose, "clopper_pearson")
         need_both_worlds(count, "clopper_pearson")
@@ -38,7 +38,7 @@ class Metric:
         thresholds = thresholds[:: -(-thresholds.size // MOST_THRESHOLDS)]
         best = thresholds[[np.argmax(self._bound(choose, thresholds, error))]]
         return Estimate(
-            value=finite(self._bound(count, best, 0.5)[0]),
+            value=finite_or_none(self._bound(count, best, 0.5)[0]),
             low=float(self._bound(count, best, error)[0]),
             confidence=self.confidence,
             method="Clopper-Pearson at a threshold chosen on other rounds",
@@ -54,10 +54,10 @@ class Metric:
         n_members = int(trials.members.sum())
         fnr = rate_high(n_members - hits, n_members, error)
         fpr = rate_high(alarms, len(trials) - n_members, error)
-        return epsilon_of_errors(fpr, fnr, self.delta)
+        return epsilon_from_rates(fpr, fnr, self.delta)
 
 
-def instead(trials: Trials, delta: float, confidence: float, problem: str) -> Estimate:
+def fallback_estimate(trials: Trials, delta: float, confidence: float, problem: str) -> Estimate:
     """Answer for a metric that needs fair coins, where they are not."""
     if trials.shared_rounds:
         reason = (
@@ -93,9 +93,9 @@ def errors_bound(hits: int, misses: int, alarms: int, silences: int, *, delta: f
         return 0.0
     fpr = rate_high(alarms, alarms + silences, error)
     fnr = rate_high(misses, hits + misses, error)
-    return float(epsilon_of_errors(fpr, fnr, delta))
+    return float(epsilon_from_rates(fpr, fnr, delta))
 
 
-def finite(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """Nothing where a point estimate is infinite."""
     return float(value) if np.isfinite(value) else None

@@ -6,10 +6,10 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
+from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import rate_high
 from leakgauge.referee.metrics.epsilon_clopper_pearson import counts_at, errors_bound
-from leakgauge.referee.rectangle import epsilon_of_errors
 
 THRESHOLDS = 32
 GRID_SHARE = 10  # one trial in so many sets the grid and is not counted
@@ -37,7 +37,7 @@ class Metric:
         fnr = rate_high(n_members - hits, n_members, error)
         return Estimate(
             value=None,
-            low=float(epsilon_of_errors(fpr, fnr, self.delta).max()),
+            low=float(epsilon_from_rates(fpr, fnr, self.delta).max()),
             confidence=self.confidence,
             method=f"Clopper-Pearson at {thresholds.size} thresholds set on other rounds, corrected for all",
             reason="a band has no point estimate",

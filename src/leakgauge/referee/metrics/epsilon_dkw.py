@@ -6,9 +6,8 @@ import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
-from leakgauge.referee.bands import dkw_margin
+from leakgauge.referee.epsilon_from_rates import dkw_margin, epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.rectangle import epsilon_of_errors
 from leakgauge.referee.roc import roc
 
 
@@ -26,7 +25,7 @@ class Metric:
         error = (1 - self.confidence) / 2
         fpr = np.minimum(curve.fpr + dkw_margin(len(trials) - n_members, error), 1.0)
         fnr = np.minimum(1 - curve.tpr + dkw_margin(n_members, error), 1.0)
-        bounds = epsilon_of_errors(fpr, fnr, self.delta)
+        bounds = epsilon_from_rates(fpr, fnr, self.delta)
         return Estimate(
             value=None,
             low=float(bounds.max()),
@@ -42,4 +41,4 @@ class Metric:
             return 0.0
         fpr = min(alarms / n_others + dkw_margin(n_others, error), 1.0)
         fnr = min(misses / n_members + dkw_margin(n_members, error), 1.0)
-        return float(epsilon_of_errors(fpr, fnr, self.delta))
+        return float(epsilon_from_rates(fpr, fnr, self.delta))

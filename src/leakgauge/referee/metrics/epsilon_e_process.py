@@ -9,8 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.assumptions import need_fair_coins, need_independent_rounds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.guesses import order_guesses
-from leakgauge.referee.one_run import FRACTIONS
+from leakgauge.referee.one_run import FRACTIONS, order_guesses
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,9 @@ import numpy as np
 
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
-from leakgauge.referee.bands import approximate_level, local_levels_band
+from leakgauge.referee.epsilon_from_rates import approximate_level, epsilon_from_rates, local_levels_band
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import rate_high
-from leakgauge.referee.rectangle import epsilon_of_errors
 from leakgauge.referee.roc import roc
 
 
@@ -24,7 +23,7 @@ class Metric:
         fpr, fnr = error_bands(trials, "local_levels", 1 - self.confidence)
         return Estimate(
             value=None,
-            low=float(epsilon_of_errors(fpr, fnr, self.delta).max()),
+            low=float(epsilon_from_rates(fpr, fnr, self.delta).max()),
             confidence=self.confidence,
             method="equal-local-level Clopper-Pearson band over all thresholds",
             reason="a band has no point estimate",
@@ -33,7 +32,7 @@ class Metric:
     def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
         fpr, fnr = band_errors(hits, misses, alarms, silences, 1 - self.confidence)
-        return float(epsilon_of_errors(fpr, fnr, self.delta))
+        return float(epsilon_from_rates(fpr, fnr, self.delta))
 
 
 def error_bands(trials: Trials, metric: str, alpha: float) -> tuple[Reals, Reals]:

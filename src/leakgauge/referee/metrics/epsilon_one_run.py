@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Bits, Trials
-from leakgauge.referee.assumptions import unfair
+from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.guesses import Guesses, order_guesses
 from leakgauge.referee.metrics import epsilon_clopper_pearson
-from leakgauge.referee.one_run import FRACTIONS, lower_bound
+from leakgauge.referee.one_run import FRACTIONS, Guesses, one_run_lower_bound, order_guesses
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +25,8 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        if problem := unfair(trials):
-            return epsilon_clopper_pearson.instead(trials, self.delta, self.confidence, problem)
+        if problem := unfair_coins(trials):
+            return epsilon_clopper_pearson.fallback_estimate(trials, self.delta, self.confidence, problem)
         fixed, n = trials.reading.fraction, len(trials)
         guesses = order_guesses(trials.scores, trials.reading)
         sizes = guesses.sizes(FRACTIONS if fixed is None else (fixed,), n)
@@ -71,7 +70,7 @@ class Metric:
     def _bounds(self, n_coins: int, sizes: list[int], right: list[int]) -> list[float]:
         alpha = (1 - self.confidence) / len(sizes)
         return [
-            lower_bound(n_coins, size, hits, delta=self.delta, alpha=alpha)
+            one_run_lower_bound(n_coins, size, hits, delta=self.delta, alpha=alpha)
             for size, hits in zip(sizes, right)
         ]
 

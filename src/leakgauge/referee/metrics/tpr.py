@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.own_threshold import own_rate
+from leakgauge.referee.thresholds import own_threshold_rate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,4 +14,4 @@ class Metric:
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        return own_rate(trials, trials.members, True, self.confidence)
+        return own_threshold_rate(trials, trials.members, True, self.confidence)

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.low_fpr import LOW_FPRS, exact_interval, fewest_others, one_per_round, tpr_at
-from leakgauge.referee.low_fpr_repeats import can_repeat, mean_interval
+from leakgauge.referee.low_fpr import (
+    LOW_FPRS,
+    exact_tpr_interval,
+    fewest_others,
+    has_enough_repeats,
+    one_per_round,
+    repeated_tpr_interval,
+    tpr_at,
+)
 
 VARIANTS = {f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS}
 
@@ -23,13 +30,13 @@ class Metric:
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "tpr_at_fpr")
-        if can_repeat(trials, self.fpr):
+        if has_enough_repeats(trials, self.fpr):
             return self._of_repeats(trials)
         value = tpr_at(trials.scores, trials.members, self.fpr)
         shared = trials.shared_rounds
         alone = one_per_round(trials) if shared else trials
         error, n_others = 1 - self.confidence, int((~alone.members).sum())
-        low, high = exact_interval(alone, self.fpr, error) if 0 < n_others < len(alone) else (0.0, 1.0)
+        low, high = exact_tpr_interval(alone, self.fpr, error) if 0 < n_others < len(alone) else (0.0, 1.0)
         need = fewest_others(self.fpr, error)
         return Estimate(
             value=value,
@@ -41,7 +48,7 @@ class Metric:
         )
 
     def _of_repeats(self, trials: Trials) -> Estimate:
-        value, low, high = mean_interval(trials, self.fpr, 1 - self.confidence)
+        value, low, high = repeated_tpr_interval(trials, self.fpr, 1 - self.confidence)
         return Estimate(
             value=value,
             low=min(low, value),

@@ -6,11 +6,11 @@ from domains.blackbox.auditing import bound, played, studied
 from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
-from leakgauge.core.spread import spreading
+from leakgauge.domains.blackbox import shadows
 from leakgauge.domains.blackbox.attacks.learned_event import Attack
-from leakgauge.domains.blackbox.knowledge import KnowsLaw, Simulates
+from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.mechanisms import laplace
-from leakgauge.strategies import shadows
+from leakgauge.support.parallel import use_parallel_map
 
 CASES = {case.name: case for case in (*BROKEN, *CORRECT)}
 
@@ -33,7 +33,7 @@ def test_it_does_not_matter_who_makes_the_shadows(monkeypatch):
     case = CASES["budget not split"]
     alone = studied(case, 1_000, 5)
     monkeypatch.setattr(shadows, "_WORTH_SPREADING", 0.0)
-    with spreading(
+    with use_parallel_map(
         lambda function, items: [cloudpickle.loads(cloudpickle.dumps(function))(item) for item in items]
     ):
         helped = studied(case, 1_000, 5)
@@ -63,7 +63,7 @@ def test_scores_do_not_depend_on_the_size_of_blocks():
 def test_the_delta_of_the_promise_is_used_unless_another_is_given():
     chosen = {}
     for delta in (0.0, 1e-3):
-        knowledge = Simulates(lambda x, rng: x + rng.normal(scale=3.73), (100.0, 101.0), delta)
+        knowledge = SimulatorKnowledge(lambda x, rng: x + rng.normal(scale=3.73), (100.0, 101.0), delta)
         for own in (None, 1e-3):
             scorer = Attack(shadows=4_000, delta=own).study(knowledge, stream(3, Role.STUDY))
             chosen[delta, own] = scorer.reading.fraction
@@ -71,7 +71,7 @@ def test_the_delta_of_the_promise_is_used_unless_another_is_given():
 
 
 def test_who_knows_the_law_can_learn_as_well():
-    knowledge = KnowsLaw(laplace.Mechanism(epsilon=2.0), np.zeros(2), np.ones(2), 0.0)
+    knowledge = LawKnowledge(laplace.Mechanism(epsilon=2.0), np.zeros(2), np.ones(2), 0.0)
     scorer = Attack(shadows=1_000).study(knowledge, stream(1, Role.STUDY))
     assert np.isfinite(
         scorer.score(knowledge.simulate(np.ones(9, bool), stream(1, Role.RELEASE)), stream(1, Role.SCORE))

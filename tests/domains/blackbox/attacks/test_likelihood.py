@@ -5,9 +5,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.blackbox.attacks import likelihood, one_threshold, two_threshold
-from leakgauge.domains.blackbox.box import Noise
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.knowledge import Simulates, build
+from leakgauge.domains.blackbox.knowledge import SimulatorKnowledge, build
+from leakgauge.domains.blackbox.release import MechanismRelease
 from leakgauge.mechanisms import exponential, gaussian, laplace, noisy_max, sparse_vector
 from leakgauge.referee.metrics.epsilon_one_run import Metric
 
@@ -15,7 +15,9 @@ LAPLACE = laplace.Mechanism(scale=2.0)
 
 
 def trials(attack, mechanism, low, high, rounds=20_000, seed=1):
-    challenger = Challenger(Noise(mechanism), (np.asarray(low, float), np.asarray(high, float)), None)
+    challenger = Challenger(
+        MechanismRelease(mechanism), (np.asarray(low, float), np.asarray(high, float)), None
+    )
     knowledge = build("law", {}, challenger, seed)
     adversary = Adversary(knowledge, attack.study(knowledge, stream(seed, Role.STUDY)))
     return play(challenger, {"it": adversary}, seed, range(rounds), 0)["it"]
@@ -70,7 +72,7 @@ def test_every_law_serves(mechanism, low, high):
 def test_the_law_is_needed(module):
     assert module.KNOWLEDGE == "law"
     with pytest.raises(BadInput, match='needs knowledge = "law"'):
-        module.Attack().study(Simulates(lambda x, rng: x, (0, 1), 0.0), stream(1, Role.STUDY))
+        module.Attack().study(SimulatorKnowledge(lambda x, rng: x, (0, 1), 0.0), stream(1, Role.STUDY))
 
 
 @pytest.mark.parametrize("module", [one_threshold, two_threshold])

@@ -37,7 +37,7 @@ def test_a_rule_is_right_as_often_as_the_table_says(noise, attack, k, accuracy, 
         data={}, challenger={"pair": pair}, mechanism={"name": noise, **law}, folder=tmp_path, seed=1
     )
     knows = knowledge.build("law", {}, game, 1)
-    rule = catalog.build(catalog.attacks("blackbox"), "Attack", attack, {})
+    rule = catalog.build(catalog.attacks_package("blackbox"), "Attack", attack, {})
     adversary = Adversary(knows, rule.study(knows, stream(1, Role.STUDY)))
     found = play(game, {"it": adversary}, seed=5, rounds=range(ROUNDS), block=0)["it"]
     tied = found.scores == 0  # a tied vote is a coin

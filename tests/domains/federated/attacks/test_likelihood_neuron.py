@@ -8,9 +8,13 @@ import pytest
 from domains.federated.small_games import share_won, small_server
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
-from leakgauge.domains.federated.laws import law_of
-from leakgauge.domains.federated.likelihood import Builder, clips_for
+from leakgauge.domains.federated.attacks.likelihood_neuron import (
+    Attack,
+    LikelihoodNeuronBuilder,
+    clipped_bases,
+    peak_neuron,
+)
+from leakgauge.domains.federated.neurons.feature_distributions import feature_distribution
 
 BITRAND = {"name": "bitrand", "epsilon": 10.0}
 NON_NEGATIVE = {"non_negative": True}
@@ -50,7 +54,7 @@ def test_values_are_cut_where_the_bits_can_hold_them():
     reaches = {}
     for bits in ([5, 4], [8, 1], [1, 8]):
         _, server = small_server({**BITRAND, "bits": bits, "saturate": True})
-        reaches[bits[0]] = [clip.reach for clip in clips_for(server)]
+        reaches[bits[0]] = [clip.reach for clip in clipped_bases(server)]
     assert reaches[5] == [0.5, 1, 2, 4, 8, 16]
     assert reaches[8] == [8 * reach for reach in reaches[5]]
     assert reaches[1] == [reach / 16 for reach in reaches[5]]
@@ -65,7 +69,7 @@ def test_a_game_is_won_by_more_the_more_features_are_kept():
 @pytest.mark.parametrize("units", [None, 40])
 def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
     _, server = small_server(BITRAND)
-    builder = Builder.of(server, clips_for(server), units, 500, stream(1, Role.STUDY))
+    builder = LikelihoodNeuronBuilder.of(server, clipped_bases(server), units, 500, stream(1, Role.STUDY))
     mechanism = server.training.mechanism
     for place, target in enumerate(server.targets):
         neuron = builder((place, 7))
@@ -80,12 +84,16 @@ def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
 
 
 def test_thresholds_are_found_on_rows_that_nothing_was_built_from(monkeypatch):
-    import leakgauge.domains.federated.likelihood as module
+    import leakgauge.domains.federated.attacks.likelihood_neuron as module
 
     _, server = small_server({"name": "none"})
     given = []
-    monkeypatch.setattr(module, "law_of", lambda rows, *more: given.append(rows) or law_of(rows, *more))
-    builder = Builder.of(server, clips_for(server), None, 500, stream(1, Role.STUDY))
+    monkeypatch.setattr(
+        module,
+        "feature_distribution",
+        lambda rows, *more: given.append(rows) or feature_distribution(rows, *more),
+    )
+    builder = LikelihoodNeuronBuilder.of(server, clipped_bases(server), None, 500, stream(1, Role.STUDY))
     built_from, held_back = ({row.tobytes() for row in rows} for rows in (given[0], builder.held_back.rows))
     assert not built_from & held_back
     assert built_from | held_back == {row.tobytes() for row in server.rows}
@@ -112,3 +120,42 @@ def test_the_same_stream_builds_the_same_neurons():
 def test_parameters_that_make_no_sense_are_refused(wrong, message):
     with pytest.raises(BadInput, match=message):
         Attack(**wrong)
+
+
+@pytest.fixture(params=[False, True], ids=["signed", "non-negative"])
+def rows(request):
+    found = np.random.default_rng(1).normal(size=(800, 40)).astype(np.float32)
+    return np.maximum(found, 0) if request.param else found
+
+
+def test_the_value_is_a_distance_turned_upside_down(rows):
+    target, own = rows[0], rows[1:401]
+    neuron = peak_neuron(target, own, 19)
+    spread = own.std(axis=0, dtype=np.float64)
+    within = np.clip(rows, np.minimum(own.min(axis=0), target), None)  # below that, no hinge bends
+    distance = (np.abs(within - target) / spread).sum(axis=1)
+    values = neuron.values(rows)
+    slope = (values[1] - values[0]) / (distance[1] - distance[0])
+    assert slope < 0
+    np.testing.assert_allclose(values, values[0] + slope * distance, atol=1e-4 * abs(values).max())
+
+
+def test_it_is_active_for_the_target_and_for_no_row_that_was_never_seen(rows):
+    for place in range(20):
+        values = peak_neuron(rows[place], rows[20:410], 99).values(rows)
+        assert values[place] > 0
+        assert (values[410:] <= 0).all()
+
+
+def test_with_few_units_the_features_that_stand_out_are_kept(rows):
+    target = rows[0].copy()
+    target[7] += 50
+    neuron = peak_neuron(target, rows[1:], 19, units=2)
+    assert neuron.units == 2
+    assert np.flatnonzero(neuron.first.any(axis=0)).tolist() == [7]
+
+
+def test_features_that_never_vary_do_no_harm(rows):
+    still = rows.copy()
+    still[:, 3] = 2.0
+    assert np.isfinite(peak_neuron(still[0], still[1:], 19).values(still)).all()

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from leakgauge.domains.federated.clients import Clients, Pool, Training
-from leakgauge.domains.federated.model import Crafted, Shape, plant
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, PlantedNetworkShape, plant_neuron
+from leakgauge.domains.federated.release import ClientGroups, ClientPool, ClientTraining
 from leakgauge.mechanisms.bitrand import Mechanism
 
 FEATURES = 8
@@ -11,28 +11,30 @@ FEATURES = 8
 
 def block(n_rounds=3, n_targets=2, **training):
     rng = np.random.default_rng(11)
-    pool = Pool(
+    pool = ClientPool(
         rng.normal(size=(60, FEATURES)).astype(np.float32),
         rng.integers(3, size=60),
         rng.normal(size=(n_targets, FEATURES)).astype(np.float32),
         rng.integers(3, size=n_targets),
     )
-    training = Training(**{"batch": 4, "mechanism": Mechanism(epsilon=3.0, features=FEATURES), **training})
-    return Clients(pool, training, rng.random((n_rounds, n_targets)) < 0.5, 5)
+    training = ClientTraining(
+        **{"batch": 4, "mechanism": Mechanism(epsilon=3.0, features=FEATURES), **training}
+    )
+    return ClientGroups(pool, training, rng.random((n_rounds, n_targets)) < 0.5, 5)
 
 
 def networks(n_targets=2, chosen=2, bias=-12.0):
     """Neurons that some batches activate and others do not."""
     rng = np.random.default_rng(12)
     return [
-        plant(
-            Crafted(
+        plant_neuron(
+            CraftedNeuron(
                 rng.normal(size=(6, FEATURES)).astype(np.float32),
                 np.zeros(6, np.float32),
                 rng.normal(size=6).astype(np.float32),
                 bias,
             ),
-            Shape(classes=3, neurons=5, chosen=chosen),
+            PlantedNetworkShape(classes=3, neurons=5, chosen=chosen),
             rng,
         )
         for _ in range(n_targets)

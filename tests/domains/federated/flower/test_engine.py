@@ -7,7 +7,7 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated import challenger
 from leakgauge.domains.federated.flower import engine
-from leakgauge.domains.federated.flower.running import FlowerClients
+from leakgauge.domains.federated.flower.engine import FlowerClients
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -60,7 +60,7 @@ def test_telemetry_is_off_before_flower_is_imported(tmp_path, monkeypatch):
         f"import os\n{OWN}\nassert os.environ['FLWR_TELEMETRY_ENABLED'] == '0'\n"
     )
     monkeypatch.delenv("FLWR_TELEMETRY_ENABLED", raising=False)
-    engine.read_flower("mine:app", tmp_path)
+    engine.read_flower_engine("mine:app", tmp_path)
 
 
 @pytest.mark.parametrize(

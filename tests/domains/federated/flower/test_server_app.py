@@ -7,9 +7,9 @@ import pytest
 
 from domains.federated.flower.small_blocks import Straight, block, networks
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower.client_app import Cast, client_app
-from leakgauge.domains.federated.flower.server_app import questions, server_app
-from leakgauge.domains.federated.gradient_noise import GradientNoise
+from leakgauge.domains.federated.clients.gradients import GradientNoise
+from leakgauge.domains.federated.flower.client_app import SimulatedClients, client_app
+from leakgauge.domains.federated.flower.server_app import client_requests, server_app
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -29,7 +29,7 @@ def ask(folder, clients, models, app=None, n_nodes=5):
     from flwr.app import Context, RecordDict
 
     file = folder / "cast.pickle"
-    file.write_bytes(cloudpickle.dumps(Cast(clients, app)))
+    file.write_bytes(cloudpickle.dumps(SimulatedClients(clients, app)))
     grid, found = Straight(client_app(file), n_nodes), []
     context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
     server_app(clients, n_nodes, iter([models]), found.append)(grid, context)
@@ -76,7 +76,7 @@ def test_no_node_is_asked_twice_at_a_time_and_every_client_once(tmp_path):
     _, grid = ask(tmp_path, clients, networks(), n_nodes=5)
     assert [len(wave) for wave in grid.waves] == [5, 5, 5, 1]
     assert all(len(set(wave)) == len(wave) for wave in grid.waves)
-    assert len(set(questions(clients))) == 4 * 2 * 2
+    assert len(set(client_requests(clients))) == 4 * 2 * 2
 
 
 def test_messages_of_the_server_hold_no_rows(tmp_path):
@@ -91,7 +91,7 @@ def test_messages_of_the_server_hold_no_rows(tmp_path):
     from flwr.app import Context, RecordDict
 
     clients, file = block(), tmp_path / "cast.pickle"
-    file.write_bytes(cloudpickle.dumps(Cast(clients)))
+    file.write_bytes(cloudpickle.dumps(SimulatedClients(clients)))
     context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
     server_app(clients, 5, iter([networks()]), lambda _: None)(Listening(client_app(file), 5), context)
     assert seen == [["arrays", "config"]] * 6
@@ -140,7 +140,10 @@ def ask_with(file, clients, models, app):
     """As ``ask``, with an app that is not copied, so that it can tell us what it saw."""
     from unittest.mock import patch
 
-    with patch("leakgauge.domains.federated.flower.client_app._cast", lambda _: Cast(clients, app)):
+    with patch(
+        "leakgauge.domains.federated.flower.client_app._load_clients",
+        lambda _: SimulatedClients(clients, app),
+    ):
         from flwr.app import Context, RecordDict
 
         grid, found = Straight(client_app(file), 2), []
@@ -198,9 +201,9 @@ def exploding(message, context):
 
 
 def records(arrays):
-    from leakgauge.domains.federated.flower.records import record
+    from leakgauge.domains.federated.flower.messages import array_record
 
-    return record(arrays)
+    return array_record(arrays)
 
 
 @pytest.mark.parametrize(

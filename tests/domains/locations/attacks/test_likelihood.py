@@ -11,16 +11,15 @@ from domains.locations.small_town import LAPLACE, RAW, game, pipeline_file, town
 from domains.locations.test_real_data import KUALA_LUMPUR, weeks
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
-from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import challenger as challengers
 from leakgauge.domains.locations.attacks.likelihood import ACCEPTS, KNOWLEDGE, Attack
-from leakgauge.domains.locations.habits.estimates import from_releases
 from leakgauge.domains.locations.knowledge import NAMES, build
-from leakgauge.domains.locations.ratios.past_rates import past_rates
-from leakgauge.domains.locations.ratios.ratio_scores import FittedRates, SeenRates, UsualRates
-from leakgauge.domains.locations.ratios.reference_rates import reference_rates
-from leakgauge.theory.losses import best_attack, laplace
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
+from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
+from leakgauge.domains.locations.scorers.likelihood_scorer import FixedRates, GroupFittedRates, ReleaseRates
+from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.theory.loss_composition import best_attack, cells_under_laplace
 
 CHAINS = {
     "chain": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1},
@@ -108,7 +107,7 @@ def test_the_score_is_the_log_likelihood_ratio_summed_over_cells(name, mechanism
     knowledge, scorer = studied(challenger, name)
     _, seen = block(challenger, knowledge)
     scores = scorer.score(seen, stream(1, Role.SCORE))
-    usual = reference_rates(knowledge.reference)
+    usual = rates_from_reference(knowledge.reference)
     for target, sketch in enumerate(knowledge.sketches):
         prior = knowledge.prior(target, 0.0)
         rates = usual(sketch.cells, sketch.weights)
@@ -129,10 +128,10 @@ def test_the_score_is_the_log_likelihood_ratio_summed_over_cells(name, mechanism
 def test_with_zero_knowledge_the_rates_come_from_each_release(mechanism):
     challenger = game(town(n_people=200), mechanism, group_size=60, targets=3)
     knowledge, scorer = studied(challenger, "zero")
-    assert isinstance(scorer.score.rates, SeenRates)
+    assert isinstance(scorer.score.rates, ReleaseRates)
     _, seen = block(challenger, knowledge, n_rounds=3)
     scores = scorer.score(seen, stream(1, Role.SCORE))
-    found = from_releases(seen.whole, knowledge.public)
+    found = profiles_from_releases(seen.whole, knowledge.public)
     for target, sketch in enumerate(knowledge.sketches):
         prior = knowledge.prior(target, np.zeros(sketch.cells.size))
         expected = by_hand(
@@ -153,7 +152,7 @@ def test_with_earlier_releases_the_rates_are_those_without_the_target():
     _, seen = block(challenger, knowledge, n_rounds=3)
     scores = scorer.score(seen, stream(1, Role.SCORE))
     for target, (sketch, rates) in enumerate(
-        zip(knowledge.sketches, past_rates(knowledge, knowledge.public.chain), strict=True)
+        zip(knowledge.sketches, rates_from_past(knowledge, knowledge.public.chain), strict=True)
     ):
         expected = by_hand(knowledge.public.chain, seen, sketch.cells, rates, 58, 58, 0)
         np.testing.assert_allclose(scores[:, target], expected, atol=2e-3)
@@ -237,7 +236,7 @@ def test_people_who_visit_the_targets_cells_together_are_recognised_by_the_whole
         for fit in ("never", "always")
     )
     auto = play_out(challenger, Attack(), "auxiliary", rounds=400, block=200)
-    assert isinstance(auto.scorer.score.rates, FittedRates)
+    assert isinstance(auto.scorer.score.rates, GroupFittedRates)
     assert fitted.auc > never.auc + 0.05
     np.testing.assert_allclose(auto.scores, fitted.scores)
 
@@ -245,13 +244,13 @@ def test_people_who_visit_the_targets_cells_together_are_recognised_by_the_whole
 def test_where_people_are_independent_only_the_targets_cells_are_looked_at():
     challenger = game(town(n_people=300, density=0.05), targets=3, group_size=60)
     outcome = play_out(challenger, Attack(), "auxiliary", rounds=20, block=20)
-    assert isinstance(outcome.scorer.score.rates, UsualRates)
+    assert isinstance(outcome.scorer.score.rates, FixedRates)
 
 
 def test_who_knows_a_part_of_the_group_fits_nothing():
     challenger = game(town(), targets=3)
     _, scorer = studied(challenger, "partial", Attack(fit="always"))
-    assert isinstance(scorer.score.rates, UsualRates)
+    assert isinstance(scorer.score.rates, FixedRates)
 
 
 def test_shadows_fix_the_share_of_guesses_beforehand():
@@ -266,7 +265,7 @@ def own(folder, text, **parameters):
     pipeline_file(folder, text)
     crowd = town(n_people=300, n_places=6, n_epochs=8, seed=2)
     mechanism = {"name": "own", "release": "mine:publish", **parameters}
-    return game(crowd, mechanism, loader=Loader(folder), group_size=80, targets=3)
+    return game(crowd, mechanism, loader=UserCodeLoader(folder), group_size=80, targets=3)
 
 
 NOISY = """
@@ -328,7 +327,7 @@ def test_sixty_laplace_cells_are_attacked_as_well_as_can_be():
     """Balanced accuracy .9639, AUC .9945: the optimum by convolution of privacy losses."""
     challenger = alone_with(60, 40, {"name": "laplace", "epsilon": 0.5})
     outcome = play_out(challenger, Attack(), "informed", rounds=50_000, block=10_000)
-    best = best_attack(laplace(np.ones(60), 2.0))
+    best = best_attack(cells_under_laplace(np.ones(60), 2.0))
     assert outcome.accuracy == pytest.approx(0.964, abs=0.005)
     assert outcome.accuracy <= best.accuracy[1] + 3 * np.sqrt(0.964 * 0.036 / 50_000)
     assert pooled_auc(outcome) <= best.auc[1] + 0.001

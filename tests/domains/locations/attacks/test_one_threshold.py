@@ -10,9 +10,9 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks import one_threshold
 from leakgauge.domains.locations.attacks.one_threshold import ACCEPTS, Attack, expected_sum
 from leakgauge.domains.locations.knowledge import NAMES, build
-from leakgauge.domains.locations.rules.expectations import law_of
-from leakgauge.theory.count_attacks import group_variance
-from leakgauge.theory.count_attacks import one_threshold as known_accuracy
+from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
+from leakgauge.theory.threshold_attacks import group_variance
+from leakgauge.theory.threshold_attacks import one_threshold as known_accuracy
 
 HALF = {"name": "laplace", "epsilon": 0.5}
 SEVERAL = {"targets": {"n": 5, "min_visits": 3}, "group_size": 30}
@@ -56,7 +56,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation):
     visits = rng.random((2_000, 12)) < np.where(active, 0.4, 0.02)
     challenger = same_halves(visits, np.ones((1, 12)), mechanism, group_size=40, relation=relation)
     knowledge = build("auxiliary", {}, challenger, seed=1)
-    law = expected_sum(knowledge, 0, law_of(knowledge))
+    law = expected_sum(knowledge, 0, known_tail_distribution(knowledge))
     shadows = knowledge.simulator.independent(0, np.arange(12), 20_000, rng)
     sums, members = shadows.outputs.sum(axis=1), shadows.members
     deviation = sums[members].std()
@@ -75,7 +75,7 @@ def test_the_law_allows_for_a_reference_that_is_a_sample():
     challenger = same_halves(visits, np.ones((1, 6)), HALF, group_size=41)
     knowledge = build("auxiliary", {}, challenger, seed=1)
     wide = 40 * visits.sum(axis=1).var() * (1 + 40 / 80) + 6 * 2 * 2.0**2
-    assert expected_sum(knowledge, 0, law_of(knowledge)).variance == pytest.approx(wide)
+    assert expected_sum(knowledge, 0, known_tail_distribution(knowledge)).variance == pytest.approx(wide)
 
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
@@ -169,11 +169,11 @@ def test_places_without_times_count_by_how_likely_they_are():
 
 def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
     from domains.locations.small_town import pipeline_file
-    from leakgauge.core.loading import Loader
+    from leakgauge.support.user_code import UserCodeLoader
 
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts + rng.normal(size=counts.shape)\n")
     own = {"name": "own", "release": "mine:publish"}
-    challenger = game(town(200), own, loader=Loader(tmp_path), group_size=30)
+    challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
     assert play_out(challenger, Attack(), "auxiliary", rounds=200, block=200).auc > 0.6
     with pytest.raises(BadInput, match="needs a law"):
         play_out(challenger, Attack(shadows=0), "auxiliary")

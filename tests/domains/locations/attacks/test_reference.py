@@ -6,11 +6,11 @@ import pytest
 from domains.locations.small_town import LAPLACE, RAW, game, pipeline_file, town, traces
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
-from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks import one_threshold
 from leakgauge.domains.locations.attacks.reference import ACCEPTS, KNOWLEDGE, Attack
 from leakgauge.domains.locations.knowledge import build
+from leakgauge.support.user_code import UserCodeLoader
 
 SEVERAL = {"targets": {"n": 5, "min_visits": 3}, "group_size": 30}
 PARAMETERS = {"partial": {"theta": 0.3}, "friends": {"friends": 3}, "zero": {"trace": 0.8}}
@@ -111,7 +111,7 @@ def test_a_fixed_rate_is_about_kept():
 def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts + rng.normal(size=counts.shape)\n")
     own = {"name": "own", "release": "mine:publish"}
-    challenger = game(town(200), own, loader=Loader(tmp_path), group_size=30)
+    challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
     assert play_out(challenger, Attack(shadows=200), "auxiliary", rounds=200, block=200).auc > 0.6
 
 

@@ -8,10 +8,10 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_logistic import ACCEPTS, Attack
-from leakgauge.domains.locations.generating.city import City, generate
+from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.knowledge import build
 
-CITY = generate(City(users=1600, sites=25, epochs=48, visits=15.0), seed=3).traces
+CITY = generate_city(SyntheticCity(users=1600, sites=25, epochs=48, visits=15.0), seed=3).traces
 NOISE = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True}
 RAW = {"name": "raw"}
 
@@ -68,7 +68,7 @@ def test_pairs_teach_more_than_independent_shadows_under_noise():
 
 def test_raw_counts_give_members_away_once_the_rule_is_asked():
     """Guan et al. (2024), section 6.1: at least .99."""
-    sparse = generate(City(users=1600, sites=100, epochs=168, visits=15.0), seed=3).traces
+    sparse = generate_city(SyntheticCity(users=1600, sites=100, epochs=168, visits=15.0), seed=3).traces
     challenger = game(sparse, RAW, group_size=300, targets={"n": 6, "min_visits": 10})
     for name in ("auxiliary", "zero"):
         found = trials(challenger, {"it": adversary(challenger, Attack(), name)})["it"]
@@ -127,7 +127,7 @@ def test_a_scorer_travels_and_a_study_can_be_repeated():
 
 def test_a_pipeline_of_ones_own_is_learned_like_any_other(tmp_path):
     from domains.locations.small_town import pipeline_file
-    from leakgauge.core.loading import Loader
+    from leakgauge.support.user_code import UserCodeLoader
 
     pipeline_file(
         tmp_path, "def halve(counts, rng):\n    return counts // 2 + rng.integers(2, size=counts.shape)\n"
@@ -135,7 +135,7 @@ def test_a_pipeline_of_ones_own_is_learned_like_any_other(tmp_path):
     challenger = game(
         CITY,
         {"name": "own", "release": "mine:halve"},
-        loader=Loader(tmp_path),
+        loader=UserCodeLoader(tmp_path),
         group_size=300,
         targets={"n": 2, "min_visits": 10},
     )

@@ -8,7 +8,7 @@ from domains.locations.small_town import game, town
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.attacks.one_threshold import Attack as OneThreshold
 from leakgauge.domains.locations.attacks.shadow_mlp import ACCEPTS, Attack
-from leakgauge.domains.locations.generating.city import City, generate
+from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 
 SPARING = {"shadows": 400, "validation": 200}
 
@@ -32,7 +32,7 @@ def test_traces_of_friends_say_a_little():
 
 def test_with_2000_shadows_of_laplace_noise_it_does_no_better_than_the_sum_and_resembles_it():
     """Liu et al. (2024), figures 12 and 13: informed, 60 cells, epsilon 0.5 each."""
-    busy = generate(City(users=1500, sites=25, epochs=168, visits=80.0), seed=3).traces
+    busy = generate_city(SyntheticCity(users=1500, sites=25, epochs=168, visits=80.0), seed=3).traces
     challenger = game(
         busy,
         {"name": "laplace", "epsilon": 0.5},

@@ -6,12 +6,12 @@ import pytest
 from domains.locations.small_town import RAW, game, pipeline_file, town
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
-from leakgauge.core.loading import Loader
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks import one_threshold
 from leakgauge.domains.locations.attacks.two_threshold import ACCEPTS, KNOWLEDGE, Attack
 from leakgauge.domains.locations.knowledge import NAMES, build
-from leakgauge.theory.votes import at_least, least_votes
+from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.theory.threshold_attacks import chance_of_votes, least_votes
 
 HALF = {"name": "laplace", "epsilon": 0.5}
 SEVERAL = {"targets": {"n": 5, "min_visits": 3}, "group_size": 30}
@@ -124,7 +124,7 @@ def test_independent_cells_have_a_poisson_binomial_number_of_votes():
     found = play_out(challenger, Attack(fpr=0.05), "informed", rounds=20_000, block=5_000)
     alarms = [np.exp(-0.5) / 2] * 25
     assert float(found.scorer.score.watches[0].rule.least) == least_votes(alarms, 0.05)
-    exact = float(at_least(alarms, least_votes(alarms, 0.05)))
+    exact = float(chance_of_votes(alarms, least_votes(alarms, 0.05)))
     assert found.fpr == pytest.approx(exact, abs=4 * np.sqrt(exact / 10_000))
 
 
@@ -184,7 +184,7 @@ def test_all_knowledge_there_is_is_accepted():
 def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts + rng.normal(size=counts.shape)\n")
     own = {"name": "own", "release": "mine:publish"}
-    challenger = game(town(200), own, loader=Loader(tmp_path), group_size=30)
+    challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
     assert play_out(challenger, Attack(), "auxiliary", rounds=200, block=200).auc > 0.6
 
 

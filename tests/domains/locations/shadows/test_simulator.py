@@ -6,27 +6,27 @@ from scipy.stats import chisquare, hypergeom
 
 from domains.locations.small_town import traces
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.chain.chain import Chain
-from leakgauge.domains.locations.chain.own import OwnChain
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.shadows.simulator import Public, Simulator
-from leakgauge.domains.locations.sketches import Sketch, known
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.partial_traces import PartialTrace, known_cells
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 from leakgauge.mechanisms import laplace
 
 # Ten people: five of them in cell 0, everybody in cell 1, nobody in cell 2.
 TEN = traces([[i < 5, 1, 0, i % 2] for i in range(10)])
-RAW = Chain(noise=None, group_size=6)
-NOISY = Chain(noise=laplace.Mechanism(scale=1.0), group_size=6)
-TARGET = known(np.array([0, 2]))
+RAW = ReleaseChain(noise=None, group_size=6)
+NOISY = ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=6)
+TARGET = known_cells(np.array([0, 2]))
 ALL = np.arange(4)
 
 
 def public(chain=RAW, n_targets=1, relation=Relation.ADD_REMOVE):
-    return Public(chain, 6, n_targets, relation, TEN.map)
+    return PublicParameters(chain, 6, n_targets, relation, TEN.map)
 
 
 def simulator(theta=0.0, sketch=TARGET, **settings):
-    return Simulator(public(**settings), Crowd(TEN), (sketch,), theta)
+    return ShadowSimulator(public(**settings), Crowd(TEN), (sketch,), theta)
 
 
 def rng(seed=1):
@@ -44,7 +44,7 @@ def rng(seed=1):
 )
 def test_a_target_knows_how_much_company_to_expect(relation, n_targets, others, company):
     known_to_all = public(n_targets=n_targets, relation=relation)
-    assert (known_to_all.n_others, known_to_all.n_company) == (others, company)
+    assert (known_to_all.n_others, known_to_all.n_expected_others) == (others, company)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
@@ -64,7 +64,7 @@ def test_shadows_have_the_size_of_the_real_group(relation, theta, columns):
 @pytest.mark.parametrize("columns", [np.array([0]), np.array([0, 1]), ALL], ids=["one", "some", "all"])
 def test_the_company_is_drawn_without_replacement(columns):
     """Five of ten people, five of whom are in cell 0: the hypergeometric law."""
-    shadows = simulator(sketch=known(np.array([2]))).independent(0, columns, 4_000, rng(2))
+    shadows = simulator(sketch=known_cells(np.array([2]))).independent(0, columns, 4_000, rng(2))
     seen = np.bincount(shadows.outputs[:, 0].astype(int), minlength=6)
     assert chisquare(seen, 4_000 * hypergeom.pmf(np.arange(6), 10, 5, 5)).pvalue > 1e-3
 
@@ -79,8 +79,8 @@ def test_the_known_are_part_of_the_company():
 
 def test_a_share_of_the_others_is_rounded_down_but_not_by_the_dust_of_floats():
     crowd, rules = Crowd(TEN), replace(public(), group_size=101)
-    assert Simulator(rules, crowd, (TARGET,), 0.29).n_known == 29
-    assert Simulator(rules, crowd, (TARGET,), 0.295).n_known == 29
+    assert ShadowSimulator(rules, crowd, (TARGET,), 0.29).n_known == 29
+    assert ShadowSimulator(rules, crowd, (TARGET,), 0.295).n_known == 29
 
 
 def test_worlds_are_in_random_order():
@@ -90,7 +90,7 @@ def test_worlds_are_in_random_order():
 
 
 def test_an_uncertain_target_is_where_its_sketch_says():
-    sketch = Sketch(np.array([2]), np.array([0.3]))
+    sketch = PartialTrace(np.array([2]), np.array([0.3]))
     shadows = simulator(sketch=sketch).independent(0, ALL, 4_000, rng(5))
     assert shadows.counts[shadows.members, 2].mean() == pytest.approx(0.3, abs=0.05)
     assert not shadows.counts[~shadows.members, 2].any()
@@ -126,7 +126,7 @@ def test_a_pipeline_of_ones_own_is_given_all_cells():
     def shares(counts, rng):
         return counts / counts.sum()
 
-    chain = OwnChain(shares, 4, 1)
+    chain = UserReleaseChain(shares, 4, 1)
     shadows = simulator(chain=chain).independent(0, np.array([1, 2]), 10, rng(9))
     whole = simulator(chain=chain).independent(0, ALL, 10, rng(9))
     np.testing.assert_array_equal(shadows.outputs, whole.outputs[:, [1, 2]])

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models import knowledge, trained
+from leakgauge.domains.models import challenger, knowledge
 from leakgauge.domains.models.attacks.blind import Attack
-from leakgauge.domains.models.data import load
-from leakgauge.domains.models.played import Round
-from leakgauge.domains.models.tables import read_learner, read_setting
+from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.plan_tables import read_challenger_table, read_training_mechanism
+from leakgauge.domains.models.release import TrainingRound
 
 
 def trials_of(game, n_rounds, targets, **said):
-    setting = read_setting(
+    setting = read_challenger_table(
         {
             "game": game,
             "members": 100,
@@ -22,8 +22,8 @@ def trials_of(game, n_rounds, targets, **said):
             **said,
         }
     )
-    loaded = load({"rows": 4_000, "features": 8, "components": 3, "distance": 3.0}, Path(), 3)
-    owner = trained.build(setting, loaded, read_learner({"name": "none"}, 0.1), 3)
+    loaded = load_table({"rows": 4_000, "features": 8, "components": 3, "distance": 3.0}, Path(), 3)
+    owner = challenger.build_trained(setting, loaded, read_training_mechanism({"name": "none"}, 0.1), 3)
     known = knowledge.build("blind", {}, owner, 3)
     scorer = Attack().study(known, stream(1, Role.STUDY))
     members = owner.flip(n_rounds, np.random.default_rng(1))
@@ -37,14 +37,14 @@ def advantage(members, scores):
 
 
 def test_where_the_component_is_secret_nobody_learns_anything_from_the_record(monkeypatch):
-    monkeypatch.setattr(Round, "model", property(lambda self: pytest.fail("a model was looked at")))
+    monkeypatch.setattr(TrainingRound, "model", property(lambda self: pytest.fail("a model was looked at")))
     members, scores, reading = trials_of("mixture", 2_000, 1)
     assert abs(advantage(members, scores)) < 3 * np.sqrt(0.5 / 1_000)
     assert reading.studied["component_of_record"] > 0.8  # it is not for want of knowing components
 
 
 def test_where_the_group_is_fixed_the_record_alone_gives_it_away(monkeypatch):
-    monkeypatch.setattr(Round, "model", property(lambda self: pytest.fail("a model was looked at")))
+    monkeypatch.setattr(TrainingRound, "model", property(lambda self: pytest.fail("a model was looked at")))
     members, scores, reading = trials_of("group", 20, 100)
     found = advantage(members, scores)
     assert found > 0.6

@@ -4,17 +4,17 @@ import pytest
 from domains.models.memorised import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.calibrated_loss import Attack
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.shadows import without_targets
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_models import shadows_without_targets
 
 
 def test_scores_are_how_far_the_loss_is_below_that_of_shadows():
     rng = np.random.default_rng
     knowledge = small(rng(1), targets=7)
-    models = without_targets(knowledge, 3, rng(2)).models
+    models = shadows_without_targets(knowledge, 3, rng(2)).models
     shown = knowledge.targets
     scorer = Attack(shadows=3).study(knowledge, rng(2))
-    scores = scorer.score(Seen([models[0], models[2]], [shown, shown]), rng(3))
+    scores = scorer.score(ModelsView([models[0], models[2]], [shown, shown]), rng(3))
     losses = np.array([model.losses(shown.rows, shown.labels) for model in models])
     np.testing.assert_allclose(scores, [losses.mean(axis=0) - losses[place] for place in (0, 2)])
     assert scorer.reading.studied == {"shadows": 3.0, "rows_per_shadow": 30.0}

@@ -4,10 +4,45 @@ from scipy.stats import norm
 
 from domains.models.memorised import small
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.attacks.lira import Attack
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.shadows import with_targets, without_targets
-from leakgauge.domains.models.training.learning import train
+from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
+from leakgauge.domains.models.training.gradient_descent import train_network
+
+# Three shadows, two records; what counts of the first: 1, 3; of the second: 2, 4, 9.
+VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [100.0, 9.0]])
+WHERE = np.array([[True, True], [True, True], [False, True]])
+
+
+def test_a_fit_has_mean_and_deviation_of_what_counts():
+    fitted = fit_gaussians(VALUES, WHERE)
+    np.testing.assert_allclose(fitted.mean, [2.0, 5.0])
+    np.testing.assert_allclose(fitted.deviation**2, [2.0, (9 + 1 + 16) / 2])
+
+
+def test_a_shared_deviation_is_about_the_mean_of_each_record():
+    assert shared_deviation(VALUES, WHERE) ** 2 == pytest.approx((2 + 26) / 3)
+    fitted = fit_gaussians(VALUES, WHERE, shared=0.5)
+    np.testing.assert_allclose(fitted.mean, [2.0, 5.0])
+    np.testing.assert_allclose(fitted.deviation, 0.5)
+
+
+def test_a_record_with_one_value_has_no_part_in_a_shared_deviation():
+    alone = np.array([[True, True], [False, True], [False, True]])
+    assert shared_deviation(VALUES, alone) ** 2 == pytest.approx(26 / 2)
+
+
+def test_densities_are_those_of_scipy_up_to_a_constant():
+    fitted, at = fit_gaussians(VALUES, WHERE), np.array([0.5, 7.0])
+    expected = norm.logpdf(at, fitted.mean, fitted.deviation) + 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(fitted.log_density(at), expected)
+    np.testing.assert_allclose(fitted.standardised(at), [-1.5 / np.sqrt(2), 2 / np.sqrt(13)])
+
+
+def test_models_that_all_say_the_same_leave_finite_numbers():
+    fitted = fit_gaussians(np.ones((4, 1)), np.ones((4, 1), dtype=bool))
+    assert np.isfinite(fitted.log_density(np.array([-700.0]))).all()
+    assert shared_deviation(np.ones((4, 1)), np.eye(4, 1, dtype=bool)) > 0
 
 
 def rng(seed):
@@ -26,13 +61,13 @@ def odds(models, records):
 
 def released(knowledge, n=2):
     rows = knowledge.reference.take(np.arange(30))
-    return [train(rows, knowledge.recipe, rng(seed)) for seed in range(n)]
+    return [train_network(rows, knowledge.recipe, rng(seed)) for seed in range(n)]
 
 
 @pytest.mark.parametrize("variance", ["own", "shared"])
 def test_online_scores_are_log_ratios_of_two_gaussians_for_each_target(variance):
     knowledge = small(rng(1), targets=5)
-    shadows, models = with_targets(knowledge, 8, rng(2)), released(knowledge)
+    shadows, models = shadows_with_targets(knowledge, 8, rng(2)), released(knowledge)
     found, seen = odds(shadows.models, knowledge.targets), odds(models, knowledge.targets)
     expected = np.empty((2, 5))
     for target in range(5):
@@ -46,7 +81,7 @@ def test_online_scores_are_log_ratios_of_two_gaussians_for_each_target(variance)
         logs = [norm.logpdf(seen[:, target], side.mean(), s) for side, s in zip(sides, deviations)]
         expected[:, target] = logs[0] - logs[1]
     scorer = Attack(shadows=8, variance=variance).study(knowledge, rng(2))
-    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    scores = scorer.score(ModelsView(models, [knowledge.targets] * 2), rng(3))
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
     assert scorer.reading.threshold == 0.0
     assert scorer.reading.signed
@@ -54,17 +89,17 @@ def test_online_scores_are_log_ratios_of_two_gaussians_for_each_target(variance)
 
 def test_offline_scores_are_deviations_above_the_mean_of_shadows():
     knowledge = small(rng(1), targets=5)
-    shadows, models = without_targets(knowledge, 6, rng(2)), released(knowledge)
+    shadows, models = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
     found, seen = odds(shadows.models, knowledge.targets), odds(models, knowledge.targets)
     scorer = Attack(shadows=6, mode="offline", variance="own").study(knowledge, rng(2))
-    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    scores = scorer.score(ModelsView(models, [knowledge.targets] * 2), rng(3))
     np.testing.assert_allclose(scores, (seen - found.mean(axis=0)) / found.std(axis=0, ddof=1), rtol=1e-6)
     assert scorer.reading.threshold is None
 
 
 def test_offline_a_shared_variance_is_that_of_reference_rows_a_shadow_has_not_seen():
     knowledge = small(rng(1), targets=5)
-    shadows, models = without_targets(knowledge, 6, rng(2)), released(knowledge)
+    shadows, models = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
     found = odds(shadows.models, knowledge.reference)
     squares = degrees = 0.0
     for row in range(60):
@@ -74,7 +109,7 @@ def test_offline_a_shared_variance_is_that_of_reference_rows_a_shadow_has_not_se
     means = odds(shadows.models, knowledge.targets).mean(axis=0)
     expected = (odds(models, knowledge.targets) - means) / np.sqrt(squares / degrees)
     scorer = Attack(shadows=6, mode="offline").study(knowledge, rng(2))
-    scores = scorer.score(Seen(models, [knowledge.targets] * 2), rng(3))
+    scores = scorer.score(ModelsView(models, [knowledge.targets] * 2), rng(3))
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 

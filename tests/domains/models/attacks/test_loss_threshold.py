@@ -4,32 +4,32 @@ import pytest
 from domains.models.memorised import Table, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.loss_threshold import Attack
-from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
-from leakgauge.domains.models.seen import Seen, SeenLoss
-from leakgauge.domains.models.training.learning import Examples
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+from leakgauge.domains.models.release import ModelsView, TrainingLossView
+from leakgauge.domains.models.training.gradient_descent import Examples
 
 NOTHING = Examples(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=np.int64), 2)
 SHOWN = Examples(np.zeros((2, 1), dtype=np.float32), np.array([0, 1]), 2)
 MODELS = [Table([0.9, 0.1]), Table([0.5, 0.5])]
 
 
-def knowledge(kind=TrainingLoss):
+def knowledge(kind=TrainingLossKnowledge):
     return kind(reference=NOTHING, n_members=10, recipe=None, targets=None)
 
 
 def test_the_average_threshold_says_member_up_to_the_mean_training_loss():
     scorer = Attack().study(knowledge(), np.random.default_rng(1))
-    seen = SeenLoss(MODELS, [SHOWN, SHOWN], np.array([0.3, np.log(2)]))
+    seen = TrainingLossView(MODELS, [SHOWN, SHOWN], np.array([0.3, np.log(2)]))
     scores = scorer.score(seen, np.random.default_rng(1))
     np.testing.assert_allclose(scores, [[0.3 + np.log(0.9), 0.3 + np.log(0.1)], [0, 0]], atol=1e-12)
     assert scorer.reading.threshold == 0.0
     assert not scorer.reading.signed
 
 
-@pytest.mark.parametrize("kind", [BlackBox, TrainingLoss])
+@pytest.mark.parametrize("kind", [BlackBoxKnowledge, TrainingLossKnowledge])
 def test_the_optimal_threshold_is_left_to_the_referee(kind):
     scorer = Attack(threshold="optimal").study(knowledge(kind), np.random.default_rng(1))
-    scores = scorer.score(Seen(MODELS, [SHOWN, SHOWN]), np.random.default_rng(1))
+    scores = scorer.score(ModelsView(MODELS, [SHOWN, SHOWN]), np.random.default_rng(1))
     np.testing.assert_allclose(scores, np.log([[0.9, 0.1], [0.5, 0.5]]))
     assert scorer.reading.threshold is None
 

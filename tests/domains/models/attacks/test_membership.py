@@ -7,9 +7,9 @@ from sklearn.metrics import roc_auc_score
 
 from domains.models.memorised import play, recipe, table, tpr_at
 from leakgauge.domains.models.attacks import calibrated_loss, lira, loss_threshold, rmia, shadow
-from leakgauge.domains.models.knowledge import TrainingLoss
-from leakgauge.domains.models.seen import SeenLoss
-from leakgauge.domains.models.training.learning import Examples, train
+from leakgauge.domains.models.knowledge import TrainingLossKnowledge
+from leakgauge.domains.models.release import TrainingLossView
+from leakgauge.domains.models.training.gradient_descent import Examples, train_network
 
 ATTACKS = {
     "average": loss_threshold.Attack(),
@@ -43,10 +43,10 @@ def untouched():
     """Targets that are known, and models none of which was trained on any of them."""
     rows, how = table(3_000, rng(3)), recipe(200)
     trained_on = rows.take(np.arange(2_000, 3_000))
-    models = [train(trained_on.take(rng(i).permutation(1_000)[:200]), how, rng(i)) for i in range(6)]
+    models = [train_network(trained_on.take(rng(i).permutation(1_000)[:200]), how, rng(i)) for i in range(6)]
     targets, reference = rows.take(np.arange(400)), rows.take(np.arange(400, 2_000))
-    known = TrainingLoss(reference=reference, n_members=200, recipe=how, targets=targets)
-    return known, SeenLoss(models, [targets] * 6, np.zeros(6))
+    known = TrainingLossKnowledge(reference=reference, n_members=200, recipe=how, targets=targets)
+    return known, TrainingLossView(models, [targets] * 6, np.zeros(6))
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -93,7 +93,7 @@ def test_offline_lira_counts_in_deviations_of_records_that_no_model_was_trained_
 def test_scores_go_with_their_records_wherever_those_are_shown(fresh, name):
     scorer = ATTACKS[name].study(fresh.knowledge, rng(5))
     mixed = rng(8).permutation(100)
-    turned = SeenLoss(
+    turned = TrainingLossView(
         fresh.seen.models, [shown.take(mixed) for shown in fresh.seen.shown], fresh.seen.mean_losses
     )
     scores, again = (scorer.score(seen, rng(6)) for seen in (fresh.seen, turned))
@@ -109,8 +109,8 @@ def test_an_attack_leaves_what_it_was_given_unchanged_and_its_scorer_travels(fix
     )
     for array in (reference.rows, reference.labels, targets.rows, targets.labels):
         array.setflags(write=False)
-    known = TrainingLoss(reference=reference, n_members=200, recipe=given.recipe, targets=targets)
-    seen = SeenLoss(fixed.seen.models[:1], [targets], fixed.seen.mean_losses[:1])
+    known = TrainingLossKnowledge(reference=reference, n_members=200, recipe=given.recipe, targets=targets)
+    seen = TrainingLossView(fixed.seen.models[:1], [targets], fixed.seen.mean_losses[:1])
     scorer = ATTACKS[name].study(known, rng(5))
     travelled = cloudpickle.loads(cloudpickle.dumps(scorer))
     np.testing.assert_array_equal(scorer.score(seen, rng(6)), travelled.score(seen, rng(7)))

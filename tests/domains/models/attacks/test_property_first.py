@@ -6,11 +6,12 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.models import knowledge, trained
+from leakgauge.domains.models import challenger as models_challenger
+from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.attacks import blind
 from leakgauge.domains.models.attacks.property_first import Attack
-from leakgauge.domains.models.data import load
-from leakgauge.domains.models.tables import read_learner, read_setting
+from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.plan_tables import read_challenger_table, read_training_mechanism
 
 COMPONENTS = {"name": "source", "group": "component", "members": "0"}
 DATA = {"rows": 3_000, "features": 8, "components": 3}
@@ -27,8 +28,10 @@ def owner(game, data=DATA, **said):
         "hidden": [],
         "rate": 0.02,
     }
-    setting = read_setting({**table, **said})
-    return trained.build(setting, load(data, Path(), 3), read_learner({"name": "none"}, setting.rate), 3)
+    setting = read_challenger_table({**table, **said})
+    return models_challenger.build_trained(
+        setting, load_table(data, Path(), 3), read_training_mechanism({"name": "none"}, setting.rate), 3
+    )
 
 
 def played(challenger, attack, name, n_rounds):

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from domains.models.memorised import small
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.attacks.rmia import Attack
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.shadows import with_targets, without_targets
-from leakgauge.domains.models.training.learning import train
+from leakgauge.domains.models.attacks.rmia import Attack, best_a, mean_from_without, mean_with_and_without
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
+from leakgauge.domains.models.training.gradient_descent import train_network
 
 
 def rng(seed):
@@ -18,7 +19,7 @@ def chances(model, records):
 
 
 def released(knowledge):
-    return train(knowledge.reference.take(np.arange(30)), knowledge.recipe, rng(9))
+    return train_network(knowledge.reference.take(np.arange(30)), knowledge.recipe, rng(9))
 
 
 def beaten(model, usual_x, usual_z, records, population, gamma):
@@ -35,7 +36,7 @@ def check(scores, expected, n):
 @pytest.mark.parametrize("gamma", [0.9, 1.0, 1.2])
 def test_offline_scores_count_population_rows_that_a_record_beats(gamma):
     knowledge = small(rng(1), targets=9)
-    shadows, model = without_targets(knowledge, 6, rng(2)), released(knowledge)
+    shadows, model = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
 
     def usual(records, outs):
         found = np.array([chances(shadow, records) for shadow in shadows.models])
@@ -53,7 +54,7 @@ def test_offline_scores_count_population_rows_that_a_record_beats(gamma):
         gamma,
     )
     scorer = Attack(shadows=6, mode="offline", gamma=gamma, a=0.4).study(knowledge, rng(2))
-    scores = scorer.score(Seen([model], [knowledge.targets]), rng(3))
+    scores = scorer.score(ModelsView([model], [knowledge.targets]), rng(3))
     check(scores[0], expected, len(population))
     assert len(set(expected)) > 3
     assert scorer.reading.studied["a"] == 0.4
@@ -62,7 +63,7 @@ def test_offline_scores_count_population_rows_that_a_record_beats(gamma):
 
 def test_online_both_kinds_of_shadows_say_what_is_usual():
     knowledge = small(rng(1), targets=9)
-    shadows, model = with_targets(knowledge, 8, rng(2)), released(knowledge)
+    shadows, model = shadows_with_targets(knowledge, 8, rng(2)), released(knowledge)
 
     def usual(records, members):
         found = np.array([chances(shadow, records) for shadow in shadows.models])
@@ -78,14 +79,16 @@ def test_online_both_kinds_of_shadows_say_what_is_usual():
         population,
         1.0,
     )
-    scores = Attack(shadows=8).study(knowledge, rng(2)).score(Seen([model], [knowledge.targets]), rng(3))
+    scores = (
+        Attack(shadows=8).study(knowledge, rng(2)).score(ModelsView([model], [knowledge.targets]), rng(3))
+    )
     check(scores[0], expected, len(population))
 
 
 def test_records_that_beat_as_many_rows_are_told_apart():
     knowledge = small(rng(1), targets=9)
     scorer = Attack(shadows=4, mode="offline", population=1).study(knowledge, rng(2))
-    scores = scorer.score(Seen([released(knowledge)], [knowledge.targets]), rng(3))
+    scores = scorer.score(ModelsView([released(knowledge)], [knowledge.targets]), rng(3))
     assert np.unique(scores).size == 9
     assert scores.min() > 0
     assert scores.max() < 1
@@ -116,3 +119,61 @@ def test_shadows_full_of_targets_leave_no_population():
 def test_settings_out_of_range_are_refused(said, words):
     with pytest.raises(BadInput, match=words):
         Attack(**said)
+
+
+CHANCES = np.array([[0.9, 0.2], [0.7, 0.4], [0.3, 0.6]])
+MEMBERS = np.array([[True, False], [True, False], [False, True]])
+
+
+def test_what_is_usual_is_half_with_and_half_without():
+    np.testing.assert_allclose(
+        np.exp(mean_with_and_without(np.log(CHANCES), MEMBERS)), [(0.8 + 0.3) / 2, (0.6 + 0.3) / 2]
+    )
+
+
+def test_without_the_record_the_other_half_follows_from_a():
+    for a in (0.0, 0.3, 1.0):
+        expected = [((a * p + 1 - a) + p) / 2 for p in (0.3, 0.3)]
+        np.testing.assert_allclose(np.exp(mean_from_without(np.log(CHANCES), ~MEMBERS, a)), expected)
+
+
+def test_chances_that_are_next_to_nothing_stay_finite():
+    assert np.isfinite(mean_from_without(np.full((2, 1), -700.0), np.ones((2, 1), dtype=bool), 1.0)).all()
+
+
+def simulated(gain, n_shadows=6, n_rows=300):
+    """Chances of rows of many difficulties, and what members gain."""
+    rng = np.random.default_rng(3)
+    members = rng.random((n_shadows, n_rows)) < 0.5
+    difficulty = rng.normal(0, 2, n_rows)
+    logits = difficulty + rng.normal(0, 0.3, (n_shadows, n_rows))
+    chances = 1 / (1 + np.exp(-logits))
+    return np.log(np.where(members, gain(chances), chances)), members
+
+
+def mean_auc(logs, members, a):
+    """By loops, from the definition: every shadow is told by the others."""
+    aucs = []
+    for place in range(len(logs)):
+        ratios, truth = [], []
+        for row in range(logs.shape[1]):
+            outs = [s for s in range(len(logs)) if s != place and not members[s, row]]
+            if outs:
+                p = np.mean([np.exp(logs[s, row]) for s in outs])
+                ratios.append(np.exp(logs[place, row]) / (0.5 * ((1 + a) * p + 1 - a)))
+                truth.append(members[place, row])
+        aucs.append(roc_auc_score(truth, ratios))
+    return np.mean(aucs)
+
+
+@pytest.mark.parametrize("gain", [lambda p: 0.2 * p + 0.8, lambda p: np.minimum(1.5 * p, 1.0)])
+def test_the_chosen_a_tells_members_of_shadows_best(gain):
+    logs, members = simulated(gain)
+    grid = np.round(np.linspace(0, 1, 11), 1)
+    found = {float(a): mean_auc(logs, members, a) for a in grid}
+    assert found[round(best_a(logs, members), 1)] == pytest.approx(max(found.values()), abs=1e-9)
+    assert max(found.values()) - min(found.values()) > 0.01  # so that there is something to choose
+
+
+def test_shadows_that_have_no_say_leave_a_in_range():
+    assert best_a(np.log(CHANCES[:2, :1]), np.ones((2, 1), dtype=bool)) == 1.0

@@ -5,9 +5,14 @@ from domains.models.memorised import recipe, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks import shadow
 from leakgauge.domains.models.attacks.shadow import Attack
-from leakgauge.domains.models.knowledge import BlackBox
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.training.learning import Examples, Noise, Recipe, train
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.training.gradient_descent import (
+    DpSgdNoise,
+    Examples,
+    TrainingRecipe,
+    train_network,
+)
 
 
 def rng(seed):
@@ -38,12 +43,14 @@ def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(mon
     # 83 rows are no whole number of batches: labels must not drift away from their rows.
     labels = rng(1).integers(3, size=400)
     reference = Examples(np.arange(400, dtype=np.float32)[:, None], labels, 3)
-    knowledge = BlackBox(reference=reference, n_members=30, recipe=recipe(30, batch=10), targets=None)
+    knowledge = BlackBoxKnowledge(
+        reference=reference, n_members=30, recipe=recipe(30, batch=10), targets=None
+    )
     lessons, halves = [], []
-    monkeypatch.setattr(shadow, "_learn", lambda lesson: lessons.append(lesson[0]))
+    monkeypatch.setattr(shadow, "_train_attack_network", lambda lesson: lessons.append(lesson[0]))
     monkeypatch.setattr(
         shadow,
-        "trained",
+        "train_shadows",
         lambda _, chosen, *rest: (halves.append(chosen), [Numbered(i) for i in range(5)])[1],
     )
     Attack(rows=83).study(knowledge, rng(2))
@@ -57,10 +64,12 @@ def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(mon
 
 
 def test_shadows_are_trained_with_the_noise_of_the_released_model_unless_told_otherwise(monkeypatch):
-    recipes, honest = [], shadow.trained
-    noisy = Recipe(schedule=recipe(30, batch=10, epochs=1).schedule, noise=Noise(sigma=2.0), hidden=(4,))
+    recipes, honest = [], shadow.train_shadows
+    noisy = TrainingRecipe(
+        schedule=recipe(30, batch=10, epochs=1).schedule, noise=DpSgdNoise(sigma=2.0), hidden=(4,)
+    )
     knowledge = small(rng(1), recipe=noisy)
-    monkeypatch.setattr(shadow, "trained", lambda *given: (recipes.append(given[2]), honest(*given))[1])
+    monkeypatch.setattr(shadow, "train_shadows", lambda *given: (recipes.append(given[2]), honest(*given))[1])
     for private in (True, False):
         Attack(private=private).study(knowledge, rng(2))
     assert [one.noise for one in recipes] == [noisy.noise, None]
@@ -71,10 +80,12 @@ def test_scores_are_log_odds_of_the_network_of_the_class_and_nothing_where_there
     given = small(rng(1), reference=100, targets=12)
     labels = np.minimum(given.reference.labels, 1)  # nobody has seen class 2
     reference = Examples(given.reference.rows, labels, 3)
-    knowledge = BlackBox(reference=reference, n_members=30, recipe=given.recipe, targets=given.targets)
-    model = train(reference.take(np.arange(30)), knowledge.recipe, rng(4))
+    knowledge = BlackBoxKnowledge(
+        reference=reference, n_members=30, recipe=given.recipe, targets=given.targets
+    )
+    model = train_network(reference.take(np.arange(30)), knowledge.recipe, rng(4))
     scorer = Attack(features=features).study(knowledge, rng(2))
-    scores = scorer.score(Seen([model], [given.targets]), rng(3))
+    scores = scorer.score(ModelsView([model], [given.targets]), rng(3))
     assert (scores[0, given.targets.labels == 2] == 0).all()
     assert (scores[0, given.targets.labels < 2] != 0).all()
     assert scorer.reading.studied == {"shadows": 5.0, "rows_per_shadow": 20.0, "classes_learned": 2.0}

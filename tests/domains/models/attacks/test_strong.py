@@ -10,23 +10,22 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import knowledge
-from leakgauge.domains.models.attacks.strong import Attack
-from leakgauge.domains.models.games.strong import Strong as StrongGame
-from leakgauge.domains.models.means.knowledge import SeenMeans, StrongMean
-from leakgauge.domains.models.played import SeenStep
-from leakgauge.domains.models.setting_up import Stage
-from leakgauge.domains.models.step_ratios import StepRatio, weighed
-from leakgauge.domains.models.trained import Challenger
+from leakgauge.domains.models.attacks.strong import Attack, StepRatio, subsampled_log_ratio
+from leakgauge.domains.models.challenger import Challenger
+from leakgauge.domains.models.games.setup import GameSetup
+from leakgauge.domains.models.games.strong import StrongGame
+from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
+from leakgauge.domains.models.release import StepView
 from leakgauge.domains.models.training.accounting import sigma_for
-from leakgauge.domains.models.training.batches import Sampling, Schedule
-from leakgauge.domains.models.training.learning import Examples, Noise, Recipe
-from leakgauge.domains.models.training.network import Network, Shape
-from leakgauge.domains.models.training.noise import TrainingNoise
+from leakgauge.domains.models.training.gradient_descent import DpSgdNoise, Examples, TrainingRecipe
+from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
+from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
 from leakgauge.domains.models.training.optimizers import Sgd
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.mechanisms import geometric, laplace
-from leakgauge.plan import Metrics
+from leakgauge.plan import MetricsTable
 from leakgauge.theory import tradeoff
-from leakgauge.verdict import Finding, find
+from leakgauge.verdict import Finding, decide_finding
 
 CLIP = 0.1  # far below the norm of any gradient here: all are clipped
 
@@ -45,17 +44,17 @@ def challenger(relation, schedule, sigma, *, used: float | None = None) -> Chall
     """A network of one layer; noise of ``used`` times the clip, while that of ``sigma`` is promised."""
     n = schedule.rows
     replaces = relation is Relation.REPLACE_ONE
-    promised = TrainingNoise(relation=relation, sigma=sigma, clip=CLIP)
-    recipe = Recipe(
+    promised = DpTrainingTable(relation=relation, sigma=sigma, clip=CLIP)
+    recipe = TrainingRecipe(
         schedule=schedule,
-        noise=Noise(sigma=used or sigma, clip=CLIP),
+        noise=DpSgdNoise(sigma=used or sigma, clip=CLIP),
         hidden=(),
         optimizer=Sgd(rate=0.1),
     )
     game = StrongGame(others=np.arange(n - 1), target=n - 1, substitute=n if replaces else None)
     return Challenger(
         table=table(n),
-        stage=Stage(game, np.empty(0, dtype=np.int64)),
+        stage=GameSetup(game, np.empty(0, dtype=np.int64)),
         recipe=recipe,
         relation=relation,
         guarantee=promised.guarantee(schedule),
@@ -89,7 +88,7 @@ def log_law(released, mean, scale):
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("batch", [12, 5])
 def test_the_score_of_one_step_is_the_log_ratio_of_two_densities(relation, batch):
-    owner = challenger(relation, Schedule(rows=12, batch=batch, epochs=1), 0.8)
+    owner = challenger(relation, TrainingSchedule(rows=12, batch=batch, epochs=1), 0.8)
     share = batch / 12
     played = owner.release(np.array([[True], [False], [True]]), np.random.default_rng(3))
     known = knowledge.build("strong", {}, owner, 0)
@@ -119,7 +118,7 @@ def test_the_score_of_one_step_is_the_log_ratio_of_two_densities(relation, batch
 def test_scores_against_opposite_gradients_are_those_of_two_normal_laws():
     """In shuffled batches a row is in one batch of an epoch: over E epochs mu = 2 sqrt(E) / sigma."""
     epochs, sigma = 4, 3.0
-    schedule = Schedule(rows=10, batch=5, epochs=epochs, sampling=Sampling.SHUFFLED)
+    schedule = TrainingSchedule(rows=10, batch=5, epochs=epochs, sampling=BatchSampling.SHUFFLED)
     trials = trials_of(challenger(Relation.REPLACE_ONE, schedule, sigma), 300)
     mu = 2 * np.sqrt(epochs) / sigma
     for members, sign in ((trials.members, 1), (~trials.members, -1)):
@@ -130,7 +129,7 @@ def test_scores_against_opposite_gradients_are_those_of_two_normal_laws():
 
 
 def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
-    schedule = Schedule(rows=10, batch=5, epochs=1, sampling=Sampling.WITHOUT_REPLACEMENT)
+    schedule = TrainingSchedule(rows=10, batch=5, epochs=1, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     owner = challenger(Relation.REPLACE_ONE, schedule, 1.0)
     known = knowledge.build("strong", {}, owner, 0)
     ratio = StepRatio(
@@ -140,8 +139,8 @@ def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
         noise=owner.recipe.noise,
         share=schedule.share,
     )
-    network = Network(Shape(4, 2, ()), np.zeros(10, dtype=np.float32))
-    step = SeenStep(network, np.arange(4), np.ones(10, dtype=np.float32), True)
+    network = MlpClassifier(MlpShape(4, 2, ()), np.zeros(10, dtype=np.float32))
+    step = StepView(network, np.arange(4), np.ones(10, dtype=np.float32), True)
     (own,), (other,) = (gradient(network, one.rows, one.labels) for one in (known.target, known.substitute))
     mean = sum(gradient(network, known.others.rows[:4], known.others.labels[:4]))
     direct = log_law(step.released, mean + own, CLIP) - log_law(step.released, mean + other, CLIP)
@@ -151,7 +150,7 @@ def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
 
 def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
     """An epsilon of 1 by Renyi divergences; who knows the batches needs 7 for 200 steps of one row."""
-    schedule = Schedule(rows=100, batch=1, epochs=2, sampling=Sampling.WITHOUT_REPLACEMENT)
+    schedule = TrainingSchedule(rows=100, batch=1, epochs=2, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     sigma = sigma_for(1.0, 1e-5, Relation.REPLACE_ONE, schedule)
     owner = challenger(Relation.REPLACE_ONE, schedule, sigma)
     known = knowledge.build("strong", {}, owner, 0)
@@ -172,13 +171,13 @@ def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
 
 
 def test_evidence_too_large_to_exponentiate_is_weighed_all_the_same():
-    assert weighed(2000.0, 0.25) == pytest.approx(2000 + np.log(0.25), abs=1e-9)
-    assert weighed(-2000.0, 0.25) == pytest.approx(np.log(0.75), abs=1e-12)
+    assert subsampled_log_ratio(2000.0, 0.25) == pytest.approx(2000 + np.log(0.25), abs=1e-9)
+    assert subsampled_log_ratio(-2000.0, 0.25) == pytest.approx(np.log(0.75), abs=1e-12)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_where_gradients_are_clipped_and_opposite_the_attack_reaches_what_accounting_allows(relation):
-    owner = challenger(relation, Schedule(rows=10, batch=5, epochs=2), 1.5)
+    owner = challenger(relation, TrainingSchedule(rows=10, batch=5, epochs=2), 1.5)
     trials = trials_of(owner, 500)
     high, low = rates(trials)
     most = 2 * tradeoff.max_accuracy(owner.guarantee) - 1
@@ -187,22 +186,22 @@ def test_where_gradients_are_clipped_and_opposite_the_attack_reaches_what_accoun
     # Any likelihood ratio has a mean of one where it is the other world that is true.
     weights = np.exp(trials.scores[~trials.members])
     assert weights.mean() == pytest.approx(1, abs=4 * weights.std() / np.sqrt(weights.size))
-    assert find(trials, owner.guarantee, Metrics(), 1, None) is Finding.NOT_VIOLATED
+    assert decide_finding(trials, owner.guarantee, MetricsTable(), 1, None) is Finding.NOT_VIOLATED
 
 
 @pytest.mark.parametrize("relation", list(Relation))
 def test_a_quarter_of_the_noise_is_found_out(relation):
-    schedule = Schedule(rows=10, batch=5, epochs=2)
+    schedule = TrainingSchedule(rows=10, batch=5, epochs=2)
     owner = challenger(relation, schedule, 4.0, used=1.0)
-    assert find(trials_of(owner, 250), owner.guarantee, Metrics(), 1, None) is Finding.VIOLATED
+    assert decide_finding(trials_of(owner, 250), owner.guarantee, MetricsTable(), 1, None) is Finding.VIOLATED
 
 
 def without_noise(relation) -> Challenger:
     """All rows in every batch, for long enough to forget the random start: what is left is who was in."""
-    owner = challenger(relation, Schedule(rows=8, batch=8, epochs=300), 1.0)
+    owner = challenger(relation, TrainingSchedule(rows=8, batch=8, epochs=300), 1.0)
     recipe = replace(owner.recipe, noise=None, optimizer=Sgd(rate=1.0))
     if relation is Relation.REPLACE_ONE:
-        schedule = replace(recipe.schedule, sampling=Sampling.SHUFFLED)
+        schedule = replace(recipe.schedule, sampling=BatchSampling.SHUFFLED)
         recipe = replace(recipe, schedule=schedule)
     return replace(owner, recipe=recipe, guarantee=None)
 
@@ -220,11 +219,11 @@ def test_networks_retrained_on_both_sets_tell_who_is_in_where_nothing_protects(r
 
 
 def test_networks_retrained_with_the_target_do_not_beat_the_promise():
-    owner = challenger(Relation.REPLACE_ONE, Schedule(rows=10, batch=5, epochs=2), 1.5)
+    owner = challenger(Relation.REPLACE_ONE, TrainingSchedule(rows=10, batch=5, epochs=2), 1.5)
     trials = trials_of(owner, 300, Attack(form="retrained", models=50))
     high, low = rates(trials)
     assert high - low < 2 * tradeoff.max_accuracy(owner.guarantee) - 1
-    assert find(trials, owner.guarantee, Metrics(), 1, None) is Finding.NOT_VIOLATED
+    assert decide_finding(trials, owner.guarantee, MetricsTable(), 1, None) is Finding.NOT_VIOLATED
 
 
 def test_too_few_models_are_refused():
@@ -237,7 +236,7 @@ def test_too_few_models_are_refused():
 )
 def test_of_a_noisy_mean_the_score_is_the_ratio_of_the_noise(noise, score):
     """Around 7 with the target and 6 without: e^-|y - 7| over e^-|y - 6| at 6.2; of two pmfs at 9."""
-    known = StrongMean(others=6.0, target=1.0, substitute=0.0, noise=noise)
-    seen = SeenMeans(np.array([6.2 if score < 0 else 9.0]), np.ones((1, 1)))
+    known = StrongMeanKnowledge(others=6.0, target=1.0, substitute=0.0, noise=noise)
+    seen = NoisyMeansView(np.array([6.2 if score < 0 else 9.0]), np.ones((1, 1)))
     found = Attack().study(known, np.random.default_rng(0)).score(seen, np.random.default_rng(0))
     np.testing.assert_allclose(found, [[score]])

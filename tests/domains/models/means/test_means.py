@@ -10,13 +10,13 @@ from leakgauge.core.game import Adversary, Coins, play
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.attacks.likelihood import Attack
-from leakgauge.domains.models.means import challenger as means
-from leakgauge.domains.models.means.knowledge import SeenMeans, StrongMean
-from leakgauge.domains.models.means.noise import of_all_records, read_noise
-from leakgauge.domains.models.tables import read_setting
-from leakgauge.plan import Metrics
+from leakgauge.domains.models.noisy_mean import challenger as means
+from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
+from leakgauge.domains.models.noisy_mean.sum_noise import group_guarantee, read_sum_noise
+from leakgauge.domains.models.plan_tables import read_challenger_table
+from leakgauge.plan import MetricsTable
 from leakgauge.theory import tradeoff
-from leakgauge.verdict import Finding, find
+from leakgauge.verdict import Finding, decide_finding
 
 COMPONENTS = {"name": "source", "group": "component", "members": "0"}
 CONSTANTS = {"source": "constants"}
@@ -26,7 +26,7 @@ NO_RNG = np.random.default_rng(0)
 def build(game, mechanism, data=CONSTANTS, **said) -> means.Challenger:
     if game == "mixture":
         said = {"dependence": COMPONENTS, "targets": 1, **said}
-    setting = read_setting({"game": game, **said})
+    setting = read_challenger_table({"game": game, **said})
     return means.build(setting=setting, data=data, mechanism=mechanism, folder=Path(), seed=3)
 
 
@@ -36,7 +36,7 @@ def scorer_of(owner, name, **parameters):
 
 def guesses(scorer, sums, value):
     """Whether a record of this value is called a member, for each noisy sum."""
-    seen = SeenMeans(np.asarray(sums, float), np.full((len(sums), 1), value))
+    seen = NoisyMeansView(np.asarray(sums, float), np.full((len(sums), 1), value))
     return scorer.score(seen, NO_RNG)[:, 0] >= scorer.reading.threshold
 
 
@@ -87,7 +87,7 @@ def test_geometric_noise_lets_the_strong_adversary_reach_the_bound_and_laplace_n
     epsilon = 1.0
     owner = build("strong", {"name": "geometric", "epsilon": epsilon}, members=20)
     known = owner.knowledge("strong")
-    assert isinstance(known, StrongMean)
+    assert isinstance(known, StrongMeanKnowledge)
     assert (known.target, known.substitute) == (1, 0)
     inside, outside = (dlaplace.pmf(WHOLE - around, epsilon) for around in (known.others + 1, known.others))
     guessed = guesses(scorer_of(owner, "strong"), WHOLE, 1.0)
@@ -114,9 +114,9 @@ def test_what_holds_for_independent_records_fails_for_identical_ones_and_the_gro
     owner = build("mixture", {"name": "laplace", "epsilon": 0.2}, members=20)
     trials = trials_of(owner, "components", 3_000)
     assert advantage(trials) == pytest.approx(1 - np.exp(-2), abs=3 * np.sqrt(0.5 / 1_500))
-    record, _ = read_noise({"name": "laplace", "epsilon": 0.2})
-    assert find(trials, record.guarantee, Metrics(), 1, None) is Finding.VIOLATED
-    assert find(trials, owner.guarantee, Metrics(), 1, None) is not Finding.VIOLATED
+    record, _ = read_sum_noise({"name": "laplace", "epsilon": 0.2})
+    assert decide_finding(trials, record.guarantee, MetricsTable(), 1, None) is Finding.VIOLATED
+    assert decide_finding(trials, owner.guarantee, MetricsTable(), 1, None) is not Finding.VIOLATED
     assert "does not describe this risk" in owner.notes[-1]
 
 
@@ -126,8 +126,8 @@ def test_all_records_together_are_promised_n_epsilon():
     assert promised.epsilon == pytest.approx(4)
     assert (promised.unit, promised.nominal_epsilon, promised.nominal_unit) == (Unit.GROUP, 0.2, Unit.RECORD)
     assert 2 * tradeoff.max_accuracy(promised) - 1 == pytest.approx(1 - np.exp(-2), abs=1e-3)
-    noise, _ = read_noise({"name": "gaussian", "sigma": 5.0, "delta": 1e-5})
-    moved = of_all_records(noise, 10)
+    noise, _ = read_sum_noise({"name": "gaussian", "sigma": 5.0, "delta": 1e-5})
+    moved = group_guarantee(noise, 10)
     assert 2 * tradeoff.max_accuracy(moved) - 1 == pytest.approx(2 * norm.cdf(1) - 1, abs=1e-3)
 
 
@@ -167,7 +167,7 @@ def test_an_adversary_with_rows_of_its_own_averages_over_the_others(relation):
     inside = noise @ binom.pmf(counts - 1, n - 1, 0.5)
     empty = relation is Relation.ADD_REMOVE
     outside = noise @ (binom.pmf(counts, n - 1, 0.5) if empty else binom.pmf(counts, n, 0.5))
-    found = scorer.score(SeenMeans(sums.astype(float), np.ones((sums.size, 1))), NO_RNG)[:, 0]
+    found = scorer.score(NoisyMeansView(sums.astype(float), np.ones((sums.size, 1))), NO_RNG)[:, 0]
     np.testing.assert_allclose(found, np.log(inside / outside), atol=0.05)
 
 
@@ -187,7 +187,7 @@ def test_where_components_overlap_the_score_is_bayes_rule_over_all_that_is_unkno
     outside = sum(
         noise @ hypergeom.pmf(counts, 10, ones, n) * other / 10 for ones, other in (shares, shares[::-1])
     )
-    found = scorer.score(SeenMeans(sums.astype(float), np.ones((sums.size, 1))), NO_RNG)[:, 0]
+    found = scorer.score(NoisyMeansView(sums.astype(float), np.ones((sums.size, 1))), NO_RNG)[:, 0]
     np.testing.assert_allclose(found, np.log(inside / outside), atol=0.05)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leakgauge.catalog import prepare
+from leakgauge.catalog import prepare_audit
 from leakgauge.cli.main import main
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
@@ -37,7 +37,7 @@ def write_plan(folder: Path, data: str, challenger: str = "", attacks: str = OPT
 
 def game_of(path: Path):
     plan = read_plan(path)
-    return prepare(plan.audits[0], plan)
+    return prepare_audit(plan.audits[0], plan)
 
 
 def losses_of(game):

@@ -232,7 +232,7 @@ def test_a_good_plan_is_played(folder, capsys, monkeypatch):
     """So that none of the above is refused for another reason."""
     from leakgauge import api
 
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
     (folder / "mine.py").write_text(MODELS)
     for data, challenger in ((LOSSES, ""), (NUMBERS, 'model = "mine:five"')):
         path = write_plan(folder, data, challenger, OPTIMAL)

@@ -105,10 +105,10 @@ def test_a_module_that_ends_in_a_softmax_is_noticed(folder):
 def test_the_mode_of_a_module_is_restored(folder):
     import torch
 
-    from leakgauge.domains.models.own import torch_module
+    from leakgauge.domains.models.user_model import model_query
 
     module = torch.nn.Dropout(0.5).train()
-    assert (torch_module.ask(module, np.ones((3, 2))) == 1).all()
+    assert (model_query.query_torch_module(module, np.ones((3, 2))) == 1).all()
     assert module.training
 
 

@@ -15,7 +15,7 @@ from leakgauge.core.game import Coins
 
 @pytest.fixture(autouse=True)
 def _no_report(monkeypatch):
-    monkeypatch.setattr(api, "report", lambda *_: None)
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
 @pytest.fixture(scope="module")

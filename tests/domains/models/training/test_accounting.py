@@ -1,4 +1,5 @@
 import math
+import sys
 
 import dp_accounting
 import numpy as np
@@ -8,15 +9,47 @@ from scipy.stats import norm
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.training.accounting import curve_of, epsilon_of, sigma_for
-from leakgauge.domains.models.training.batches import Sampling, Schedule
+from leakgauge.domains.models.training.accounting import (
+    renyi_epsilon,
+    sigma_for,
+    training_curve,
+    training_epsilon,
+)
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.theory import gdp, tradeoff
 
-ADULT = Schedule(rows=10_000)  # 5,000 steps of 200 rows
+
+@pytest.mark.parametrize("ratio", [0.5, 2.0, 12.0])
+def test_epsilon_is_that_of_dp_accounting_on_all_orders_of_the_paper(ratio):
+    orders = [*np.arange(1.01, 10.97, 0.05), *range(10, 40)]  # beyond them none is best here
+    accountant = dp_accounting.rdp.RdpAccountant(orders, dp_accounting.NeighboringRelation.REPLACE_ONE)
+    noise = dp_accounting.GaussianDpEvent(ratio)
+    accountant.compose(dp_accounting.SampledWithoutReplacementDpEvent(10_000, 200, noise), 5_000)
+    expected = accountant.get_epsilon(1e-5)
+    assert expected * 0.99 < renyi_epsilon(ratio, 1e-5, 0.02, 5_000) <= expected * (1 + 2e-3)
 
 
-def schedule(sampling: Sampling) -> Schedule:
-    return Schedule(rows=10_000, sampling=sampling)
+def test_high_orders_are_used_where_they_are_best():
+    ratio, orders = 60.0, range(60, 90, 3)
+    accountant = dp_accounting.rdp.RdpAccountant(orders, dp_accounting.NeighboringRelation.REPLACE_ONE)
+    noise = dp_accounting.GaussianDpEvent(ratio)
+    accountant.compose(dp_accounting.SampledWithoutReplacementDpEvent(10_000, 200, noise), 5_000)
+    expected, order = accountant.get_epsilon_and_optimal_order(1e-5)
+    assert orders[0] < order < orders[-1]
+    assert renyi_epsilon(ratio, 1e-5, 0.02, 5_000) == pytest.approx(expected, rel=2e-3)
+
+
+def test_without_the_library_the_message_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    with pytest.raises(BadInput, match=r"pip install 'leakgauge\[ml\]'"):
+        renyi_epsilon(1.0, 1e-5, 0.02, 100)
+
+
+ADULT = TrainingSchedule(rows=10_000)  # 5,000 steps of 200 rows
+
+
+def schedule(sampling: BatchSampling) -> TrainingSchedule:
+    return TrainingSchedule(rows=10_000, sampling=sampling)
 
 
 def delta_of_one_step(sigma: float, share: float, relation: Relation, epsilon: float) -> float:
@@ -46,18 +79,18 @@ def delta_of_one_step(sigma: float, share: float, relation: Relation, epsilon: f
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("sigma", [0.6, 2.0])
 def test_one_poisson_step_has_the_epsilon_of_its_two_mixtures(relation, sigma):
-    one = Schedule(rows=10, batch=10 // 2 + 1, epochs=1)
+    one = TrainingSchedule(rows=10, batch=10 // 2 + 1, epochs=1)
     assert one.steps == 1
-    epsilon = epsilon_of(sigma, 0.01, relation, one)
+    epsilon = training_epsilon(sigma, 0.01, relation, one)
     assert delta_of_one_step(sigma, 0.6, relation, epsilon) == pytest.approx(0.01, rel=0.01)
 
 
 @pytest.mark.parametrize("relation", Relation)
 def test_batches_of_everybody_are_gaussian_releases(relation):
-    everybody = Schedule(rows=50, batch=50, epochs=30)
+    everybody = TrainingSchedule(rows=50, batch=50, epochs=30)
     ratio = 9.0 / (2 if relation is Relation.REPLACE_ONE else 1) / math.sqrt(30)
     expected = dp_accounting.get_epsilon_gaussian(ratio, 1e-5)
-    assert epsilon_of(9.0, 1e-5, relation, everybody) == pytest.approx(expected, rel=2e-3)
+    assert training_epsilon(9.0, 1e-5, relation, everybody) == pytest.approx(expected, rel=2e-3)
 
 
 @pytest.mark.parametrize(("sigma", "relation"), [(11.55, "replace_one"), (1.68, "add_remove")])
@@ -66,19 +99,19 @@ def test_poisson_sampling_has_the_epsilon_of_a_finer_grid(sigma, relation):
     neighbours = theirs.REPLACE_ONE if relation == "replace_one" else theirs.ADD_OR_REMOVE_ONE
     accountant = dp_accounting.pld.PLDAccountant(neighbours, 2e-5 if sigma > 2 else 1e-4)
     accountant.compose(dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(sigma)), 5_000)
-    found = epsilon_of(sigma, 1e-5, Relation(relation), ADULT)
+    found = training_epsilon(sigma, 1e-5, Relation(relation), ADULT)
     assert found == pytest.approx(accountant.get_epsilon(1e-5), rel=2e-3)
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(11.55, 2.16), (1.68, 27.6)])
 def test_batches_drawn_anew_count_two_clips_for_a_row_in_the_place_of_another(sigma, epsilon):
     """With one clip these sigmas would be enough for 1 and 10, as the code of Humphries et al. has it."""
-    anew = Schedule(rows=10_000, batch=200, epochs=100, sampling=Sampling.WITHOUT_REPLACEMENT)
+    anew = TrainingSchedule(rows=10_000, batch=200, epochs=100, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     replaced = dp_accounting.NeighboringRelation.REPLACE_ONE
     accountant = dp_accounting.rdp.RdpAccountant(neighboring_relation=replaced)
     half = dp_accounting.GaussianDpEvent(sigma / 2)
     accountant.compose(dp_accounting.SampledWithoutReplacementDpEvent(10_000, 200, half), 5_000)
-    found = epsilon_of(sigma, 1e-5, Relation.REPLACE_ONE, anew)
+    found = training_epsilon(sigma, 1e-5, Relation.REPLACE_ONE, anew)
     assert 0.95 * accountant.get_epsilon(1e-5) < found < 1.01 * accountant.get_epsilon(1e-5)
     assert found == pytest.approx(epsilon, rel=0.04)  # theirs are of whole orders, of which few are small
 
@@ -88,15 +121,15 @@ def test_poisson_sampling_needs_less_than_renyi_divergences_say(sigma, renyi):
     accountant = dp_accounting.rdp.RdpAccountant()
     accountant.compose(dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(sigma)), 5_000)
     assert accountant.get_epsilon(1e-5) == pytest.approx(renyi, rel=0.02)
-    assert 0.85 * renyi < epsilon_of(sigma, 1e-5, Relation.ADD_REMOVE, ADULT) < renyi
+    assert 0.85 * renyi < training_epsilon(sigma, 1e-5, Relation.ADD_REMOVE, ADULT) < renyi
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 100.0])
 @pytest.mark.parametrize("relation", Relation)
 def test_sigma_is_the_smallest_that_keeps_epsilon(epsilon, relation):
     sigma = sigma_for(epsilon, 1e-5, relation, ADULT)
-    assert epsilon_of(sigma, 1e-5, relation, ADULT) <= epsilon
-    assert epsilon_of(0.999 * sigma, 1e-5, relation, ADULT) > epsilon
+    assert training_epsilon(sigma, 1e-5, relation, ADULT) <= epsilon
+    assert training_epsilon(0.999 * sigma, 1e-5, relation, ADULT) > epsilon
 
 
 def test_replacing_a_row_takes_twice_the_noise_where_there_is_much_of_it():
@@ -108,16 +141,16 @@ def test_replacing_a_row_takes_twice_the_noise_where_there_is_much_of_it():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_shuffled_batches_are_one_gaussian_release_per_epoch(epsilon):
-    shuffled = schedule(Sampling.SHUFFLED)
+    shuffled = schedule(BatchSampling.SHUFFLED)
     sigma = sigma_for(epsilon, 1e-5, Relation.REPLACE_ONE, shuffled)
     # A row is seen 100 times, and another one in its place moves the sum by two clips.
     assert sigma == pytest.approx(20 * dp_accounting.get_sigma_gaussian(epsilon, 1e-5), rel=1e-3)
-    assert epsilon_of(sigma, 1e-5, Relation.REPLACE_ONE, shuffled) == pytest.approx(epsilon, rel=1e-9)
+    assert training_epsilon(sigma, 1e-5, Relation.REPLACE_ONE, shuffled) == pytest.approx(epsilon, rel=1e-9)
 
 
-@pytest.mark.parametrize("sampling", [Sampling.SHUFFLED, Sampling.WITHOUT_REPLACEMENT])
+@pytest.mark.parametrize("sampling", [BatchSampling.SHUFFLED, BatchSampling.WITHOUT_REPLACEMENT])
 def test_batches_of_a_fixed_size_promise_nothing_to_a_row_that_leaves(sampling):
-    for work in (epsilon_of, sigma_for):
+    for work in (training_epsilon, sigma_for):
         with pytest.raises(BadInput, match=f"{sampling} batches have a fixed size.*replace_one.*poisson"):
             work(1.0, 1e-5, Relation.ADD_REMOVE, schedule(sampling))
 
@@ -125,19 +158,19 @@ def test_batches_of_a_fixed_size_promise_nothing_to_a_row_that_leaves(sampling):
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("sigma", [0.6, 11.55])
 def test_the_curve_says_the_same_as_epsilon_at_every_delta(relation, sigma):
-    curve = curve_of(sigma, relation, ADULT)
+    curve = training_curve(sigma, relation, ADULT)
     assert curve is not None
     for delta in (1e-9, 1e-5, 1e-3):
-        expected = epsilon_of(sigma, delta, relation, ADULT)
+        expected = training_epsilon(sigma, delta, relation, ADULT)
         assert tradeoff.epsilon_at(curve, delta) == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_curve_of_shuffled_batches_is_gaussian_and_of_renyi_divergences_there_is_none():
-    shuffled = schedule(Sampling.SHUFFLED)
-    curve = curve_of(20.0, Relation.REPLACE_ONE, shuffled)
+    shuffled = schedule(BatchSampling.SHUFFLED)
+    curve = training_curve(20.0, Relation.REPLACE_ONE, shuffled)
     assert curve is not None
     assert tradeoff.max_accuracy(curve) == pytest.approx(norm.cdf(0.5), abs=2e-5)
-    assert curve_of(20.0, Relation.REPLACE_ONE, schedule(Sampling.WITHOUT_REPLACEMENT)) is None
+    assert training_curve(20.0, Relation.REPLACE_ONE, schedule(BatchSampling.WITHOUT_REPLACEMENT)) is None
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
@@ -149,16 +182,16 @@ def test_an_epsilon_that_is_none_is_refused(epsilon):
 @pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
 def test_a_delta_outside_0_and_1_is_refused(delta):
     with pytest.raises(BadInput, match="delta must be in"):
-        epsilon_of(1.0, delta, Relation.ADD_REMOVE, ADULT)
+        training_epsilon(1.0, delta, Relation.ADD_REMOVE, ADULT)
 
 
 def test_next_to_no_noise_is_bounded_as_if_a_row_were_in_every_batch():
     """Quickly, and above what is composed where there is just enough noise to compose it."""
-    schedule = Schedule(rows=60, batch=20, epochs=2)
-    little = epsilon_of(0.099, 1e-5, Relation.REPLACE_ONE, schedule)
+    schedule = TrainingSchedule(rows=60, batch=20, epochs=2)
+    little = training_epsilon(0.099, 1e-5, Relation.REPLACE_ONE, schedule)
     mu = 2 * np.sqrt(6) / 0.099
     assert little == pytest.approx(gdp.epsilon_at(mu, 1e-5))
-    assert little > epsilon_of(0.1, 1e-5, Relation.REPLACE_ONE, schedule)
-    assert epsilon_of(1e-3, 1e-5, Relation.REPLACE_ONE, schedule) > 1e6
-    curve = curve_of(1e-3, Relation.REPLACE_ONE, schedule)
+    assert little > training_epsilon(0.1, 1e-5, Relation.REPLACE_ONE, schedule)
+    assert training_epsilon(1e-3, 1e-5, Relation.REPLACE_ONE, schedule) > 1e6
+    curve = training_curve(1e-3, Relation.REPLACE_ONE, schedule)
     assert np.interp(1e-6, curve.fpr, curve.tpr) > 0.999

@@ -5,13 +5,12 @@ from itertools import product
 import numpy as np
 
 from domains.queries.random_predicates import predicate
-from leakgauge.domains.queries.accounting import accountant
-from leakgauge.domains.queries.asked import Table
-from leakgauge.domains.queries.conditions import Type
+from leakgauge.domains.queries.accounting import find_accountant
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.records import Records
+from leakgauge.domains.queries.records import OracleRecords, OracleTable
+from leakgauge.domains.queries.sql.conditions import ColumnType
 
-TYPES = {"id": Type.WHOLE, "age": Type.WHOLE, "region": Type.TEXT}
+TYPES = {"id": ColumnType.WHOLE, "age": ColumnType.WHOLE, "region": ColumnType.TEXT}
 VALUES = {"id": ["0", "1", "2", "3", "4", "5"], "age": ["1", "2"], "region": ["'a'", "'b'"]}
 EVERYBODY = list(product(range(6), [0, 1, 2, 3], ["a", "b", "c"]))  # id, age, region: whoever might exist
 
@@ -23,7 +22,7 @@ def people(rows):
         "age": np.array([row[1] for row in rows]),
         "region": np.array([row[2] for row in rows], dtype=object),
     }
-    return Records(TYPES, columns, "id", "d")
+    return OracleRecords(TYPES, columns, "id", "d")
 
 
 def queries(rng, n):
@@ -48,7 +47,7 @@ def asked(table, asked_queries):
 
 def answered(name, members, questions, most):
     """Which questions an accountant lets through, and what it says was spent, question by question."""
-    account = accountant(name)(np.asarray(members, dtype=bool))
+    account = find_accountant(name)(np.asarray(members, dtype=bool))
     allowed, spent = [], []
     for question in questions:
         may = account.after(question) <= most
@@ -62,7 +61,7 @@ def answered(name, members, questions, most):
 def with_and_without(rng):
     """A table and the same without one record; both hold the same other target, whose bit stays."""
     rows = [EVERYBODY[12 * i + int(rng.integers(12))] for i in range(6)]
-    return Table(people(rows), np.array([0])), Table(people(rows[:-1]), np.array([0]))
+    return OracleTable(people(rows), np.array([0])), OracleTable(people(rows[:-1]), np.array([0]))
 
 
 def everybody():
@@ -73,7 +72,7 @@ def everybody():
         for i, name in enumerate(TYPES)
     }
     numbers = {"number": np.arange(len(EVERYBODY))}
-    return Records({**TYPES, "number": Type.WHOLE}, columns | numbers, "number", "d")
+    return OracleRecords({**TYPES, "number": ColumnType.WHOLE}, columns | numbers, "number", "d")
 
 
 def selected(questions):

@@ -18,7 +18,7 @@ from leakgauge.domains.queries.attacks import (
     split_t_test,
 )
 from leakgauge.referee.metrics import auc
-from leakgauge.theory import splitting, t_tests
+from leakgauge.theory import query_splitting, t_test_power
 
 INCOME = {"kind": "sum", "column": "income", "bound": 50.0}
 
@@ -48,9 +48,9 @@ def near(value, expected, n_rounds):
 def test_split_answers_are_worth_what_theory_says(by):
     setting = {"accountant": "none"}
     for attack, expected in (
-        (split_midpoint.Attack(queries=10, by=by), splitting.midpoint_laplace(10, 1.0)),
-        (split_likelihood.Attack(queries=10, by=by), splitting.optimum_laplace(10, 1.0)[0]),
-        (split_t_test.Attack(queries=10, by=by), t_tests.laplace(10, 1.0)),
+        (split_midpoint.Attack(queries=10, by=by), query_splitting.midpoint_laplace(10, 1.0)),
+        (split_likelihood.Attack(queries=10, by=by), query_splitting.optimum_laplace(10, 1.0)[0]),
+        (split_t_test.Attack(queries=10, by=by), t_test_power.success_laplace(10, 1.0)),
     ):
         _, found = trials(attack, setting, laplace(1.0))
         assert near(success(found), expected, 4_000)
@@ -81,7 +81,7 @@ def test_sums_are_worth_the_value_over_the_bound():
     known, found = trials(split_likelihood.Attack(), {"accountant": "none", "query": INCOME}, laplace(1.0))
     value = float(known.shifts[0])
     assert 0 < value < 50
-    expected = splitting.optimum_laplace(10, splitting.laplace_ratio(1.0, value, 50.0))[0]
+    expected = query_splitting.optimum_laplace(10, query_splitting.laplace_ratio(1.0, value, 50.0))[0]
     assert near(success(found), expected, 4_000)
 
 
@@ -105,7 +105,7 @@ def test_an_accountant_of_existing_records_says_everything_by_refusing():
 def test_with_ten_known_records_it_says_nothing_yet():
     setting = {"accountant": "per_row", "budget": 3.0}
     _, found = trials(combined.Attack(test="likelihood"), setting, laplace(0.3), records=10)
-    assert near(success(found), splitting.optimum_laplace(10, 0.3)[0], 4_000)
+    assert near(success(found), query_splitting.optimum_laplace(10, 0.3)[0], 4_000)
 
 
 def test_several_targets_are_refused_each_for_themselves():
@@ -135,12 +135,12 @@ def test_refusals_are_not_read_where_known_records_are_asked_about_twice():
 def test_only_a_canonical_cache_stops_rewording(cache, wording, m):
     setting = {"accountant": "none", "cache": cache}
     _, found = trials(repeat.Attack(queries=20, wording=wording), setting, laplace(0.5))
-    assert near(success(found), splitting.midpoint_laplace(m, 0.5), 4_000)
+    assert near(success(found), query_splitting.midpoint_laplace(m, 0.5), 4_000)
 
 
 def test_split_questions_pass_every_cache_and_a_sound_budget_stops_them():
     _, found = trials(split_midpoint.Attack(queries=20), {"accountant": "none"}, laplace(0.5))
-    assert near(success(found), splitting.midpoint_laplace(20, 0.5), 4_000)
+    assert near(success(found), query_splitting.midpoint_laplace(20, 0.5), 4_000)
     setting = {"accountant": "per_predicate", "budget": 2.0}
     _, found = trials(split_midpoint.Attack(queries=20), setting, laplace(0.5))
-    assert near(success(found), splitting.midpoint_laplace(4, 0.5), 4_000)
+    assert near(success(found), query_splitting.midpoint_laplace(4, 0.5), 4_000)

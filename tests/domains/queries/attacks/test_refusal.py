@@ -3,7 +3,7 @@ import pytest
 
 from domains.queries.fake_oracle import auc, knowledge, played, success
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.attacks.refusal import Attack, by_refusal
+from leakgauge.domains.queries.attacks.refusal import Attack, refusal_scores
 
 
 def test_an_accountant_of_existing_records_gives_members_away():
@@ -35,7 +35,7 @@ def test_each_target_is_refused_for_itself():
 
 def test_the_moment_of_refusal_is_the_score():
     answers = np.array([[[1.0, 1.0, 1.0, np.nan]], [[1.0, np.nan, np.nan, np.nan]], [[1.0] * 4]])
-    assert by_refusal(answers).ravel().tolist() == [0.25, 0.75, -1.0]
+    assert refusal_scores(answers).ravel().tolist() == [0.25, 0.75, -1.0]
 
 
 def test_a_budget_that_answers_nothing_tells_nothing():

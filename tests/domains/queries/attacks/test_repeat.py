@@ -3,9 +3,9 @@ import pytest
 from domains.queries.fake_oracle import knowledge, success
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attacks.repeat import Attack, equivalent, reworded
-from leakgauge.theory import splitting
+from leakgauge.theory import query_splitting
 
-ONCE, OFTEN = (float(splitting.midpoint_laplace(m, 0.5)) for m in (1, 20))
+ONCE, OFTEN = (float(query_splitting.midpoint_laplace(m, 0.5)) for m in (1, 20))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint, split_t_test
 from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import gaussian, geometric
-from leakgauge.theory import splitting, t_tests
+from leakgauge.theory import query_splitting, t_test_power
 
 NUMBERS = [(10, 1.0), (29, 0.33), (10, 0.3), (4, 2.5)]
 
@@ -23,9 +23,13 @@ def near(found, expected, sure=4.0):
 @pytest.mark.parametrize(("m", "epsilon"), NUMBERS)
 def test_measured_success_is_within_noise_of_theory(m, epsilon):
     known = knowledge(epsilon=epsilon)
-    assert near(success(split_midpoint.Attack(queries=m), known), splitting.midpoint_laplace(m, epsilon))
-    assert near(success(split_likelihood.Attack(queries=m), known), splitting.optimum_laplace(m, epsilon)[0])
-    assert near(success(split_t_test.Attack(queries=m), known), t_tests.laplace(m, epsilon))
+    assert near(
+        success(split_midpoint.Attack(queries=m), known), query_splitting.midpoint_laplace(m, epsilon)
+    )
+    assert near(
+        success(split_likelihood.Attack(queries=m), known), query_splitting.optimum_laplace(m, epsilon)[0]
+    )
+    assert near(success(split_t_test.Attack(queries=m), known), t_test_power.success_laplace(m, epsilon))
 
 
 @pytest.mark.slow
@@ -40,11 +44,17 @@ def test_measured_success_is_within_noise_of_theory(m, epsilon):
 def test_the_numbers_of_the_book_are_reached(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
     known, n = knowledge(epsilon=epsilon), 200_000
     expected = {
-        split_t_test.Attack(queries=m): (textbook, t_tests.laplace(m, epsilon)),
-        split_t_test.Attack(queries=m, form="paper"): (paper, t_tests.laplace(m, epsilon, form="paper")),
-        split_t_test.Attack(queries=m, sides=1): (one_sided, t_tests.laplace(m, epsilon, sides=1)),
-        split_midpoint.Attack(queries=m): (midpoint, splitting.midpoint_laplace(m, epsilon)),
-        split_likelihood.Attack(queries=m): (likelihood, splitting.optimum_laplace(m, epsilon)[0]),
+        split_t_test.Attack(queries=m): (textbook, t_test_power.success_laplace(m, epsilon)),
+        split_t_test.Attack(queries=m, form="paper"): (
+            paper,
+            t_test_power.success_laplace(m, epsilon, form="paper"),
+        ),
+        split_t_test.Attack(queries=m, sides=1): (
+            one_sided,
+            t_test_power.success_laplace(m, epsilon, sides=1),
+        ),
+        split_midpoint.Attack(queries=m): (midpoint, query_splitting.midpoint_laplace(m, epsilon)),
+        split_likelihood.Attack(queries=m): (likelihood, query_splitting.optimum_laplace(m, epsilon)[0]),
     }
     for attack, (published, exact) in expected.items():
         found = success(attack, known, n)
@@ -55,8 +65,8 @@ def test_the_numbers_of_the_book_are_reached(m, epsilon, textbook, paper, one_si
 @pytest.mark.slow
 def test_theorem_5_is_not_what_is_measured():
     found, error = success(split_t_test.Attack(queries=10), knowledge(epsilon=1.0), 200_000)
-    printed = t_tests.as_printed(10, 1 / t_tests.SQRT_2)
-    normal = t_tests.normal(10, 1 / t_tests.SQRT_2)
+    printed = t_test_power.success_as_printed(10, 1 / t_test_power.SQRT_2)
+    normal = t_test_power.success_normal(10, 1 / t_test_power.SQRT_2)
     assert found > normal + 10 * error > printed + 10 * error
 
 
@@ -64,26 +74,30 @@ def test_theorem_5_is_not_what_is_measured():
 def test_success_on_a_sum_depends_on_the_value_over_the_bound(value):
     query = Query(kind="sum", column="income", bound=100.0)
     known = knowledge(epsilon=1.0, query=query, shifts=(value,))
-    ratio = splitting.laplace_ratio(1.0, value, 100.0)
-    assert near(success(split_midpoint.Attack(), known), splitting.midpoint_laplace(10, ratio))
-    assert near(success(split_likelihood.Attack(), known), splitting.optimum_laplace(10, ratio)[0])
-    assert near(success(split_t_test.Attack(sides=1), known), t_tests.laplace(10, ratio, sides=1))
+    ratio = query_splitting.laplace_ratio(1.0, value, 100.0)
+    assert near(success(split_midpoint.Attack(), known), query_splitting.midpoint_laplace(10, ratio))
+    assert near(success(split_likelihood.Attack(), known), query_splitting.optimum_laplace(10, ratio)[0])
+    assert near(
+        success(split_t_test.Attack(sides=1), known), t_test_power.success_laplace(10, ratio, sides=1)
+    )
 
 
 def test_gaussian_noise_leaves_nothing_beyond_the_midpoint():
     known = knowledge(noise=gaussian.Mechanism(sigma=3.0, delta=1e-5))
-    expected = splitting.midpoint_gaussian(10, 1 / 3)
+    expected = query_splitting.midpoint_gaussian(10, 1 / 3)
     _, scores, _ = played(split_midpoint.Attack(), known)
     _, likelihood, _ = played(split_likelihood.Attack(), known)
     np.testing.assert_allclose(scores / 9.0, likelihood, atol=1e-9)
     assert near(success(split_likelihood.Attack(), known), expected)
-    assert near(success(split_t_test.Attack(), known), t_tests.normal(10, 1 / 3))
+    assert near(success(split_t_test.Attack(), known), t_test_power.success_normal(10, 1 / 3))
 
 
 def test_geometric_noise_is_beaten_as_often_as_theory_says():
     known = knowledge(epsilon=0.8, noise=geometric.Mechanism(epsilon=0.8))
-    assert near(success(split_midpoint.Attack(queries=7), known), splitting.midpoint_geometric(7, 0.8))
-    assert near(success(split_likelihood.Attack(queries=7), known), splitting.optimum_geometric(7, 0.8)[0])
+    assert near(success(split_midpoint.Attack(queries=7), known), query_splitting.midpoint_geometric(7, 0.8))
+    assert near(
+        success(split_likelihood.Attack(queries=7), known), query_splitting.optimum_geometric(7, 0.8)[0]
+    )
 
 
 @pytest.mark.parametrize(("form", "size"), [("textbook", 0.042), ("paper", 0.052)])
@@ -99,7 +113,7 @@ def test_several_targets_are_judged_each_by_their_own_value():
     for target, value in enumerate((10.0, 4.0)):
         says, truth = scores[:, target] >= 0, members[:, target]
         right = (says[truth].mean() + 1 - says[~truth].mean()) / 2
-        assert right == pytest.approx(splitting.optimum_laplace(10, 2.0 * value / 10)[0], abs=0.015)
+        assert right == pytest.approx(query_splitting.optimum_laplace(10, 2.0 * value / 10)[0], abs=0.015)
     assert (scores[:, 2] == 0).all()  # who adds nothing leaves no trace
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from leakgauge.domains.queries.log.answers import Answers
-from leakgauge.domains.queries.log.coding import Coded
-from leakgauge.domains.queries.log.files import Files
-from leakgauge.domains.queries.log.incidence import incidence
-from leakgauge.domains.queries.log.reading import read_log
+from leakgauge.domains.queries.log.answers import LoggedAnswers
+from leakgauge.domains.queries.log.files import QueryLogFiles
+from leakgauge.domains.queries.log.incidence import build_incidence
+from leakgauge.domains.queries.log.reader import read_query_log
+from leakgauge.domains.queries.log.record_pairs import CodedPairs
 
 RECORDS = "id,age,income\n1,20,5\n2,30,50\n3,40,500\n4,50,-20\n"
 
@@ -18,7 +18,7 @@ def written(folder, text, name="log.csv"):
 
 
 def read(folder, text, **files):
-    return read_log(Files(written(folder, text), **files))
+    return read_query_log(QueryLogFiles(written(folder, text), **files))
 
 
 def contained(log):
@@ -34,16 +34,16 @@ def answers(scales, *, noise=0, bound=1.0):
     n = len(scales)
     ids, noises = np.arange(n), np.broadcast_to(noise, n).astype(np.int64)
     bounds = np.broadcast_to(np.asarray(bound, dtype=float), n)
-    return Answers(ids, ids + 1, noises, np.array(scales, dtype=float), bounds, bounds != 1)
+    return LoggedAnswers(ids, ids + 1, noises, np.array(scales, dtype=float), bounds, bounds != 1)
 
 
 def pairs(queries, records, contributions=None):
     values = None if contributions is None else np.array(contributions, dtype=float)
-    return Coded(np.array(queries, dtype=np.int32), np.array(records, dtype=np.int32), values)
+    return CodedPairs(np.array(queries, dtype=np.int32), np.array(records, dtype=np.int32), values)
 
 
 def sparse(n_queries, n_records, queries, records, contributions=None):
-    return incidence(pairs(queries, records, contributions), np.arange(1, n_queries + 1), n_records)
+    return build_incidence(pairs(queries, records, contributions), np.arange(1, n_queries + 1), n_records)
 
 
 def random_sparse(rng, n_queries, n_records, share=0.2, contributions=False):

@@ -3,25 +3,25 @@ import pytest
 
 from domains.queries.log.logs import read
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.log.answers import Noise
+from leakgauge.domains.queries.log.answers import LoggedNoise
 from leakgauge.theory import gdp
 
 
 def noise(tmp_path, columns, values):
     log = read(tmp_path, f"query,records,{columns}\n1,a,{values}\n").answers
-    return Noise(int(log.noise[0])), float(log.scale[0])
+    return LoggedNoise(int(log.noise[0])), float(log.scale[0])
 
 
 @pytest.mark.parametrize(
     ("columns", "values", "expected"),
     [
-        ("epsilon", "0.5", (Noise.LAPLACE, 2.0)),
-        ("scale", "4", (Noise.LAPLACE, 4.0)),
-        ("mechanism,epsilon", "Geometric,0.5", (Noise.GEOMETRIC, 2.0)),
-        ("sigma", "3", (Noise.GAUSSIAN, 3.0)),
-        ("mechanism,scale", "gaussian,3", (Noise.GAUSSIAN, 3.0)),
-        ("mechanism,kind,bound,epsilon", "laplace,sum,10,0.5", (Noise.LAPLACE, 20.0)),
-        ("epsilon,scale", "0.5,4", (Noise.LAPLACE, 4.0)),
+        ("epsilon", "0.5", (LoggedNoise.LAPLACE, 2.0)),
+        ("scale", "4", (LoggedNoise.LAPLACE, 4.0)),
+        ("mechanism,epsilon", "Geometric,0.5", (LoggedNoise.GEOMETRIC, 2.0)),
+        ("sigma", "3", (LoggedNoise.GAUSSIAN, 3.0)),
+        ("mechanism,scale", "gaussian,3", (LoggedNoise.GAUSSIAN, 3.0)),
+        ("mechanism,kind,bound,epsilon", "laplace,sum,10,0.5", (LoggedNoise.LAPLACE, 20.0)),
+        ("epsilon,scale", "0.5,4", (LoggedNoise.LAPLACE, 4.0)),
     ],
 )
 def test_a_row_says_how_much_noise_there_is(tmp_path, columns, values, expected):
@@ -30,7 +30,7 @@ def test_a_row_says_how_much_noise_there_is(tmp_path, columns, values, expected)
 
 def test_gaussian_noise_follows_from_epsilon_and_delta(tmp_path):
     found, sigma = noise(tmp_path, "mechanism,kind,bound,epsilon,delta", "gaussian,sum,10,1,1e-6")
-    assert found is Noise.GAUSSIAN
+    assert found is LoggedNoise.GAUSSIAN
     assert gdp.delta_at(10 / sigma, 1.0) == pytest.approx(1e-6, rel=1e-6)
 
 

@@ -3,18 +3,17 @@ import pytest
 from scipy.special import ndtr
 
 from domains.queries.log.logs import answers, random_sparse, sparse
+from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
-from leakgauge.domains.queries.log import signatures as kinds
-from leakgauge.domains.queries.log.best_attack import best_attack
-from leakgauge.domains.queries.log.signatures import signatures
-from leakgauge.domains.queries.log.spending import spend
-from leakgauge.theory import losses
-from leakgauge.theory.cells import Laplace
+from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
+from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
+from leakgauge.theory import loss_composition
+from leakgauge.theory.privacy_loss import LaplaceCell
 
 
 def attack(log, found):
-    made = signatures(log, found, spend(log, found, 1e-5).mu_squared)
-    return made, *best_attack(made)
+    made = record_signatures(log, found, epsilon_per_record(log, found, 1e-5).mu_squared)
+    return made, *best_attack_per_record(made)
 
 
 def test_records_in_the_same_kinds_of_queries_are_one_computation():
@@ -48,7 +47,7 @@ def test_many_signatures_are_told_within_the_stated_error_of_single_brackets(mon
     made, many, error = attack(log, found)
     assert len(made.mu_squared) == 30
     monkeypatch.setattr(module, "_ONE_BY_ONE", 10**9)
-    single, width = best_attack(made)
+    single, width = best_attack_per_record(made)
     assert width < 1e-4
     assert error < 5e-4
     for name in ("accuracy", "auc", "tpr"):
@@ -124,7 +123,7 @@ def test_contributions_count_by_their_size_and_zero_ones_not_at_all():
     log = answers([100.0] * 3, bound=100.0)
     found = sparse(3, 4, [0, 0, 0, 1], [0, 1, 2, 2], [-50.0, 50.0, 0.0, 20.0])
     _, reached, _ = attack(log, found)
-    one = [np.mean(losses.best_attack([(Laplace(ratio), 1)]).accuracy) for ratio in (0.5, 0.2)]
+    one = [np.mean(loss_composition.best_attack([(LaplaceCell(ratio), 1)]).accuracy) for ratio in (0.5, 0.2)]
     np.testing.assert_allclose(reached.accuracy, [one[0], one[0], one[1], 0.5], atol=1e-5)
 
 

@@ -15,14 +15,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 from domains.queries.small_table import table
-from leakgauge.domains.queries.caches import Cache
-from leakgauge.domains.queries.remote.adapter import Adapter
+from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
+from leakgauge.domains.queries.remote.adapter import ServiceAdapter
+from leakgauge.domains.queries.remote.plan_tables import (
+    SERVE_ORACLE_REQUESTS,
+    AskRequest,
+    QueriesServiceTable,
+)
 from leakgauge.domains.queries.remote.remote_oracle import HttpOracle
-from leakgauge.domains.queries.remote.service import OURS, Ask, Service
-from leakgauge.domains.queries.rules import Rules
 from leakgauge.mechanisms import laplace
 
-WITHOUT_KEY = Ask(path=OURS["ask"].path, json={"ids": "{ids}", "where": "{predicate}"})
+WITHOUT_KEY = AskRequest(
+    path=SERVE_ORACLE_REQUESTS["ask"].path, json={"ids": "{ids}", "where": "{predicate}"}
+)
 ADAPTERS = []  # whose connections are closed after a test
 
 
@@ -150,13 +155,17 @@ def running(*arguments, **settings):
 
 def adapter(service, **settings):
     url = service if isinstance(service, str) else service.url
-    ADAPTERS.append(Adapter(Service(**{"url": url, "rate": 1e5, "timeout": 0.3, "tries": 3, **settings})))
+    ADAPTERS.append(
+        ServiceAdapter(
+            QueriesServiceTable(**{"url": url, "rate": 1e5, "timeout": 0.3, "tries": 3, **settings})
+        )
+    )
     return ADAPTERS[-1]
 
 
 def oracle(adapter, members, targets=(3,), cache="none", budget=None, accountant="none"):
     members = np.atleast_2d(np.asarray(members, dtype=bool))
-    rules = Rules(
-        noise=laplace.Mechanism(epsilon=1.0), accountant=accountant, cache=Cache(cache), budget=budget
+    rules = OracleRules(
+        noise=laplace.Mechanism(epsilon=1.0), accountant=accountant, cache=AnswerCache(cache), budget=budget
     )
     return HttpOracle(adapter, table(targets), rules, members, list(range(len(members))))

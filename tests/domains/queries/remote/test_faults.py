@@ -14,9 +14,9 @@ from domains.queries.remote.faulty_service import (
     reply,
     running,
 )
-from leakgauge.core.errors import BadInput, IncompleteRun, Lost
+from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.remote.service import OURS, Refused
+from leakgauge.domains.queries.remote.plan_tables import SERVE_ORACLE_REQUESTS, RefusalRule
 
 DONE_BUT_UNHEARD = {
     "the connection broke": "drop",
@@ -42,7 +42,7 @@ NOT_DONE = {
     "busy, wait": (503, {"Retry-After": "0"}),
     "busy until a time gone by": (503, {"Retry-After": "Mon, 01 Jan 2024 00:00:00 GMT"}),
 }
-OPEN = OURS["open"]
+OPEN = SERVE_ORACLE_REQUESTS["open"]
 BUSY = b'{"error": "busy"}'
 TWO = Query(ids=(1, 3)), Query(ids=(2, 3))
 
@@ -67,7 +67,7 @@ def test_without_a_key_it_is_lost_and_not_asked_for_again(fault):
     with running(second_ask(fault)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
-        with pytest.raises(Lost):
+        with pytest.raises(ReleaseLost):
             asked.ask(TWO[1])
         assert service.counts["ask"] == 2
         assert asked.obtained.tolist() == [[1.0]]
@@ -98,7 +98,7 @@ def test_a_service_that_wants_to_be_left_alone_for_long_stops_the_run():
 @pytest.mark.parametrize("fault", [*NOT_DONE.values(), "drop", b"<html>"])
 def test_what_stays_wrong_is_lost_after_some_tries(fault):
     with running(lambda kind, n: fault if kind == "ask" else None) as service:
-        with pytest.raises(Lost, match=r"POST /rounds/\{round\}/ask"):
+        with pytest.raises(ReleaseLost, match=r"POST /rounds/\{round\}/ask"):
             oracle(adapter(service), [[True]]).ask(TWO[0])
         assert service.counts["ask"] == 3
 
@@ -120,7 +120,7 @@ def test_a_service_that_is_not_there_yet_is_waited_for():
 def test_a_service_that_is_never_there_is_lost():
     with running() as before:
         url = before.url
-    with pytest.raises(Lost, match="no connection to"):
+    with pytest.raises(ReleaseLost, match="no connection to"):
         oracle(adapter(url), [[True]]).ask(TWO[0])
 
 
@@ -129,7 +129,7 @@ def test_a_round_that_the_service_forgot_is_lost():
         asked = oracle(adapter(service), [[True], [False]])
         asked.ask(TWO[0])
         service.forget()
-        with pytest.raises(Lost, match="404"):
+        with pytest.raises(ReleaseLost, match="404"):
             asked.ask(TWO[1])
 
 
@@ -144,7 +144,7 @@ def test_a_failure_in_one_round_is_a_failure_of_all_and_soon():
         there = adapter(service, ask=WITHOUT_KEY, open=OPEN, rate=200.0, connections=2)
         asked = oracle(there, np.ones((30, 1)))
         asked.ask(TWO[0])
-        with pytest.raises(Lost, match="cannot be read"):
+        with pytest.raises(ReleaseLost, match="cannot be read"):
             asked.ask(TWO[1])
         assert service.counts["ask"] < 30 + 10
 
@@ -189,7 +189,7 @@ def test_a_forbidden_path_is_no_refusal():
 )
 def test_a_service_may_refuse_in_its_own_way(refused, said):
     with running(second_ask(said)) as service:
-        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=Refused(**refused)), [[True]])
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
         assert np.isnan(asked.ask(TWO[1])).all()
 
@@ -209,7 +209,7 @@ def test_a_service_may_refuse_in_its_own_way(refused, said):
 )
 def test_what_is_not_the_refusal_of_the_plan_is_none(refused, said, answer):
     with running(second_ask(said)) as service:
-        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=Refused(**refused)), [[True]])
+        asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert [float(asked.ask(query)[0]) for query in TWO] == [1000, answer]
 
 
@@ -220,7 +220,7 @@ def test_half_of_a_refusal_is_none():
     with running(lambda kind, n: half if kind == "ask" and n > 1 else None) as service:
         asked = oracle(adapter(service), [[True]])
         asked.ask(TWO[0])
-        with pytest.raises(Lost, match="status 403, and a reply that cannot be read"):
+        with pytest.raises(ReleaseLost, match="status 403, and a reply that cannot be read"):
             asked.ask(TWO[1])
 
 
@@ -237,7 +237,7 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
     with running(second_ask(drip)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, timeout=0.4), [[True]])
         asked.ask(TWO[0])
-        with pytest.raises(Lost, match=r"no whole reply within 0\.4 seconds"):
+        with pytest.raises(ReleaseLost, match=r"no whole reply within 0\.4 seconds"):
             asked.ask(TWO[1])
 
 

@@ -9,26 +9,26 @@ import pytest
 from domains.queries.remote.faulty_service import WITHOUT_KEY, adapter, oracle, reply, running
 from domains.queries.small_table import game
 from domains.queries.small_table import oracle as local
-from leakgauge.core.errors import BadInput, IncompleteRun, Lost
+from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.core.game import Adversary, Scorer
 from leakgauge.domains.queries.knowledge import build as know
 from leakgauge.domains.queries.query import Query
-from leakgauge.domains.queries.remote.meter import Meter
-from leakgauge.domains.queries.remote.service import Ask
-from leakgauge.runner import playing
-from leakgauge.runner.playing import PlayBlock
-from leakgauge.runner.store import Block
+from leakgauge.domains.queries.remote.http_client import RateLimiter
+from leakgauge.domains.queries.remote.plan_tables import AskRequest
+from leakgauge.runner import play_block
+from leakgauge.runner.block_store import RoundBlock
+from leakgauge.runner.play_block import PlayBlock
 
 WITHOUT_KEYS = {
     "open": {"path": "/rounds", "json": {"absent": "{absent}"}},
     "ask": {"path": WITHOUT_KEY.path, "json": WITHOUT_KEY.json},
 }
-BLOCK = Block(0, range(8))
+BLOCK = RoundBlock(0, range(8))
 
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch):
-    monkeypatch.setattr(playing, "WAITS", (0.01, 0.02, 0.03, 0.04))
+    monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01, 0.02, 0.03, 0.04))
 
 
 class Asker:
@@ -101,7 +101,7 @@ def test_all_adversaries_of_a_lost_block_play_it_again_with_the_same_bits():
 def test_a_block_that_is_lost_every_time_is_given_up():
     with running(lambda kind, n: b"<html>" if kind == "ask" else None) as service:
         asker = Asker(2)
-        with pytest.raises(Lost, match="rounds 0 to 7 were lost 5 times, the last time by POST"):
+        with pytest.raises(ReleaseLost, match="rounds 0 to 7 were lost 5 times, the last time by POST"):
             block(service, asker)(BLOCK)
         assert asker.begun == 5
 
@@ -182,7 +182,7 @@ class RecordedWaits:
 
 def test_the_rate_is_kept_by_however_many_threads():
     now = [50.0]
-    meter, stop = Meter(rate=100.0, total=31, clock=lambda: now[0]), RecordedWaits()
+    meter, stop = RateLimiter(rate=100.0, total=31, clock=lambda: now[0]), RecordedWaits()
     with ThreadPoolExecutor(8) as threads:
         for done in [threads.submit(meter.take, stop) for _ in range(30)]:
             done.result()
@@ -216,7 +216,7 @@ def test_a_total_into_which_no_block_fits_is_told_from_one_that_was_of_use():
         play = block(service, Asker(6), settings={"total": 90})  # 8 rounds of 6 questions take 64
         play(BLOCK)
         with pytest.raises(IncompleteRun, match="the same command sends as many again"):
-            play(Block(1, range(8, 16)))
+            play(RoundBlock(1, range(8, 16)))
 
 
 def test_requests_that_are_sent_again_count_too():
@@ -281,7 +281,7 @@ def test_a_service_that_cannot_close_rounds_does_no_harm():
 
 
 def test_a_service_with_two_copies_of_the_table_needs_no_rounds():
-    copies = Ask(
+    copies = AskRequest(
         path="/{world}/query", json={"sql": "{sql}", "t": {"n": ["{seed}", "x{seed}"]}}, answer="rows.0.0"
     )
 
@@ -297,7 +297,7 @@ def test_a_service_with_two_copies_of_the_table_needs_no_rounds():
 
 
 def test_two_services_may_hold_the_two_copies():
-    plain = Ask(path="/query", json={"where": "{where}"})
+    plain = AskRequest(path="/query", json={"where": "{where}"})
     with running() as without, running() as there:
         without.fault = lambda kind, n: lambda handler: reply(handler, 200, b'{"answer": 1.5}')
         there.fault = lambda kind, n: lambda handler: reply(handler, 200, b'{"answer": 2.5}')
@@ -306,7 +306,7 @@ def test_two_services_may_hold_the_two_copies():
 
 
 def test_a_refusal_where_rounds_have_no_budget_of_their_own_stops_the_run():
-    plain = Ask(path="/{world}", json={"where": "{where}"})
+    plain = AskRequest(path="/{world}", json={"where": "{where}"})
     with (
         running(lambda kind, n: (403, {})) as service,
         pytest.raises(BadInput, match="without open no round has a budget of its own"),

@@ -4,7 +4,7 @@ import pytest
 
 from domains.queries.small_table import game
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.remote.service import OURS
+from leakgauge.domains.queries.remote.plan_tables import SERVE_ORACLE_REQUESTS
 
 URL = "http://127.0.0.1:8700"
 COPIES = {"path": "/{world}", "json": {"where": "{where}"}}
@@ -18,7 +18,7 @@ def played(service, **challenger):
 
 def test_a_url_suffices_for_our_own_service():
     service = played({"url": URL}).adapter.service
-    assert {name: getattr(service, name) for name in OURS} == OURS
+    assert {name: getattr(service, name) for name in SERVE_ORACLE_REQUESTS} == SERVE_ORACLE_REQUESTS
     assert (service.rate, service.total, service.connections, service.tries) == (100.0, 100_000, 4, 5)
 
 
@@ -96,6 +96,6 @@ def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challeng
 
 
 def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch):
-    monkeypatch.setattr("leakgauge.domains.queries.remote.sending.find_spec", lambda name: None)
+    monkeypatch.setattr("leakgauge.domains.queries.remote.http_client.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[service\]'"):
         played({"url": URL})

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from leakgauge.domains.queries.service import serving
+from leakgauge.domains.queries.service import server as service_server
 from leakgauge.domains.queries.service.app import build_app
 
 TOKEN = "a-token-of-ours"
@@ -13,7 +13,7 @@ TOKEN = "a-token-of-ours"
 
 @contextmanager
 def served(rounds):
-    door = serving.listen(0)
+    door = service_server.listen(0)
     config = uvicorn.Config(build_app(rounds, TOKEN), log_level="warning", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)

@@ -12,11 +12,10 @@ from scipy.stats import laplace as laplace_law
 from domains.queries.remote.faulty_service import ADAPTERS, adapter
 from domains.queries.service.running_service import TOKEN, served
 from domains.queries.small_table import table
-from leakgauge.domains.queries.caches import Cache
-from leakgauge.domains.queries.query import Kind, Query
+from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
+from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.remote_oracle import HttpOracle
-from leakgauge.domains.queries.rules import Rules
-from leakgauge.domains.queries.service.rounds import Rounds
+from leakgauge.domains.queries.service.rounds import ServiceRounds
 from leakgauge.mechanisms import laplace
 
 TARGETS = (3, 9)
@@ -25,12 +24,12 @@ ONE = {"kind": "count", "ids": [1, 3]}
 
 def rules(**changed):
     given = {"noise": laplace.Mechanism(epsilon=0.5), "accountant": "per_row", "budget": 1.0}
-    return Rules(**{**given, "cache": Cache.CANONICAL, **changed})
+    return OracleRules(**{**given, "cache": AnswerCache.CANONICAL, **changed})
 
 
 @pytest.fixture(scope="module")
 def url():
-    with served(Rounds(table(TARGETS), rules())) as url:
+    with served(ServiceRounds(table(TARGETS), rules())) as url:
         yield url
 
 
@@ -96,7 +95,7 @@ def test_the_same_key_in_two_rounds_is_two_requests(client, opened):
 
 
 def test_many_at_once_are_charged_one_by_one(url):
-    with served(Rounds(table(TARGETS), rules(accountant="sequential", budget=10.0))) as busy:
+    with served(ServiceRounds(table(TARGETS), rules(accountant="sequential", budget=10.0))) as busy:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with httpx.Client(base_url=busy, headers=headers, verify=False) as client:
             name = client.post("/rounds", json={}).json()["round"]
@@ -165,7 +164,7 @@ def test_only_targets_can_be_absent(client):
 
 
 def test_the_round_that_was_idle_longest_makes_room():
-    rounds = Rounds(table(TARGETS), rules(), most_open=2)
+    rounds = ServiceRounds(table(TARGETS), rules(), most_open=2)
     one, two = rounds.open(()), rounds.open(())
     rounds.ask(one, Query(ids=(1,)), None)
     three = rounds.open(())
@@ -209,7 +208,7 @@ def test_through_the_adapter_it_refuses_and_counts_as_at_home(ask):
 def test_through_the_adapter_answers_have_the_true_value_and_the_law_of_the_noise(ask):
     members = np.array([[i % 2, 1] for i in range(150)], dtype=bool)
     asked = ask(members)
-    query = Query(kind=Kind.SUM, column="income", bound=25.0, ids=(0, 3, 4))  # 0.5 + 25 if there - 25
+    query = Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4))  # 0.5 + 25 if there - 25
     noise = asked.ask(query) - (0.5 - 25 + 25 * members[:, 0])
     assert kstest(noise, laplace_law(scale=50).cdf).pvalue > 0.001
     assert np.unique(noise).size == 150

@@ -11,7 +11,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.core.settings import read
+from leakgauge.support.table_reader import read_dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +54,6 @@ def build(
         if not path.exists():
             raise BadInput(f"data.source: no such file: {data['source']}")
         digest = sha256(path.read_bytes()).hexdigest()
-    return read(
+    return read_dataclass(
         Challenger, {"epsilon": mechanism.get("epsilon", 1.0), **challenger, "digest": digest}, "challenger"
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leakgauge.core.settings import read
+from leakgauge.support.table_reader import read_dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,4 +28,4 @@ DEFAULT = "nothing"
 
 
 def build(name, parameters, challenger, seed):
-    return read(NAMES[name], parameters, f"knowledge {name!r}")
+    return read_dataclass(NAMES[name], parameters, f"knowledge {name!r}")

@@ -8,10 +8,10 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.blackbox.knowledge import KnowsLaw, Simulates
-from leakgauge.strategies.describing import describe
-from leakgauge.strategies.learning import Event, learn_event
-from leakgauge.strategies.shadows import draw
+from leakgauge.domains.blackbox.event_search.event_description import describe_event
+from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
+from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
+from leakgauge.domains.blackbox.shadows import draw_shadows
 
 KNOWLEDGE = "simulator"  # what it is given, unless a plan says otherwise
 
@@ -35,21 +35,23 @@ class Attack:
         if self.delta is not None and not 0 <= self.delta < 1:
             raise BadInput(f"learned_event: delta must be in [0, 1), got {self.delta}")
 
-    def study(self, knowledge: Simulates | KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
-        if not isinstance(knowledge, (Simulates, KnowsLaw)):
+    def study(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, (SimulatorKnowledge, LawKnowledge)):
             raise BadInput('learned_event: needs knowledge = "simulator", to make shadows')
-        shadows = draw(knowledge.simulate, self.shadows, rng)
+        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
         delta = knowledge.delta if self.delta is None else self.delta
         event = learn_event(shadows.outputs, shadows.members, delta=delta)
-        words = None if event.candidate is None else describe(event.candidate, event.paths)
-        return Scorer(Watch(event), Reading(threshold=0.0, signed=True, fraction=event.fraction, event=words))
+        words = None if event.candidate is None else describe_event(event.candidate, event.paths)
+        return Scorer(
+            EventScorer(event), Reading(threshold=0.0, signed=True, fraction=event.fraction, event=words)
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class EventScorer:
     """Scores a block by the learned event."""
 
-    event: Event
+    event: LearnedEvent
 
     def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
         return self.event(seen)[:, None]

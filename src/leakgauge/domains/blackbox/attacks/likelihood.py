@@ -8,10 +8,10 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.blackbox.knowledge import KnowsLaw
-from leakgauge.strategies.likelihood import LogRatio
-from leakgauge.strategies.selection import choose
-from leakgauge.strategies.shadows import draw
+from leakgauge.domains.blackbox.knowledge import LawKnowledge
+from leakgauge.domains.blackbox.shadows import draw_shadows
+from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
+from leakgauge.strategies.score_selection import choose_score
 
 KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
 ACCEPTS = ("law",)
@@ -31,25 +31,27 @@ class Attack:
         if not self.shadows >= 0:
             raise BadInput(f"likelihood: shadows must be >= 0, got {self.shadows}")
 
-    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
-        if not isinstance(knowledge, KnowsLaw):
+    def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, LawKnowledge):
             raise BadInput(
                 'likelihood: needs knowledge = "law", and so a named mechanism; or use learned_event'
             )
-        score = ByLaw(LogRatio(knowledge.mechanism.log_law, knowledge.low, knowledge.high))
+        score = LikelihoodScorer(
+            LogLikelihoodRatio(knowledge.mechanism.log_law, knowledge.low, knowledge.high)
+        )
         if not self.shadows:
             return Scorer(score, Reading(threshold=0.0, signed=True))
-        shadows = draw(knowledge.simulate, self.shadows, rng)
+        shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
         scores = score(shadows.outputs, rng)[:, 0]
-        choice = choose([scores], shadows.members, delta=knowledge.delta)
+        choice = choose_score([scores], shadows.members, delta=knowledge.delta)
         return Scorer(score, Reading(threshold=0.0, signed=True, fraction=choice.fraction))
 
 
 @dataclass(frozen=True, eq=False)
-class ByLaw:
+class LikelihoodScorer:
     """Scores a block by the law."""
 
-    ratio: LogRatio
+    ratio: LogLikelihoodRatio
 
     def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
         return self.ratio(seen)[:, None]

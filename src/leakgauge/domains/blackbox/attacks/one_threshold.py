@@ -8,8 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.blackbox.knowledge import KnowsLaw
-from leakgauge.strategies.thresholds import SumRule
+from leakgauge.domains.blackbox.knowledge import LawKnowledge
+from leakgauge.strategies.threshold_rules import SumRule
 
 KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
 ACCEPTS = ("law",)
@@ -19,15 +19,15 @@ ACCEPTS = ("law",)
 class Attack:
     """Score an output by how far its sum lies beyond the middle of the two true sums (Liu et al. 2024)."""
 
-    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
-        if not isinstance(knowledge, KnowsLaw):
+    def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, LawKnowledge):
             raise BadInput('one_threshold: needs knowledge = "law", for the true values')
         rule = SumRule.between(knowledge.low, knowledge.high)
-        return Scorer(BySum(rule), Reading(threshold=0.0, signed=True))
+        return Scorer(SumScorer(rule), Reading(threshold=0.0, signed=True))
 
 
 @dataclass(frozen=True, eq=False)
-class BySum:
+class SumScorer:
     """Scores a block by its sums."""
 
     rule: SumRule

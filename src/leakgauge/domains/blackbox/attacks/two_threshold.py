@@ -8,8 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.blackbox.knowledge import KnowsLaw
-from leakgauge.strategies.thresholds import VoteRule
+from leakgauge.domains.blackbox.knowledge import LawKnowledge
+from leakgauge.strategies.threshold_rules import VoteRule
 
 KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
 ACCEPTS = ("law",)
@@ -22,15 +22,15 @@ class Attack:
     A tied vote scores zero: no evidence, and "member" where the attack must say one or the other.
     """
 
-    def study(self, knowledge: KnowsLaw, rng: Generator) -> Scorer[Sequence[Any]]:
-        if not isinstance(knowledge, KnowsLaw):
+    def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
+        if not isinstance(knowledge, LawKnowledge):
             raise BadInput('two_threshold: needs knowledge = "law", for the true values')
         rule = VoteRule.between(knowledge.low, knowledge.high)
-        return Scorer(ByVote(rule), Reading(threshold=0.0, signed=True))
+        return Scorer(VoteScorer(rule), Reading(threshold=0.0, signed=True))
 
 
 @dataclass(frozen=True, eq=False)
-class ByVote:
+class VoteScorer:
     """Scores a block by its votes."""
 
     rule: VoteRule

@@ -7,12 +7,15 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
-from leakgauge.domains.federated.knowledge import Seen, Server
-from leakgauge.domains.federated.laws import Law, law_of
-from leakgauge.domains.federated.model import Crafted
-from leakgauge.domains.federated.samples import perturbed
-from leakgauge.domains.federated.studying import studied
-from leakgauge.domains.federated.thresholds import best_threshold
+from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
+from leakgauge.domains.federated.neurons.feature_distributions import (
+    FeatureDistribution,
+    feature_distribution,
+)
+from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
+from leakgauge.domains.federated.neurons.network import CraftedNeuron
+from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 
 KNOWLEDGE = "server"
 ACCEPTS = ("server",)
@@ -41,35 +44,35 @@ class Attack:
         if not self.draws >= 100:
             raise BadInput(f"draws must be >= 100, got {self.draws}")
 
-    def study(self, knowledge: Server, rng: Generator) -> Scorer[Seen]:
-        return studied(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
+    def study(self, knowledge: ServerKnowledge, rng: Generator) -> Scorer[FederatedView]:
+        return study_neurons(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
 
-    def craft(self, knowledge: Server, rng: Generator) -> list[Crafted]:
+    def craft(self, knowledge: ServerKnowledge, rng: Generator) -> list[CraftedNeuron]:
         """Find the plane of each target."""
         mechanism = knowledge.training.mechanism
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
         half = len(rows) // 2
-        others = law_of(rows[:half], mechanism, rng)
-        held_back = perturbed(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
+        others = feature_distribution(rows[:half], mechanism, rng)
+        held_back = perturb(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
         crafted = []
         for target in knowledge.targets[:, None]:
-            weights = _weights(law_of(target, mechanism, rng), others).astype(np.float32)
-            own = (perturbed(target, self.draws, mechanism, rng) @ weights).astype(np.float64)
+            weights = _weights(feature_distribution(target, mechanism, rng), others).astype(np.float32)
+            own = (perturb(target, self.draws, mechanism, rng) @ weights).astype(np.float64)
             scores = (held_back @ weights).astype(np.float64)
-            threshold, _ = best_threshold(own, scores, knowledge.others)
+            threshold, _ = best_batch_threshold(own, scores, knowledge.others)
             biases = np.array([-threshold], dtype=np.float32)
-            unit = Crafted(weights[None], biases, np.ones(1, dtype=np.float32), 0.0)
-            crafted.append(unit.tamed(own - threshold, scores))
+            unit = CraftedNeuron(weights[None], biases, np.ones(1, dtype=np.float32), 0.0)
+            crafted.append(unit.normalised(own - threshold, scores))
         return crafted
 
 
-def _weights(own: Law, others: Law) -> Reals:
+def _weights(own: FeatureDistribution, others: FeatureDistribution) -> Reals:
     """One for each feature; none for those that are the same in all rows that were looked at."""
-    one, other = own.moments(_as_they_are), others.moments(_as_they_are)
+    one, other = own.moments(_identity_basis), others.moments(_identity_basis)
     spread = ((one.covariances + other.covariances) / 2)[:, 0, 0]
     difference = (one.means - other.means)[:, 0]
     return np.divide(difference, spread, out=np.zeros_like(spread), where=spread > 0)
 
 
-def _as_they_are(values: Reals) -> Reals:
+def _identity_basis(values: Reals) -> Reals:
     return values[:, None]

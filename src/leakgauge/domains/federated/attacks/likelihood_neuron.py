@@ -1,18 +1,30 @@
 """Build a neuron that is active where a row looks like the perturbed target: no training."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Scorer
-from leakgauge.core.spread import spread
-from leakgauge.domains.federated.knowledge import Seen, Server
-from leakgauge.domains.federated.likelihood import Builder, clips_for, hinges_for
-from leakgauge.domains.federated.model import Crafted
-from leakgauge.domains.federated.peaks import peak
-from leakgauge.domains.federated.studying import studied
+from leakgauge.core.game import Mechanism, Reals, Scorer
+from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
+from leakgauge.domains.federated.neurons.feature_distributions import (
+    FeatureMoments,
+    TabulatedNoise,
+    feature_distribution,
+)
+from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
+from leakgauge.domains.federated.neurons.perturbed_rows import (
+    PerturbedRows,
+    draw_perturbed_real_rows,
+    draw_perturbed_rows,
+)
+from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, HingeBasis, best_relu_score
+from leakgauge.support.parallel import parallel_map
 
 KNOWLEDGE = "server"
 ACCEPTS = ("server",)
@@ -48,14 +60,116 @@ class Attack:
         if not self.draws >= 100:
             raise BadInput(f"draws must be >= 100, got {self.draws}")
 
-    def study(self, knowledge: Server, rng: Generator) -> Scorer[Seen]:
-        return studied(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
+    def study(self, knowledge: ServerKnowledge, rng: Generator) -> Scorer[FederatedView]:
+        return study_neurons(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
 
-    def craft(self, knowledge: Server, rng: Generator) -> list[Crafted]:
+    def craft(self, knowledge: ServerKnowledge, rng: Generator) -> list[CraftedNeuron]:
         """Build the neuron of each target."""
         if knowledge.training.mechanism is None:
-            return [peak(row, knowledge.rows, knowledge.others, self.units) for row in knowledge.targets]
-        functions = clips_for(knowledge) if self.form == "clipped" else (hinges_for(knowledge, self.hinges),)
-        builder = Builder.of(knowledge, functions, self.units, self.draws, rng)
+            return [
+                peak_neuron(row, knowledge.rows, knowledge.others, self.units) for row in knowledge.targets
+            ]
+        functions = (
+            clipped_bases(knowledge) if self.form == "clipped" else (hinge_basis(knowledge, self.hinges),)
+        )
+        builder = LikelihoodNeuronBuilder.of(knowledge, functions, self.units, self.draws, rng)
         seeds = rng.integers(2**63, size=len(knowledge.targets)).tolist()
-        return spread(builder, list(enumerate(seeds)))
+        return parallel_map(builder, list(enumerate(seeds)))
+
+
+ENOUGH = 20_000  # perturbed rows of others, for thresholds
+REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # for values of 1 + 5 + 4 bits
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodNeuronBuilder:
+    """Makes the neuron of a target."""
+
+    knowledge: ServerKnowledge
+    others: dict[
+        ClippedBasis | HingeBasis, FeatureMoments
+    ]  # of perturbed rows, by the first half of the adversary's own
+    held_back: PerturbedRows  # perturbed rows of the other half
+    units: int
+    draws: int
+
+    @classmethod
+    def of(
+        cls,
+        knowledge: ServerKnowledge,
+        functions: Sequence[ClippedBasis | HingeBasis],
+        units: int | None,
+        draws: int,
+        rng: Generator,
+    ) -> "LikelihoodNeuronBuilder":
+        """Work out the law of other rows, and perturb some of them for thresholds."""
+        rows, mechanism = knowledge.rows[rng.permutation(len(knowledge.rows))], knowledge.training.mechanism
+        half = len(rows) // 2
+        law = feature_distribution(rows[:half], mechanism, rng)
+        widest = max(function.knots.size for function in functions)
+        held_back = _row_sampler(widest)(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
+        others = {function: law.moments(function) for function in functions}
+        return cls(knowledge, others, held_back, units or widest * rows.shape[1], draws)
+
+    def __call__(self, target: tuple[int, int]) -> CraftedNeuron:
+        place, seed = target
+        rng, mechanism = np.random.default_rng(seed), self.knowledge.training.mechanism
+        row = self.knowledge.targets[place][None]
+        score = best_relu_score(feature_distribution(row, mechanism, rng), self.others, self.units)
+        own = _row_sampler(score.knots.size)(row, self.draws, mechanism, rng).scores(score)
+        others = self.held_back.scores(score)
+        threshold, _ = best_batch_threshold(own, others, self.knowledge.others)
+        return score.neuron(threshold, row.shape[1]).normalised(own - threshold, others - threshold)
+
+
+def _row_sampler(n_knots: int) -> Callable[[Floats, int, Mechanism | None, Generator], PerturbedRows]:
+    """How rows are kept: to be looked up, unless the score of a value is about as quick to compute."""
+    return draw_perturbed_rows if n_knots > 2 else draw_perturbed_real_rows
+
+
+def clipped_bases(knowledge: ServerKnowledge) -> tuple[ClippedBasis, ...]:
+    """Where values are cut, for what the bits can hold; without bits, for the size of the server's rows."""
+    mechanism = knowledge.training.mechanism
+    if isinstance(mechanism, TabulatedNoise):
+        unit = 2.0 ** (np.frexp(mechanism.encoding.levels[-1])[1] - 5)
+    else:
+        size = float(np.sqrt(np.mean(knowledge.rows.astype(np.float64) ** 2)))
+        unit = 2.0 ** np.round(np.log2(size / 2)) if size > 0 else 1.0
+    return tuple(ClippedBasis(float(unit * reach)) for reach in REACHES)
+
+
+def hinge_basis(knowledge: ServerKnowledge, n: int) -> HingeBasis:
+    """Hinges at equal distances, from the least value that can be told to the largest."""
+    mechanism = knowledge.training.mechanism
+    if isinstance(mechanism, TabulatedNoise):
+        levels = mechanism.encoding.levels
+        return HingeBasis(float(levels[0]), float(levels[-1]), n)
+    return HingeBasis(float(knowledge.rows.min()), float(knowledge.rows.max()), n)
+
+
+def peak_neuron(row: Floats, rows: Floats, others: int, units: int | None = None) -> CraftedNeuron:
+    """The distance of a row from the target, in standard deviations of each feature, turned upside down.
+
+    -|x - t| = (x - least) - 2 ReLU(x - t) + constant wherever x is at least ``least``: two units a feature.
+    Any other row has a smaller value, and is told apart unless it comes nearer to the target than every row
+    of the adversary's own (``rows``), from which the threshold is half the way. With few ``units``, the
+    features in which the target stands out are kept.
+    """
+    spread = rows.std(axis=0, dtype=np.float64)
+    spread = np.where(spread > 0, spread, max(float(spread.mean()), 1e-6))
+    stands_out = np.abs(row - rows.mean(axis=0)) / spread
+    kept = np.sort(np.argsort(-stands_out, kind="stable")[: max((units or 2 * row.size) // 2, 1)])
+    least = np.minimum(rows.min(axis=0), row)[kept]
+    weights = (1 / spread[kept]).astype(np.float32)
+    first = np.zeros((2 * kept.size, row.size), dtype=np.float32)
+    first[np.arange(2 * kept.size), np.tile(kept, 2)] = 1.0
+    biases = -np.concatenate([least, row[kept]]).astype(np.float32)
+    neuron = CraftedNeuron(first, biases, np.concatenate([weights, -2 * weights]), 0.0)
+    own, scores = neuron.values(row[None]), _values_in_chunks(neuron, rows)
+    threshold, _ = best_batch_threshold(own, scores, others)
+    lowered = CraftedNeuron(neuron.first, neuron.first_bias, neuron.second, -threshold)
+    return lowered.normalised(own - threshold, scores - threshold)
+
+
+def _values_in_chunks(neuron: CraftedNeuron, rows: Floats, step: int = 2_000) -> Reals:
+    return np.concatenate([neuron.values(rows[first : first + step]) for first in range(0, len(rows), step)])

@@ -8,10 +8,14 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
-from leakgauge.core.spread import spread
-from leakgauge.domains.federated.knowledge import Seen, Server
-from leakgauge.domains.federated.studying import studied
-from leakgauge.domains.federated.teaching import Course, Teacher, Trained
+from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
+from leakgauge.domains.federated.neurons.neuron_training import (
+    NeuronTrainer,
+    NeuronTrainingOptions,
+    TrainedNeuron,
+)
+from leakgauge.support.parallel import parallel_map
 
 KNOWLEDGE = "server"
 ACCEPTS = ("server",)
@@ -50,20 +54,22 @@ class Attack:
             if not 0 < getattr(self, name) < np.inf:
                 raise BadInput(f"{name} must be > 0 and finite, got {getattr(self, name)}")
 
-    def study(self, knowledge: Server, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: ServerKnowledge, rng: Generator) -> Scorer[FederatedView]:
         trained = self.train(knowledge, rng)
         neurons = [one.neuron for one in trained]
-        return studied(knowledge, neurons, rng, certify=self.certify, more=_epochs(trained))
+        return study_neurons(knowledge, neurons, rng, certify=self.certify, more=_epochs(trained))
 
-    def train(self, knowledge: Server, rng: Generator) -> list[Trained]:
+    def train(self, knowledge: ServerKnowledge, rng: Generator) -> list[TrainedNeuron]:
         """Train the neuron of each target."""
-        teacher = Teacher.of(knowledge, self.course(noisy=knowledge.training.mechanism is not None), rng)
+        teacher = NeuronTrainer.of(
+            knowledge, self.course(noisy=knowledge.training.mechanism is not None), rng
+        )
         seeds = rng.integers(2**63, size=len(knowledge.targets)).tolist()
-        return spread(teacher, list(enumerate(seeds)))
+        return parallel_map(teacher, list(enumerate(seeds)))
 
-    def course(self, *, noisy: bool) -> Course:
+    def course(self, *, noisy: bool) -> NeuronTrainingOptions:
         """What this means for clients who perturb their rows, and for those who do not."""
-        return Course(
+        return NeuronTrainingOptions(
             neurons=self.neurons,
             epochs=self.epochs or (EPOCHS if noisy else MOST_EPOCHS),
             batch=self.batch or (BATCH if noisy else None),
@@ -73,7 +79,7 @@ class Attack:
         )
 
 
-def _epochs(trained: Sequence[Trained]) -> dict[str, float]:
+def _epochs(trained: Sequence[TrainedNeuron]) -> dict[str, float]:
     """Epochs, over targets: until a neuron was taken, and until some bias would have told all rows seen."""
     epochs = [one.epochs for one in trained]
     on_top = [one.on_top for one in trained if one.on_top is not None]

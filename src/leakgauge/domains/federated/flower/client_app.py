@@ -7,30 +7,30 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from leakgauge.domains.federated.clients import Clients, Held, Training
-from leakgauge.domains.federated.flower.records import (
+from leakgauge.domains.federated.flower.messages import (
     ARRAYS,
     CONFIG,
     DATA,
     GRADIENTS,
+    array_record,
     gradient_record,
     network_in,
-    record,
 )
+from leakgauge.domains.federated.release import ClientGroups, ClientRows, ClientTraining
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
     from flwr.clientapp import ClientApp
 
-App: TypeAlias = Callable[[Any, Any], Any]  # a ClientApp: a message and a context in, a message out
+FlowerApp: TypeAlias = Callable[[Any, Any], Any]  # a ClientApp: a message and a context in, a message out
 
 
 @dataclass(frozen=True, eq=False)
-class Cast:
+class SimulatedClients:
     """All clients of a block, and the app that they run, if it is not ours."""
 
-    clients: Clients
-    app: App | None = None
+    clients: ClientGroups
+    app: FlowerApp | None = None
     home: str | None = None  # of whose app it is; the simulation itself has another
 
 
@@ -47,15 +47,15 @@ def client_app(cast: Path) -> "ClientApp":
 
 
 def _train(cast: Path, message: "Message", context: "Context") -> "Message":
-    found, config = _cast(cast), message.content.config_records[CONFIG]
+    found, config = _load_clients(cast), message.content.config_records[CONFIG]
     row, target, iteration, place = (config[name] for name in ("round", "target", "iteration", "client"))
     held = found.clients.held(row, target, iteration)[place]
     if found.app is None:
         return _answer(message, found.clients.training, held)
-    return _own_answer(message, context, held, found.app)
+    return _user_app_answer(message, context, held, found.app)
 
 
-def _answer(message: "Message", training: Training, held: Held) -> "Message":
+def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "Message":
     from flwr.app import Message, RecordDict
 
     content = message.content
@@ -64,11 +64,11 @@ def _answer(message: "Message", training: Training, held: Held) -> "Message":
     return Message(content=RecordDict({GRADIENTS: gradient_record(gradient)}), reply_to=message)
 
 
-def _own_answer(message: "Message", context: "Context", held: Held, app: App) -> "Message":
+def _user_app_answer(message: "Message", context: "Context", held: ClientRows, app: FlowerApp) -> "Message":
     """Let somebody's own app answer: with the rows beside the model, and as a client that is asked once."""
     from flwr.app import ConfigRecord, Context, RecordDict
 
-    rows = record({"rows": held.rows, "labels": held.labels})
+    rows = array_record({"rows": held.rows, "labels": held.labels})
     message.content = RecordDict(
         {
             ARRAYS: message.content.array_records[ARRAYS],
@@ -87,14 +87,14 @@ def _own_answer(message: "Message", context: "Context", held: Held, app: App) ->
 
 
 @lru_cache(maxsize=1)
-def _cast(file: Path) -> Cast:
+def _load_clients(file: Path) -> SimulatedClients:
     """Read the cast once in each process."""
     import cloudpickle
     import torch
 
     torch.set_num_threads(1)
     with file.open("rb") as content:
-        found: Cast = cloudpickle.load(content)
+        found: SimulatedClients = cloudpickle.load(content)
     if found.home is not None:
         os.environ["HOME"] = found.home
     return found

@@ -1,34 +1,149 @@
-"""What a plan says about Flower: that clients run there, and whose app they run."""
+"""Run the clients of a block as Flower clients in a simulation process, by our app or the user's."""
 
 import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+from typing import Any
 from warnings import catch_warnings, simplefilter
+from weakref import finalize
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.loading import Loader
-from leakgauge.domains.federated.clients import Clients
-from leakgauge.domains.federated.flower.client_app import App
-from leakgauge.domains.federated.flower.running import FlowerClients
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.flower.client_app import FlowerApp, SimulatedClients
+from leakgauge.domains.federated.flower.simulation import CLIENTS_FILE
+from leakgauge.domains.federated.neurons.network import PlantedNetwork
+from leakgauge.domains.federated.release import ClientGroups
+from leakgauge.support.user_code import UserCodeLoader
+
+_PROGRAM = "from leakgauge.domains.federated.flower.simulation import main; main()"
+_QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # loopback only, on any system
+}
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_BOOTSTRAP = "ray_bootstrap_config.yaml"  # without it at home, Ray asks the network which cloud it is in
+_LONGEST_FOLDER = 20  # characters
+_STOP_TIMEOUT = 30.0  # seconds, for a simulation to end
+
+
+@dataclass(frozen=True, eq=False)
+class FlowerClients:
+    """The same clients, each as an app of Flower's; all adversaries of a block meet in one simulation."""
+
+    clients: ClientGroups
+    app: FlowerApp | None = None
+
+    @property
+    def n_rounds(self) -> int:
+        return self.clients.n_rounds
+
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        return self._simulation.train(networks)
+
+    @cached_property
+    def _simulation(self) -> "SimulationProcess":
+        return SimulationProcess(SimulatedClients(self.clients, self.app, os.environ.get("HOME")))
+
+
+class SimulationProcess:
+    """A process that simulates; it ends when nobody holds this any more, or with the process of the audit."""
+
+    def __init__(self, cast: SimulatedClients) -> None:
+        import cloudpickle
+
+        folder = TemporaryDirectory(
+            prefix="leakgauge-", dir=_short_temporary_folder(gettempdir()), ignore_cleanup_errors=True
+        )
+        place = Path(folder.name)
+        (place / CLIENTS_FILE).write_bytes(cloudpickle.dumps(cast))
+        (place / _BOOTSTRAP).write_text("{}\n")
+        self._said = place / "said.txt"
+        with self._said.open("wb") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _PROGRAM, folder.name],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=_environment(folder.name),
+                start_new_session=True,  # an interrupt is for us: we end it in order
+            )
+        finalize(self, _close, self._process, folder)
+
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        """Rounds x targets: the averaged gradients."""
+        given, taken = self._process.stdin, self._process.stdout
+        assert given is not None
+        assert taken is not None
+        try:
+            pickle.dump(list(networks), given)
+            given.flush()
+            found: Any = pickle.load(taken)
+        except (BrokenPipeError, EOFError):
+            found = self._last_words()
+        if isinstance(found, BadInput):
+            raise found
+        if isinstance(found, str):
+            raise BadInput(f'challenger.engine = "flower": the simulation stopped ({found})')
+        return found
+
+    def _last_words(self) -> str:
+        lines = self._said.read_text(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _environment(folder: str) -> dict[str, str]:
+    """Ours, so that the same modules are found, without what a cluster that we may be part of has set."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    path = os.pathsep.join(filter(None, sys.path))
+    places = dict.fromkeys(("FLWR_HOME", "HOME", "TMPDIR"), folder)
+    return {**ours, **_QUIET, **_ONE_THREAD, **places, "PYTHONPATH": path}
+
+
+def _short_temporary_folder(folder: str) -> str | None:
+    """Where the system's temporary folder is too long for the names of Ray's sockets, another one."""
+    return None if len(folder) <= _LONGEST_FOLDER else "/tmp"
+
+
+def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]") -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(BrokenPipeError):
+        process.stdin.close()
+    try:
+        process.wait(_STOP_TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+    folder.cleanup()
+
 
 _WHERE = "challenger.client_app"
 
 
 @dataclass(frozen=True, eq=False)
-class Flower:
+class FlowerEngine:
     """Flower as the place where clients run; with an app of somebody's own, or with ours."""
 
-    app: App | None = None
+    app: FlowerApp | None = None
     notes: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()  # of the app
 
-    def start(self, clients: Clients) -> FlowerClients:
+    def start(self, clients: ClientGroups) -> FlowerClients:
         """Clients that a simulation will be started for, once they are asked."""
         return FlowerClients(clients, self.app)
 
 
-def read_flower(client_app: str | None, folder: Path) -> Flower:
+def read_flower_engine(client_app: str | None, folder: Path) -> FlowerEngine:
     """Look for Flower, and load the app that a plan names."""
     for module in ("flwr", "ray", "torch"):
         if find_spec(module) is None:
@@ -37,17 +152,17 @@ def read_flower(client_app: str | None, folder: Path) -> Flower:
                 "run: pip install 'leakgauge[federated,ml]'"
             )
     if client_app is None:
-        return Flower(notes=("clients are run by Flower's simulation",))
-    loader = Loader(folder)
-    app = _load(loader, client_app)
-    return Flower(
+        return FlowerEngine(notes=("clients are run by Flower's simulation",))
+    loader = UserCodeLoader(folder)
+    app = _load_app(loader, client_app)
+    return FlowerEngine(
         app=app,
         notes=(f"clients are run by Flower's simulation, with {client_app} as their app",),
         sources=tuple(f"{name}\n{text}" for name, text in sorted(loader.sources.items())),
     )
 
 
-def _load(loader: Loader, client_app: str) -> App:
+def _load_app(loader: UserCodeLoader, client_app: str) -> FlowerApp:
     os.environ["FLWR_TELEMETRY_ENABLED"] = "0"  # read when Flower is imported
     with catch_warnings():
         simplefilter("ignore", DeprecationWarning)  # Flower's own, while it is imported
@@ -59,7 +174,7 @@ def _load(loader: Loader, client_app: str) -> App:
     return app
 
 
-def _require_portable(app: App, client_app: str) -> None:
+def _require_portable(app: FlowerApp, client_app: str) -> None:
     import cloudpickle
 
     try:

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.federated.clients import Clients, averaged
-from leakgauge.domains.federated.flower.records import ARRAYS, CONFIG, gradient_in, network_record
-from leakgauge.domains.federated.model import Network
+from leakgauge.domains.federated.flower.messages import ARRAYS, CONFIG, gradient_in, network_record
+from leakgauge.domains.federated.neurons.network import PlantedNetwork
+from leakgauge.domains.federated.release import ClientGroups, average_gradients
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
     from flwr.serverapp import Grid, ServerApp
 
-Networks: TypeAlias = Sequence[Network]  # one for each target
-Answers: TypeAlias = list[list[Reals]]  # rounds x targets
+TargetNetworks: TypeAlias = Sequence[PlantedNetwork]  # one for each target
+BlockGradients: TypeAlias = list[list[Reals]]  # rounds x targets
 MOST_NODES = 64  # the simulation looks through all messages for each node
 _PAUSE = 0.05  # seconds
 
 
 @dataclass(frozen=True)
-class Asked:
+class ClientRequest:
     """Which client is asked: by round, target, iteration, and its place in the group."""
 
     round: int
@@ -32,17 +32,20 @@ class Asked:
     client: int
 
 
-def questions(clients: Clients) -> list[Asked]:
+def client_requests(clients: ClientGroups) -> list[ClientRequest]:
     """All that is asked in a block, for every group its iterations and in these its clients."""
     training, (n_rounds, n_targets) = clients.training, clients.members.shape
     return [
-        Asked(*numbers)
+        ClientRequest(*numbers)
         for numbers in product(*map(range, (n_rounds, n_targets, training.iterations, training.clients)))
     ]
 
 
 def server_app(
-    clients: Clients, n_nodes: int, jobs: Iterator[Networks], done: Callable[[Answers], None]
+    clients: ClientGroups,
+    n_nodes: int,
+    jobs: Iterator[TargetNetworks],
+    done: Callable[[BlockGradients], None],
 ) -> "ServerApp":
     """The app of the server: for every list of networks, ask each client once for every iteration."""
     from flwr.serverapp import ServerApp
@@ -58,19 +61,25 @@ def server_app(
     return app
 
 
-def _gather(grid: "Grid", nodes: list[int], clients: Clients, networks: Networks) -> Answers:
+def _gather(
+    grid: "Grid", nodes: list[int], clients: ClientGroups, networks: TargetNetworks
+) -> BlockGradients:
     training, (n_rounds, n_targets) = clients.training, clients.members.shape
-    answers = iter(_ask(grid, nodes, questions(clients), networks))
+    answers = iter(_ask(grid, nodes, client_requests(clients), networks))
     return [
         [
-            averaged([[next(answers) for _ in range(training.clients)] for _ in range(training.iterations)])
+            average_gradients(
+                [[next(answers) for _ in range(training.clients)] for _ in range(training.iterations)]
+            )
             for _ in range(n_targets)
         ]
         for _ in range(n_rounds)
     ]
 
 
-def _ask(grid: "Grid", nodes: list[int], asked: list[Asked], networks: Networks) -> Iterator[Reals]:
+def _ask(
+    grid: "Grid", nodes: list[int], asked: list[ClientRequest], networks: TargetNetworks
+) -> Iterator[Reals]:
     """One gradient for each question, in order; no node has more than one question at a time."""
     from flwr.app import ConfigRecord, Message, RecordDict
 
@@ -95,7 +104,7 @@ def _ask(grid: "Grid", nodes: list[int], asked: list[Asked], networks: Networks)
             yield _gradient(replies[node], networks[one.target], one)
 
 
-def _gradient(reply: "Message", network: Network, asked: Asked) -> Reals:
+def _gradient(reply: "Message", network: PlantedNetwork, asked: ClientRequest) -> Reals:
     where = f"the client of round {asked.round} and target {asked.target}"
     if reply.has_error():
         raise BadInput(f"{where} failed: {' '.join(reply.error.reason.split())}")

@@ -13,12 +13,17 @@ from threading import Lock, Thread
 from typing import IO, Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.flower.client_app import Cast, client_app
-from leakgauge.domains.federated.flower.server_app import MOST_NODES, Networks, questions, server_app
+from leakgauge.domains.federated.flower.client_app import SimulatedClients, client_app
+from leakgauge.domains.federated.flower.server_app import (
+    MOST_NODES,
+    TargetNetworks,
+    client_requests,
+    server_app,
+)
 
-CAST = "cast.pickle"
+CLIENTS_FILE = "cast.pickle"
 _STORE = 256 * 2**20  # bytes, for messages on their way
-_leaving = Lock()
+_exit_lock = Lock()
 
 
 def main() -> None:
@@ -26,7 +31,7 @@ def main() -> None:
 
     What Flower and Ray say goes to standard error.
     """
-    folder, jobs = Path(sys.argv[1]), SimpleQueue[Networks]()
+    folder, jobs = Path(sys.argv[1]), SimpleQueue[TargetNetworks]()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
@@ -40,23 +45,23 @@ def main() -> None:
     except BaseException as error:
         with suppress(BrokenPipeError):
             done(error if isinstance(error, BadInput) else f"{type(error).__name__}: {error}")
-    _leave(folder)
+    _exit_process(folder)
 
 
-def _listen(source: IO[bytes], jobs: "SimpleQueue[Networks]", folder: Path) -> None:
+def _listen(source: IO[bytes], jobs: "SimpleQueue[TargetNetworks]", folder: Path) -> None:
     """Take jobs until the audit is done, or gone."""
     with suppress(EOFError, pickle.UnpicklingError):
         while True:
             jobs.put(pickle.load(source))
-    _leave(folder)
+    _exit_process(folder)
 
 
-def _simulate(folder: Path, jobs: Iterator[Networks], done: Any) -> None:
+def _simulate(folder: Path, jobs: Iterator[TargetNetworks], done: Any) -> None:
     from flwr.simulation import run_simulation
 
-    with (folder / CAST).open("rb") as content:
-        cast: Cast = pickle.load(content)
-    n_nodes = min(len(questions(cast.clients)), MOST_NODES)
+    with (folder / CLIENTS_FILE).open("rb") as content:
+        cast: SimulatedClients = pickle.load(content)
+    n_nodes = min(len(client_requests(cast.clients)), MOST_NODES)
     ray = {
         "address": "local",
         "num_cpus": 1,
@@ -69,18 +74,18 @@ def _simulate(folder: Path, jobs: Iterator[Networks], done: Any) -> None:
     }
     run_simulation(
         server_app(cast.clients, n_nodes, jobs, done),
-        client_app(folder / CAST),
+        client_app(folder / CLIENTS_FILE),
         num_supernodes=n_nodes,
         backend_config={"init_args": ray, "client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
     )
 
 
-def _leave(folder: Path) -> None:
+def _exit_process(folder: Path) -> None:
     """End this process and all that Ray started, though threads of Flower's may wait for messages.
 
     Whoever comes here first does it. Nothing is left behind, for the folder holds the rows of the clients.
     """
-    _leaving.acquire()
+    _exit_lock.acquire()
     try:
         if "ray" in sys.modules:
             sys.modules["ray"].shutdown()

@@ -11,27 +11,33 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.chain.chain import Chain
-from leakgauge.domains.locations.habits.estimates import from_release
-from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero, count_prior
-from leakgauge.domains.locations.ratios.group_fit import group_fit
-from leakgauge.domains.locations.ratios.past_rates import past_rates
-from leakgauge.domains.locations.ratios.ratio_scores import (
-    FittedRates,
-    Rates,
-    RatioScores,
-    SeenRates,
-    UsualRates,
-    prepared,
+from leakgauge.domains.locations.counts.count_priors import CountPrior
+from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsView,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+    count_prior,
 )
-from leakgauge.domains.locations.ratios.ratio_trials import Tried, try_out
-from leakgauge.domains.locations.ratios.reference_rates import reference_rates
-from leakgauge.domains.locations.ratios.release_laws import law_of
-from leakgauge.domains.locations.rules.by_cells import Knowledge
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
+from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
+from leakgauge.domains.locations.mobility.group_effects import group_effects_model
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.scorers.likelihood_scorer import (
+    FixedRates,
+    GroupFittedRates,
+    LikelihoodRatioScorer,
+    ReleaseRates,
+    ScoredShadows,
+    TargetRates,
+    precompute_for_targets,
+    release_distribution,
+    score_shadows,
+)
+from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
 from leakgauge.mechanisms import gaussian
-from leakgauge.strategies.count_ratios import CountPrior
-from leakgauge.strategies.laws import Law
-from leakgauge.strategies.selection import choose
+from leakgauge.strategies.score_selection import choose_score
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
@@ -63,41 +69,45 @@ class Attack:
         if self.fit == "auto" and self.shadows == 0:
             raise BadInput('fit = "auto" is decided on shadows; with shadows = 0 say "always" or "never"')
 
-    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
-        law = law_of(knowledge, rng)
+    def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
+        law = release_distribution(knowledge, rng)
         match knowledge:
-            case Auxiliary():
+            case AuxiliaryKnowledge():
                 return self._by_reference(knowledge, law, rng)
-            case Past():
-                rates = past_rates(knowledge, law)
-                return _scorer(knowledge, law, _anybody(knowledge, rates), UsualRates(rates), rates)
-            case Zero():
-                earlier = from_release(knowledge.earlier, knowledge.public).rates
+            case PastReleasesKnowledge():
+                rates = rates_from_past(knowledge, law)
+                return _scorer(knowledge, law, _anybody(knowledge, rates), FixedRates(rates), rates)
+            case ZeroKnowledge():
+                earlier = profile_from_release(knowledge.earlier, knowledge.public).rates
                 rates = tuple(earlier[sketch.cells] for sketch in knowledge.sketches)
                 priors = tuple(knowledge.prior(target, own) for target, own in enumerate(rates))
-                seen = SeenRates(knowledge.public, knowledge.sketches)
+                seen = ReleaseRates(knowledge.public, knowledge.sketches)
                 return _scorer(knowledge, law, priors, seen, rates)
 
-    def _by_reference(self, knowledge: Auxiliary, law: Law, rng: Generator) -> Scorer[Seen]:
-        usual = reference_rates(knowledge.reference)
+    def _by_reference(
+        self, knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rng: Generator
+    ) -> Scorer[LocationsView]:
+        usual = rates_from_reference(knowledge.reference)
         rates = tuple(usual(sketch.cells, sketch.weights) for sketch in knowledge.sketches)
         priors = tuple(
             count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
             for target, own in enumerate(rates)
         )
         each = max(self.shadows, ceil(_ENOUGH / len(rates)))
-        tried = try_out(knowledge, law, rates, each, rng) if self._tries(knowledge) else []
-        believed: Rates = UsualRates(rates)
+        tried = score_shadows(knowledge, law, rates, each, rng) if self._tries(knowledge) else []
+        believed: TargetRates = FixedRates(rates)
         if self._fits(knowledge, tried):
-            fit = group_fit(knowledge.reference, law, knowledge.public.n_company, usual.everywhere)
-            believed = FittedRates(rates, knowledge.sketches, fit)
+            fit = group_effects_model(
+                knowledge.reference, law, knowledge.public.n_expected_others, usual.everywhere
+            )
+            believed = GroupFittedRates(rates, knowledge.sketches, fit)
         return _scorer(knowledge, law, priors, believed, rates, _share(knowledge, tried))
 
-    def _tries(self, knowledge: Auxiliary) -> bool:
+    def _tries(self, knowledge: AuxiliaryKnowledge) -> bool:
         """A pipeline of one's own may take long; it is not run many times for every target."""
-        return self.shadows > 0 and isinstance(knowledge.public.chain, Chain)
+        return self.shadows > 0 and isinstance(knowledge.public.chain, ReleaseChain)
 
-    def _fits(self, knowledge: Auxiliary, tried: Sequence[Tried]) -> bool:
+    def _fits(self, knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> bool:
         """Who knows a part of the group knows more of it than can be fitted."""
         if knowledge.simulator.n_known or self.fit == "never":
             return False
@@ -105,31 +115,31 @@ class Attack:
 
 
 def _scorer(
-    knowledge: Knowledge,
-    law: Law,
+    knowledge: LocationsKnowledge,
+    law: ReleaseDistribution,
     priors: tuple[CountPrior, ...],
-    rates: Rates,
+    rates: TargetRates,
     usual: tuple[Reals, ...],
     share: float | None = None,
-) -> Scorer[Seen]:
-    n_known = knowledge.simulator.n_known if isinstance(knowledge, Auxiliary) else 0
-    ratios = prepared(law, priors, usual, n_known, vary=not isinstance(rates, UsualRates))
-    score = RatioScores(ratios, knowledge.sketches, priors, rates, n_known)
+) -> Scorer[LocationsView]:
+    n_known = knowledge.simulator.n_known if isinstance(knowledge, AuxiliaryKnowledge) else 0
+    ratios = precompute_for_targets(law, priors, usual, n_known, vary=not isinstance(rates, FixedRates))
+    score = LikelihoodRatioScorer(ratios, knowledge.sketches, priors, rates, n_known)
     return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
 
 
-def _anybody(knowledge: Past, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
+def _anybody(knowledge: PastReleasesKnowledge, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
     """The other targets are people like any other: the rates are those of groups with them."""
-    size = knowledge.public.n_company
+    size = knowledge.public.n_expected_others
     further = knowledge.public.relation is Relation.REPLACE_ONE
     return tuple(CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64)) for own in rates)
 
 
-def _share(knowledge: Auxiliary, tried: Sequence[Tried]) -> float | None:
+def _share(knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> float | None:
     """The share of trials on which to guess, if there are shadows to tell."""
     if not tried:
         return None
     scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in tried)))
-    noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, Chain) else None
+    noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, ReleaseChain) else None
     delta = noise.delta if isinstance(noise, gaussian.Mechanism) else 0.0
-    return choose([scores], members, delta=delta).fraction
+    return choose_score([scores], members, delta=delta).fraction

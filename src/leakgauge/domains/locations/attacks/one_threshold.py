@@ -6,18 +6,30 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.locations.chain.cut_laws import ChainCuts
-from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
-from leakgauge.domains.locations.rules.by_cells import ByCells, Knowledge, Piece, Watch, study_each
-from leakgauge.domains.locations.rules.expectations import FromRelease, FromTraces, law_of, settled
-from leakgauge.domains.locations.rules.joint_visits import doubt, shared_variance, typical_known
-from leakgauge.domains.locations.rules.per_round import SumsPerRound
-from leakgauge.domains.locations.shadows.shadow_sources import Source, n_shadows, source
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.strategies import cell_outlooks
-from leakgauge.strategies.expected_scores import sum_of
-from leakgauge.strategies.normal_scores import NormalScore
-from leakgauge.strategies.thresholds import SumRule
+from leakgauge.domains.locations.counts import cell_expectations
+from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_sum
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsView, ZeroKnowledge
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
+from leakgauge.domains.locations.scorers.computed_thresholds import (
+    ExpectationsFromRelease,
+    ExpectationsFromTraces,
+    PerRoundSumScorer,
+    known_tail_distribution,
+    same_every_round,
+    sampling_variance,
+    shared_variance,
+    typical_known,
+)
+from leakgauge.domains.locations.scorers.per_target_scorer import (
+    LocationsKnowledge,
+    PerTargetScorer,
+    TargetRule,
+    TargetTask,
+    study_targets,
+)
+from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
+from leakgauge.strategies.threshold_rules import SumRule
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
@@ -45,58 +57,60 @@ class Attack:
         if self.fpr is not None and not 0 < self.fpr < 1:
             raise BadInput(f"fpr must be in (0, 1), got {self.fpr}; leave it out for the midpoint")
 
-    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=self.fpr is None)
-        n, law = n_shadows("one_threshold", self.shadows, knowledge), law_of(knowledge)
+        n, law = n_shadows("one_threshold", self.shadows, knowledge), known_tail_distribution(knowledge)
         if n or law is None:
-            learn = _Learn(knowledge.sketches, self.fpr, n)
-            sources = source(knowledge, rng)
-            return Scorer(study_each(learn, sources, len(knowledge.sketches), rng, long=True), reading)
-        assert isinstance(knowledge, Auxiliary | Zero)
+            learn = _SumThresholdLearner(knowledge.sketches, self.fpr, n)
+            sources = shadow_source(knowledge, rng)
+            return Scorer(study_targets(learn, sources, len(knowledge.sketches), rng, long=True), reading)
+        assert isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge)
         return Scorer(self._computed(knowledge, law), reading)
 
-    def _computed(self, knowledge: Auxiliary | Zero, law: ChainCuts) -> ByCells | SumsPerRound:
+    def _computed(
+        self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, law: OutputDistribution
+    ) -> PerTargetScorer | PerRoundSumScorer:
         sketches = knowledge.sketches
-        if isinstance(knowledge, Zero):
-            return SumsPerRound(
-                FromRelease.of_moments(knowledge, law), sketches, (0.0,) * len(sketches), self.fpr
+        if isinstance(knowledge, ZeroKnowledge):
+            return PerRoundSumScorer(
+                ExpectationsFromRelease.of_moments(knowledge, law), sketches, (0.0,) * len(sketches), self.fpr
             )
-        if not settled(knowledge):
+        if not same_every_round(knowledge):
             shared = tuple(_shared(knowledge, target, law) for target in range(len(sketches)))
-            return SumsPerRound(FromTraces.of(knowledge, law), sketches, shared, self.fpr)
+            return PerRoundSumScorer(ExpectationsFromTraces.of(knowledge, law), sketches, shared, self.fpr)
         watches = []
         for target, sketch in enumerate(sketches):
             expected = expected_sum(knowledge, target, law)
             rule = SumRule(sketch.weights, expected.threshold(self.fpr), expected.evidence)
-            watches.append(Watch(sketch.cells, rule))
-        return ByCells(tuple(watches))
+            watches.append(TargetRule(sketch.cells, rule))
+        return PerTargetScorer(tuple(watches))
 
 
 @dataclass(frozen=True, eq=False)
-class _Learn:
+class _SumThresholdLearner:
     """Learns a target's threshold from shadows."""
 
-    sketches: tuple[Sketch, ...]
+    sketches: tuple[PartialTrace, ...]
     fpr: float | None
     n_shadows: int
 
-    def __call__(self, sources: Source, piece: Piece) -> Watch:
+    def __call__(self, sources: ShadowSource, piece: TargetTask) -> TargetRule:
         sketch = self.sketches[piece.target]
         shadows = sources.train(piece.target, sketch.cells, self.n_shadows, piece.rng)
         rule = SumRule(sketch.weights, threshold=0.0)
         law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
-        return Watch(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
+        return TargetRule(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
 
 
-def expected_sum(knowledge: Auxiliary, target: int, law: ChainCuts) -> NormalScore:
+def expected_sum(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> NormalScore:
     """The law of the weighted sum of a target's cells beyond the known counts."""
-    moments = cell_outlooks.moments(law, knowledge.prior(target, pseudo=0.0))
-    return sum_of(moments, knowledge.sketches[target].weights, _shared(knowledge, target, law))
+    moments = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0))
+    return normal_sum(moments, knowledge.sketches[target].weights, _shared(knowledge, target, law))
 
 
-def _shared(knowledge: Auxiliary, target: int, law: ChainCuts) -> float:
+def _shared(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
     """Variance beyond that of single cells: what moves several of them, and the doubt about their rates."""
-    known = 0 if settled(knowledge) else typical_known(knowledge, target)
-    mean = cell_outlooks.moments(law, knowledge.prior(target, pseudo=0.0), known).mean
+    known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
+    mean = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0), known).mean
     steps = knowledge.sketches[target].weights * mean.steps
-    return shared_variance(knowledge, target, steps) + doubt(knowledge, target, steps)
+    return shared_variance(knowledge, target, steps) + sampling_variance(knowledge, target, steps)

@@ -9,15 +9,19 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
-from leakgauge.domains.locations.rules.by_cells import Piece, Watch, study_each
-from leakgauge.domains.locations.shadows.shadow_sources import FEWEST, USUAL, people_of
-from leakgauge.domains.locations.shadows.simulator import Public, Simulator
-from leakgauge.domains.locations.shadows.teaching import FromTraces
-from leakgauge.domains.locations.traces import Ints, Traces
-from leakgauge.strategies.normal_scores import NormalScore
-from leakgauge.strategies.thresholds import SumRule
+from leakgauge.domains.locations.counts.score_thresholds import NormalScore
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsView, ZeroKnowledge
+from leakgauge.domains.locations.scorers.per_target_scorer import TargetRule, TargetTask, study_targets
+from leakgauge.domains.locations.shadows.shadow_sources import (
+    DEFAULT_N_SHADOWS,
+    MIN_N_SHADOWS,
+    TraceShadowSource,
+    people_to_sample,
+)
+from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
+from leakgauge.strategies.threshold_rules import SumRule
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("informed", "partial", "auxiliary", "zero", "friends")
@@ -38,26 +42,26 @@ class Attack:
     references: int | Literal["all"] = 1
     cells: Literal["target", "all"] = "target"
     fpr: float | None = None
-    shadows: int = USUAL
+    shadows: int = DEFAULT_N_SHADOWS
 
     def __post_init__(self) -> None:
         if isinstance(self.references, int) and not self.references >= 1:
             raise BadInput(f'references must be >= 1 or "all", got {self.references}')
         if self.fpr is not None and not 0 < self.fpr < 1:
             raise BadInput(f"fpr must be in (0, 1), got {self.fpr}; leave it out for the midpoint")
-        if not self.shadows >= FEWEST:
-            raise BadInput(f"shadows must be >= {FEWEST}, got {self.shadows}")
+        if not self.shadows >= MIN_N_SHADOWS:
+            raise BadInput(f"shadows must be >= {MIN_N_SHADOWS}, got {self.shadows}")
 
-    def study(self, knowledge: Auxiliary | Zero, rng: Generator) -> Scorer[Seen]:
-        sketches, people = knowledge.sketches, people_of(knowledge, rng)
+    def study(self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generator) -> Scorer[LocationsView]:
+        sketches, people = knowledge.sketches, people_to_sample(knowledge, rng)
         chosen = self._choose(people.n_people, len(sketches), rng)
-        theta = knowledge.theta if isinstance(knowledge, Auxiliary) else 0.0
+        theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
         crowd = _crowd(people, chosen, knowledge.public)
-        simulator = Simulator(knowledge.public, crowd, sketches, theta)
-        learn = _Learn(self, people, chosen)
-        sources = FromTraces(simulator, simulator)
+        simulator = ShadowSimulator(knowledge.public, crowd, sketches, theta)
+        learn = _ReferenceThresholdLearner(self, people, chosen)
+        sources = TraceShadowSource(simulator, simulator)
         reading = Reading(threshold=0.0, signed=self.fpr is None)
-        return Scorer(study_each(learn, sources, len(sketches), rng, long=True), reading)
+        return Scorer(study_targets(learn, sources, len(sketches), rng, long=True), reading)
 
     def _choose(self, n_people: int, n_targets: int, rng: Generator) -> tuple[Ints, ...]:
         """Who is the reference of each target."""
@@ -71,22 +75,22 @@ class Attack:
         return tuple(rng.choice(n_people, self.references, replace=False) for _ in range(n_targets))
 
 
-def _crowd(people: Traces, chosen: tuple[Ints, ...], public: Public) -> Crowd:
+def _crowd(people: Traces, chosen: tuple[Ints, ...], public: PublicParameters) -> Crowd:
     """Shadows are of other people than the references, who are never in the group; if enough are left."""
-    needed = public.n_company + (public.relation is Relation.REPLACE_ONE)
+    needed = public.n_expected_others + (public.relation is Relation.REPLACE_ONE)
     rest = np.setdiff1d(np.arange(people.n_people), np.concatenate(chosen))
     return Crowd(people.of(rest) if rest.size >= needed else people)
 
 
 @dataclass(frozen=True, eq=False)
-class _Learn:
+class _ReferenceThresholdLearner:
     """Sets a target against its reference, and learns the threshold from shadows."""
 
     attack: Attack
     people: Traces
     chosen: tuple[Ints, ...]
 
-    def __call__(self, sources: FromTraces, piece: Piece) -> Watch:
+    def __call__(self, sources: TraceShadowSource, piece: TargetTask) -> TargetRule:
         sketch, chosen = sources.sketches[piece.target], self.chosen[piece.target]
         toward = -self.people.of(chosen).visitors() / chosen.size
         toward[sketch.cells] += sketch.weights
@@ -95,4 +99,4 @@ class _Learn:
         shadows = sources.train(piece.target, cells, n, piece.rng)
         rule = SumRule(toward[cells], threshold=0.0)
         law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
-        return Watch(cells, rule.cut_at(law.threshold(self.attack.fpr), law.evidence))
+        return TargetRule(cells, rule.cut_at(law.threshold(self.attack.fpr), law.evidence))

@@ -8,28 +8,42 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.habits.activity import Activity, log_variance
-from leakgauge.domains.locations.habits.imagining import Imagination, Marginals
-from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero
-from leakgauge.domains.locations.rules.by_cells import ByCells, Piece, Watch, study_each
-from leakgauge.domains.locations.shadows.contradiction import Front, applies, nobody_there
-from leakgauge.domains.locations.shadows.simulator import Public, Simulator
-from leakgauge.domains.locations.shadows.teaching import (
-    FromReleases,
-    FromTraces,
-    Sampling,
-    Teacher,
-    refuse_besides_past,
+from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
+from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsView,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
 )
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.strategies.cutoffs import best_cutoff
-from leakgauge.strategies.l1_logistic import Line, learn
+from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoice, SimulatedPeople
+from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.scorers.contradiction_rule import (
+    ContradictionRule,
+    any_cell_empty,
+    contradiction_applies,
+)
+from leakgauge.domains.locations.scorers.per_target_scorer import (
+    PerTargetScorer,
+    TargetRule,
+    TargetTask,
+    study_targets,
+)
+from leakgauge.domains.locations.shadows.shadow_sources import (
+    ShadowSampling,
+    SplitPastReleases,
+    TraceShadowSource,
+    TrainCheckSource,
+    refuse_shadows_with_past,
+)
+from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("auxiliary", "past", "zero", "friends", "partial", "informed")
 
-Knowledge: TypeAlias = Auxiliary | Past | Zero
+LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 
 SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
 
@@ -51,13 +65,13 @@ class Attack:
     ``rule``: where raw counts contradict a membership, no classifier is asked.
     """
 
-    sampling: Sampling = "paired"
+    sampling: ShadowSampling = "paired"
     shadows: int | None = None
     validation: int | None = None
     strength: float = 1.0
     rule: bool = True
     reuse: bool = True
-    marginals: Marginals = "deconvolution"
+    marginals: MarginalsChoice = "deconvolution"
     traces: int | None = None
     activity: Activity = Activity.EXPONENTIAL
     skew: float = 6.0
@@ -71,42 +85,44 @@ class Attack:
             raise BadInput(f"strength must be > 0 and finite, got {self.strength}")
         log_variance(self.skew)
 
-    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=True)
-        pupil = Pupil(self, knowledge.public, knowledge.sketches)
-        if isinstance(knowledge, Zero) and not self.reuse:
-            return Scorer(OncePerRelease(pupil), reading)
-        watches = study_each(pupil, self._teacher(knowledge, rng), len(knowledge.sketches), rng, long=True)
-        return Scorer(OnceForAll(watches, pupil.front), reading)
+        pupil = LogisticLearner(self, knowledge.public, knowledge.sketches)
+        if isinstance(knowledge, ZeroKnowledge) and not self.reuse:
+            return Scorer(PerReleaseLogisticScorer(pupil), reading)
+        watches = study_targets(
+            pupil, self._shadow_source(knowledge, rng), len(knowledge.sketches), rng, long=True
+        )
+        return Scorer(SharedLogisticScorer(watches, pupil.front), reading)
 
-    def _teacher(self, knowledge: Knowledge, rng: Generator) -> Teacher:
+    def _shadow_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TrainCheckSource:
         match knowledge:
-            case Past():
-                refuse_besides_past("shadow_logistic", shadows=self.shadows, validation=self.validation)
-                return FromReleases(knowledge)
-            case Zero():
-                return self.taught_by(knowledge.earlier, knowledge.public, knowledge.sketches, rng)
-            case Auxiliary():
+            case PastReleasesKnowledge():
+                refuse_shadows_with_past("shadow_logistic", shadows=self.shadows, validation=self.validation)
+                return SplitPastReleases(knowledge)
+            case ZeroKnowledge():
+                return self.shadows_from_release(knowledge.earlier, knowledge.public, knowledge.sketches, rng)
+            case AuxiliaryKnowledge():
                 simulator = knowledge.simulator
-                return FromTraces(simulator, simulator, self.sampling)
+                return TraceShadowSource(simulator, simulator, self.sampling)
 
-    def taught_by(
-        self, release: Reals, public: Public, sketches: tuple[Sketch, ...], rng: Generator
-    ) -> FromTraces:
+    def shadows_from_release(
+        self, release: Reals, public: PublicParameters, sketches: tuple[PartialTrace, ...], rng: Generator
+    ) -> TraceShadowSource:
         """Shadows of people who move as a release says."""
-        imagination = Imagination(
+        imagination = SimulatedPeople(
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
         people = imagination.people(imagination.habits(release, public), public, rng)
-        simulator = Simulator(public, Crowd(people), sketches)
-        return FromTraces(simulator, simulator, self.sampling)
+        simulator = ShadowSimulator(public, Crowd(people), sketches)
+        return TraceShadowSource(simulator, simulator, self.sampling)
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class LogisticRule:
     """A line, less the threshold."""
 
-    line: Line
+    line: SparseLinearModel
     cutoff: float
 
     def __call__(self, outputs: Reals) -> Reals:
@@ -114,63 +130,63 @@ class Cut:
 
 
 @dataclass(frozen=True, eq=False)
-class Pupil:
+class LogisticLearner:
     """Learns to classify one target."""
 
     attack: Attack
-    public: Public
-    sketches: tuple[Sketch, ...]
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]
 
     @property
-    def front(self) -> Front | None:
+    def front(self) -> ContradictionRule | None:
         """The rule to ask before the classifier, if any."""
-        return Front(self.public, self.sketches) if self.attack.rule else None
+        return ContradictionRule(self.public, self.sketches) if self.attack.rule else None
 
-    def __call__(self, teacher: Teacher, piece: Piece) -> Watch:
+    def __call__(self, teacher: TrainCheckSource, piece: TargetTask) -> TargetRule:
         n = self.attack.shadows or SHADOWS
         everywhere = np.arange(self.public.map.n_cells)
         shadows = teacher.train(piece.target, everywhere, n + n % 2, piece.rng)
-        line = learn(shadows, strength=self.attack.strength)
-        return Watch(line.columns, Cut(line, self._cutoff(line, teacher, piece)))
+        line = fit_l1_logistic(shadows, strength=self.attack.strength)
+        return TargetRule(line.columns, LogisticRule(line, self._cutoff(line, teacher, piece)))
 
-    def _cutoff(self, line: Line, teacher: Teacher, piece: Piece) -> float:
+    def _cutoff(self, line: SparseLinearModel, teacher: TrainCheckSource, piece: TargetTask) -> float:
         """The threshold that does best on shadows which nothing was learned from, and which pass the rule."""
         own = self.sketches[piece.target].cells
         columns = np.union1d(line.columns, own)
         shadows = teacher.check(piece.target, columns, self.attack.validation or VALIDATION, piece.rng)
         passed = np.ones(shadows.members.size, dtype=bool)
-        if self.attack.rule and applies(self.public, self.sketches[piece.target]):
-            passed = ~nobody_there(shadows.outputs[:, np.searchsorted(columns, own)])
+        if self.attack.rule and contradiction_applies(self.public, self.sketches[piece.target]):
+            passed = ~any_cell_empty(shadows.outputs[:, np.searchsorted(columns, own)])
         scores = line(shadows.left[:, np.searchsorted(columns, line.columns)])
         return best_cutoff(scores[passed], shadows.members[passed])
 
 
 @dataclass(frozen=True, eq=False)
-class OnceForAll:
+class SharedLogisticScorer:
     """Scores all releases by one classifier for each target."""
 
-    watches: ByCells
-    front: Front | None
+    watches: PerTargetScorer
+    front: ContradictionRule | None
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
         scores = self.watches(seen, rng)
         return scores if self.front is None else self.front(seen, scores)
 
 
 @dataclass(frozen=True, eq=False)
-class OncePerRelease:
+class PerReleaseLogisticScorer:
     """Scores each release by classifiers that learned from it alone (Guan et al. 2024)."""
 
-    pupil: Pupil
+    pupil: LogisticLearner
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
         whole = seen.whole
         scores = np.array([self._score(release, own) for release, own in zip(whole, rng.spawn(len(whole)))])
         return scores if self.pupil.front is None else self.pupil.front(seen, scores)
 
     def _score(self, release: Reals, rng: Generator) -> list[float]:
         pupil = self.pupil
-        teacher = pupil.attack.taught_by(release, pupil.public, pupil.sketches, rng)
-        pieces = [Piece(target, own) for target, own in enumerate(rng.spawn(len(pupil.sketches)))]
+        teacher = pupil.attack.shadows_from_release(release, pupil.public, pupil.sketches, rng)
+        pieces = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(pupil.sketches)))]
         watches = [pupil(teacher, piece) for piece in pieces]
         return [float(watch.rule(release[None, watch.cells])[0]) for watch in watches]

@@ -8,21 +8,37 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.habits.imagining import Imagination, elsewhere, known_habits, stand_in
-from leakgauge.domains.locations.knowledge import Auxiliary, Past, Seen, Zero
-from leakgauge.domains.locations.rules.by_cells import ByCells, Knowledge, Piece, Watch, study_each
-from leakgauge.domains.locations.shadows.teaching import (
-    FromReleases,
-    FromTraces,
-    Teacher,
-    by_halves,
-    refuse_besides_past,
+from leakgauge.domains.locations.classifiers.mlp import ScaledNetwork, fit_mlp
+from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex, rule_index
+from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsView,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
 )
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.strategies.cutoffs import best_cutoff
-from leakgauge.strategies.lessons import Lesson
-from leakgauge.strategies.mlp import Learned, learn
-from leakgauge.strategies.rule_index import RuleIndex, rule_index
+from leakgauge.domains.locations.mobility.simulated_people import (
+    SimulatedPeople,
+    known_profile,
+    people_of_other_city,
+    stand_in_target,
+)
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.scorers.per_target_scorer import (
+    LocationsKnowledge,
+    PerTargetScorer,
+    TargetRule,
+    TargetTask,
+    study_targets,
+)
+from leakgauge.domains.locations.shadows.shadow_releases import TrainCheckShadows
+from leakgauge.domains.locations.shadows.shadow_sources import (
+    SplitPastReleases,
+    TraceShadowSource,
+    TrainCheckSource,
+    refuse_shadows_with_past,
+    split_traces,
+)
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
@@ -63,57 +79,57 @@ class Attack:
             if isinstance(value, int) and not value >= least:
                 raise BadInput(f"{name} must be >= {least}, got {value}")
 
-    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
-        teachers = Teachers(self._teacher(knowledge, rng), self._before(knowledge, rng))
-        pupil = Pupil(self, knowledge.sketches)
-        watches = study_each(pupil, teachers, len(knowledge.sketches), rng, long=True)
-        return Scorer(watches, Reading(threshold=0.0, signed=True, event=_words(watches)))
+    def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
+        teachers = PretrainSources(self._shadow_source(knowledge, rng), self._before(knowledge, rng))
+        pupil = MlpLearner(self, knowledge.sketches)
+        watches = study_targets(pupil, teachers, len(knowledge.sketches), rng, long=True)
+        return Scorer(watches, Reading(threshold=0.0, signed=True, event=_describe_learned_rule(watches)))
 
-    def _teacher(self, knowledge: Knowledge, rng: Generator) -> Teacher:
+    def _shadow_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TrainCheckSource:
         public = knowledge.public
         match knowledge:
-            case Past():
-                refuse_besides_past("shadow_mlp", shadows=self.shadows, validation=self.validation)
-                return FromReleases(knowledge)
-            case Zero():
-                people = self._imagination.people(known_habits(knowledge), public, rng)
-                return by_halves(knowledge.sketches, public, people, 0.0, rng)
-            case Auxiliary():
-                return by_halves(knowledge.sketches, public, knowledge.reference, knowledge.theta, rng)
+            case PastReleasesKnowledge():
+                refuse_shadows_with_past("shadow_mlp", shadows=self.shadows, validation=self.validation)
+                return SplitPastReleases(knowledge)
+            case ZeroKnowledge():
+                people = self._simulated_people.people(known_profile(knowledge), public, rng)
+                return split_traces(knowledge.sketches, public, people, 0.0, rng)
+            case AuxiliaryKnowledge():
+                return split_traces(knowledge.sketches, public, knowledge.reference, knowledge.theta, rng)
 
     @property
-    def _imagination(self) -> Imagination:
-        return Imagination(traces=self.traces)
+    def _simulated_people(self) -> SimulatedPeople:
+        return SimulatedPeople(traces=self.traces)
 
-    def _before(self, knowledge: Knowledge, rng: Generator) -> FromTraces | None:
+    def _before(self, knowledge: LocationsKnowledge, rng: Generator) -> TraceShadowSource | None:
         """What to learn from beforehand."""
         public = knowledge.public
-        theta = knowledge.theta if isinstance(knowledge, Auxiliary) else 0.0
+        theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
         match self.pretrain:
             case "public":
-                people = elsewhere(public.map, self._imagination.n_people(public), rng)
-                others = tuple(stand_in(people, sketch, rng) for sketch in knowledge.sketches)
-                return by_halves(others, public, people, theta, rng)
+                people = people_of_other_city(public.map, self._simulated_people.n_people(public), rng)
+                others = tuple(stand_in_target(people, sketch, rng) for sketch in knowledge.sketches)
+                return split_traces(others, public, people, theta, rng)
             case "synthetic":
-                people = self._imagination.people(known_habits(knowledge), public, rng)
-                return by_halves(knowledge.sketches, public, people, theta, rng)
+                people = self._simulated_people.people(known_profile(knowledge), public, rng)
+                return split_traces(knowledge.sketches, public, people, theta, rng)
             case _:
                 return None
 
 
 @dataclass(frozen=True, eq=False)
-class Teachers:
+class PretrainSources:
     """Who gives the shadows, and who gave some before."""
 
-    main: Teacher
-    before: FromTraces | None
+    main: TrainCheckSource
+    before: TraceShadowSource | None
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class MlpRule:
     """A network, less its threshold, and what is seen of the rule it learned."""
 
-    learned: Learned
+    learned: ScaledNetwork
     cutoff: float
     index: RuleIndex
 
@@ -122,40 +138,42 @@ class Trained:
 
 
 @dataclass(frozen=True, eq=False)
-class Pupil:
+class MlpLearner:
     """Learns to classify one target."""
 
     attack: Attack
-    sketches: tuple[Sketch, ...]
+    sketches: tuple[PartialTrace, ...]
 
-    def __call__(self, teachers: Teachers, piece: Piece) -> Watch:
+    def __call__(self, teachers: PretrainSources, piece: TargetTask) -> TargetRule:
         sketch = self.sketches[piece.target]
         lessons = [self._lesson(teachers.main, sketch, piece, self.attack.shadows or SHADOWS)]
         if (before := teachers.before) is not None:
             other = before.sketches[piece.target]
             lessons.insert(0, self._lesson(before, other, piece, self.attack.pretrain_shadows))
         hidden = self.attack.hidden
-        learned = learn(lessons, sketch.cells.size if hidden == "n" else hidden, piece.rng)
-        return Watch(sketch.cells, _trained(learned, lessons[-1]))
+        learned = fit_mlp(lessons, sketch.cells.size if hidden == "n" else hidden, piece.rng)
+        return TargetRule(sketch.cells, _mlp_rule(learned, lessons[-1]))
 
-    def _lesson(self, teacher: Teacher, sketch: Sketch, piece: Piece, n: int) -> Lesson:
+    def _lesson(
+        self, teacher: TrainCheckSource, sketch: PartialTrace, piece: TargetTask, n: int
+    ) -> TrainCheckShadows:
         n_check = self.attack.validation or int(np.clip(n // 4, 100, 20_000))
         train = teacher.train(piece.target, sketch.cells, n + n % 2, piece.rng)
         check = teacher.check(piece.target, sketch.cells, n_check, piece.rng)
-        return Lesson(train, check.labelled())
+        return TrainCheckShadows(train, check.labelled())
 
 
-def _trained(learned: Learned, lesson: Lesson) -> Trained:
+def _mlp_rule(learned: ScaledNetwork, lesson: TrainCheckShadows) -> MlpRule:
     train, check = lesson.train, lesson.check
     scores = learned(check.rows)
     middles = (train.rows[train.members].mean(axis=0) + train.rows[~train.members].mean(axis=0)) / 2
     votes = (check.rows >= middles).sum(axis=1).astype(np.float64)
     index = rule_index(learned.network.inner, scores, check.rows.sum(axis=1), votes)
-    return Trained(learned, best_cutoff(scores, check.members), index)
+    return MlpRule(learned, best_cutoff(scores, check.members), index)
 
 
-def _words(watches: ByCells) -> str:
-    indices = [watch.rule.index for watch in watches.watches if isinstance(watch.rule, Trained)]
+def _describe_learned_rule(watches: PerTargetScorer) -> str:
+    indices = [watch.rule.index for watch in watches.watches if isinstance(watch.rule, MlpRule)]
     diagonal, one, two = np.mean([[i.diagonal, i.one_threshold, i.two_threshold] for i in indices], axis=0)
     return (
         f"a network with {diagonal:.2f} of its weights on their diagonal, whose scores correlate {one:.2f} "

@@ -6,19 +6,30 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.chain.cut_laws import ChainCuts
-from leakgauge.domains.locations.knowledge import Auxiliary, Seen, Zero
-from leakgauge.domains.locations.rules.by_cells import ByCells, Knowledge, Piece, Watch, study_each
-from leakgauge.domains.locations.rules.expectations import FromRelease, FromTraces, law_of, settled
-from leakgauge.domains.locations.rules.joint_visits import shared_variance, typical_known
-from leakgauge.domains.locations.rules.per_round import VotesPerRound
-from leakgauge.domains.locations.shadows.shadow_sources import Source, n_shadows, source
-from leakgauge.domains.locations.sketches import Sketch
-from leakgauge.strategies import cell_outlooks
-from leakgauge.strategies.expected_scores import votes_needed, votes_of
-from leakgauge.strategies.lessons import Labelled
-from leakgauge.strategies.normal_scores import NormalScore
-from leakgauge.strategies.thresholds import TO_MEMBER, VoteRule, cuts_reached_by
+from leakgauge.domains.locations.counts import cell_expectations
+from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_votes, votes_needed
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsView, ZeroKnowledge
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
+from leakgauge.domains.locations.scorers.computed_thresholds import (
+    ExpectationsFromRelease,
+    ExpectationsFromTraces,
+    PerRoundVoteScorer,
+    known_tail_distribution,
+    same_every_round,
+    shared_variance,
+    typical_known,
+)
+from leakgauge.domains.locations.scorers.per_target_scorer import (
+    LocationsKnowledge,
+    PerTargetScorer,
+    TargetRule,
+    TargetTask,
+    study_targets,
+)
+from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
+from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
+from leakgauge.strategies.threshold_rules import TO_MEMBER, VoteRule, cuts_reached_by
 
 KNOWLEDGE = "auxiliary"
 ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
@@ -52,58 +63,64 @@ class Attack:
             if rate is not None and not 0 < rate < 1:
                 raise BadInput(f"{name} must be in (0, 1), got {rate}; leave it out for the midpoint")
 
-    def study(self, knowledge: Knowledge, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=self.fpr is None)
-        n, law = n_shadows("two_threshold", self.shadows, knowledge), law_of(knowledge)
+        n, law = n_shadows("two_threshold", self.shadows, knowledge), known_tail_distribution(knowledge)
         if n or law is None:
-            learn = _Learn(self, knowledge.sketches, n)
-            sources = source(knowledge, rng)
-            return Scorer(study_each(learn, sources, len(knowledge.sketches), rng, long=True), reading)
-        assert isinstance(knowledge, Auxiliary | Zero)
+            learn = _VoteThresholdLearner(self, knowledge.sketches, n)
+            sources = shadow_source(knowledge, rng)
+            return Scorer(study_targets(learn, sources, len(knowledge.sketches), rng, long=True), reading)
+        assert isinstance(knowledge, AuxiliaryKnowledge | ZeroKnowledge)
         return Scorer(self._computed(knowledge, law), reading)
 
-    def _computed(self, knowledge: Auxiliary | Zero, law: ChainCuts) -> ByCells | VotesPerRound:
+    def _computed(
+        self, knowledge: AuxiliaryKnowledge | ZeroKnowledge, law: OutputDistribution
+    ) -> PerTargetScorer | PerRoundVoteScorer:
         sketches = knowledge.sketches
-        if isinstance(knowledge, Zero):
-            expecting = FromRelease.of_votes(knowledge, law, self.cell_fpr)
-            return VotesPerRound(expecting, sketches, (0.0,) * len(sketches), self.fpr)
+        if isinstance(knowledge, ZeroKnowledge):
+            expecting = ExpectationsFromRelease.of_votes(knowledge, law, self.cell_fpr)
+            return PerRoundVoteScorer(expecting, sketches, (0.0,) * len(sketches), self.fpr)
         shared = tuple(self._shared(knowledge, target, law) for target in range(len(sketches)))
-        if not settled(knowledge):
-            return VotesPerRound(FromTraces.of(knowledge, law, self.cell_fpr), sketches, shared, self.fpr)
+        if not same_every_round(knowledge):
+            return PerRoundVoteScorer(
+                ExpectationsFromTraces.of(knowledge, law, self.cell_fpr), sketches, shared, self.fpr
+            )
         watches = []
         for target, sketch in enumerate(sketches):
-            votes = cell_outlooks.votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr)
-            expected = votes_of(votes.chance, sketch.weights, shared[target])
+            votes = cell_expectations.cell_votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr)
+            expected = normal_votes(votes.chance, sketch.weights, shared[target])
             needed = votes_needed(expected, sketch.weights, self.fpr, votes.chance.out, shared[target])
             rule = VoteRule(votes.cut, sketch.weights, needed, TO_MEMBER, expected.evidence)
-            watches.append(Watch(sketch.cells, rule))
-        return ByCells(tuple(watches))
+            watches.append(TargetRule(sketch.cells, rule))
+        return PerTargetScorer(tuple(watches))
 
-    def _shared(self, knowledge: Auxiliary, target: int, law: ChainCuts) -> float:
+    def _shared(self, knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
         """Variance of the number of votes because people move several cells."""
-        known = 0 if settled(knowledge) else typical_known(knowledge, target)
-        chance = cell_outlooks.votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr, known).chance
+        known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
+        chance = cell_expectations.cell_votes(
+            law, knowledge.prior(target, pseudo=0.0), self.cell_fpr, known
+        ).chance
         return shared_variance(knowledge, target, knowledge.sketches[target].weights * chance.steps)
 
 
 @dataclass(frozen=True, eq=False)
-class _Learn:
+class _VoteThresholdLearner:
     """Learns a target's cuts and the votes needed from shadows."""
 
     attack: Attack
-    sketches: tuple[Sketch, ...]
+    sketches: tuple[PartialTrace, ...]
     n_shadows: int
 
-    def __call__(self, sources: Source, piece: Piece) -> Watch:
+    def __call__(self, sources: ShadowSource, piece: TargetTask) -> TargetRule:
         sketch = self.sketches[piece.target]
         shadows = sources.train(piece.target, sketch.cells, self.n_shadows, piece.rng)
         rule = VoteRule(_cuts(shadows, self.attack.cell_fpr), sketch.weights, 0.0, TO_MEMBER)
         law = NormalScore.of(rule.votes(shadows.rows), shadows.members)
         needed = votes_needed(law, sketch.weights, self.attack.fpr)
-        return Watch(sketch.cells, rule.cut_at(needed, law.evidence))
+        return TargetRule(sketch.cells, rule.cut_at(needed, law.evidence))
 
 
-def _cuts(shadows: Labelled, fpr: float | None) -> Reals:
+def _cuts(shadows: LabelledShadows, fpr: float | None) -> Reals:
     rows, members = shadows.rows.astype("float64"), shadows.members
     if fpr is not None:
         return cuts_reached_by(fpr, rows[~members])

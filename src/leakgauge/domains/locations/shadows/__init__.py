@@ -1,1 +1,1 @@
-"""Shadows of a release, and what classifiers learn from them."""
+"""Simulated releases of the attacker, and where they come from."""

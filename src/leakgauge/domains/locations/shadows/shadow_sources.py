@@ -1,76 +1,226 @@
-"""Where an adversary gets shadows of a release from: traces, earlier releases, or people it makes up."""
+"""Where an attacker gets simulated releases to learn from: traces, earlier releases, or synthetic people."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, TypeAlias
 
+import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.groups import Crowd
-from leakgauge.domains.locations.habits.imagining import Imagination, known_habits
-from leakgauge.domains.locations.knowledge import Auxiliary, Past, Zero
-from leakgauge.domains.locations.rules.by_cells import Knowledge
-from leakgauge.domains.locations.rules.expectations import law_of
-from leakgauge.domains.locations.shadows.simulator import Simulator
-from leakgauge.domains.locations.shadows.teaching import FromTraces, refuse_besides_past
-from leakgauge.domains.locations.traces import Ints, Traces
-from leakgauge.strategies.lessons import Labelled
+from leakgauge.core.game import Bits, Reals
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
+from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
+from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
+from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
-USUAL = 2_000  # shadows, as in Liu et al. (2024)
-FEWEST = 10
+ShadowSampling: TypeAlias = Literal["paired", "independent"]
 
-
-class Source(Protocol):
-    """Gives shadows of one target: what was published beyond the known counts, the target in about half."""
-
-    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> Labelled: ...
+_ENTRIES = 1 << 22  # counts, or people, that are held at once
+_ROOM = 2  # times a group's size, to draw it from
+_EVERY = 5  # one in so many earlier releases is kept to check by
 
 
 @dataclass(frozen=True, eq=False)
-class Earlier:
+class CheckShadows:
+    """Shadows that nothing is learned from."""
+
+    outputs: Reals
+    left: Reals  # beyond the known counts
+    members: Bits
+
+    def labelled(self) -> LabelledShadows:
+        return LabelledShadows(self.left, self.members)
+
+
+class TrainCheckSource(Protocol):
+    """Gives shadows of one target to learn from, and others to check by."""
+
+    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
+        """Shadows to learn from, in float32: what was published beyond the known counts."""
+        ...
+
+    def check(self, target: int, columns: Ints, n: int, rng: Generator) -> CheckShadows:
+        """Independent shadows to check by."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TraceShadowSource:
+    """Draws groups from traces and publishes them; the traces to check by may be other ones."""
+
+    training: ShadowSimulator
+    checking: ShadowSimulator
+    sampling: ShadowSampling = "independent"
+
+    @property
+    def sketches(self) -> tuple[PartialTrace, ...]:
+        """Of the targets."""
+        return self.training.sketches
+
+    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
+        rows, members = np.empty((n, columns.size), np.float32), np.empty(n, dtype=bool)
+        for first, size in _shadow_blocks(n, self.training, columns):
+            match self.sampling:
+                case "paired":
+                    shadows = self.training.paired(target, columns, size // 2, rng)
+                case _:
+                    shadows = self.training.independent(target, columns, size, rng)
+            rows[first : first + size], members[first : first + size] = shadows.left, shadows.members
+        return LabelledShadows(rows, members)
+
+    def check(self, target: int, columns: Ints, n: int, rng: Generator) -> CheckShadows:
+        sizes = [size for _, size in _shadow_blocks(n, self.checking, columns)]
+        parts = [self.checking.independent(target, columns, size, rng) for size in sizes]
+        return CheckShadows(
+            np.concatenate([part.outputs for part in parts]),
+            np.concatenate([part.left for part in parts]),
+            np.concatenate([part.members for part in parts]),
+        )
+
+
+def _shadow_blocks(n: int, simulator: ShadowSimulator, columns: Ints) -> list[tuple[int, int]]:
+    """Where blocks of shadows begin and how many they are: even numbers, so that both worlds are in each."""
+    public = simulator.public
+    cells = columns.size if isinstance(public.chain, ReleaseChain) else public.map.n_cells
+    each = max(cells, public.group_size if simulator.n_known else 1)
+    most = max(2, _ENTRIES // each // 2 * 2)
+    return [(first, min(most, n - first)) for first in range(0, n, most)]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitPastReleases:
+    """Takes earlier releases as shadows; every fifth of each world is kept to check by."""
+
+    past: PastReleasesKnowledge
+
+    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
+        taken = np.flatnonzero(~self._kept(target))
+        rows = np.empty((taken.size, columns.size), np.float32)
+        for row, release in zip(rows, taken, strict=True):
+            row[:] = self.past.releases[release, columns]
+        return LabelledShadows(rows, self.past.members[taken, target])
+
+    def check(self, target: int, columns: Ints, n: int, rng: Generator) -> CheckShadows:
+        kept = self._kept(target)
+        outputs = self.past.releases[np.ix_(kept, columns)]
+        return CheckShadows(outputs, outputs, self.past.members[kept, target])
+
+    def _kept(self, target: int) -> Bits:
+        members = self.past.members[:, target]
+        kept = np.zeros(members.size, dtype=bool)
+        for world in (members, ~members):
+            rows = np.flatnonzero(world)
+            if rows.size < 2:
+                raise BadInput(
+                    f"knowledge 'past': a target was in {members.sum()} of {members.size} earlier releases; "
+                    "two with it and two without are the least to learn from; raise knowledge.releases"
+                )
+            kept[rows[::_EVERY]] = True
+        return kept
+
+
+def split_traces(
+    sketches: tuple[PartialTrace, ...], public: PublicParameters, people: Traces, theta: float, rng: Generator
+) -> TraceShadowSource:
+    """One half of the people to learn by, the other to check by (Liu et al. 2024).
+
+    Groups that take up most of a half would all be alike; where a half is not twice a group, as it is in the
+    paper, everybody serves both.
+    """
+    public, theta = _beyond_known(ShadowSimulator(public, Crowd(people), sketches, theta))
+    mixed = rng.permutation(people.n_people)
+    halves = [np.sort(mixed[start::2]) for start in (0, 1)]
+    needed = public.n_expected_others + (public.relation is Relation.REPLACE_ONE)
+    if people.n_people // 2 < _ROOM * needed:
+        whole = ShadowSimulator(public, Crowd(people), sketches, theta)
+        return TraceShadowSource(whole, whole)
+    training, checking = (ShadowSimulator(public, Crowd(people.of(half)), sketches, theta) for half in halves)
+    return TraceShadowSource(training, checking)
+
+
+def refuse_shadows_with_past(attack: str, **numbers: int | None) -> None:
+    """Refuse numbers of shadows where earlier releases are the shadows."""
+    for name, value in numbers.items():
+        if value is not None:
+            raise BadInput(
+                f"{attack}: {name} = {value}, but with knowledge 'past' the earlier releases take their "
+                "place; leave it out and set knowledge.releases"
+            )
+
+
+def _beyond_known(simulator: ShadowSimulator) -> tuple[PublicParameters, float]:
+    """A game of the same law beyond the known counts, without known people, where there is one.
+
+    What is published beyond known counts does not depend on them if the chain neither clamps nor suppresses.
+    """
+    public, n_known = simulator.public, simulator.n_known
+    if n_known and isinstance(public.chain, ReleaseChain) and public.chain.shift_free:
+        return replace(public, group_size=public.group_size - n_known), 0.0
+    return public, simulator.theta
+
+
+DEFAULT_N_SHADOWS = 2_000  # shadows, as in Liu et al. (2024)
+MIN_N_SHADOWS = 10
+
+
+class ShadowSource(Protocol):
+    """Gives shadows of one target: what was published beyond the known counts, the target in about half."""
+
+    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows: ...
+
+
+@dataclass(frozen=True, eq=False)
+class AllPastReleases:
     """Takes all earlier releases as shadows."""
 
-    past: Past
+    past: PastReleasesKnowledge
 
-    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> Labelled:
+    def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
         members = self.past.members[:, target]
         if not 2 <= members.sum() <= members.size - 2:
             raise BadInput(
                 f"knowledge 'past': a target was in {members.sum()} of {members.size} earlier releases; "
                 "two with it and two without are the least to set a threshold by; raise knowledge.releases"
             )
-        return Labelled(self.past.releases[:, columns], members)
+        return LabelledShadows(self.past.releases[:, columns], members)
 
 
-def source(knowledge: Knowledge, rng: Generator) -> Source:
+def shadow_source(knowledge: LocationsKnowledge, rng: Generator) -> ShadowSource:
     """Find what an adversary can make shadows of."""
     match knowledge:
-        case Past():
-            return Earlier(knowledge)
-        case Zero():
-            crowd = Crowd(people_of(knowledge, rng))
-            simulator = Simulator(knowledge.public, crowd, knowledge.sketches)
-        case Auxiliary():
+        case PastReleasesKnowledge():
+            return AllPastReleases(knowledge)
+        case ZeroKnowledge():
+            crowd = Crowd(people_to_sample(knowledge, rng))
+            simulator = ShadowSimulator(knowledge.public, crowd, knowledge.sketches)
+        case AuxiliaryKnowledge():
             simulator = knowledge.simulator
-    return FromTraces(simulator, simulator)
+    return TraceShadowSource(simulator, simulator)
 
 
-def people_of(knowledge: Auxiliary | Zero, rng: Generator) -> Traces:
+def people_to_sample(knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generator) -> Traces:
     """People to draw groups from: those of the reference, or some who move as one release says."""
-    if isinstance(knowledge, Auxiliary):
+    if isinstance(knowledge, AuxiliaryKnowledge):
         return knowledge.reference
-    return Imagination().people(known_habits(knowledge), knowledge.public, rng)
+    return SimulatedPeople().people(known_profile(knowledge), knowledge.public, rng)
 
 
-def n_shadows(attack: str, wanted: int | None, knowledge: Knowledge) -> int:
+def n_shadows(attack: str, wanted: int | None, knowledge: LocationsKnowledge) -> int:
     """How many shadows to learn a threshold from; 0 if it is computed from the law instead."""
-    if isinstance(knowledge, Past):
-        refuse_besides_past(attack, shadows=wanted)
+    if isinstance(knowledge, PastReleasesKnowledge):
+        refuse_shadows_with_past(attack, shadows=wanted)
         return len(knowledge.releases)
     if wanted is None:
-        return 0 if law_of(knowledge) is not None else USUAL
-    if wanted == 0 and law_of(knowledge) is None:
+        return 0 if known_tail_distribution(knowledge) is not None else DEFAULT_N_SHADOWS
+    if wanted == 0 and known_tail_distribution(knowledge) is None:
         raise BadInput(f"{attack}: shadows = 0 needs a law, and that of a pipeline of one's own is not known")
-    if wanted != 0 and not wanted >= FEWEST:
-        raise BadInput(f"{attack}: shadows must be 0 or >= {FEWEST}, got {wanted}")
+    if wanted != 0 and not wanted >= MIN_N_SHADOWS:
+        raise BadInput(f"{attack}: shadows must be 0 or >= {MIN_N_SHADOWS}, got {wanted}")
     return wanted + wanted % 2

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.models.kinds import record_kinds
-from leakgauge.domains.models.kinds.record_kinds import ByRecord, one_against_rest
-from leakgauge.domains.models.knowledge import Blind
-from leakgauge.domains.models.seen import SeenRecords
+from leakgauge.domains.models.knowledge import BlindKnowledge
+from leakgauge.domains.models.property_inference import record_component
+from leakgauge.domains.models.property_inference.record_component import RecordScorer, one_against_rest
+from leakgauge.domains.models.release import RecordsView
 
 KNOWLEDGE = "blind"
 ACCEPTS = ("blind",)
@@ -23,8 +23,8 @@ class Attack:
     than guessing, and this one takes the first component for the members'.
     """
 
-    def study(self, knowledge: Blind, rng: Generator) -> Scorer[SeenRecords]:
+    def study(self, knowledge: BlindKnowledge, rng: Generator) -> Scorer[RecordsView]:
         members = 0 if knowledge.fixed is None else knowledge.fixed
-        records = record_kinds.learn(one_against_rest(knowledge.components, members), rng)
+        records = record_component.fit_record_classifier(one_against_rest(knowledge.components, members), rng)
         reading = Reading(threshold=0.0, signed=True, studied={"component_of_record": records.accuracy})
-        return Scorer(ByRecord(records), reading)
+        return Scorer(RecordScorer(records), reading)

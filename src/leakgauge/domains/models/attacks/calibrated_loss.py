@@ -6,11 +6,16 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.shadows import SHADOWS, Shadows, require_shadows, without_targets
-from leakgauge.domains.models.shadowing.signals import log_chances, of_models, per_round
-from leakgauge.domains.models.training.learning import Examples
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.membership_signals import log_true_probability, per_round, signal_matrix
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_models import (
+    DEFAULT_SHADOWS,
+    ShadowModels,
+    require_shadows,
+    shadows_without_targets,
+)
+from leakgauge.domains.models.training.gradient_descent import Examples
 
 KNOWLEDGE = "black_box"
 ACCEPTS = ("black_box", "training_loss", "components")
@@ -24,24 +29,27 @@ class Attack:
     are trained on rows of the adversary's own.
     """
 
-    shadows: int = SHADOWS
+    shadows: int = DEFAULT_SHADOWS
 
     def __post_init__(self) -> None:
         require_shadows(self.shadows, 1)
 
-    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
-        shadows = without_targets(knowledge, self.shadows, rng)
+    def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
+        shadows = shadows_without_targets(knowledge, self.shadows, rng)
         return Scorer(_Score(shadows), Reading(studied=shadows.studied))
 
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    shadows: Shadows
+    shadows: ShadowModels
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
         return np.array(
-            [log_chances(model, shown) - usual for model, shown, usual in per_round(seen, self._usual)]
+            [
+                log_true_probability(model, shown) - usual
+                for model, shown, usual in per_round(seen, self._usual)
+            ]
         )
 
     def _usual(self, shown: Examples) -> Reals:
-        return of_models(self.shadows.models, shown, log_chances).mean(axis=0)
+        return signal_matrix(self.shadows.models, shown, log_true_probability).mean(axis=0)

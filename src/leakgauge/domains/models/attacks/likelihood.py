@@ -7,13 +7,22 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
-from leakgauge.domains.models.means.knowledge import ComponentsMean, ReferenceMean, SeenMeans, StrongMean
-from leakgauge.domains.models.means.ratios import components_ratio, reference_ratio, strong_ratio
+from leakgauge.domains.models.noisy_mean.knowledge import (
+    ComponentsMeanKnowledge,
+    NoisyMeansView,
+    ReferenceMeanKnowledge,
+    StrongMeanKnowledge,
+)
+from leakgauge.domains.models.noisy_mean.likelihood_ratio import (
+    components_likelihood_ratio,
+    reference_likelihood_ratio,
+    strong_likelihood_ratio,
+)
 
 KNOWLEDGE = "components"
 ACCEPTS = ("components", "black_box", "strong")
 
-_FEWEST = 10
+_MIN_IMAGINED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,17 +37,17 @@ class Attack:
     imagined: int = 500
 
     def __post_init__(self) -> None:
-        if not self.imagined >= _FEWEST:
-            raise BadInput(f"likelihood: imagined must be >= {_FEWEST}, got {self.imagined}")
+        if not self.imagined >= _MIN_IMAGINED:
+            raise BadInput(f"likelihood: imagined must be >= {_MIN_IMAGINED}, got {self.imagined}")
 
-    def study(self, knowledge: Any, rng: Generator) -> Scorer[SeenMeans]:
+    def study(self, knowledge: Any, rng: Generator) -> Scorer[NoisyMeansView]:
         match knowledge:
-            case StrongMean():
-                return strong_ratio(knowledge)
-            case ReferenceMean():
-                return reference_ratio(knowledge, self.imagined, rng)
-            case ComponentsMean():
-                return components_ratio(knowledge, self.imagined, rng)
+            case StrongMeanKnowledge():
+                return strong_likelihood_ratio(knowledge)
+            case ReferenceMeanKnowledge():
+                return reference_likelihood_ratio(knowledge, self.imagined, rng)
+            case ComponentsMeanKnowledge():
+                return components_likelihood_ratio(knowledge, self.imagined, rng)
             case _:
                 raise BadInput(
                     "likelihood: the law of a trained network is not known; use strong, lira or "

@@ -7,25 +7,69 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.gaussian_fits import Gaussians, fit, shared_deviation
-from leakgauge.domains.models.shadowing.shadows import (
-    SHADOWS,
-    Shadows,
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.membership_signals import log_odds, per_round, signal_matrix
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.shadow_models import (
+    DEFAULT_SHADOWS,
+    ShadowModels,
     require_shadows,
     require_targets,
-    with_targets,
-    without_targets,
+    shadows_with_targets,
+    shadows_without_targets,
 )
-from leakgauge.domains.models.shadowing.signals import log_odds, of_models, per_round
-from leakgauge.domains.models.training.learning import Examples
+from leakgauge.domains.models.training.gradient_descent import Examples
+
+_MIN_DEVIATION = 1e-6  # standard deviation: models that all say the same leave none
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussians:
+    """One for each record."""
+
+    mean: Reals
+    deviation: Reals
+
+    def standardised(self, values: Reals) -> Reals:
+        """How many standard deviations above the mean."""
+        return (values - self.mean) / self.deviation
+
+    def log_density(self, values: Reals) -> Reals:
+        """Up to a constant."""
+        return -0.5 * self.standardised(values) ** 2 - np.log(self.deviation)
+
+
+def fit_gaussians(values: Reals, where: Bits, shared: float | None = None) -> Gaussians:
+    """Fit to the values (shadows x records) that count; with ``shared``, that is everybody's deviation."""
+    counts = where.sum(axis=0)
+    mean = np.where(where, values, 0.0).sum(axis=0) / counts
+    if shared is not None:
+        return Gaussians(mean, np.full(mean.shape, max(shared, _MIN_DEVIATION)))
+    variance = _squared_deviations(values, where, mean) / (counts - 1)
+    return Gaussians(mean, np.maximum(np.sqrt(variance), _MIN_DEVIATION))
+
+
+def shared_deviation(values: Reals, where: Bits) -> float:
+    """The standard deviation about each record's own mean, over all records that have two values or more."""
+    counts = where.sum(axis=0)
+    values, where, counts = values[:, counts > 1], where[:, counts > 1], counts[counts > 1]
+    if not counts.size:
+        return _MIN_DEVIATION
+    mean = np.where(where, values, 0.0).sum(axis=0) / counts
+    return float(np.sqrt(_squared_deviations(values, where, mean).sum() / (counts - 1).sum()))
+
+
+def _squared_deviations(values: Reals, where: Bits, mean: Reals) -> Reals:
+    return np.square(np.where(where, values - mean, 0.0)).sum(axis=0)
+
 
 KNOWLEDGE = "black_box"
 ACCEPTS = ("black_box", "training_loss", "components")
 
-_ENOUGH = 32  # shadows with a record, or without it, for a variance of its own (64 in all, as in the paper)
-_LOOKED_AT = 2_000  # rows of the reference for a variance that all share
+_SHADOWS_FOR_OWN_VARIANCE = (
+    32  # shadows with a record, or without it, for a variance of its own (64 in all, as in the paper)
+)
+_REFERENCE_ROWS = 2_000  # rows of the reference for a variance that all share
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,67 +84,69 @@ class Attack:
     ``variance`` is each record's own, or one that all share; "auto" shares it below 32 shadows a Gaussian.
     """
 
-    shadows: int = SHADOWS
+    shadows: int = DEFAULT_SHADOWS
     mode: Literal["online", "offline"] | None = None
     variance: Literal["auto", "own", "shared"] = "auto"
 
     def __post_init__(self) -> None:
         require_shadows(self.shadows, 4)  # two for each Gaussian
 
-    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         online = knowledge.targets is not None if self.mode is None else self.mode == "online"
         return self._online(knowledge, rng) if online else self._offline(knowledge, rng)
 
-    def _online(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
-        shadows = with_targets(knowledge, self.shadows, rng)
-        odds = of_models(shadows.models, require_targets(knowledge), log_odds)
+    def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
+        shadows = shadows_with_targets(knowledge, self.shadows, rng)
+        odds = signal_matrix(shadows.models, require_targets(knowledge), log_odds)
         sides = (shadows.targets, ~shadows.targets)
-        members, others = (fit(odds, side, self._shared(odds, side)) for side in sides)
+        members, others = (fit_gaussians(odds, side, self._shared(odds, side)) for side in sides)
         reading = Reading(threshold=0.0, signed=True, studied=shadows.studied)
-        return Scorer(_Ratio(members, others), reading)
+        return Scorer(_LogRatio(members, others), reading)
 
-    def _offline(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
-        shadows = without_targets(knowledge, self.shadows, rng)
-        deviation = None if self._own(self.shadows) else _on_reference(knowledge.reference, shadows, rng)
-        return Scorer(_Surprise(shadows, deviation), Reading(studied=shadows.studied))
+    def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
+        shadows = shadows_without_targets(knowledge, self.shadows, rng)
+        deviation = (
+            None if self._own(self.shadows) else _reference_deviation(knowledge.reference, shadows, rng)
+        )
+        return Scorer(_StandardisedLogOdds(shadows, deviation), Reading(studied=shadows.studied))
 
     def _shared(self, odds: Reals, side: Bits) -> float | None:
         return None if self._own(self.shadows // 2) else shared_deviation(odds, side)
 
     def _own(self, n_shadows: int) -> bool:
-        return self.variance == "own" or (self.variance == "auto" and n_shadows >= _ENOUGH)
+        return self.variance == "own" or (self.variance == "auto" and n_shadows >= _SHADOWS_FOR_OWN_VARIANCE)
 
 
 @dataclass(frozen=True, eq=False)
-class _Ratio:
+class _LogRatio:
     """Of the two Gaussians of each target."""
 
     members: Gaussians
     others: Gaussians
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
         found = (log_odds(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True))
         return np.array([self.members.log_density(odds) - self.others.log_density(odds) for odds in found])
 
 
 @dataclass(frozen=True, eq=False)
-class _Surprise:
+class _StandardisedLogOdds:
     """Above what shadows without the record say."""
 
-    shadows: Shadows
+    shadows: ShadowModels
     deviation: float | None
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
         found = per_round(seen, self._others)
         return np.array([others.standardised(log_odds(model, shown)) for model, shown, others in found])
 
     def _others(self, shown: Examples) -> Gaussians:
-        odds = of_models(self.shadows.models, shown, log_odds)
-        return fit(odds, np.ones(odds.shape, dtype=np.bool_), self.deviation)
+        odds = signal_matrix(self.shadows.models, shown, log_odds)
+        return fit_gaussians(odds, np.ones(odds.shape, dtype=np.bool_), self.deviation)
 
 
-def _on_reference(reference: Examples, shadows: Shadows, rng: Generator) -> float:
+def _reference_deviation(reference: Examples, shadows: ShadowModels, rng: Generator) -> float:
     """The deviation of log odds over shadows without a row, for rows of the reference."""
-    rows = rng.permutation(len(reference))[:_LOOKED_AT]
-    odds = of_models(shadows.models, reference.take(rows), log_odds)
+    rows = rng.permutation(len(reference))[:_REFERENCE_ROWS]
+    odds = signal_matrix(shadows.models, reference.take(rows), log_odds)
     return shared_deviation(odds, ~shadows.rows[:, rows])

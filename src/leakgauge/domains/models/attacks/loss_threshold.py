@@ -8,9 +8,8 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.models.knowledge import BlackBox, TrainingLoss
-from leakgauge.domains.models.played import losses
-from leakgauge.domains.models.seen import Seen, SeenLoss
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+from leakgauge.domains.models.release import ModelsView, TrainingLossView, cross_entropy
 
 KNOWLEDGE = "training_loss"
 ACCEPTS = ("training_loss", "black_box", "components")
@@ -27,10 +26,10 @@ class Attack:
 
     threshold: Literal["average", "optimal"] = "average"
 
-    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         if self.threshold == "optimal":
             return Scorer(_negated)
-        if not isinstance(knowledge, TrainingLoss):
+        if not isinstance(knowledge, TrainingLossKnowledge):
             raise BadInput(
                 'threshold = "average" compares with the mean loss of the members, which this adversary does '
                 'not know; use knowledge = "training_loss", or threshold = "optimal"'
@@ -38,13 +37,13 @@ class Attack:
         return Scorer(_below_average, Reading(threshold=0.0))
 
 
-def _negated(seen: Seen, rng: Generator) -> Reals:  # noqa: ARG001
+def _negated(seen: ModelsView, rng: Generator) -> Reals:  # noqa: ARG001
     """The losses, negated: a low loss is a member's. Those of a given table may be as large as they like."""
-    found = [losses(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
+    found = [cross_entropy(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
     return -np.minimum(found, np.finfo(np.float64).max / 2)
 
 
-def _below_average(seen: Seen, rng: Generator) -> Reals:
+def _below_average(seen: ModelsView, rng: Generator) -> Reals:
     """How far the loss of each record is below the average."""
-    assert isinstance(seen, SeenLoss)
+    assert isinstance(seen, TrainingLossView)
     return _negated(seen, rng) + seen.mean_losses[:, None]

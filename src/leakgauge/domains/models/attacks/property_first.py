@@ -7,17 +7,21 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.models.kinds import model_kinds, record_kinds
-from leakgauge.domains.models.kinds.component_ratios import mixture_ratio
-from leakgauge.domains.models.kinds.model_kinds import ModelKinds
-from leakgauge.domains.models.kinds.record_kinds import ByRecord, RecordKinds, one_against_rest
-from leakgauge.domains.models.knowledge import Components
-from leakgauge.domains.models.seen import Seen
+from leakgauge.domains.models.knowledge import ComponentsKnowledge
+from leakgauge.domains.models.property_inference import model_component, record_component
+from leakgauge.domains.models.property_inference.model_component import ModelComponentClassifier
+from leakgauge.domains.models.property_inference.record_component import (
+    RecordComponentClassifier,
+    RecordScorer,
+    mixture_ratio,
+    one_against_rest,
+)
+from leakgauge.domains.models.release import ModelsView
 
 KNOWLEDGE = "components"
 ACCEPTS = ("components",)
 
-_FEWEST = 4
+_MIN_MODELS = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,34 +39,37 @@ class Attack:
     probes: int = 200
 
     def __post_init__(self) -> None:
-        for name, least in (("models", _FEWEST), ("probes", 1)):
+        for name, least in (("models", _MIN_MODELS), ("probes", 1)):
             if not getattr(self, name) >= least:
                 raise BadInput(f"property_first: {name} must be >= {least}, got {getattr(self, name)}")
 
-    def study(self, knowledge: Components, rng: Generator) -> Scorer[Seen]:
-        if not isinstance(knowledge, Components):
+    def study(self, knowledge: ComponentsKnowledge, rng: Generator) -> Scorer[ModelsView]:
+        if not isinstance(knowledge, ComponentsKnowledge):
             raise BadInput(
                 "property_first: trains networks on each component; for a noisy mean use likelihood"
             )
         if knowledge.fixed is not None:
-            known = record_kinds.learn(one_against_rest(knowledge.components, knowledge.fixed), rng)
-            return Scorer(ByRecord(known), _reading({"component_of_record": known.accuracy}))
+            known = record_component.fit_record_classifier(
+                one_against_rest(knowledge.components, knowledge.fixed), rng
+            )
+            return Scorer(RecordScorer(known), _reading({"component_of_record": known.accuracy}))
         training, learning = rng.spawn(2)
-        models = model_kinds.learn(knowledge, self.models, self.probes, training)
-        records = record_kinds.learn(knowledge.components, learning)
+        models = model_component.fit_model_classifier(knowledge, self.models, self.probes, training)
+        records = record_component.fit_record_classifier(knowledge.components, learning)
         return Scorer(
-            ByProperty(models, records), _reading({**models.studied, "component_of_record": records.accuracy})
+            PropertyScorer(models, records),
+            _reading({**models.studied, "component_of_record": records.accuracy}),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class ByProperty:
+class PropertyScorer:
     """Compares the component of each model with that of each record."""
 
-    models: ModelKinds
-    records: RecordKinds
+    models: ModelComponentClassifier
+    records: RecordComponentClassifier
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
         of_models = self.models(seen.models)
         return np.array(
             [

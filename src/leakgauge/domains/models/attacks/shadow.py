@@ -8,28 +8,32 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
-from leakgauge.core.spread import spread
-from leakgauge.domains.models.knowledge import BlackBox
-from leakgauge.domains.models.played import Model
-from leakgauge.domains.models.seen import Seen
-from leakgauge.domains.models.shadowing.shadows import fitted, known_recipe, require_shadows, trained
-from leakgauge.domains.models.training.batches import Sampling, Schedule
-from leakgauge.domains.models.training.learning import Examples, Recipe, train
-from leakgauge.domains.models.training.network import Network
+from leakgauge.domains.models.knowledge import BlackBoxKnowledge
+from leakgauge.domains.models.release import Classifier, ModelsView
+from leakgauge.domains.models.shadow_models import (
+    known_recipe,
+    recipe_for_rows,
+    require_shadows,
+    train_shadows,
+)
+from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe, train_network
+from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.optimizers import Adam
-from leakgauge.strategies.clipping import Floats
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.strategies.gradient_clipping import Floats
+from leakgauge.support.parallel import parallel_map
 
 KNOWLEDGE = "black_box"
 ACCEPTS = ("black_box", "training_loss", "components")
 
-Features: TypeAlias = Literal["probabilities", "log_probabilities"]
+AttackFeatures: TypeAlias = Literal["probabilities", "log_probabilities"]
 
-_RECIPE = Recipe(
-    schedule=Schedule(rows=100, batch=100, epochs=100, sampling=Sampling.SHUFFLED),
+_ATTACK_RECIPE = TrainingRecipe(
+    schedule=TrainingSchedule(rows=100, batch=100, epochs=100, sampling=BatchSampling.SHUFFLED),
     hidden=(64, 64),
     optimizer=Adam(rate=0.01),
 )
-_LEAST = -30.0  # logarithm of a probability that an attack network looks at
+_MIN_LOG = -30.0  # logarithm of a probability that an attack network looks at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,20 +50,22 @@ class Attack:
     shadows: int = 5
     rows: int | None = None
     private: bool = True
-    features: Features = "probabilities"
+    features: AttackFeatures = "probabilities"
 
     def __post_init__(self) -> None:
         require_shadows(self.shadows, 1)
         if self.rows is not None and not self.rows >= 1:
             raise BadInput(f"rows must be >= 1, got {self.rows}")
 
-    def study(self, knowledge: BlackBox, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         recipe, reference = known_recipe(knowledge), knowledge.reference
         chosen, others = self._halves(len(reference), rng)
-        models = trained(reference, chosen, recipe if self.private else replace(recipe, noise=None), rng)
-        lessons = _lessons(models, reference, chosen, others, self.features)
+        models = train_shadows(
+            reference, chosen, recipe if self.private else replace(recipe, noise=None), rng
+        )
+        lessons = _attack_examples(models, reference, chosen, others, self.features)
         seeds = rng.integers(2**63, size=len(lessons)).tolist()
-        networks = spread(_learn, list(zip(lessons.values(), seeds)))
+        networks = parallel_map(_train_attack_network, list(zip(lessons.values(), seeds)))
         studied = {
             "shadows": float(self.shadows),
             "rows_per_shadow": float(chosen[0].sum()),
@@ -89,16 +95,16 @@ class Attack:
 class _Score:
     """Log odds by the network of each record's class; of a class that no shadow met nothing is known: 0."""
 
-    networks: dict[int, Network]
-    features: Features
+    networks: dict[int, MlpClassifier]
+    features: AttackFeatures
 
-    def __call__(self, seen: Seen, rng: Generator) -> Reals:
+    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
         return np.array(
             [self._round(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
         )
 
-    def _round(self, model: Model, shown: Examples) -> Reals:
-        looks, scores = _looks(model, shown.rows, self.features), np.zeros(len(shown))
+    def _round(self, model: Classifier, shown: Examples) -> Reals:
+        looks, scores = _model_outputs(model, shown.rows, self.features), np.zeros(len(shown))
         for label, network in self.networks.items():
             own = shown.labels == label
             logs = network.log_probabilities(looks[own])
@@ -106,14 +112,18 @@ class _Score:
         return scores
 
 
-def _lessons(
-    models: tuple[Network, ...], reference: Examples, chosen: Bits, others: Bits, features: Features
+def _attack_examples(
+    models: tuple[MlpClassifier, ...],
+    reference: Examples,
+    chosen: Bits,
+    others: Bits,
+    features: AttackFeatures,
 ) -> dict[int, Examples]:
     """For each class what shadows say of their rows (1) and of others (0), where there are both."""
     looks, members, labels = [], [], []
     for model, of_model, left_out in zip(models, chosen, others):
         rows = np.concatenate([np.flatnonzero(of_model), np.flatnonzero(left_out)])
-        looks.append(_looks(model, reference.rows[rows], features))
+        looks.append(_model_outputs(model, reference.rows[rows], features))
         members.append(of_model[rows])
         labels.append(reference.labels[rows])
     look, member, label = (np.concatenate(parts) for parts in (looks, members, labels))
@@ -125,11 +135,13 @@ def _lessons(
     return lessons
 
 
-def _looks(model: Model, rows: Floats, features: Features) -> Floats:
-    logs = np.maximum(model.log_probabilities(rows), _LEAST)
+def _model_outputs(model: Classifier, rows: Floats, features: AttackFeatures) -> Floats:
+    logs = np.maximum(model.log_probabilities(rows), _MIN_LOG)
     return (np.exp(logs) if features == "probabilities" else logs).astype(np.float32)
 
 
-def _learn(lesson: tuple[Examples, int]) -> Network:
+def _train_attack_network(lesson: tuple[Examples, int]) -> MlpClassifier:
     examples, seed = lesson
-    return train(examples, fitted(_RECIPE, len(examples)), np.random.default_rng(seed))
+    return train_network(
+        examples, recipe_for_rows(_ATTACK_RECIPE, len(examples)), np.random.default_rng(seed)
+    )

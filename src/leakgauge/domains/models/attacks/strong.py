@@ -1,26 +1,134 @@
 """Know everything but the bit: all other records, both candidates, and how training goes."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals, Scorer
-from leakgauge.domains.models.knowledge import Strong
-from leakgauge.domains.models.means.knowledge import SeenMeans, StrongMean
-from leakgauge.domains.models.means.ratios import SIGNED, strong_ratio
-from leakgauge.domains.models.played import require_promised_steps
-from leakgauge.domains.models.retraining import Retrained, retrain
-from leakgauge.domains.models.seen import SeenSteps
-from leakgauge.domains.models.step_ratios import StepRatio
-from leakgauge.strategies.linear import Quadratic, quadratic
+from leakgauge.core.game import Bits, Reals, Scorer
+from leakgauge.domains.models.knowledge import StrongKnowledge
+from leakgauge.domains.models.membership_signals import log_odds
+from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
+from leakgauge.domains.models.noisy_mean.likelihood_ratio import LOG_RATIO_READING, strong_likelihood_ratio
+from leakgauge.domains.models.release import Classifier, StepView, TrainingStepsView, require_public_batches
+from leakgauge.domains.models.training.gradient_descent import (
+    DpSgdNoise,
+    Examples,
+    TrainingRecipe,
+    concatenate_examples,
+    train_network,
+)
+from leakgauge.domains.models.training.mlp import clipped_gradient_sum
+from leakgauge.strategies.discriminant_analysis import QuadraticScore, fit_quadratic
+from leakgauge.support.parallel import parallel_map
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StepRatio:
+    """Log-likelihood ratio of a step: with the target, against with its substitute, or with nobody.
+
+    Without the others' gradients the noisy sum is r = B g + noise, where g is the clipped gradient of whoever
+    is in and B whether a row is in this batch, with chance ``share``. Against noise alone its log ratio is
+    log(1 - share + share exp((<r, g> - |g|^2 / 2) / s^2)), s the standard deviation of the noise (Abadi et
+    al. 2016, section 3.2; Nasr et al. 2021 play this game). Where batches have a fixed size, the number of
+    others in them tells B.
+    """
+
+    others: Examples
+    target: Examples
+    substitute: Examples | None
+    noise: DpSgdNoise
+    share: float
+
+    def __call__(self, step: StepView) -> float:
+        share = self.share if step.in_batch is None else float(step.in_batch)
+        if share == 0:
+            return 0.0
+        rest = self._without_others(step)
+        ratio = subsampled_log_ratio(self._evidence(rest, step, self.target), share)
+        if self.substitute is None:
+            return ratio
+        return ratio - subsampled_log_ratio(self._evidence(rest, step, self.substitute), share)
+
+    def _without_others(self, step: StepView) -> Reals:
+        rows, labels = self.others.rows[step.others], self.others.labels[step.others]
+        known = clipped_gradient_sum(step.network, rows, labels, self.noise.clip)
+        return step.released.astype(np.float64) - known
+
+    def _evidence(self, rest: Reals, step: StepView, one: Examples) -> float:
+        """Log ratio of the rest of a sum with this record in the batch, against noise alone."""
+        gradient = clipped_gradient_sum(step.network, one.rows, one.labels, self.noise.clip).astype(
+            np.float64
+        )
+        scale = self.noise.sigma * self.noise.clip
+        return float((rest @ gradient - gradient @ gradient / 2) / scale**2)
+
+
+def subsampled_log_ratio(evidence: float, share: float) -> float:
+    """Log of 1 - share + share e^evidence, without overflow.
+
+    >>> round(subsampled_log_ratio(float(np.log(3)), 0.5), 12) == round(float(np.log(2)), 12)
+    True
+    """
+    if share == 1:
+        return evidence
+    return float(np.logaddexp(np.log1p(-share), np.log(share) + evidence))
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTrainingSet:
+    """One of the two training sets; the last row is the slot in question, empty where nobody is in it."""
+
+    examples: Examples
+    present: Bits | None
+    member: bool
+
+
+@dataclass(frozen=True, eq=False)
+class RetrainedModels:
+    """How sure networks of both worlds are of the candidates' labels."""
+
+    asked: Examples  # the target, and its substitute if there is one
+    log_odds: Reals  # one row per network, one column per candidate
+    members: Bits  # which networks were trained with the target
+
+    def candidate_log_odds(self, model: Classifier) -> Reals:
+        return log_odds(model, self.asked)
+
+
+def retrain(knowledge: StrongKnowledge, models: int, rng: Generator) -> RetrainedModels:
+    """Train so many networks on each of the two sets."""
+    substitute = knowledge.substitute
+    asked = knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)
+    worlds = [_training_set(knowledge, member=member) for member in (True, False) for _ in range(models)]
+    found = parallel_map(
+        partial(_train_and_query, knowledge.recipe, asked), zip(worlds, rng.spawn(len(worlds)))
+    )
+    return RetrainedModels(asked, np.array(found), np.array([world.member for world in worlds]))
+
+
+def _training_set(knowledge: StrongKnowledge, *, member: bool) -> CandidateTrainingSet:
+    if member or knowledge.substitute is None:
+        examples = concatenate_examples(knowledge.others, knowledge.target)
+        present = None if member else np.arange(len(examples)) < len(knowledge.others)
+        return CandidateTrainingSet(examples, present, member)
+    return CandidateTrainingSet(concatenate_examples(knowledge.others, knowledge.substitute), None, member)
+
+
+def _train_and_query(
+    recipe: TrainingRecipe, asked: Examples, work: tuple[CandidateTrainingSet, Generator]
+) -> Reals:
+    world, rng = work
+    return log_odds(train_network(world.examples, recipe, rng, present=world.present), asked)
+
 
 KNOWLEDGE = "strong"
 ACCEPTS = ("strong",)
 
-_FEWEST = 8  # networks for two means and their spread
+_MIN_MODELS = 8  # networks for two means and their spread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,22 +148,28 @@ class Attack:
     models: int = 32
 
     def __post_init__(self) -> None:
-        if not self.models >= _FEWEST:
-            raise BadInput(f"strong: models must be >= {_FEWEST}, got {self.models}")
+        if not self.models >= _MIN_MODELS:
+            raise BadInput(f"strong: models must be >= {_MIN_MODELS}, got {self.models}")
 
-    def study(self, knowledge: Strong | StrongMean, rng: Generator) -> Scorer[SeenSteps] | Scorer[SeenMeans]:
-        if isinstance(knowledge, StrongMean):
-            return strong_ratio(knowledge)
-        return _by_steps(knowledge) if self.form == "steps" else _by_models(knowledge, self.models, rng)
+    def study(
+        self, knowledge: StrongKnowledge | StrongMeanKnowledge, rng: Generator
+    ) -> Scorer[TrainingStepsView] | Scorer[NoisyMeansView]:
+        if isinstance(knowledge, StrongMeanKnowledge):
+            return strong_likelihood_ratio(knowledge)
+        return (
+            _steps_scorer(knowledge)
+            if self.form == "steps"
+            else _retrained_scorer(knowledge, self.models, rng)
+        )
 
 
-def _by_steps(knowledge: Strong) -> Scorer[SeenSteps]:
+def _steps_scorer(knowledge: StrongKnowledge) -> Scorer[TrainingStepsView]:
     if knowledge.recipe.noise is None:
         raise BadInput(
             'strong: form = "steps" weighs the noise of each step, and this training has none; use '
             'form = "retrained"'
         )
-    require_promised_steps(knowledge.recipe.schedule)
+    require_public_batches(knowledge.recipe.schedule)
     ratio = StepRatio(
         others=knowledge.others,
         target=knowledge.target,
@@ -63,31 +177,34 @@ def _by_steps(knowledge: Strong) -> Scorer[SeenSteps]:
         noise=knowledge.recipe.noise,
         share=knowledge.recipe.schedule.share,
     )
-    return Scorer(BySteps(ratio), SIGNED)
+    return Scorer(TrainingStepsScorer(ratio), LOG_RATIO_READING)
 
 
-def _by_models(knowledge: Strong, models: int, rng: Generator) -> Scorer[SeenSteps]:
+def _retrained_scorer(knowledge: StrongKnowledge, models: int, rng: Generator) -> Scorer[TrainingStepsView]:
     retrained = retrain(knowledge, models, rng)
-    return Scorer(ByModel(retrained, quadratic(retrained.log_odds, retrained.members)), SIGNED)
+    return Scorer(
+        RetrainedModelsScorer(retrained, fit_quadratic(retrained.log_odds, retrained.members)),
+        LOG_RATIO_READING,
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class BySteps:
+class TrainingStepsScorer:
     """Watches every training."""
 
     ratio: StepRatio
 
-    def __call__(self, seen: SeenSteps, rng: Generator) -> Reals:
+    def __call__(self, seen: TrainingStepsView, rng: Generator) -> Reals:
         return np.array([[sum(map(self.ratio, training.steps()))] for training in seen.rounds])
 
 
 @dataclass(frozen=True, eq=False)
-class ByModel:
+class RetrainedModelsScorer:
     """Asks every final model about the candidates."""
 
-    retrained: Retrained
-    log_ratio: Quadratic
+    retrained: RetrainedModels
+    log_ratio: QuadraticScore
 
-    def __call__(self, seen: SeenSteps, rng: Generator) -> Reals:
-        found = [self.retrained.asked_of(training.model) for training in seen.rounds]
+    def __call__(self, seen: TrainingStepsView, rng: Generator) -> Reals:
+        found = [self.retrained.candidate_log_odds(training.model) for training in seen.rounds]
         return self.log_ratio(np.array(found))[:, None]

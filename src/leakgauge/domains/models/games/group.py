@@ -6,24 +6,23 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Coins
-from leakgauge.domains.models.games.deal import Deal
-from leakgauge.domains.models.loaded import Loaded
-from leakgauge.domains.models.splits.dependence import Dependence
-from leakgauge.domains.models.splits.split import Sizes, Split
-from leakgauge.domains.models.table.sheet import Ints
+from leakgauge.domains.models.data.dataset import EncodedTable, Ints
+from leakgauge.domains.models.games.dependence import Dependence
+from leakgauge.domains.models.games.member_split import MemberSplit, SplitSizes
+from leakgauge.domains.models.games.membership_game import RoundRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Group:
+class GroupGame:
     """Members of a group and others from outside, drawn anew in each round.
 
     ``control`` pools and reshuffles them: the same rows without dependence. So many members and others
     are shown as ``shown`` says, in an order that tells nothing.
     """
 
-    loaded: Loaded
+    loaded: EncodedTable
     dependence: Dependence
-    sizes: Sizes
+    sizes: SplitSizes
     free: Bits  # rows that are not the adversary's
     control: bool
     slots: int
@@ -44,14 +43,14 @@ class Group:
         bits = np.arange(self.n_targets) < self.shown[0]
         return rng.permuted(np.tile(bits, (n_rounds, 1)), axis=1)
 
-    def split(self, rng: Generator) -> Split:
+    def split(self, rng: Generator) -> MemberSplit:
         drawing, shuffling = rng.spawn(2)
         found = self.dependence.split(self.loaded, self.sizes, drawing, self.free)
         return found.control(shuffling) if self.control else found
 
-    def deal(self, members: Bits, rng: Generator) -> Deal:
+    def deal(self, members: Bits, rng: Generator) -> RoundRows:
         split = self.split(rng)
         shown: Ints = np.empty(members.size, dtype=np.int64)
         shown[members] = split.members[: self.shown[0]]
         shown[~members] = split.others[: self.shown[1]]
-        return Deal(training=split.members, shown=shown, members=members, validation=split.validation)
+        return RoundRows(training=split.members, shown=shown, members=members, validation=split.validation)

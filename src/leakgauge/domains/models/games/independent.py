@@ -9,12 +9,12 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Coins
-from leakgauge.domains.models.games.deal import Deal, fair
-from leakgauge.domains.models.table.sheet import Ints
+from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Independent:
+class IndependentGame:
     """Each target is in by a fair coin of its own; other rows are drawn anew in every round.
 
     ``replaced``: with replacement, from all rows, so that a row may be there twice, and one that was not put
@@ -40,16 +40,18 @@ class Independent:
         return self.whose
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
-        return fair(n_rounds, self.n_targets, rng)
+        return fair_coins(n_rounds, self.n_targets, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> Deal:
+    def deal(self, members: Bits, rng: Generator) -> RoundRows:
         # All that could be needed is drawn, so that the coin of one target decides of one row alone.
         further = self.slots - self.n_targets if self.empty else self.slots
         drawn = rng.choice(self.pool, further, replace=self.replaced)
         if self.empty:
             present = np.concatenate([members, np.ones(further, dtype=bool)])
             training = np.concatenate([self.whose, drawn])
-            return Deal(training=training, present=present, shown=self.whose, members=members, settled=drawn)
+            return RoundRows(
+                training=training, present=present, shown=self.whose, members=members, settled=drawn
+            )
         training = np.concatenate([self.whose[members], drawn[: self.slots - int(members.sum())]])
         settled = drawn[: self.slots - self.n_targets]
-        return Deal(training=training, shown=self.whose, members=members, settled=settled)
+        return RoundRows(training=training, shown=self.whose, members=members, settled=settled)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Coins
-from leakgauge.domains.models.games.deal import Deal, fair
-from leakgauge.domains.models.table.sheet import Ints
+from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Mixture:
+class MixtureGame:
     """In each round a component is drawn for the members; others are of any other component.
 
     So the record alone says nothing: members and others are of each component equally often. A coin is fair
@@ -30,9 +30,9 @@ class Mixture:
         return Coins.FAIR if self.n_targets == 1 else Coins.TIED
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
-        return fair(n_rounds, self.n_targets, rng)
+        return fair_coins(n_rounds, self.n_targets, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> Deal:
+    def deal(self, members: Bits, rng: Generator) -> RoundRows:
         kinds = len(self.components)
         mine = int(rng.integers(kinds))
         training = rng.choice(self.components[mine], self.slots, replace=False)
@@ -42,4 +42,4 @@ class Mixture:
         for kind in range(kinds):
             of_it = ~members & (theirs == kind)
             shown[of_it] = rng.choice(self.components[kind], int(of_it.sum()), replace=False)
-        return Deal(training=training, shown=shown, members=members)
+        return RoundRows(training=training, shown=shown, members=members)

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Coins
-from leakgauge.domains.models.games.deal import Deal, fair
-from leakgauge.domains.models.table.sheet import Ints
+from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Strong:
+class StrongGame:
     """The target's slot is the last one; an absent target leaves it to a substitute, or empty."""
 
     others: Ints
@@ -31,16 +31,16 @@ class Strong:
         return np.array([self.target])
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
-        return fair(n_rounds, 1, rng)
+        return fair_coins(n_rounds, 1, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> Deal:
+    def deal(self, members: Bits, rng: Generator) -> RoundRows:
         there = bool(members[0])
         last = self.target if there or self.substitute is None else self.substitute
         training = np.append(self.others, last)
         present = None
         if self.substitute is None:
             present = np.arange(training.size) < self.others.size + there
-        return Deal(
+        return RoundRows(
             training=training,
             present=present,
             shown=np.array([self.target]),

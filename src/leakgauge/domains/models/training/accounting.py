@@ -1,40 +1,85 @@
-"""What noise on clipped sums promises over a whole training: epsilon from sigma, and sigma from epsilon.
-
-``sigma`` is the standard deviation of the noise in units of the clip. A row that joins or leaves moves a sum
-by one clip; another row in its place moves it by up to two.
-"""
+"""Privacy accounting of a whole DP-SGD training; sigma is the standard deviation of the noise in units of the clip."""
 
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.guarantee import Curve, Relation
-from leakgauge.domains.models.training.batches import Sampling, Schedule
-from leakgauge.domains.models.training.renyi import dp_accounting, renyi_epsilon
+from leakgauge.core.guarantee import Relation, TradeoffCurve
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.theory import gdp
-from leakgauge.theory.profile import from_profile
+from leakgauge.theory.tradeoff import curve_from_profile
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+
+
+# Those of the code of Humphries et al. (2023), which has all whole ones from 10 to 1,199.
+_BETWEEN = np.arange(1.01, 10.97, 0.05)
+_LOW = np.arange(2, 25)
+_WHOLE = np.append(_LOW, [*np.geomspace(27, 250, 20).astype(int), 400, 700, 1199])
+
+
+def renyi_epsilon(ratio: float, delta: float, share: float, steps: int) -> float:
+    """Epsilon at ``delta`` of so many releases, each of a random ``share`` of the rows.
+
+    ``ratio`` is the noise over how far another row in a batch can move the sum. (Wang, Balle and
+    Kasiviswanathan 2019, theorem 27; between whole orders the logarithm of the moment is convex, their
+    corollary 10: a chord is above it.)
+    """
+    epsilon, order = _best_order(_LOW, ratio, delta, share, steps)
+    if order > _LOW[-1] - 2:  # high orders take most of the time, and are rarely the best
+        epsilon, _ = _best_order(_WHOLE, ratio, delta, share, steps)
+    return epsilon
+
+
+def _best_order(
+    whole: npt.NDArray[np.int64], ratio: float, delta: float, share: float, steps: int
+) -> tuple[float, float]:
+    accounting = require_dp_accounting()
+    accountant = accounting.rdp.RdpAccountant(whole.tolist(), accounting.NeighboringRelation.REPLACE_ONE)
+    noise = accounting.GaussianDpEvent(ratio)
+    # Only the share of the rows matters to the bound.
+    accountant.compose(accounting.SampledWithoutReplacementDpEvent(1, share, noise), steps)
+    orders = np.append(_BETWEEN, whole[whole >= 10])
+    moments = np.interp(orders, np.append(1, whole), np.append(0.0, (whole - 1) * accountant.rdp))
+    epsilon, order = accounting.rdp.compute_epsilon(orders, moments / (orders - 1), delta)
+    return float(epsilon), float(order)
+
+
+def require_dp_accounting() -> Any:
+    """The library, where it is installed."""
+    try:
+        import dp_accounting
+    except ImportError:
+        raise BadInput("dp-accounting is not installed; run: pip install 'leakgauge[ml]'") from None
+    return dp_accounting
+
+
+# What noise on clipped sums promises over a whole training: epsilon from sigma, and sigma from epsilon.
+#
+# ``sigma`` is the standard deviation of the noise in units of the clip. A row that joins or leaves moves a sum
+# by one clip; another row in its place moves it by up to two.
+
 
 _FINE = 30  # parts of the standard deviation of a step's privacy loss: epsilon within 0.2 % of the limit
 _COARSEST, _WIDEST = 0.05, 600.0
 _TOLERANCE = 1e-5  # of the logarithm of sigma
 _LINES = 2001
-_LEAST_NOISE = 0.1  # below it a distribution of privacy losses has too many points to compose
+_MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many points to compose
 
 
-def clips(relation: Relation) -> int:
+def sensitivity_in_clips(relation: Relation) -> int:
     """How many clips one row can move a sum of clipped gradients by."""
     return 2 if relation is Relation.REPLACE_ONE else 1
 
 
 @lru_cache(maxsize=256)
-def epsilon_of(sigma: float, delta: float, relation: Relation, schedule: Schedule) -> float:
+def training_epsilon(sigma: float, delta: float, relation: Relation, schedule: TrainingSchedule) -> float:
     """An epsilon that holds at ``delta`` for an adversary who sees the noisy sum of every step.
 
     - ``poisson``: the composed privacy loss distribution, tight for either relation; where a row is replaced,
@@ -46,31 +91,33 @@ def epsilon_of(sigma: float, delta: float, relation: Relation, schedule: Schedul
       over orders that are the same in both worlds does not help to tell them apart. What the shuffling may
       gain besides is not counted.
     """
-    _require(delta, relation, schedule)
+    _require_accountable(delta, relation, schedule)
     match schedule.sampling:
-        case Sampling.POISSON if not is_exact(sigma, schedule):
-            return gdp.epsilon_at(_every_step(sigma, relation, schedule), delta)
-        case Sampling.POISSON:
+        case BatchSampling.POISSON if not is_exact(sigma, schedule):
+            return gdp.epsilon_at(_mu_in_every_step(sigma, relation, schedule), delta)
+        case BatchSampling.POISSON:
             with np.errstate(over="ignore"):  # ratios of probabilities that are nearly 0
                 return float(_composed(sigma, relation, schedule).get_epsilon_for_delta(delta))
-        case Sampling.WITHOUT_REPLACEMENT:
-            return renyi_epsilon(sigma / clips(relation), delta, schedule.share, schedule.steps)
-        case Sampling.SHUFFLED:
+        case BatchSampling.WITHOUT_REPLACEMENT:
+            return renyi_epsilon(
+                sigma / sensitivity_in_clips(relation), delta, schedule.share, schedule.steps
+            )
+        case BatchSampling.SHUFFLED:
             return gdp.epsilon_at(_mu(sigma, relation, schedule), delta)
 
 
 @lru_cache(maxsize=256)
-def sigma_for(epsilon: float, delta: float, relation: Relation, schedule: Schedule) -> float:
+def sigma_for(epsilon: float, delta: float, relation: Relation, schedule: TrainingSchedule) -> float:
     """The smallest sigma, to 5 digits, whose epsilon at ``delta`` is not above this one."""
-    _require(delta, relation, schedule)
+    _require_accountable(delta, relation, schedule)
     if not 0 < epsilon < math.inf:
         raise BadInput(f"epsilon must be > 0 and finite, got {epsilon}; for no noise leave it out")
-    if schedule.sampling is Sampling.SHUFFLED:
-        return clips(relation) * math.sqrt(schedule.epochs) / gdp.mu_for(epsilon, delta)
-    return smallest(lambda sigma: epsilon_of(sigma, delta, relation, schedule), epsilon)
+    if schedule.sampling is BatchSampling.SHUFFLED:
+        return sensitivity_in_clips(relation) * math.sqrt(schedule.epochs) / gdp.mu_for(epsilon, delta)
+    return smallest_sigma(lambda sigma: training_epsilon(sigma, delta, relation, schedule), epsilon)
 
 
-def smallest(epsilon_of_sigma: Callable[[float], float], epsilon: float) -> float:
+def smallest_sigma(epsilon_of_sigma: Callable[[float], float], epsilon: float) -> float:
     """The smallest sigma, to 5 digits, that keeps a falling epsilon at or below a given one."""
     from scipy.optimize import brentq
 
@@ -90,27 +137,27 @@ def smallest(epsilon_of_sigma: Callable[[float], float], epsilon: float) -> floa
 
 
 @lru_cache(maxsize=64)
-def curve_of(sigma: float, relation: Relation, schedule: Schedule) -> Curve | None:
+def training_curve(sigma: float, relation: Relation, schedule: TrainingSchedule) -> TradeoffCurve | None:
     """What an adversary can reach at each false-positive rate; None where only one delta is accounted for."""
     match schedule.sampling:
-        case Sampling.POISSON if not is_exact(sigma, schedule):
-            return gdp.curve(_every_step(sigma, relation, schedule))
-        case Sampling.POISSON:
+        case BatchSampling.POISSON if not is_exact(sigma, schedule):
+            return gdp.curve(_mu_in_every_step(sigma, relation, schedule))
+        case BatchSampling.POISSON:
             composed = _composed(sigma, relation, schedule)
             with np.errstate(over="ignore"):
                 most = min(composed.get_epsilon_for_delta(1e-12), _WIDEST)
             epsilons = np.linspace(0.0, most, _LINES)
             deltas = np.asarray(composed.get_delta_for_epsilon(list(epsilons)))
-            return from_profile(epsilons, np.clip(deltas, 0.0, 1.0))  # rounding may leave [0, 1]
-        case Sampling.SHUFFLED:
+            return curve_from_profile(epsilons, np.clip(deltas, 0.0, 1.0))  # rounding may leave [0, 1]
+        case BatchSampling.SHUFFLED:
             return gdp.curve(_mu(sigma, relation, schedule))
-        case Sampling.WITHOUT_REPLACEMENT:
+        case BatchSampling.WITHOUT_REPLACEMENT:
             return None
 
 
-def _composed(sigma: float, relation: Relation, schedule: Schedule) -> "PrivacyLossDistribution":
+def _composed(sigma: float, relation: Relation, schedule: TrainingSchedule) -> "PrivacyLossDistribution":
     """The privacy loss of all steps, never understated (Doroshenko et al. 2022, connecting the dots)."""
-    accounting = dp_accounting()
+    accounting = require_dp_accounting()
     spread = schedule.share * math.sqrt(math.expm1(min(1 / sigma**2, 50.0)))
     neighbours = accounting.NeighboringRelation
     step = accounting.pld.privacy_loss_distribution.from_gaussian_mechanism(
@@ -124,23 +171,23 @@ def _composed(sigma: float, relation: Relation, schedule: Schedule) -> "PrivacyL
     return step.self_compose(schedule.steps)
 
 
-def is_exact(sigma: float, schedule: Schedule) -> bool:
+def is_exact(sigma: float, schedule: TrainingSchedule) -> bool:
     """Whether epsilon is the smallest that holds: of Poisson batches, unless there is next to no noise."""
-    return schedule.sampling is Sampling.POISSON and sigma >= _LEAST_NOISE
+    return schedule.sampling is BatchSampling.POISSON and sigma >= _MIN_SIGMA
 
 
-def _every_step(sigma: float, relation: Relation, schedule: Schedule) -> float:
-    return clips(relation) * math.sqrt(schedule.steps) / sigma
+def _mu_in_every_step(sigma: float, relation: Relation, schedule: TrainingSchedule) -> float:
+    return sensitivity_in_clips(relation) * math.sqrt(schedule.steps) / sigma
 
 
-def _mu(sigma: float, relation: Relation, schedule: Schedule) -> float:
-    return clips(relation) * math.sqrt(schedule.epochs) / sigma
+def _mu(sigma: float, relation: Relation, schedule: TrainingSchedule) -> float:
+    return sensitivity_in_clips(relation) * math.sqrt(schedule.epochs) / sigma
 
 
-def _require(delta: float, relation: Relation, schedule: Schedule) -> None:
+def _require_accountable(delta: float, relation: Relation, schedule: TrainingSchedule) -> None:
     if not 0 < delta < 1:
         raise BadInput(f"delta must be in (0, 1), got {delta}")
-    if relation is not Relation.REPLACE_ONE and schedule.sampling is not Sampling.POISSON:
+    if relation is not Relation.REPLACE_ONE and schedule.sampling is not BatchSampling.POISSON:
         raise BadInput(
             f"{schedule.sampling} batches have a fixed size, so that a row cannot just leave: "
             "use relation = 'replace_one', or sampling = 'poisson'"

@@ -7,15 +7,15 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.strategies.clipping import Floats
+from leakgauge.strategies.gradient_clipping import Floats
 
-Move: TypeAlias = Callable[[Floats], None]  # one gradient; the weights change in place
+WeightUpdate: TypeAlias = Callable[[Floats], None]  # one gradient; the weights change in place
 
 
 class Optimizer(Protocol):
     """A rule that moves weights by one gradient after the other."""
 
-    def moving(self, weights: Floats) -> Move: ...
+    def moving(self, weights: Floats) -> WeightUpdate: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Sgd:
     def __post_init__(self) -> None:
         _require_rate(self.rate)
 
-    def moving(self, weights: Floats) -> Move:
+    def moving(self, weights: Floats) -> WeightUpdate:
         def move(gradient: Floats) -> None:
             weights[:] -= np.float32(self.rate) * gradient
 
@@ -49,16 +49,16 @@ class Adam:
             if not 0 <= getattr(self, name) < 1:
                 raise BadInput(f"adam: {name} must be in [0, 1), got {getattr(self, name)}")
 
-    def moving(self, weights: Floats) -> Move:
+    def moving(self, weights: Floats) -> WeightUpdate:
         mean, square, scratch = (np.zeros_like(weights) for _ in range(3))
         steps = 0
 
         def move(gradient: Floats) -> None:
             nonlocal steps
             steps += 1
-            _fade(mean, gradient, self.first, scratch)
+            _decay(mean, gradient, self.first, scratch)
             np.multiply(gradient, gradient, out=scratch)
-            _fade(square, scratch, self.second, scratch)
+            _decay(square, scratch, self.second, scratch)
             np.divide(square, 1 - self.second**steps, out=scratch)
             np.sqrt(scratch, out=scratch)
             np.add(scratch, self.tiny, out=scratch)
@@ -69,7 +69,7 @@ class Adam:
         return move
 
 
-def _fade(past: Floats, now: Floats, kept: float, scratch: Floats) -> None:
+def _decay(past: Floats, now: Floats, kept: float, scratch: Floats) -> None:
     np.multiply(now, 1 - kept, out=scratch)
     np.multiply(past, kept, out=past)
     np.add(past, scratch, out=past)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.queries.asked import Asked
-from leakgauge.domains.queries.records import Ints
+from leakgauge.domains.queries.records import Ints, ResolvedQuery
 
 
 class Accountant:
@@ -15,10 +14,10 @@ class Accountant:
     def __init__(self, members: Bits) -> None:
         self._n_worlds = len(members)
 
-    def after(self, asked: Asked) -> Ints:
+    def after(self, asked: ResolvedQuery) -> Ints:
         return np.zeros(self._n_worlds, dtype=np.int64)
 
-    def add(self, asked: Asked, answered: Bits) -> None:
+    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
         pass
 
     @property

@@ -5,13 +5,12 @@ from typing import TypeAlias
 import numpy as np
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.queries.asked import Asked
+from leakgauge.domains.queries.accounting import AnswerCounts
 from leakgauge.domains.queries.query import Id
-from leakgauge.domains.queries.records import Ints
-from leakgauge.domains.queries.regions import disjoint
-from leakgauge.domains.queries.tallies import Tally
+from leakgauge.domains.queries.records import Ints, ResolvedQuery
+from leakgauge.domains.queries.sql.disjointness import are_disjoint
 
-_Answer: TypeAlias = tuple[Asked, Bits]  # and the worlds in which it was given
+_Answer: TypeAlias = tuple[ResolvedQuery, Bits]  # and the worlds in which it was given
 
 
 class Accountant:
@@ -25,16 +24,16 @@ class Accountant:
     sound = True
 
     def __init__(self, members: Bits) -> None:
-        self._by_id = Tally(len(members))
+        self._by_id = AnswerCounts(len(members))
         self._number_of: dict[Id, int] = {}
         self._naming: list[_Answer] = []  # those that name ids
         self._others: list[_Answer] = []
         self._spent = np.zeros(len(members), dtype=np.int64)
 
-    def after(self, asked: Asked) -> Ints:
+    def after(self, asked: ResolvedQuery) -> Ints:
         return np.maximum(self._spent, self._cost(asked))
 
-    def add(self, asked: Asked, answered: Bits) -> None:
+    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
         self._spent = np.where(answered, self.after(asked), self._spent)
         ids = _ids(asked)
         if ids is None:
@@ -47,7 +46,7 @@ class Accountant:
     def spent(self) -> Ints:
         return self._spent
 
-    def _cost(self, asked: Asked) -> Ints:
+    def _cost(self, asked: ResolvedQuery) -> Ints:
         """Answers that a record in this query could have had, with this one."""
         cost = 1 + _overlapping(asked, self._others, self._spent.size)
         if (ids := _ids(asked)) is None:
@@ -59,16 +58,16 @@ class Accountant:
         return np.array(numbers, dtype=np.int64)
 
 
-def _ids(asked: Asked) -> frozenset[Id] | None:
+def _ids(asked: ResolvedQuery) -> frozenset[Id] | None:
     """The ids beyond which a query selects nobody, where it names any."""
     span = asked.spans.get(asked.id_operand)
     return None if span is None else span.values  # type: ignore[return-value]
 
 
-def _overlapping(asked: Asked, earlier: list[_Answer], n_worlds: int) -> Ints:
+def _overlapping(asked: ResolvedQuery, earlier: list[_Answer], n_worlds: int) -> Ints:
     """How many earlier answers are not provably about others."""
     count = np.zeros(n_worlds, dtype=np.int64)
     for other, answered in earlier:
-        if not disjoint(asked.spans, other.spans):
+        if not are_disjoint(asked.spans, other.spans):
             count += answered
     return count

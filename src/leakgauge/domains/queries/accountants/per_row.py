@@ -3,9 +3,8 @@
 import numpy as np
 
 from leakgauge.core.game import Bits
-from leakgauge.domains.queries.asked import Asked
-from leakgauge.domains.queries.records import Ints
-from leakgauge.domains.queries.tallies import Tally
+from leakgauge.domains.queries.accounting import AnswerCounts
+from leakgauge.domains.queries.records import Ints, ResolvedQuery
 
 
 class Accountant:
@@ -19,17 +18,17 @@ class Accountant:
 
     def __init__(self, members: Bits) -> None:
         self._members = members
-        self._others = Tally(len(members))
+        self._others = AnswerCounts(len(members))
         self._targets = np.zeros(members.shape, dtype=np.int64)
 
-    def after(self, asked: Asked) -> Ints:
+    def after(self, asked: ResolvedQuery) -> Ints:
         present = self._members & asked.targets
         most = np.max(np.where(present, self._targets + 1, 0), axis=1)
         if asked.others.size:
             most = np.maximum(most, self._others.most(asked.others) + 1)
         return np.maximum(most, self.spent)
 
-    def add(self, asked: Asked, answered: Bits) -> None:
+    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
         self._others.add(asked.others, answered)
         self._targets = self._targets + (answered[:, None] & self._members & asked.targets)
 

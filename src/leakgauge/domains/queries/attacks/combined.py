@@ -8,11 +8,11 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_records
-from leakgauge.domains.queries.attacks.refusal import by_refusal
-from leakgauge.domains.queries.deciding import ByLikelihood, ByMidpoint, Decide
-from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.t_testing import TTestOptions
+from leakgauge.domains.queries.answer_scores import LikelihoodScore, MidpointScore, ScoreAnswers
+from leakgauge.domains.queries.attacks.refusal import refusal_scores
+from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.query_splitting import AskAndScore, TargetQuestions, require_enough_records
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -34,23 +34,23 @@ class Attack(TTestOptions):
 
     test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
 
-    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
-        questions = Questions.about_all(knowledge, self.queries, self.by)
+    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
+        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
         decide = self._decide(knowledge)
         if knowledge.accountant == "per_row" and knowledge.budget is not None:
-            require_records(knowledge, self.queries)
+            require_enough_records(knowledge, self.queries)
             enough = self.queries * knowledge.epsilon > knowledge.budget * _CLOSE
             decide = _Cases(decide, enough)
-        return Scorer(AskAndDecide(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
+        return Scorer(AskAndScore(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
 
-    def _decide(self, knowledge: Known) -> Decide:
+    def _decide(self, knowledge: KnownRecords) -> ScoreAnswers:
         match self.test:
             case "t_test":
                 return self.t_test(knowledge)
             case "midpoint":
-                return ByMidpoint(knowledge.shifts, knowledge.query.sensitivity)
+                return MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
             case "likelihood":
-                return ByLikelihood(knowledge.noise.log_law, knowledge.shifts)
+                return LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
             case _:
                 raise BadInput(f"no test is called {self.test!r}; known: t_test, midpoint, likelihood")
 
@@ -59,10 +59,10 @@ class Attack(TTestOptions):
 class _Cases:
     """The four cases: refused or not, with enough questions to be refused or not."""
 
-    test: Decide
+    test: ScoreAnswers
     enough: bool
 
     def __call__(self, samples: Reals) -> Reals:
-        refusals = by_refusal(samples)
+        refusals = refusal_scores(samples)
         told = (refusals > 0) | ((refusals < 0) & self.enough)
         return np.where(told, _SURE * np.sign(refusals), self.test(samples))

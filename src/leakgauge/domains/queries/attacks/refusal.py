@@ -6,9 +6,14 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries, require_records
-from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.splitting import By
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.query_splitting import (
+    AskAndScore,
+    SelectBy,
+    TargetQuestions,
+    require_enough_records,
+    require_n_queries,
+)
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -25,23 +30,23 @@ class Attack:
     """
 
     queries: int = 100
-    by: By = By.IDS
+    by: SelectBy = SelectBy.IDS
 
     def __post_init__(self) -> None:
-        require_queries(self.queries, 2)
+        require_n_queries(self.queries, 2)
 
-    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
-        require_records(knowledge, self.queries)
-        questions = Questions.about_all(knowledge, self.queries, self.by)
-        return Scorer(AskAndDecide(questions, by_refusal), Reading(threshold=0.0, signed=True))
+    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
+        require_enough_records(knowledge, self.queries)
+        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
+        return Scorer(AskAndScore(questions, refusal_scores), Reading(threshold=0.0, signed=True))
 
 
-def by_refusal(samples: Reals) -> Reals:
+def refusal_scores(samples: Reals) -> Reals:
     """The share of questions that were left at the first refusal; -1 without any.
 
     Zero where the first question was refused: before it nobody was charged, so no record can have caused it.
 
-    >>> by_refusal(np.array([[[7.0, np.nan]], [[np.nan, np.nan]], [[0.0, 0.0]]])).ravel().tolist()
+    >>> refusal_scores(np.array([[[7.0, np.nan]], [[np.nan, np.nan]], [[0.0, 0.0]]])).ravel().tolist()
     [0.5, 0.0, -1.0]
     """
     refused = np.isnan(samples)

@@ -8,11 +8,16 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries
-from leakgauge.domains.queries.deciding import ByMidpoint
-from leakgauge.domains.queries.knowledge import Known, Seen
+from leakgauge.domains.queries.answer_scores import MidpointScore
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
 from leakgauge.domains.queries.query import Id
-from leakgauge.domains.queries.splitting import Split, literal, quoted
+from leakgauge.domains.queries.query_splitting import (
+    AskAndScore,
+    SplitQuery,
+    TargetQuestions,
+    require_n_queries,
+)
+from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -34,24 +39,26 @@ class Attack:
     wording: Literal["same", "reworded", "equivalent"] = "same"
 
     def __post_init__(self) -> None:
-        require_queries(self.queries)
+        require_n_queries(self.queries)
 
-    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
+    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
         known = np.zeros(self.queries)
         splits = [
-            Split(
+            SplitQuery(
                 tuple(knowledge.query.such_that(text) for text in self._texts(knowledge.id_column, one)),
                 known,
             )
             for one in knowledge.targets
         ]
-        decide = ByMidpoint(knowledge.shifts, knowledge.query.sensitivity)
-        return Scorer(AskAndDecide(Questions(tuple(splits)), decide), Reading(threshold=0.0, signed=True))
+        decide = MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
+        return Scorer(
+            AskAndScore(TargetQuestions(tuple(splits)), decide), Reading(threshold=0.0, signed=True)
+        )
 
     def _texts(self, column: str, target: Id) -> list[str]:
         match self.wording:
             case "same":
-                return [f"{quoted(column)} = {literal(target)}"] * self.queries
+                return [f"{quote_identifier(column)} = {quote_literal(target)}"] * self.queries
             case "reworded":
                 return [reworded(column, target, i) for i in range(self.queries)]
             case "equivalent":
@@ -66,7 +73,7 @@ def reworded(column: str, target: Id, i: int) -> str:
     >>> [reworded("id", 7, i) for i in range(4)]
     ['"id" = 7', '"id" = 7 AND TRUE', 'TRUE AND "id" = 7', '"id" = 7 aND TRUE']
     """
-    left, right = quoted(column), literal(target)
+    left, right = quote_identifier(column), quote_literal(target)
     way, more = i % 4, i // 4
     match way:
         case 0:
@@ -86,8 +93,8 @@ def equivalent(column: str, target: Id, i: int) -> str:
     ('"id" = 7 AND "id" <> 8', '"id" = \\'ann\\' AND "id" <> \\'annxx\\'')
     """
     other: Id = target + "x" * (i + 1) if isinstance(target, str) else target + i + 1
-    left = quoted(column)
-    return f"{left} = {literal(target)} AND {left} <> {literal(other)}"
+    left = quote_identifier(column)
+    return f"{left} = {quote_literal(target)} AND {left} <> {quote_literal(other)}"
 
 
 def _cased(word: str, pattern: int) -> str:

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions, require_queries
-from leakgauge.domains.queries.deciding import ByLikelihood
-from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.splitting import By
+from leakgauge.domains.queries.answer_scores import LikelihoodScore
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.query_splitting import (
+    AskAndScore,
+    SelectBy,
+    TargetQuestions,
+    require_n_queries,
+)
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -23,12 +27,12 @@ class Attack:
     """
 
     queries: int = 10
-    by: By = By.IDS
+    by: SelectBy = SelectBy.IDS
 
     def __post_init__(self) -> None:
-        require_queries(self.queries)
+        require_n_queries(self.queries)
 
-    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
-        questions = Questions.about_all(knowledge, self.queries, self.by)
-        decide = ByLikelihood(knowledge.noise.log_law, knowledge.shifts)
-        return Scorer(AskAndDecide(questions, decide), Reading(threshold=0.0, signed=True))
+    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
+        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
+        decide = LikelihoodScore(knowledge.noise.log_law, knowledge.shifts)
+        return Scorer(AskAndScore(questions, decide), Reading(threshold=0.0, signed=True))

@@ -1,13 +1,46 @@
 """Ask whether the answers about the target have mean zero: the t-test of Huang et al."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from numpy.random import Generator
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.asking import AskAndDecide, Questions
-from leakgauge.domains.queries.knowledge import Known, Seen
-from leakgauge.domains.queries.t_testing import TTestOptions
+from leakgauge.domains.queries.answer_scores import TTest, TTestScore
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.query_splitting import (
+    AskAndScore,
+    SelectBy,
+    TargetQuestions,
+    require_n_queries,
+)
+from leakgauge.theory.t_test_power import TTestForm
+
+
+@dataclass(frozen=True, kw_only=True)
+class TTestOptions:
+    """How often to ask, in which words, and the test: its form, its sides and its level."""
+
+    queries: int = 10
+    form: TTestForm = "textbook"
+    sides: Literal[1, 2] = 2
+    level: float = 0.05
+    by: SelectBy = SelectBy.IDS
+
+    def __post_init__(self) -> None:
+        require_n_queries(self.queries, 2)
+        if not 0 < self.level < 1:
+            raise BadInput(f"level must be in (0, 1), got {self.level}")
+        self._test()  # checks the others
+
+    def _test(self) -> TTest:
+        return TTest(form=self.form, sides=self.sides)
+
+    def t_test(self, knowledge: KnownRecords) -> TTestScore:
+        """Decide by the test."""
+        return TTestScore(self._test(), self.level, knowledge.shifts)
+
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
@@ -24,6 +57,6 @@ class Attack(TTestOptions):
     The score is log(level / p): at or above zero the test rejects.
     """
 
-    def study(self, knowledge: Known, rng: Generator) -> Scorer[Seen]:
-        questions = Questions.about_all(knowledge, self.queries, self.by)
-        return Scorer(AskAndDecide(questions, self.t_test(knowledge)), Reading(threshold=0.0))
+    def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
+        questions = TargetQuestions.about_all(knowledge, self.queries, self.by)
+        return Scorer(AskAndScore(questions, self.t_test(knowledge)), Reading(threshold=0.0))

@@ -1,24 +1,182 @@
-"""What somebody who knows all other records reaches against each, from the answers that contain it."""
+"""The best possible attack on each record from the answers that contain it, computed once per signature."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
+import numpy.typing as npt
+from scipy.sparse import csr_array, vstack
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.signatures import Signatures
+from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.records import Ints
-from leakgauge.theory.cells import Geometric, Laplace
-from leakgauge.theory.inversion import FPR
-from leakgauge.theory.loss_sums import reached
-from leakgauge.theory.losses import AnyCell
-from leakgauge.theory.losses import best_attack as bracket
-from leakgauge.theory.score_sums import Reached
+from leakgauge.theory.characteristic_functions import FPR
+from leakgauge.theory.loss_composition import AnyCell
+from leakgauge.theory.loss_composition import best_attack as bracket
+from leakgauge.theory.loss_sums import LossKinds, loss_sum_rates
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
+from leakgauge.theory.score_sums import AttackRates
+
+Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for Laplace noise
+
+MOST_KINDS = 4096
+STEP = 0.001  # rounding up makes a shift larger by this share at most
+LARGE = (1000, 300, 100, 30, 10)  # whole shifts from which on geometric noise is taken for Laplace noise
+MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, before the next of these shifts is taken
+CERTAIN = 700.0  # a shift of so many scales is recognised for sure
+
+
+@dataclass(frozen=True, eq=False)
+class RecordSignatures:
+    """Different signatures: how many cells of which kind, and the square of mu; and who has which."""
+
+    kinds: LossKinds
+    cells: csr_array  # signatures x kinds
+    mu_squared: Reals
+    which: Ints  # the signature of each record
+    rounded: float  # the share by which shifts may be larger than they are
+
+
+def record_signatures(answers: LoggedAnswers, sparse: Incidence, mu_squared: Reals) -> RecordSignatures:
+    """Count the kinds of answers that contain each record, and find who has the same."""
+    kinds, large = _kinds(answers, sparse)
+    blocks = [_counted(*block, kinds.size) for block in _coded(answers, sparse, kinds, large)]
+    empty = csr_array((0, max(kinds.size, 1)), dtype=np.float32)
+    cells = vstack([empty, *blocks], format="csr")
+    blocks.clear()
+    first, which = _grouped(cells, mu_squared)
+    found = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64))
+    if not kinds.size:
+        found = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
+    return RecordSignatures(found, cells[first], mu_squared[first], which, _share(answers, large))
+
+
+def _coded(
+    answers: LoggedAnswers, sparse: Incidence, kinds: Keys, large: int
+) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
+    """Of blocks of records: where the answers of each begin, and their kinds as positions."""
+
+    def places(keys: Keys) -> npt.NDArray[np.int32]:
+        found = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
+        found[keys.real <= 0] = -1
+        return found
+
+    by_query = places(_key(answers, np.arange(len(answers)), answers.bound))
+    for block in sparse.blocks():
+        starts = sparse.starts[block.start : block.stop + 1]
+        own = slice(int(starts[0]), int(starts[-1]))
+        if sparse.contributions is None:
+            codes = by_query[sparse.queries[own]]
+        else:
+            codes = places(_key(answers, sparse.queries[own], np.abs(sparse.contributions[own])))
+        moved = codes >= 0
+        if moved.all():
+            yield starts - starts[0], codes
+        else:
+            before = np.concatenate([[0], np.cumsum(moved)])
+            yield before[starts - starts[0]], codes[moved]
+
+
+def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals) -> Keys:
+    """The kind of an answer that a record moves by some size; 0 if it is Gaussian or not moved."""
+    noise, rate = answers.noise[queries], 1 / answers.scale[queries]
+    ratio = sizes * rate
+    keys = np.where(noise == LoggedNoise.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
+    keys = np.where(ratio > CERTAIN, CERTAIN + 0j, keys)
+    return np.where((noise == LoggedNoise.GAUSSIAN) | (ratio <= 0), 0j, keys)
+
+
+def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
+    """All kinds that occur, in order; if there are too many, those they are rounded up to.
+
+    Then also the shift from which on geometric noise is taken for Laplace noise, which else is 0.
+    """
+    if sparse.contributions is None:
+        exact = np.unique(_key(answers, np.arange(len(answers)), answers.bound))
+        exact = exact[exact.real > 0]
+        return (exact, 0) if exact.size <= MOST_KINDS else _few(_rounded(exact, LARGE[0]))
+    exact, rough, many = np.zeros(0, dtype=np.complex128), np.zeros(0, dtype=np.complex128), False
+    for block in sparse.blocks():
+        own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
+        keys = _key(answers, sparse.queries[own], np.abs(sparse.contributions[own]))
+        keys = keys[keys.real > 0]
+        if not many:
+            exact = np.unique(np.concatenate([exact, keys]))
+            many = exact.size > MOST_KINDS
+        if many:
+            rough = np.unique(np.concatenate([rough, _rounded(exact, LARGE[0]), _rounded(keys, LARGE[0])]))
+            exact = exact[:0]
+    return _few(rough) if many else (exact, 0)
+
+
+def _few(rough: Keys) -> tuple[Keys, int]:
+    """Rounded kinds, with as few shifts of geometric noise told apart as it takes."""
+    for large in LARGE:
+        found = np.unique(_rounded(rough, large))
+        if np.count_nonzero(found.imag) <= MOST_ROUNDED:
+            break
+    return found, large
+
+
+def _rounded(keys: Keys, large: int) -> Keys:
+    """The kinds that stand for these: rounded up once, and once more where fewer shifts are told apart."""
+    rough = _round_up(keys, LARGE[0])
+    return rough if large == LARGE[0] else _round_up(rough, large)
+
+
+def _round_up(keys: Keys, large: int) -> Keys:
+    """The next larger rate of a scale, for the same shift; large shifts as those of Laplace noise.
+
+    Geometric noise reveals no more than Laplace noise does of a shift by rate (shift + 1) scales: at every
+    corner of its trade-off the two error rates multiply to e^(-rate (shift + 1)) / (1 + e^-rate)^2, and those
+    of Laplace noise to e^(-rate (shift + 1)) / 4 at most.
+    """
+    steps = np.where(keys.imag >= large, keys.imag + 1, 1.0)
+    rates = np.maximum(keys.real * steps, np.finfo(float).tiny)
+    rungs = np.exp(STEP * np.ceil(np.log(rates) / STEP - 1e-9))
+    return rungs + 1j * np.where(keys.imag >= large, 0.0, keys.imag)
+
+
+def _share(answers: LoggedAnswers, large: int) -> float:
+    """By how much rounding may have made a shift larger."""
+    if not large:
+        return 0.0
+    reaching = (answers.noise == LoggedNoise.GEOMETRIC) & (answers.bound >= large)
+    return STEP * (1 if large == LARGE[0] else 2) + (1.01 / large if reaching.any() else 0.0)
+
+
+def _counted(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
+    """How many answers of each kind: records x kinds."""
+    ones = np.ones(codes.size, dtype=np.float32)
+    cells = csr_array((ones, codes, starts), shape=(starts.size - 1, max(n_kinds, 1)))
+    cells.sum_duplicates()
+    return cells
+
+
+def _grouped(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
+    """The first record of each signature, and the signature of every record.
+
+    Signatures are compared by 64 random bits: two of a million records collide with a chance of 1e-8.
+    """
+    rng = np.random.default_rng(20240501)
+    words = rng.integers(2**63, size=cells.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    marks = mu_squared.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    rows = np.flatnonzero(np.diff(cells.indptr))
+    if rows.size:
+        products = cells.data.astype(np.uint64) * words[cells.indices]
+        marks[rows] += np.add.reduceat(products, cells.indptr[rows])
+    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
+    return first, which
+
 
 _ONE_BY_ONE = 400  # kinds of cells, of all signatures together, up to which each is bracketed
 _STEEPEST = float(np.log(1 / FPR))  # hits of e^shift x 1 % grow so fast with the shift, and nothing faster
 _CHECKED = 12  # signatures that are bracketed besides, where there are more
 
 
-def best_attack(found: Signatures) -> tuple[Reached, float]:
+def best_attack_per_record(found: RecordSignatures) -> tuple[AttackRates, float]:
     """For each record: accuracy, AUC and TPR at 1 % FPR; and how far any of them may be off.
 
     Few signatures are bracketed from both sides, and the error is half of the widest bracket. Many are
@@ -30,14 +188,14 @@ def best_attack(found: Signatures) -> tuple[Reached, float]:
         low, high = _bracketed(found, np.arange(n))
         values, error = (low + high) / 2, float(np.max(high - low)) / 2
     else:
-        many = reached(found.kinds, found.cells, found.mu_squared)
+        many = loss_sum_rates(found.kinds, found.cells, found.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
         some = _spread(found.kinds.largest @ found.cells.T + found.mu_squared)
         low, high = _bracketed(found, some)
         error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
     error += _STEEPEST * found.rounded
     accuracy, auc, tpr = values[:, found.which]
-    return Reached(accuracy, auc, tpr), error
+    return AttackRates(accuracy, auc, tpr), error
 
 
 def _spread(sizes: Reals) -> Ints:
@@ -45,7 +203,7 @@ def _spread(sizes: Reals) -> Ints:
     return order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
 
 
-def _bracketed(found: Signatures, which: Ints) -> tuple[Reals, Reals]:
+def _bracketed(found: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
     """The three numbers of some signatures, from below and from above."""
     low, high = np.empty((2, 3, which.size))
     for place, row in enumerate(which.tolist()):
@@ -59,7 +217,7 @@ def _bracketed(found: Signatures, which: Ints) -> tuple[Reals, Reals]:
     return low, high
 
 
-def _cells(found: Signatures, row: csr_array) -> list[tuple[AnyCell, int]]:
+def _cells(found: RecordSignatures, row: csr_array) -> list[tuple[AnyCell, int]]:
     rates, shifts = found.kinds.rate[row.indices].tolist(), found.kinds.shift[row.indices].tolist()
-    kinds = [Geometric(rate, shift) if shift else Laplace(rate) for rate, shift in zip(rates, shifts)]
+    kinds = [GeometricCell(rate, shift) if shift else LaplaceCell(rate) for rate, shift in zip(rates, shifts)]
     return list(zip(kinds, map(int, row.data.tolist()), strict=True))

@@ -9,12 +9,12 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.remote.service import Refused
+from leakgauge.domains.queries.remote.plan_tables import RefusalRule
 
 _SHOWN = 200  # characters of what a service said
 
 
-class NotDone(Exception):
+class RetryLater(Exception):
     """A request was turned away before anything was done: it may be sent again ``after`` some seconds."""
 
     def __init__(self, words: str, after: float = 0.0) -> None:
@@ -22,16 +22,16 @@ class NotDone(Exception):
         self.after = after
 
 
-class Unclear(Exception):
+class UnclearReply(Exception):
     """Something may have been answered, and charged, that did not arrive."""
 
 
-class Gone(Exception):
+class UnknownToService(Exception):
     """The service knows nothing of what it was asked about."""
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpReply:
     """What came back."""
 
     status: int
@@ -43,11 +43,11 @@ class Reply:
         try:
             return json.loads(self.content, parse_constant=_not_finite)
         except ValueError as error:  # that includes text in no known encoding
-            raise Unclear(
+            raise UnclearReply(
                 f"status {self.status}, and a reply that cannot be read as JSON ({error})"
             ) from None
         except RecursionError:
-            raise Unclear(
+            raise UnclearReply(
                 f"status {self.status}, and a reply that cannot be read as JSON (nested too deeply)"
             ) from None
 
@@ -59,10 +59,10 @@ class Reply:
         return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
 
 
-def pick(body: Any, path: str) -> Any:
+def field_at(body: Any, path: str) -> Any:
     """What stands at a dotted path; numbers count into lists.
 
-    >>> pick({"rows": [[3.5]]}, "rows.0.0")
+    >>> field_at({"rows": [[3.5]]}, "rows.0.0")
     3.5
     """
     for step in path.split("."):
@@ -76,20 +76,20 @@ def pick(body: Any, path: str) -> Any:
     return body
 
 
-def number(value: Any) -> float:
+def finite_answer(value: Any) -> float:
     """A finite number; all else is no answer."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Unclear(f"an answer that is no number but {type(value).__name__}")
+        raise UnclearReply(f"an answer that is no number but {type(value).__name__}")
     try:
         real = float(value)
     except OverflowError:
         real = math.inf
     if not math.isfinite(real):
-        raise Unclear("an answer that is not finite")
+        raise UnclearReply("an answer that is not finite")
     return real
 
 
-def is_refusal(reply: Reply, refused: Refused) -> bool:
+def is_refusal(reply: HttpReply, refused: RefusalRule) -> bool:
     """Whether a reply says, as the plan says it would, that the question is refused; it must be whole."""
     if refused.status is not None and reply.status != refused.status:
         return False
@@ -98,24 +98,24 @@ def is_refusal(reply: Reply, refused: Refused) -> bool:
     if refused.status is None and not 200 <= reply.status < 300:
         return False
     try:
-        found = pick(reply.body, refused.field)
+        found = field_at(reply.body, refused.field)
     except KeyError:
         return False
     return found not in (None, False) if refused.equals is None else found == refused.equals
 
 
-def require_done(reply: Reply) -> None:
+def require_success(reply: HttpReply) -> None:
     """Sort out replies that are neither answers nor refusals, by their status."""
     status = reply.status
     if 200 <= status < 300:
         return
     after = retry_after(reply.headers.get("retry-after"))
     if status == 429 or (status == 503 and after is not None):
-        raise NotDone(f"status {status}", after or 0.0)
+        raise RetryLater(f"status {status}", after or 0.0)
     if status >= 500 or status == 408:
-        raise Unclear(f"status {status}")
+        raise UnclearReply(f"status {status}")
     if status in (404, 410):
-        raise Gone(f"status {status}: {reply.said}")
+        raise UnknownToService(f"status {status}: {reply.said}")
     if status in (401, 407):
         raise BadInput(f"status {status}: the token is missing or wrong; check service.token")
     if 300 <= status < 400:

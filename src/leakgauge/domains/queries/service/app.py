@@ -1,17 +1,66 @@
-"""The oracle over HTTP: rounds are opened, asked and closed by whoever holds the token."""
+"""The oracle over HTTP: whoever holds the token opens, asks and closes rounds."""
 
+from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.settings import read
 from leakgauge.domains.queries.query import Id, Query
-from leakgauge.domains.queries.service.bodies import SmallBodies
-from leakgauge.domains.queries.service.rounds import NoRound, Rounds
+from leakgauge.domains.queries.service.rounds import ServiceRounds, UnknownRound
+from leakgauge.support.table_reader import read_dataclass
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+
+LARGEST_BODY = 4_000_000  # bytes
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+
+class BodySizeLimit:
+    """Stands before a service and reads bodies for it, up to a limit; whatever lengths are declared."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        body, more = bytearray(), True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > LARGEST_BODY:
+                await _turn_away(send)
+                return
+
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+        async def again() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self._app(scope, again, send)
+
+
+async def _turn_away(send: Send) -> None:
+    words = b'{"error": "the body is larger than 4 MB"}'
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(words)).encode()),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": words})
+
 
 LONGEST_REQUEST = 200  # characters of a key
 
@@ -39,7 +88,7 @@ class _Question(Query):
         return Query(kind=self.kind, column=self.column, bound=self.bound, where=self.where, ids=self.ids)
 
 
-def build_app(rounds: Rounds, token: str) -> "FastAPI":
+def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
     """Make the service; every path but ``/health`` asks for the token."""
     from fastapi import Body, Depends, FastAPI, Header, HTTPException
     from fastapi.responses import JSONResponse
@@ -49,7 +98,7 @@ def build_app(rounds: Rounds, token: str) -> "FastAPI":
             raise HTTPException(401, "the token is missing or wrong", {"WWW-Authenticate": "Bearer"})
 
     app = FastAPI(title="leakgauge oracle", openapi_url=None, docs_url=None, redoc_url=None)
-    app.add_middleware(SmallBodies)
+    app.add_middleware(BodySizeLimit)
     guarded = [Depends(holds_token)]
 
     @app.get("/health")
@@ -58,11 +107,11 @@ def build_app(rounds: Rounds, token: str) -> "FastAPI":
 
     @app.post("/rounds", status_code=201, dependencies=guarded)
     def open_round(body: Annotated[dict[str, Any], Body()]) -> dict[str, str]:
-        return {"round": rounds.open(read(_Opening, body, "round").absent)}
+        return {"round": rounds.open(read_dataclass(_Opening, body, "round").absent)}
 
     @app.post("/rounds/{name}/ask", dependencies=guarded)
     def ask(name: str, body: Annotated[dict[str, Any], Body()]) -> JSONResponse:
-        said = read(_Question, body, "query")
+        said = read_dataclass(_Question, body, "query")
         answer = rounds.ask(name, said.query, said.request)
         if answer is None:
             return JSONResponse({"refused": "the budget of this round is used up"}, 403)
@@ -72,11 +121,11 @@ def build_app(rounds: Rounds, token: str) -> "FastAPI":
     def close_round(name: str) -> None:
         rounds.close(name)
 
-    _say_what_is_wrong(app)
+    _add_error_handlers(app)
     return app
 
 
-def _say_what_is_wrong(app: "FastAPI") -> None:
+def _add_error_handlers(app: "FastAPI") -> None:
     """Reply to what cannot be done with one line."""
     from fastapi import Request
     from fastapi.exceptions import RequestValidationError
@@ -90,6 +139,6 @@ def _say_what_is_wrong(app: "FastAPI") -> None:
     def no_table(_: Request, __: RequestValidationError) -> JSONResponse:
         return JSONResponse({"error": "the body must be one table in JSON"}, 422)
 
-    @app.exception_handler(NoRound)
-    def no_round(_: Request, __: NoRound) -> JSONResponse:
+    @app.exception_handler(UnknownRound)
+    def no_round(_: Request, __: UnknownRound) -> JSONResponse:
         return JSONResponse({"error": "no such round is open; open another"}, 404)

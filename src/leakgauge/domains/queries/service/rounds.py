@@ -8,16 +8,16 @@ from threading import Lock
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.asked import Table
 from leakgauge.domains.queries.oracle import LocalOracle
+from leakgauge.domains.queries.oracle_rules import OracleRules
 from leakgauge.domains.queries.query import Id, Query
-from leakgauge.domains.queries.rules import Rules
+from leakgauge.domains.queries.records import OracleTable
 
 MOST_OPEN = 20_000  # rounds; the one that was idle longest makes room for a new one
 MOST_QUESTIONS = 100_000  # in a round
 
 
-class NoRound(Exception):
+class UnknownRound(Exception):
     """Nothing is known of a round: it was closed, had to make room, or the service was started again."""
 
 
@@ -29,10 +29,10 @@ class _Round:
     replies: dict[str | int, tuple[Query, float | None]] = field(default_factory=dict)
 
 
-class Rounds:
+class ServiceRounds:
     """Opens, asks and closes rounds; one at a time, for a database is not to be asked by two at once."""
 
-    def __init__(self, table: Table, rules: Rules, most_open: int = MOST_OPEN) -> None:
+    def __init__(self, table: OracleTable, rules: OracleRules, most_open: int = MOST_OPEN) -> None:
         self._table, self._rules, self._most_open = table, rules, most_open
         self._open: OrderedDict[str, _Round] = OrderedDict()  # the longest idle first
         self._lock = Lock()
@@ -59,7 +59,7 @@ class Rounds:
         with self._lock:
             held = self._open.get(name)
             if held is None:
-                raise NoRound(name)
+                raise UnknownRound(name)
             self._open.move_to_end(name)
             if request is not None and request in held.replies:
                 return _replied(held, query, request)
@@ -74,7 +74,7 @@ class Rounds:
         """Forget a round."""
         with self._lock:
             if self._open.pop(name, None) is None:
-                raise NoRound(name)
+                raise UnknownRound(name)
 
     def _row(self, name: Id) -> int:
         row = self._table.records.row_of.get(name)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.core.spread import spread
+from leakgauge.support.parallel import parallel_map
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,7 @@ class Attack:
     noise: float = 0.1
 
     def study(self, knowledge, rng):
-        shift = sum(spread(abs, [0.0, rng.random()])) * 1e-3
+        shift = sum(parallel_map(abs, [0.0, rng.random()])) * 1e-3
 
         def score(seen, rng):
             return seen * 1.0 + shift + self.noise * rng.random(seen.shape)

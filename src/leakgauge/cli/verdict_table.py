@@ -1,0 +1,188 @@
+"""Verdicts printed on the terminal; not a command."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leakgauge.verdict import Verdict
+
+
+def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
+    """How to read the numbers, what is undecided, how sure all is, and if the instrument was in order."""
+    lines = (
+        _average_note(verdicts),
+        _undecided_note(verdicts),
+        _confidence_note(verdicts),
+        _instrument_note(verdicts),
+    )
+    return [line for line in lines if line]
+
+
+def _average_note(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.vocabulary import AVERAGED, is_averaged
+
+    means = [is_averaged(verdict, "accuracy") for verdict in verdicts]
+    if not any(means):
+        return ""
+    where = "" if all(means) else " where several are the same in all rounds"
+    return f"Accuracy and AUC: {AVERAGED}{where}, each with a threshold of its own."
+
+
+def _undecided_note(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.headline import all_promises_too_weak
+
+    undecided = [verdict for verdict in verdicts if verdict.finding == "undecided"]
+    if undecided and all_promises_too_weak(undecided):
+        return ""
+    open_ones = [verdict for verdict in verdicts if verdict.finding in ("undecided", None)]
+    bounds = [verdict.metrics["epsilon"] for verdict in open_ones if "epsilon" in verdict.metrics]
+    if reasons := {str(bound.reason) for bound in bounds if bound.low is None}:
+        return f"No bound on ε: {'; '.join(sorted(reasons))}."
+    if not undecided:
+        return ""
+    needed = [verdict.rounds_needed for verdict in undecided]
+    if None in needed:
+        return "Undecided: for some promises no number of rounds would do."
+    return f"Undecided: a violation could show from {max(n for n in needed if n is not None):,} rounds on."
+
+
+def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.number_format import times
+
+    confidences = sorted(
+        {estimate.confidence for verdict in verdicts for estimate in verdict.metrics.values()}
+    )
+    shares = " and ".join(f"{confidence:.4g}" for confidence in confidences)
+    n = max(verdict.corrected_for for verdict in verdicts)
+    early = sum(verdict.stopped_early for verdict in verdicts)
+    stopped = f" {early} stopped early." if early else ""
+    return f"Confidence {shares} per verdict; findings corrected for {times(n, 'verdict')}.{stopped}"
+
+
+def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
+    """Return the least favourable instrument check."""
+    from leakgauge.report.number_format import number, percent
+    from leakgauge.report.vocabulary import has_epsilon_bound
+
+    nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
+    planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
+    if not nulls or not planted:
+        return ""
+    null = max(nulls, key=lambda check: check["rate"])
+    able = [
+        verdict for verdict in verdicts if verdict.instrument.get("planted") and has_epsilon_bound(verdict)
+    ]
+    seen = [verdict.instrument["planted"]["epsilon"] for verdict in able]
+    smallest = "none at these rounds" if None in seen else number(max(seen, default=None))
+    if not able:
+        smallest = "none, without a bound on ε"
+    elif len(able) < len(planted):
+        smallest += " (where there is a bound on ε)"
+    return (
+        f"Instrument: false alarms on a null release {percent(null['rate'])} ({percent(null['low'])} to "
+        f"{percent(null['high'])}); smallest ε it could have detected: {smallest}."
+    )
+
+
+MOST_TABLE_ROWS = 40
+_WIDE_TERMINAL = 120  # columns
+_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
+_ORDER = ("violated", "undecided", "not violated", None)
+
+
+def exit_code(verdicts: "Sequence[Verdict]") -> int:
+    """Return 1 if any promise is violated, else 3 if any is undecided, else 0."""
+    findings = {verdict.finding for verdict in verdicts}
+    return 1 if "violated" in findings else 3 if "undecided" in findings else 0
+
+
+def print_json(verdicts: "Sequence[Verdict]", **more: Any) -> None:
+    """Print what verdicts.json holds, and more."""
+    from leakgauge.verdict import verdicts_to_json
+
+    print(json.dumps({**verdicts_to_json(verdicts), **more}, ensure_ascii=False, default=str))
+
+
+def print_table(verdicts: "Sequence[Verdict]") -> None:
+    """Print the findings first, then what was measured beside what was promised, then the instrument."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from leakgauge.report.headline import IDENTIFICATION_QUESTION, identification_answer
+    from leakgauge.report.sections.privacy_budget import BELIEVED, OBTAINED, spent_epsilon
+    from leakgauge.report.sections.study_results import CERTIFIED_SUCCESS, study_value
+    from leakgauge.report.vocabulary import adversary_names, headline_metric, interval_text, value_text
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE_TERMINAL
+    worst = min((verdict.finding for verdict in verdicts), key=_ORDER.index)
+    console.print(Text(_headline(verdicts), style=f"bold {_COLOURS.get(worst or '', 'default')}"))
+    if answered := identification_answer(verdicts):
+        console.print(Text(f"{IDENTIFICATION_QUESTION} {answered}"), soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD)
+    spending = {"ε obtained": OBTAINED, "believed": BELIEVED} if any(v.spent for v in verdicts) else {}
+    metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
+    for column in ("adversary", "finding", "ε shown", "promised", *spending, *metrics):
+        table.add_column(column, overflow="fold")
+    ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
+    for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
+        promised = verdict.promised["epsilon"] if verdict.promised else None
+        cells = [name, verdict.finding or "no promise"]
+        cells += [_interval_cell(verdict, "epsilon", interval_text), value_text("epsilon", promised)]
+        cells += [spent_epsilon(verdict, side) for side in spending.values()]
+        cells += [
+            _interval_cell(verdict, headline_metric(verdict, metric), interval_text) for metric in metrics
+        ]
+        table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
+    console.print(table)
+    if len(verdicts) > MOST_TABLE_ROWS:
+        console.print(f"and {len(verdicts) - MOST_TABLE_ROWS} more, in verdicts.json and the report")
+    for verdict in ordered[:MOST_TABLE_ROWS]:
+        if verdict.event and verdict.finding == "violated":
+            console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
+    for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
+        if (certified := (verdict.studied or {}).get(CERTIFIED_SUCCESS, 0.0)) > 0.5:  # else it says nothing
+            console.print(
+                Text(f"{name}: certified to win {study_value(CERTIFIED_SUCCESS, certified)} of games"),
+                soft_wrap=True,
+            )
+    for line in _footnotes(verdicts):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _headline(verdicts: "Sequence[Verdict]") -> str:
+    from leakgauge.report.headline import all_promises_too_weak, weak_promise_text, weak_promises
+    from leakgauge.report.number_format import times
+
+    counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
+    everyone = times(len(verdicts), "adversary")
+    if counts["violated"]:
+        return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
+    if all_promises_too_weak(verdicts):
+        return f"UNDECIDED: the promise is too weak to be broken. {weak_promise_text(verdicts)}"
+    if weak := weak_promises(verdicts):
+        return f"UNDECIDED: {_headline_parts(counts, len(weak), everyone)}. {weak_promise_text(weak)}"
+    if counts["undecided"]:
+        return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
+    if counts["not violated"]:
+        return f"NOT VIOLATED by {everyone} in these rounds (an audit refutes a promise, never proves it)"
+    return "NO PROMISE to compare with; this is what the adversaries could tell"
+
+
+def _headline_parts(counts: Mapping[str | None, int], n_weak: int, everyone: str) -> str:
+    """How many promises are too weak, how many rounds too few, and how many adversaries got nowhere."""
+    parts = [f"for {n_weak} of {everyone} the promise is too weak to be broken"]
+    if n_short := counts["undecided"] - n_weak:
+        parts.append(f"{n_short} could show no violation in so few rounds")
+    if kept := counts["not violated"]:
+        parts.append(f"{kept} did not get past their promise")
+    return "; ".join(parts)
+
+
+def _interval_cell(verdict: "Verdict", name: str, write: Any) -> str:
+    estimate = verdict.metrics.get(name)
+    return "–" if estimate is None else write(name, estimate, verdict.bounds.get(name))

@@ -1,0 +1,129 @@
+"""What a learned attack looks at, in words; positions are named, values and names of entries never."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from leakgauge.domains.blackbox.event_search import discrete_features, numeric_features
+from leakgauge.domains.blackbox.event_search.candidates import (
+    RatioSum,
+    SharedRatio,
+    SingleFeature,
+    SymbolMemory,
+)
+from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees, FittedScore, WeightedRatios
+from leakgauge.domains.blackbox.event_search.output_table import ValuePath
+from leakgauge.strategies import discriminant_analysis
+
+
+def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
+    """Say what a candidate looks at, as the end of a sentence "told apart by ...".
+
+    >>> from leakgauge.strategies.clues import Clue
+    >>> describe_event(SingleFeature(Clue(marks.LowestBit(0))), [()])
+    'the lowest set bit of the number (rounding of floating-point sums)'
+    """
+    match candidate:
+        case SingleFeature():
+            return _describe_feature(candidate.clue.feature, paths)
+        case SymbolMemory():
+            return f"whether this was seen before, and in which world: {_describe_feature(candidate.mark, paths)}"
+        case RatioSum() if candidate.less:
+            return f"log ratios along the chain of {len(candidate.clues) + 1} neighbouring values"
+        case RatioSum() if len(candidate.clues) == 1:
+            return _describe_feature(candidate.clues[0].feature, paths)
+        case RatioSum():
+            first = _describe_feature(candidate.clues[0].feature, paths)
+            return f"the sum of {len(candidate.clues)} log ratios, such as that of {first}"
+        case WeightedRatios():
+            first = _describe_feature(candidate.clues[0].feature, paths)
+            return f"a weighted sum of {len(candidate.clues)} log ratios, first of all that of {first}"
+        case SharedRatio():
+            return f"one log ratio, added up over {len(candidate.places)} numbers"
+        case FittedScore():
+            shape = "quadratic" if candidate.fit is discriminant_analysis.fit_quadratic else "linear"
+            only = _describe_feature(candidate.measures[0], paths)
+            several = f"{len(candidate.measures)} numbers" if len(candidate.measures) > 1 else only
+            return f"a {shape} score of {several}"
+        case BoostedTrees():
+            return f"boosted trees on {len(candidate.measures)} measures of the output"
+        case _:
+            return "nothing: the output never changes"
+
+
+def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
+    match feature:
+        case discrete_features.ExactValues():
+            return _describe_exact_values(feature.places, paths)
+        case discrete_features.KindPattern():
+            return "which values are missing, empty, or of another type"
+        case discrete_features.LowestBit():
+            return f"the lowest set bit of {_describe_number(feature.place, paths)} (rounding of floating-point sums)"
+        case discrete_features.FloatGrid():
+            return f"size and lowest bit of {_describe_number(feature.place, paths)} (rounding of floating-point sums)"
+        case discrete_features.Residue():
+            return f"the remainder of {_describe_number(feature.place, paths)} after division by {feature.step:g}"
+        case discrete_features.DecimalPlaces():
+            return f"how many decimals {_describe_number(feature.place, paths)} has"
+        case discrete_features.CombinedPair():
+            return f"the exact {feature.how.value} of two numbers"
+        case numeric_features.Coordinate():
+            return _describe_number(feature.place, paths)
+        case numeric_features.DistanceFromCentre():
+            return f"how far {_describe_number(feature.place, paths)} lies from the usual"
+        case numeric_features.PairSum():
+            return f"the {'sum' if feature.sign > 0 else 'difference'} of two numbers"
+        case numeric_features.OrderStatistic():
+            rank = feature.rank + 1 if feature.rank >= 0 else -feature.rank
+            return f"the number that comes {rank}. from the {'bottom' if feature.rank >= 0 else 'top'}"
+        case _:
+            return _DESCRIPTIONS[type(feature)]
+
+
+_DESCRIPTIONS = {
+    discrete_features.SizeOrder: "the order of the numbers by size",
+    discrete_features.ExtremePosition: "where the largest or smallest number stands",
+    discrete_features.RepeatedValues: "how many values occur twice",
+    numeric_features.OrderGap: "how far the numbers lie apart",
+    numeric_features.MeanValue: "the mean of the numbers",
+    numeric_features.VectorNorm: "the length of the vector of numbers",
+    numeric_features.OutputVariance: "how much the numbers of one output vary",
+    numeric_features.SymbolCount: "how often a certain value occurs",
+    numeric_features.FirstPosition: "where a certain value first occurs",
+    numeric_features.LastPosition: "where a certain value last occurs",
+    numeric_features.FilledCount: "how many values there are",
+}
+
+
+def _describe_exact_values(places: Sequence[int], paths: Sequence[ValuePath]) -> str:
+    if len(places) == len(paths):
+        return "the exact output"
+    if len(places) > 1:
+        return "the exact values of some places together"
+    path = paths[places[0]]
+    if path and path[-1] in _SHAPE_DESCRIPTIONS:
+        return _SHAPE_DESCRIPTIONS[path[-1]]
+    return f"the exact value{_at(path)}"
+
+
+def _describe_number(place: int, paths: Sequence[ValuePath]) -> str:
+    path = paths[place]
+    return (
+        _SHAPE_DESCRIPTIONS[path[-1]]
+        if path and path[-1] in _SHAPE_DESCRIPTIONS
+        else f"the number{_at(path)}"
+    )
+
+
+_SHAPE_DESCRIPTIONS: dict[int | str, str] = {
+    "#length": "the length of a list",
+    "#keys": "which keys a table has, and in which order",
+    "#text length": "the length of a text",
+}
+
+
+def _at(path: ValuePath) -> str:
+    if not path:
+        return ""
+    if all(isinstance(part, int) for part in path):
+        return f" at position {', '.join(map(str, path))}"
+    return " of one entry"

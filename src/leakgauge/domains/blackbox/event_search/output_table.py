@@ -1,0 +1,308 @@
+"""Raw outputs of a black box as a table: one row per round, one column per place in the output."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from hashlib import blake2b
+from itertools import zip_longest
+from numbers import Integral, Real
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+
+Symbols: TypeAlias = npt.NDArray[np.int64]
+ValueKinds: TypeAlias = npt.NDArray[np.int8]
+
+
+class Missing:
+    """The type of MISSING: this output has no such place."""
+
+
+MISSING = Missing()
+
+
+class ValueKind(IntEnum):
+    """What stands at a place."""
+
+    MISSING = 0
+    NONE = 1
+    TRUTH = 2
+    WHOLE = 3
+    REAL = 4
+    NAN = 5
+    INFINITE = 6
+    TEXT = 7
+    SEQUENCE = 8
+    TABLE = 9
+
+
+@cache
+def value_kind(kind: type) -> ValueKind:
+    """Say what values of a Python type are, or refuse the type."""
+    for known, members in _KIND_TYPES:
+        if issubclass(kind, members):
+            return known
+    raise BadInput(
+        f"release returned a value of type {kind.__name__!r}; it may return numbers, True or False, text, "
+        "None, and lists, arrays or dicts of these"
+    )
+
+
+_KIND_TYPES: tuple[tuple[ValueKind, tuple[type, ...]], ...] = (
+    (ValueKind.MISSING, (Missing,)),
+    (ValueKind.NONE, (type(None),)),
+    (ValueKind.TRUTH, (bool, np.bool_)),
+    (ValueKind.WHOLE, (Integral,)),
+    (ValueKind.REAL, (Real,)),
+    (ValueKind.TEXT, (str,)),
+    (ValueKind.SEQUENCE, (list, tuple, np.ndarray)),
+    (ValueKind.TABLE, (Mapping,)),
+)
+
+
+def kind_symbol(kind: ValueKind) -> np.int64:
+    """Return the symbol of what has no value of its own: nothing, missing, or places below it."""
+    return np.int64(-1 - kind)
+
+
+def encode_values(values: Any) -> tuple[Reals, Symbols, ValueKinds]:
+    """Turn the values at one place into numbers, symbols and kinds.
+
+    Equal numbers have equal symbols; all NaN are one symbol; 0.0 and -0.0 differ.
+    """
+    if isinstance(values, np.ndarray):
+        return _encode_numbers(values, _DTYPE_KINDS[values.dtype.kind])
+    types = set(map(type, values))
+    if len(types) == 1:
+        return _encode_alike(values, value_kind(types.pop()))
+    numbers = np.full(len(values), np.nan)
+    keys = np.zeros(len(values), np.int64)
+    kinds = np.zeros(len(values), np.int8)
+    for kind in {value_kind(one) for one in types}:
+        alike = {one for one in types if value_kind(one) is kind}
+        rows = [row for row, value in enumerate(values) if type(value) in alike]
+        numbers[rows], keys[rows], kinds[rows] = _encode_alike([values[row] for row in rows], kind)
+    return numbers, keys, kinds
+
+
+_DTYPE_KINDS = {"b": ValueKind.TRUTH, "i": ValueKind.WHOLE, "u": ValueKind.WHOLE, "f": ValueKind.REAL}
+_LARGEST_EXACT_FLOAT = 2.0**53  # floats hold whole numbers exactly up to here
+
+
+def _encode_alike(values: Sequence[Any], kind: ValueKind) -> tuple[Reals, Symbols, ValueKinds]:
+    if kind in (ValueKind.TRUTH, ValueKind.WHOLE, ValueKind.REAL):
+        return _encode_numbers(values, kind)
+    keys = _text_symbols(values) if kind is ValueKind.TEXT else np.full(len(values), kind_symbol(kind))
+    return np.full(len(values), np.nan), keys, np.full(len(values), kind, np.int8)
+
+
+def _encode_numbers(values: Any, kind: ValueKind) -> tuple[Reals, Symbols, ValueKinds]:
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:
+        numbers = np.array([_nearest_float(value) for value in values])
+    lost = np.isnan(numbers)
+    numbers[lost] = np.nan  # one bit pattern for all of them
+    keys, kinds = numbers.view(np.int64).copy(), np.full(numbers.size, kind, np.int8)
+    if kind is ValueKind.WHOLE:
+        large = np.flatnonzero(np.abs(numbers) > _LARGEST_EXACT_FLOAT)
+        keys[large] = _text_symbols([int(values[row]) for row in large])
+    else:
+        kinds[lost] = ValueKind.NAN
+        kinds[np.isinf(numbers)] = ValueKind.INFINITE
+    return numbers, keys, kinds
+
+
+def _nearest_float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def _text_symbols(values: Sequence[Any]) -> Symbols:
+    """Name texts by numbers that are the same in every process."""
+    known = {
+        value: blake2b(str(value).encode(errors="surrogatepass"), digest_size=8) for value in set(values)
+    }
+    names = {value: int.from_bytes(hashed.digest(), "big", signed=True) for value, hashed in known.items()}
+    return np.array([names[value] for value in values], dtype=np.int64)
+
+
+MANY_TEXTS = 64  # so many different texts are no mere labels any more, and are worth taking apart
+
+_TOKEN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\w+")
+_MOST_TOKENS = 16
+_MOST_CHARACTERS = 32
+
+
+def text_parts(texts: Sequence[str | None]) -> Iterator[tuple[tuple[str | int, ...], list[Any]]]:
+    """Yield the parts of texts, each with its value in every round; numbers among the words are numbers."""
+    words = {text: _tokens(text) for text in set(texts) if text is not None}
+    yield ("#text length",), [MISSING if text is None else len(text) for text in texts]
+    for name, rows in (
+        ("#word", [[] if text is None else words[text] for text in texts]),
+        ("#character", [[] if text is None else list(text[:_MOST_CHARACTERS]) for text in texts]),
+    ):
+        for position, column in enumerate(zip_longest(*rows, fillvalue=MISSING)):
+            yield (name, position), list(column)
+
+
+def _tokens(text: str) -> list[str | float]:
+    return [_number(token) for token in _TOKEN.findall(text)[:_MOST_TOKENS]]
+
+
+def _number(token: str) -> str | float:
+    try:
+        return float(token)
+    except ValueError:
+        return token
+
+
+ValuePath: TypeAlias = tuple[int | str, ...]
+ValuesByPath: TypeAlias = Iterator[tuple[ValuePath, Any]]  # a place, and its value in every round
+
+
+@dataclass(frozen=True, eq=False)
+class OutputTable:
+    """Outputs of a block of rounds, place by place.
+
+    ``numbers`` holds the value where there is one (NaN elsewhere), ``keys`` the exact value as a symbol,
+    ``kinds`` what stands there. A place that an output does not have is MISSING.
+    """
+
+    paths: tuple[ValuePath, ...]
+    numbers: Reals  # one row per round, one column per path
+    keys: Symbols
+    kinds: ValueKinds
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def rows(self, rows: slice) -> "OutputTable":
+        return OutputTable(self.paths, self.numbers[rows], self.keys[rows], self.kinds[rows])
+
+    def columns(self, places: Sequence[int]) -> "OutputTable":
+        chosen = list(places)
+        paths = tuple(self.paths[place] for place in chosen)
+        return OutputTable(paths, self.numbers[:, chosen], self.keys[:, chosen], self.kinds[:, chosen])
+
+
+def tabulate(outputs: Sequence[Any], paths: tuple[ValuePath, ...] | None = None) -> OutputTable:
+    """Lay out raw outputs; ``paths`` fixes the columns, so that later rounds fit an earlier table.
+
+    >>> tabulate([1.5, None]).numbers.tolist()
+    [[1.5], [nan]]
+    """
+    wanted = None if paths is None else frozenset(paths)
+    found = dict(_places(outputs, (), wanted))
+    if paths is None:
+        paths = tuple(sorted(found, key=_reading_order))
+    shape = (len(outputs), len(paths))
+    nothing = np.full(shape, kind_symbol(ValueKind.MISSING)), np.full(shape, ValueKind.MISSING, np.int8)
+    table = OutputTable(paths, np.full(shape, np.nan), *nothing)
+    for column, path in enumerate(paths):
+        if path in found:
+            table.numbers[:, column], table.keys[:, column], table.kinds[:, column] = encode_values(
+                found[path]
+            )
+    return table
+
+
+def require_supported(values: Sequence[Any]) -> None:
+    """Refuse outputs that hold a value of a type no table can hold."""
+    kinds = {kind: value_kind(kind) for kind in set(map(type, values))}
+    if not {ValueKind.SEQUENCE, ValueKind.TABLE} & set(kinds.values()):
+        return
+    inner: list[Any] = []
+    for value in values:
+        if kinds[type(value)] is ValueKind.TABLE:
+            inner.extend(value.values())
+        elif kinds[type(value)] is ValueKind.SEQUENCE and not _is_plain_array(value):
+            inner.extend(_items(value))
+    require_supported(inner)
+
+
+def _places(values: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None) -> ValuesByPath:
+    """Yield every place at or below a path."""
+    types = set(map(type, values))
+    if np.ndarray in types:
+        values = [v.item() if isinstance(v, np.ndarray) and not v.ndim else v for v in values]
+        if all(map(_is_plain_array, values)) and len({(v.shape, v.dtype) for v in values}) == 1:
+            yield from _array_places(values, path)
+            return
+        types = set(map(type, values))
+    kinds = {kind: value_kind(kind) for kind in types}
+    found = set(kinds.values())
+    if ValueKind.SEQUENCE in found:
+        yield from _sequence_places([_only(v, kinds, ValueKind.SEQUENCE) for v in values], path, wanted)
+    if ValueKind.TABLE in found:
+        yield from _table_places([_only(v, kinds, ValueKind.TABLE) for v in values], path, wanted)
+    if ValueKind.TEXT in found:
+        yield from _text_places([_only(v, kinds, ValueKind.TEXT) for v in values], path, wanted)
+    yield path, values
+
+
+def _array_places(arrays: Sequence[Any], path: ValuePath) -> ValuesByPath:
+    """Yield the places of arrays of one shape and type: the same as of lists, in one go."""
+    stacked = np.stack(arrays)
+    for depth, length in enumerate(stacked.shape[1:]):
+        for index in np.ndindex(stacked.shape[1 : depth + 1]):
+            yield (*path, *index), arrays
+            yield (*path, *index, "#length"), np.full(len(arrays), length)
+    for index in np.ndindex(stacked.shape[1:]):
+        yield (*path, *index), stacked[:, *index]
+
+
+def _sequence_places(
+    rows: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None
+) -> ValuesByPath:
+    items = [None if row is None else _items(row) for row in rows]
+    yield (*path, "#length"), [MISSING if row is None else len(row) for row in items]
+    columns = zip_longest(*(() if row is None else row for row in items), fillvalue=MISSING)
+    for position, column in enumerate(columns):
+        yield from _places(column, (*path, position), wanted)
+
+
+def _table_places(
+    tables: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None
+) -> ValuesByPath:
+    yield (*path, "#keys"), [MISSING if table is None else "\0".join(map(repr, table)) for table in tables]
+    for key in {key: None for table in tables if table is not None for key in table}:
+        column = [MISSING if table is None else table.get(key, MISSING) for table in tables]
+        yield from _places(column, (*path, key if isinstance(key, str) else repr(key)), wanted)
+
+
+def _text_places(found: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None) -> ValuesByPath:
+    if wanted is None:
+        taken_apart = len(set(found)) > MANY_TEXTS
+    else:
+        taken_apart = any(place[: len(path)] == path and len(place) > len(path) for place in wanted)
+    if taken_apart:
+        for part, column in text_parts(found):
+            yield (*path, *part), column
+
+
+def _only(value: Any, kinds: Mapping[type, ValueKind], kind: ValueKind) -> Any:
+    return value if kinds[type(value)] is kind else None
+
+
+def _items(value: Any) -> Sequence[Any]:
+    """Return what a sequence holds; an array without dimensions holds one thing."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.ndim else [value.item()]
+    return value
+
+
+def _is_plain_array(value: Any) -> bool:
+    return type(value) is np.ndarray and value.dtype.kind in "biuf"
+
+
+def _reading_order(path: ValuePath) -> tuple[tuple[bool, int, str], ...]:
+    return tuple((isinstance(part, str), -1 if isinstance(part, str) else part, str(part)) for part in path)

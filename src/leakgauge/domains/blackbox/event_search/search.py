@@ -1,0 +1,75 @@
+"""Learn from shadows which event tells the two worlds of a black box apart, without being told."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.blackbox.event_search.candidates import ScoreCandidate, ScoreFunction, zero_score
+from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, ShadowSample
+from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValuePath, tabulate
+from leakgauge.domains.blackbox.event_search.proposals import (
+    most_informative_places,
+    propose_candidates,
+    varying_places,
+)
+from leakgauge.strategies.score_selection import choose_score
+
+_WIDEST = 1024  # places that are kept
+_LARGEST = 1e9  # score
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedEvent:
+    """What was learned: a signed score of outputs, and the share of rounds on which to guess by it."""
+
+    paths: tuple[ValuePath, ...]
+    candidate: ScoreCandidate | None
+    score: ScoreFunction
+    fraction: float
+
+    def __call__(self, outputs: Sequence[Any]) -> Reals:
+        with np.errstate(all="ignore"):  # outputs may be as large as floats get, and their sums infinite
+            scores = self.score(FeatureReader(tabulate(outputs, self.paths)))
+        return np.clip(np.nan_to_num(scores, nan=0.0), -_LARGEST, _LARGEST)
+
+
+def learn_event(outputs: Sequence[Any], members: Bits, *, delta: float) -> LearnedEvent:
+    """Learn candidates on each half of the shadows, choose one by how it does on the other half.
+
+    The chosen one then learns from all of them. Nothing here has seen a round that will be counted. On one
+    thread, since sums must not depend on how many there are.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1), np.errstate(all="ignore"):
+        return _learn(outputs, members, delta)
+
+
+def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
+    table = _narrowed(tabulate(outputs), members)
+    if not table.paths:
+        return LearnedEvent((), None, zero_score, 1.0)
+    halves = [
+        ShadowSample(FeatureReader(table.rows(slice(start, None, 2))), members[start::2]) for start in (0, 1)
+    ]
+    candidates = propose_candidates(halves[0])
+    scores = [
+        np.concatenate([candidate.learn(learn)(other.reader) for learn, other in (halves, halves[::-1])])
+        for candidate in candidates
+    ]
+    choice = choose_score(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
+    chosen = candidates[choice.candidate]
+    return LearnedEvent(
+        table.paths, chosen, chosen.learn(ShadowSample(FeatureReader(table), members)), choice.fraction
+    )
+
+
+def _narrowed(table: OutputTable, members: Bits) -> OutputTable:
+    """Leave out places where nothing ever changes, and of very many the least telling."""
+    table = table.columns(varying_places(table))
+    if len(table.paths) > _WIDEST:
+        table = table.columns(most_informative_places(ShadowSample(FeatureReader(table), members), _WIDEST))
+    return table

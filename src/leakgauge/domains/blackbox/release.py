@@ -1,0 +1,73 @@
+"""The black box: a release, called once per round on one of two inputs, and watched while it works."""
+
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.domains.blackbox.event_search.output_table import require_supported
+from leakgauge.support.global_rng import seeded_global_generators
+from leakgauge.support.mutation_guard import MutationGuard
+
+ReleaseFunction: TypeAlias = Callable[[Any, Generator], Any]
+
+_IMMUTABLE = (int, float, str, type(None), np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismRelease:
+    """A named mechanism as a release: its input are the true values."""
+
+    mechanism: Mechanism
+
+    def __call__(self, values: Reals, rng: Generator) -> Any:
+        return self.mechanism.sample(np.asarray(values, dtype=np.float64), rng)
+
+
+def run_release(function: ReleaseFunction, pair: tuple[Any, Any], members: Bits, rng: Generator) -> list[Any]:
+    """Return what the release gives out, round by round; ``members`` says for which input."""
+    if isinstance(function, MechanismRelease):
+        return _sample_mechanism(function.mechanism, pair, members, rng)
+    seals = [MutationGuard(given) for given in pair]
+    outputs: list[Any] = []
+    try:
+        # What a release prints must not mix with what we print.
+        with seeded_global_generators(rng), redirect_stdout(sys.stderr):
+            for member in members.tolist():
+                output = function(pair[member], rng)
+                # A release may hand out the same thing again, with other numbers in it.
+                outputs.append(output if isinstance(output, _IMMUTABLE) else deepcopy(output))
+    except (Exception, SystemExit) as error:
+        raise _release_error(error, len(outputs), bool(members[len(outputs)])) from error
+    for seal, which in zip(seals, ("without", "with"), strict=True):
+        if seal.broken:
+            raise BadInput(
+                f"release changed its input, the one {which} the target; it must leave it as it is: "
+                "work on a copy (copy.deepcopy)"
+            )
+    require_supported(outputs)
+    return outputs
+
+
+def _sample_mechanism(
+    mechanism: Mechanism, pair: tuple[Any, Any], members: Bits, rng: Generator
+) -> list[Any]:
+    low, high = (np.asarray(values, dtype=np.float64) for values in pair)
+    chosen = np.where(members.reshape(-1, *(1,) * low.ndim), high, low)
+    return list(mechanism.sample(chosen, rng))
+
+
+def _release_error(error: BaseException, number: int, member: bool) -> BadInput:
+    where = f"in round {number} of its block, for the input {'with' if member else 'without'} the target"
+    text = " ".join(str(error).split()) or "(no message)"
+    if isinstance(error, ValueError) and "read-only" in text:
+        return BadInput(f"release tried to change its input {where} ({text}); work on a copy (copy.deepcopy)")
+    hint = "; import it at the top of the module" if isinstance(error, ModuleNotFoundError) else ""
+    return BadInput(f"release raised {type(error).__name__}: {text} {where}{hint}")

@@ -1,0 +1,1 @@
+"""What is certain of a crafted neuron before any round is played."""

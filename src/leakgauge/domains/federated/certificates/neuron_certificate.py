@@ -1,0 +1,206 @@
+"""Certificates of crafted neurons: how often they are active, by fresh draws of the noise."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.certificates.value_range import value_range
+from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise
+from leakgauge.domains.federated.neurons.network import CraftedNeuron
+from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
+from leakgauge.domains.federated.release import ClientTraining
+from leakgauge.support.parallel import parallel_map
+from leakgauge.theory.hoeffding_certificate import (
+    ActivationRate,
+    BoundedMean,
+    certificate_holds,
+    smallest_certified_error,
+    success_bound,
+    success_bound_dependent,
+)
+
+CERTIFICATE_ERROR = 1e-8  # of each bound; the broken probability delta of Nguyen et al.
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuronCertificate:
+    """What was drawn of one target's neuron, and what follows from it.
+
+    About the target it holds over its noise. About others it holds over the noise on the reference rows, for
+    these rows as a population, whatever they were used for before: the noise is fresh. It carries over to
+    clients as far as their rows make the neuron active no more often than the reference rows do. Without
+    noise nothing is drawn but rows, on which the neuron was built: then it proves nothing about others.
+    """
+
+    own: BoundedMean  # of the neuron's value at the perturbed target
+    others: BoundedMean  # at perturbed rows of the reference
+    own_rate: ActivationRate  # how often it is active
+    others_rate: ActivationRate
+    rows: int  # in one answer of the clients
+    present: float = 1.0  # share of batches in which a member is
+    error: float = CERTIFICATE_ERROR
+
+    @classmethod
+    def of(
+        cls, own: Reals, others: Reals, width: float, training: ClientTraining, error: float
+    ) -> "NeuronCertificate":
+        """By values that were drawn, all within an interval of that width."""
+        return cls(
+            own=BoundedMean(value=float(own.mean()), n=own.size, width=width),
+            others=BoundedMean(value=float(others.mean()), n=others.size, width=width),
+            own_rate=ActivationRate(hits=int((own > 0).sum()), n=own.size),
+            others_rate=ActivationRate(hits=int((others > 0).sum()), n=others.size),
+            rows=training.batch * training.clients,
+            present=training.present,
+            error=error,
+        )
+
+    @property
+    def active_on_target(self) -> bool:
+        """The first condition of theorem 1: the value at the target is above zero in the mean."""
+        return self.own.low(self.error) > 0
+
+    @property
+    def silent_on_others(self) -> bool:
+        """The second: at others it is not."""
+        return self.others.high(self.error) <= 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether theorem 1 applies."""
+        return certificate_holds(self.own, self.others, self.error)
+
+    @property
+    def smallest_error(self) -> float | None:
+        """The smallest error at which it would (corollary 1)."""
+        return smallest_certified_error(self.own, self.others)
+
+    @property
+    def tpr(self) -> float:
+        """How often the target makes the neuron active, at least (Clopper and Pearson)."""
+        return self.own_rate.exact_low(self.error)
+
+    @property
+    def fpr(self) -> float:
+        """How often another row does, at most."""
+        return self.others_rate.exact_high(self.error)
+
+    @property
+    def success(self) -> float:
+        """Games that the attack wins at least, if the rows of a batch are independent."""
+        return success_bound(self.tpr, self.fpr, self.rows, self.present)
+
+    @property
+    def success_of_any(self) -> float:
+        """The same, however the rows of a batch depend on one another."""
+        return success_bound_dependent(self.tpr, self.fpr, self.rows, self.present)
+
+    @property
+    def hoeffding_success(self) -> float:
+        """Games won at least by Hoeffding's bounds, for independent rows."""
+        tpr, fpr = self.own_rate.low(self.error), self.others_rate.high(self.error)
+        return success_bound(tpr, fpr, self.rows, self.present)
+
+
+DRAWS = 4_000  # of the perturbed target (Nguyen et al., section 5)
+EPSILONS = tuple(range(1, 11))
+
+CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[CraftedNeuron]]
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronCertifier:
+    """Certifies the neuron of a target; each reference row is perturbed ``often`` times."""
+
+    knowledge: ServerKnowledge
+    draws: int = DRAWS
+    often: int = 1
+    error: float = CERTIFICATE_ERROR
+
+    def __post_init__(self) -> None:
+        if not (self.draws >= 1 and self.often >= 1):
+            raise BadInput(f"a certificate needs draws and often >= 1, got {self.draws} and {self.often}")
+        if self.knowledge.training.noise is not None:
+            raise BadInput(
+                "certify: a certificate says when the neuron is active, which noise on gradients hides; "
+                "leave out certify or gradient_noise"
+            )
+
+    def __call__(self, one: tuple[int, CraftedNeuron, int]) -> NeuronCertificate:
+        place, crafted, seed = one
+        knowledge, training, rng = self.knowledge, self.knowledge.training, np.random.default_rng(seed)
+        least, most = value_range(crafted, *feature_bounds(knowledge))
+        mechanism = training.mechanism
+        own = perturbed_values(crafted, knowledge.targets[[place]], self.draws, mechanism, rng)
+        own = np.resize(own, self.draws)  # without noise, one value as often as one likes
+        passes = range(self.often if mechanism is not None else 1)
+        others = [perturbed_values(crafted, knowledge.rows, 1, mechanism, rng) for _ in passes]
+        return NeuronCertificate.of(own, np.concatenate(others), most - least, training, self.error)
+
+
+def feature_bounds(knowledge: ServerKnowledge) -> tuple[Reals, Reals]:
+    """Where perturbed rows must lie, by feature: what the bits can hold, or anywhere under other noise.
+
+    Without noise it is the box of all rows that the server has: an assumption about those it has not.
+    """
+    mechanism, n_features = knowledge.training.mechanism, knowledge.rows.shape[1]
+    if mechanism is None:
+        rows = np.concatenate([knowledge.rows, knowledge.targets]).astype(np.float64)
+        return rows.min(axis=0), rows.max(axis=0)
+    if isinstance(mechanism, TabulatedNoise):
+        levels = mechanism.encoding.levels
+        return np.full(n_features, levels[0]), np.full(n_features, levels[-1])
+    return np.full(n_features, -np.inf), np.full(n_features, np.inf)
+
+
+def certify_neurons(
+    knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator, often: int = 1
+) -> list[NeuronCertificate]:
+    """One for each target, by the workers there are."""
+    seeds = rng.integers(2**63, size=len(crafted)).tolist()
+    return parallel_map(
+        NeuronCertifier(knowledge, often=often), list(zip(range(len(crafted)), crafted, seeds))
+    )
+
+
+def certified_rates(
+    knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
+) -> dict[str, float]:
+    """Means over targets, by name, for what an attack says that it worked out."""
+    found = certify_neurons(knowledge, crafted, rng)
+    told: dict[str, list[float]] = {
+        "certified_success": [one.success for one in found],
+        "certified_tpr": [one.tpr for one in found],
+        "certified_fpr": [one.fpr for one in found],
+        "certified_share": [one.holds for one in found],
+        "certified_success_hoeffding": [one.hoeffding_success for one in found],
+    }
+    return {name: float(np.mean(numbers)) for name, numbers in told.items()}
+
+
+def certificates_by_epsilon(
+    knowledge: ServerKnowledge, craft: CraftNeurons, rng: Generator, epsilons: Sequence[float] = EPSILONS
+) -> dict[float, list[NeuronCertificate]]:
+    """Certificates of all targets at each nominal epsilon, with neurons made for it (figures 7 and 12)."""
+    mechanism: Any = knowledge.training.mechanism
+    if not hasattr(mechanism, "epsilon"):
+        raise BadInput("certificates over epsilons need noise on rows that has one; add a mechanism")
+    found = {}
+    for epsilon in epsilons:
+        training = replace(knowledge.training, mechanism=replace(mechanism, epsilon=epsilon))
+        there = replace(knowledge, training=training)
+        found[epsilon] = certify_neurons(there, craft(there, rng), rng)
+    return found
+
+
+def smallest_epsilons(found: Mapping[float, Sequence[NeuronCertificate]]) -> list[float | None]:
+    """For each target the smallest epsilon at which theorem 1 applies (corollary 1), if there is one."""
+    rows = [[epsilon if one.holds else np.inf for one in found[epsilon]] for epsilon in found]
+    least = np.min(rows, axis=0).tolist()
+    return [epsilon if np.isfinite(epsilon) else None for epsilon in least]

@@ -1,0 +1,1 @@
+"""What an honest client computes, and what its rows are still good for once they are perturbed."""

@@ -1,0 +1,161 @@
+"""Load the rows and labels that the `data` table of a plan describes, from a file or generated."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits
+from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints
+from leakgauge.domains.federated.data.featurizers import RawRows
+from leakgauge.domains.federated.data.row_files import decode_images, read_npz, read_tabular, shrink_images
+from leakgauge.domains.federated.data.synthetic import FederatedSyntheticTable, generate_rows
+from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileRows
+from leakgauge.support.cache import RecentCache, file_identity
+from leakgauge.support.table_reader import read_dataclass
+
+
+def encode_labels(labels: npt.NDArray[Any], name: str) -> tuple[Ints, tuple[str, ...]]:
+    """Number the classes in order, and name them."""
+    whole = _complete_column(labels, name, "a class: a whole number or a text")
+    classes, codes = np.unique(whole, return_inverse=True)
+    return codes.astype(np.int64), tuple(map(str, classes.tolist()))
+
+
+def training_flags(train: npt.NDArray[Any], name: str) -> Bits:
+    """Which rows a model behind the embeddings was trained on."""
+    rule = "true or false (or 1 or 0)"
+    whole = _complete_column(train, name, rule)
+    wrong = ~np.isin(whole, (0, 1))
+    if whole.dtype.kind not in "biu" or wrong.any():
+        row = int(wrong.argmax())
+        raise BadInput(f"data.keys.train: row {row} (the first is 0) of {name!r} must be {rule}")
+    return whole.astype(np.bool_)
+
+
+def _complete_column(values: npt.NDArray[Any], name: str, rule: str) -> npt.NDArray[Any]:
+    """One value per row, none of them missing, and no fractions."""
+    lost = np.ma.getmaskarray(values)
+    plain = np.asarray(np.ma.getdata(values))
+    if plain.ndim != 1:
+        raise BadInput(f"data.keys: {name!r} has shape {plain.shape}; it needs one value per row")
+    if plain.dtype == object:
+        lost = lost | np.array([not isinstance(value, str | bool | int) for value in plain], dtype=np.bool_)
+    if plain.dtype.kind == "f":
+        lost = lost | ~(np.isfinite(plain) & (plain == np.floor(plain)))
+    if lost.any():
+        raise BadInput(f"data.keys: row {int(lost.argmax())} (the first is 0) of {name!r} must be {rule}")
+    if plain.dtype == object:
+        return plain.astype(str)
+    return plain.astype(np.int64) if plain.dtype.kind == "f" else plain
+
+
+SYNTHETIC = "synthetic"
+_loaded: RecentCache[FederatedDataset] = RecentCache()
+
+
+def load_rows(table: Mapping[str, Any], folder: Path, seed: int) -> FederatedDataset:
+    """Read or generate the rows; files are looked for in ``folder``, and a seed decides what is random.
+
+    The last data sets are kept in memory, and given again while neither the table nor a file has changed.
+    """
+    said = dict(table)
+    source = said.pop("source", SYNTHETIC)
+    if source == SYNTHETIC:
+        generated = read_dataclass(FederatedSyntheticTable, said, "data")
+        return _loaded.once((generated, seed), lambda: generate_rows(generated, seed))
+    if not isinstance(source, str):
+        raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
+    file = read_dataclass(FederatedFileTable, {"source": source, **said}, "data")
+    path = _existing_file(folder, file.source, "source")
+    if file.reference is None:
+        return _loaded.once((file, file_identity(path), seed), lambda: read_file(file, path, seed))
+    other = _existing_file(folder, file.reference, "reference")
+    return _loaded.once(
+        (file, file_identity(path), file_identity(other), seed),
+        lambda: join_reference(read_file(file, path, seed), _read_reference(file, other, seed)),
+    )
+
+
+def _read_reference(file: FederatedFileTable, path: Path, seed: int) -> FederatedDataset:
+    try:
+        return read_file(file, path, seed)
+    except BadInput as error:
+        raise BadInput(f"data.reference ({path.name}): {error}") from None
+
+
+def _existing_file(folder: Path, name: str, key: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise BadInput(f"data.{key}: there is no file {name!r} in {folder}; check the path")
+    return path
+
+
+def join_reference(own: FederatedDataset, reference: FederatedDataset) -> FederatedDataset:
+    """The rows of both files, those of the second marked as the adversary's."""
+    if own.rows.shape[1] != reference.rows.shape[1]:
+        raise BadInput(
+            f"data.reference: its rows have {reference.rows.shape[1]} values, those of source "
+            f"{own.rows.shape[1]}; both must be made in the same way"
+        )
+    classes = tuple(dict.fromkeys((*own.classes, *reference.classes)))
+    codes = np.array([classes.index(name) for name in reference.classes], dtype=np.int64)
+    return replace(
+        own,
+        rows=np.concatenate([own.rows, reference.rows]),
+        labels=np.concatenate([own.labels, codes[reference.labels]]),
+        classes=classes,
+        digest=sha256(f"{own.digest} {reference.digest}".encode()).hexdigest(),
+        is_train=None,
+        given=np.arange(len(own) + len(reference)) >= len(own),
+        notes=(*own.notes, *reference.notes),
+    )
+
+
+def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedDataset:
+    """Read a file of embeddings or images."""
+    arrays = path.name.lower().endswith(".npz")
+    if arrays and table.columns:
+        raise BadInput('data.features: an .npz file has no columns; name its array: keys = { rows = "..." }')
+    found = read_npz(path, table.keys) if arrays else read_tabular(path, table)
+    images = not isinstance(found.rows, np.ndarray) or found.rows.ndim > 2
+    featurizer = table.featurizer(images=images)
+    if not len(found.rows):
+        raise BadInput(f"data.source: {path.name} has no rows; a game needs clients' and an adversary's")
+    labels, classes = encode_labels(found.labels, table.keys.labels)
+    with path.open("rb") as content:  # where the file lies does not matter
+        words = f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"
+    rows = _decode_rows(found, table.size)
+    return FederatedDataset(
+        rows=rows,
+        labels=labels,
+        classes=classes,
+        digest=sha256(words.encode()).hexdigest(),
+        seed=seed,
+        featurizer=featurizer,
+        scale=table.scale,
+        non_negative=table.non_negative,
+        is_train=None if found.train is None else training_flags(found.train, table.keys.train or "is_train"),
+        notes=(_file_note(path.name, rows, found, len(classes), images=images),),
+    )
+
+
+def _decode_rows(found: FileRows, size: int) -> RawRows:
+    if isinstance(found.rows, list):
+        return decode_images(found.rows, size)
+    if found.rows.ndim > 2:
+        return shrink_images(found.rows, size)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is refused with its row
+        return found.rows.astype(np.float32)
+
+
+def _file_note(name: str, rows: RawRows, found: FileRows, n_classes: int, *, images: bool) -> str:
+    what = "images" if images else "rows"
+    of = f"{rows.shape[1]:,} {'pixel values' if images else 'numbers'}"
+    named = f" ({found.names[0]!r} to {found.names[-1]!r})" if len(found.names) > 1 else ""
+    return f"{name}: {len(rows):,} {what} of {of}{named}, {n_classes} classes"

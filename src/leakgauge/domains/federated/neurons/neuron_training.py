@@ -1,0 +1,149 @@
+"""Train a first layer and a neuron for one target, and choose which epoch to keep."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.game import Bits
+from leakgauge.domains.federated.knowledge import ServerKnowledge
+from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batch_rates, best_batch_threshold
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
+from leakgauge.domains.federated.neurons.perturbed_rows import perturb
+
+
+@dataclass(frozen=True, eq=False)
+class EpochRows:
+    """The rows of one epoch, in order, and where the neuron is to be active."""
+
+    rows: Floats
+    active: Bits
+    weight: float = 1.0  # of a row that is to be active, in the loss; that of another row is 1
+
+
+def initial_neuron(neurons: int, features: int, rng: Generator) -> CraftedNeuron:
+    """A neuron before its first epoch: as PyTorch initialises two linear layers."""
+    first, (second, bias) = honest_layer(features, neurons, rng), honest_layer(neurons, 1, rng)
+    return CraftedNeuron(*first, second[0], float(bias[0]))
+
+
+def train_epochs(
+    neuron: CraftedNeuron, lessons: Iterable[EpochRows], *, batch: int | None, rate: float
+) -> Iterator[CraftedNeuron]:
+    """The neuron after each lesson: Adam (Kingma and Ba 2015) on the cross-entropy of sigmoid(value).
+
+    That is eq. 6 of Nguyen et al. with biases. A step is on ``batch`` rows, or on the whole lesson. Nothing
+    random happens here: where a neuron starts and the order of rows are given.
+    """
+    import torch
+
+    given = (neuron.first, neuron.first_bias, neuron.second, np.array([neuron.bias], dtype=np.float32))
+    parts = [torch.from_numpy(part.copy()).requires_grad_() for part in given]
+    first, first_bias, second, bias = parts
+    adam = torch.optim.Adam(parts, lr=rate)
+    for lesson in lessons:
+        rows, active = torch.from_numpy(lesson.rows), torch.from_numpy(lesson.active.astype(np.float32))
+        weight = torch.tensor(lesson.weight)
+        size = batch or len(rows)
+        for some, wanted in zip(rows.split(size), active.split(size)):
+            hidden = torch.relu(torch.nn.functional.linear(some, first, first_bias))
+            loss = torch.nn.functional.binary_cross_entropy_with_logits(
+                hidden @ second + bias, wanted, pos_weight=weight
+            )
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+        now = [part.detach().numpy().copy() for part in parts]
+        yield CraftedNeuron(now[0], now[1], now[2], float(now[3][0]))
+
+
+HELD_BACK = 4  # one row in so many
+ENOUGH = 8_000  # perturbed rows that were held back
+DRAWS = 1_000  # of a target, beside them
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuronTrainingOptions:
+    """How long a neuron is trained, and on what."""
+
+    neurons: int  # of the first layer
+    epochs: int  # at most
+    batch: int | None  # rows of a step; all of an epoch, if none
+    rate: float  # of Adam
+    positives: int  # perturbations of the target in an epoch, where rows are perturbed
+    weight: float  # of the target against all other rows, where they are not
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNeuron:
+    """A neuron, and what its training showed on rows of the adversary's own."""
+
+    neuron: CraftedNeuron
+    epochs: int  # after which it was taken
+    separated: bool  # the target was active, no row it was trained on was, and none had as large a value
+    on_top: int | None  # the first epoch after which no other row had as large a value as the target
+    history: tuple[BatchRates, ...]  # by epoch, of the neuron as it was, on rows that were held back
+
+
+@dataclass(frozen=True, eq=False)
+class NeuronTrainer:
+    """Trains the neuron of a target, on one part of the adversary's rows; the other part judges it."""
+
+    knowledge: ServerKnowledge
+    course: NeuronTrainingOptions
+    rows: Floats
+    held_back: Floats  # perturbed
+
+    @classmethod
+    def of(cls, knowledge: ServerKnowledge, course: NeuronTrainingOptions, rng: Generator) -> "NeuronTrainer":
+        """Divide the adversary's rows, at random, and perturb those that are held back."""
+        rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
+        n = max(1, len(rows) // HELD_BACK)
+        held_back = perturb(rows[:n], max(1, ENOUGH // n), knowledge.training.mechanism, rng)
+        return cls(knowledge, course, rows[n:], held_back)
+
+    def __call__(self, target: tuple[int, int]) -> TrainedNeuron:
+        """Train, and keep the epoch that wins most games by rows that were held back; the latest of several.
+
+        Without noise the last epoch is the first at which the target is active and no row beside it (Nguyen
+        et al., section 3.2); of those that were held back it need only have the largest value. The bias is
+        put where it wins most games: without noise, midway between the target and the next of all rows.
+        """
+        place, seed = target
+        rng, noisy = np.random.default_rng(seed), self.knowledge.training.mechanism is not None
+        row = self.knowledge.targets[place][None]
+        start = initial_neuron(self.course.neurons, row.shape[1], rng)
+        own_rows = perturb(row, DRAWS, self.knowledge.training.mechanism, rng)
+        history, kept, most, on_top = [], None, -1.0, None
+        epochs = train_epochs(start, self._lessons(row, rng), batch=self.course.batch, rate=self.course.rate)
+        for epoch, neuron in enumerate(epochs, 1):
+            own, held_back = neuron.values(own_rows), neuron.values(self.held_back)
+            history.append(batch_rates(own, held_back, self.knowledge.others))
+            seen = np.empty(0) if noisy else neuron.values(self.rows)  # with noise they are never seen again
+            others = np.append(held_back, seen)
+            told = bool(own.min() > others.max())
+            on_top = on_top or (epoch if told else None)
+            separated = told and bool(own.min() > 0 >= seen.max(initial=-np.inf))
+            threshold, won = best_batch_threshold(own, others, self.knowledge.others)
+            if won >= most:
+                cut = replace(neuron, bias=neuron.bias - threshold).normalised(
+                    own - threshold, others - threshold
+                )
+                most, kept = won, (cut, epoch, separated)
+            if separated and not noisy:
+                break
+        assert kept is not None
+        return TrainedNeuron(*kept, on_top, tuple(history))
+
+    def _lessons(self, row: Floats, rng: Generator) -> Iterator[EpochRows]:
+        """Target and others for every epoch, perturbed anew; without noise the target is once among them."""
+        course, mechanism = self.course, self.knowledge.training.mechanism
+        often = 1 if mechanism is None else course.positives
+        weight = course.weight * len(self.rows) if mechanism is None else 1.0
+        for _ in range(course.epochs):
+            rows = np.concatenate(
+                [perturb(row, often, mechanism, rng), perturb(self.rows, 1, mechanism, rng)]
+            )
+            order = rng.permutation(len(rows))
+            yield EpochRows(rows[order], order < often, weight)

@@ -1,0 +1,119 @@
+"""Rows perturbed as clients would, and the scores and values that a neuron has at them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from leakgauge.core.game import Mechanism, Reals
+from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
+from leakgauge.domains.federated.neurons.relu_scores import ReluScore
+
+CHUNK_ROWS = 256  # rows at a time: more would not stay near the processor
+
+
+class PerturbedRows(Protocol):
+    """Rows of which scores are asked."""
+
+    def scores(self, score: ReluScore) -> Reals: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedLevelRows:
+    """Features that take few levels: what each adds is looked up."""
+
+    levels: Reals
+    places: npt.NDArray[np.uint16]  # features x rows
+
+    def scores(self, score: ReluScore) -> Reals:
+        table = score.function(self.levels).astype(np.float32)
+        total = np.zeros(self.places.shape[1])
+        for feature, row in zip(score.features, table):
+            total += row[self.places[feature]]
+        return total
+
+
+@dataclass(frozen=True, eq=False)
+class PerturbedRealRows:
+    """Rows of any numbers."""
+
+    rows: Floats
+
+    def scores(self, score: ReluScore) -> Reals:
+        weights = np.zeros((score.knots.size, self.rows.shape[1]), dtype=np.float32)
+        weights[:, score.features] = score.weights.T
+        knots, found = score.knots.astype(np.float32), np.empty(len(self.rows))
+        for low in range(0, len(self.rows), CHUNK_ROWS):
+            rows = self.rows[low : low + CHUNK_ROWS]
+            if score.clips:
+                found[low : low + CHUNK_ROWS] = (np.clip(rows, *knots) - knots[0]) @ weights[0]
+            else:
+                each = [np.maximum(rows - knot, 0) @ some for knot, some in zip(knots, weights)]
+                found[low : low + CHUNK_ROWS] = np.sum(each, axis=0, dtype=np.float64)
+        return found
+
+
+def draw_perturbed_rows(
+    rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
+) -> PerturbedRows:
+    """Perturb each row ``often`` times, as clients would; without noise once is as good."""
+    if mechanism is None:
+        return PerturbedRealRows(rows)
+    drawn = mechanism.sample(_repeated(rows, often), rng)
+    if isinstance(mechanism, TabulatedNoise):
+        return PerturbedLevelRows(
+            mechanism.encoding.levels, mechanism.encoding.places(drawn).T.astype(np.uint16, order="C")
+        )
+    return PerturbedRealRows(drawn.astype(np.float32))
+
+
+def draw_perturbed_real_rows(
+    rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
+) -> PerturbedRows:
+    """The same rows, kept as numbers."""
+    return PerturbedRealRows(perturb(rows, often, mechanism, rng))
+
+
+def perturb(rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator) -> Floats:
+    """Each row ``often`` times, as clients would perturb it; without noise once is as good."""
+    if mechanism is None:
+        return rows
+    return mechanism.sample(_repeated(rows, often), rng).astype(np.float32)
+
+
+def _repeated(rows: Floats, often: int) -> Reals:
+    return np.tile(rows.astype(np.float64), (often, 1))
+
+
+MAX_HELD_VALUES = 2**22  # numbers that are held at once
+
+
+def perturbed_values(
+    crafted: CraftedNeuron, rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
+) -> Reals:
+    """The value at each row, perturbed ``often`` times; without noise once is as good."""
+    return neuron_values(crafted, perturb(rows, often, mechanism, rng))
+
+
+def neuron_values(crafted: CraftedNeuron, rows: Floats) -> Reals:
+    """What ``crafted.values`` says, row by row, in single precision as a client computes it.
+
+    Where no unit looks at more than one feature, the first layer is read off instead of multiplied by.
+    """
+    step = max(1, MAX_HELD_VALUES // crafted.units)
+    parts = [rows[first : first + step] for first in range(0, len(rows), step)]
+    used = crafted.first != 0
+    if not (used.sum(axis=1) <= 1).all():
+        return np.concatenate([crafted.values(part) for part in parts])
+    features = used.argmax(axis=1)
+    slopes = crafted.first[np.arange(crafted.units), features]
+    found = []
+    for part in parts:
+        hidden = part[:, features] * slopes
+        hidden += crafted.first_bias
+        np.maximum(hidden, 0, out=hidden)
+        found.append((hidden @ crafted.second).astype(np.float64) + crafted.bias)
+    return np.concatenate(found)

@@ -1,0 +1,175 @@
+"""The `data`, `challenger` and `mechanism` tables of a plan about federated clients."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Mechanism
+from leakgauge.domains.federated.clients.gradients import GradientNoise
+from leakgauge.domains.federated.data.featurizers import (
+    Featurizer,
+    IdentityFeaturizer,
+    PcaFeaturizer,
+    RandomReluFeaturizer,
+)
+from leakgauge.domains.federated.data.synthetic import require_scale
+from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.target_choice import TargetChoice, expand_targets
+
+FEATURE_METHODS: dict[str, type[PcaFeaturizer] | type[RandomReluFeaturizer]] = {
+    "pca": PcaFeaturizer,
+    "random_relu": RandomReluFeaturizer,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileKeys:
+    """What a file calls its rows, their labels, and the rows that a model was trained on."""
+
+    rows: str | None = None
+    labels: str = "label"
+    train: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedFileTable:
+    """A file of embeddings or images: which of its columns are features, or how features are made.
+
+    ``features`` is a list of columns, or one of ``FEATURE_METHODS``; ``size`` is the longest side of images.
+    ``reference`` is a second file of the same form: the adversary's rows, where they are not drawn.
+    """
+
+    source: str
+    reference: str | None = None
+    keys: FileKeys = FileKeys()
+    features: str | tuple[str, ...] | None = None
+    dimensions: int | None = None
+    size: int = 64
+    scale: float = 1.0
+    non_negative: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.features, str):
+            require_known(self.features, list(FEATURE_METHODS), "features: no way to make them")
+        if self.features == ():
+            raise BadInput("features: the list is empty; name columns, or leave it out for all numbers")
+        if self.dimensions is not None and not self.dimensions >= 1:
+            raise BadInput(f"dimensions must be >= 1, got {self.dimensions}")
+        if not self.size >= 1:
+            raise BadInput(f"size must be >= 1 pixel, got {self.size}")
+        require_scale(self.scale)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The features that were named; none where they are to be found or made."""
+        return self.features if isinstance(self.features, tuple) else ()
+
+    def featurizer(self, *, images: bool) -> Featurizer:
+        """How features are made: images always need a way."""
+        if isinstance(self.features, str):
+            method: type[PcaFeaturizer] | type[RandomReluFeaturizer] = FEATURE_METHODS[self.features]
+        elif images:
+            method = PcaFeaturizer
+        elif self.dimensions is not None:
+            raise BadInput(
+                f"data.dimensions = {self.dimensions}: the file's own columns are the features; leave it "
+                f"out, or say how others are made: features = {' or '.join(map(repr, FEATURE_METHODS))}"
+            )
+        else:
+            return IdentityFeaturizer()
+        if images and self.columns:
+            raise BadInput('data.features: images have no columns; use "pca" or "random_relu"')
+        return method() if self.dimensions is None else method(self.dimensions)
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """What a file holds, not yet looked at closely."""
+
+    rows: Any  # numbers (n, d), pixels (n, h, w) or (n, h, w, colours), or a list of encoded images
+    labels: npt.NDArray[Any]
+    train: npt.NDArray[Any] | None
+    names: tuple[str, ...] = ()  # of the features, where they have any
+
+
+NO_NOISE = "none"
+DEFAULT_TARGETS = TargetChoice(n=20)
+ROW_MECHANISMS = ("bitrand", "ome", "bit_response", "feature_laplace")  # noise that clients put on their rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedChallengerTable:
+    """Who trains on what, what reaches the server, and what the label promises.
+
+    Every target has a client of its own in each round; ``clients`` is how many send their gradients
+    together, averaged. The model is sent ``iterations`` times, and a member is in a share ``present`` of the
+    batches. ``promise`` is judged by the "label" of the noise on rows, or by its "exact" epsilon. Clients are
+    played here, or by Flower's simulation; there they may run a ``client_app`` of one's own.
+    """
+
+    targets: TargetChoice = DEFAULT_TARGETS
+    batch: int = 100
+    clients: int = 1
+    reference: float | int = 0.5
+    neurons: int = 64
+    chosen: int = 1
+    gradient_noise: GradientNoise | None = None
+    iterations: int = 1
+    present: float = 1.0
+    promise: Literal["label", "exact"] = "label"
+    utility: bool = False
+    engine: Literal["local", "flower"] = "local"
+    client_app: str | None = None  # "module:name"
+
+    def __post_init__(self) -> None:
+        if not self.batch >= 2:
+            raise BadInput(
+                f"batch must be >= 2, got {self.batch}: a gradient of one row is that row's alone, and "
+                "there is nothing to infer"
+            )
+        for name in ("clients", "iterations", "neurons", "chosen"):
+            if not getattr(self, name) >= 1:
+                raise BadInput(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.chosen > self.neurons:
+            raise BadInput(f"chosen = {self.chosen} exceeds neurons = {self.neurons}; lower it")
+        if not 0 < self.present <= 1:
+            raise BadInput(f"present must be in (0, 1], got {self.present}")
+        if self.iterations > 1 and self.gradient_noise is None:
+            raise BadInput(
+                "iterations > 1 average noise on gradients away; add gradient_noise, or leave iterations out"
+            )
+        if self.client_app is not None and self.engine != "flower":
+            raise BadInput(
+                f'client_app = {self.client_app!r} is for Flower; add engine = "flower", or leave it out'
+            )
+
+
+def read_challenger_table(table: Mapping[str, Any]) -> FederatedChallengerTable:
+    """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    return read_dataclass(FederatedChallengerTable, expand_targets(table), "challenger")
+
+
+def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism | None:
+    """Build the noise that clients put on each row of so many features; none, if that is its name."""
+    said = dict(table)
+    if "name" not in said:
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join((*ROW_MECHANISMS, NO_NOISE))}")
+    name = said.pop("name")
+    require_known(name, [*ROW_MECHANISMS, NO_NOISE], "mechanism: none")
+    if name == NO_NOISE:
+        for key in said:
+            raise BadInput(f"mechanism 'none': {key} says nothing here; leave it out")
+        return None
+    for key, way_out in {
+        "features": "they follow from the data; leave it out",
+        "relation": "a member takes the place of another row; leave it out",
+        "unit": "the game is about a record; leave it out",
+    }.items():
+        if key in said:
+            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
+    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
+    return read_dataclass(kind, {**said, "features": features}, f"mechanism {name!r}")

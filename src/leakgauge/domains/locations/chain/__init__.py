@@ -1,1 +1,0 @@
-"""The release chain, and the exact law of what it publishes."""

@@ -1,0 +1,1 @@
+"""Classifiers that learn a target's membership from simulated releases."""

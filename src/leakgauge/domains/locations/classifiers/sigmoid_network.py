@@ -1,0 +1,111 @@
+"""Networks with one layer of sigmoid units, and how close they are to the threshold rules."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+
+
+@dataclass(frozen=True, eq=False)
+class SigmoidNetwork:
+    """Scores rows by what goes into the last sigmoid: at zero, member and non-member are equally likely."""
+
+    inner: Reals  # inputs x units
+    inner_bias: Reals  # units
+    outer: Reals  # units
+    outer_bias: float
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.inner)
+
+    def __call__(self, rows: npt.ArrayLike) -> Reals:
+        units = expit(np.asarray(rows, dtype=np.float64) @ self.inner + self.inner_bias)
+        return np.asarray(units @ self.outer + self.outer_bias)
+
+    def chance(self, rows: npt.ArrayLike) -> Reals:
+        """The last sigmoid: the chance of a member, as the network sees it."""
+        return np.asarray(expit(self(rows)))
+
+
+def sum_network(n_inputs: int, threshold: float, *, a: float, b: float) -> SigmoidNetwork:
+    """One unit that asks whether the sum reaches a threshold (Liu et al. 2024, theorem 4, corrected).
+
+    The larger ``a``, the sharper the unit; the larger ``b``, the surer the answer. The printed theorem has
+    no inner sigmoid, and adds ``a threshold`` where it must be taken away.
+
+    >>> sum_network(2, 1.0, a=50, b=50).chance([[0.6, 0.6], [0.4, 0.4]]).round(3).tolist()
+    [1.0, 0.0]
+    """
+    _require_scales(a, b)
+    return SigmoidNetwork(np.full((n_inputs, 1), a), np.array([-a * threshold]), np.array([b]), -b / 2)
+
+
+def vote_network(thresholds: Reals, votes: float, *, a: float, b: float) -> SigmoidNetwork:
+    """A unit per input that asks whether it reaches its threshold, and a count of those that do (theorem 5).
+
+    ``votes`` are needed for "member". Liu et al. (2024) print an outer bias of ``b n / 2`` with the wrong
+    sign; it is ``-b votes``. With a whole number of votes the sigmoids' small errors break a tie: half a vote
+    less is the same rule without one.
+
+    >>> network = vote_network(np.full(3, 0.5), 1.5, a=50, b=50)
+    >>> network.chance([[1.0, 1.0, -9.0], [9.0, 0.0, 0.0]]).round(3).tolist()
+    [1.0, 0.0]
+    """
+    _require_scales(a, b)
+    n = thresholds.size
+    return SigmoidNetwork(a * np.eye(n), -a * thresholds, np.full(n, b), -b * votes)
+
+
+def _require_scales(a: float, b: float) -> None:
+    if not (0 < a < np.inf and 0 < b < np.inf):
+        raise BadInput(f"the scales of a network must be > 0 and finite, got a = {a}, b = {b}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleIndex:
+    """What is seen of a rule in a network's weights and scores.
+
+    ``diagonal``: the share of the inner weights, by size, on their permuted diagonal: 1 where each unit reads
+    an input of its own, as a vote does; about 1 / n where every unit reads all n inputs alike, as a sum
+    does. ``one_threshold`` and ``two_threshold``: the correlation of the network's score with the sum of its
+    inputs, and with the number of inputs above their thresholds.
+    """
+
+    diagonal: float
+    one_threshold: float
+    two_threshold: float
+
+
+def rule_index(inner: Reals, scores: Reals, sums: Reals, votes: Reals) -> RuleIndex:
+    """Compare a network's inner weights, and its scores of some rows, with both rules."""
+    return RuleIndex(
+        diagonal=diagonal_share(inner),
+        one_threshold=_correlation(scores, sums),
+        two_threshold=_correlation(scores, votes),
+    )
+
+
+def diagonal_share(weights: Reals) -> float:
+    """The largest share of the absolute weights that a matching of inputs with units can hold (Kuhn 1955).
+
+    >>> diagonal_share(np.array([[0.0, -3.0], [3.0, 0.0]])), diagonal_share(np.ones((4, 4)))
+    (1.0, 0.25)
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    sizes = np.abs(weights)
+    if not sizes.any():
+        return 0.0
+    matched = linear_sum_assignment(sizes, maximize=True)
+    return float(sizes[matched].sum() / sizes.sum())
+
+
+def _correlation(first: Reals, second: Reals) -> float:
+    a, b = first - first.mean(), second - second.mean()
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / size) if size > 0 else 0.0

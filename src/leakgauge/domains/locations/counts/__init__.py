@@ -1,0 +1,1 @@
+"""Distributions and likelihood ratios of published counts."""

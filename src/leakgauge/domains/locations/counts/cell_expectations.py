@@ -1,0 +1,257 @@
+"""Expected outputs of a cell without the target and with it, from the noise distribution."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.counts.count_priors import CountPrior, Ints, count_window, log_masses
+
+_NARROW = (
+    2.0**-30
+)  # cuts of outputs that vary continuously are found to this part of a count or of themselves
+_FAR = 2.0**60
+_KEPT = 2**12  # laws of counts that are not worked out again
+
+KnownCounts: TypeAlias = Ints | int
+
+
+class TailDistribution(Protocol):
+    """How large an output is, given the count behind it; arguments broadcast."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether outputs are whole numbers."""
+        ...
+
+    def at_least(self, cuts: Reals, counts: Ints) -> Reals:
+        """Chance of an output of at least the cut."""
+        ...
+
+    def moments(self, counts: Ints) -> tuple[Reals, Reals]:
+        """Mean and variance of the output."""
+        ...
+
+
+class TargetCases(NamedTuple):
+    """A fact in three cases: the target is out; is in, and in the cell; is in, and elsewhere."""
+
+    out: Reals
+    there: Reals
+    away: Reals
+
+    def member(self, weights: Reals) -> Reals:
+        """The mean of both where the target is in, who is in each cell with a chance of its own."""
+        return weights * self.there + (1 - weights) * self.away
+
+    @property
+    def steps(self) -> Reals:
+        """What the target adds to a cell that it is in."""
+        return self.there - self.away
+
+
+class CellMoments(NamedTuple):
+    """Mean and variance of outputs."""
+
+    mean: TargetCases
+    variance: TargetCases
+
+
+class CellVotes(NamedTuple):
+    """Where outputs are cut, and how often they reach the cut."""
+
+    cut: Reals
+    chance: TargetCases
+
+
+def cell_moments(law: TailDistribution, prior: CountPrior, known: KnownCounts = 0) -> CellMoments:
+    """Mean and variance of the outputs of cells; ``known`` others are in each, perhaps round by round."""
+    found = _gather(
+        law, prior, known, lambda cell: np.stack([fact for pair in cell.moments() for fact in pair])
+    )
+    return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
+
+
+def cell_votes(
+    law: TailDistribution, prior: CountPrior, fpr: float | None, known: KnownCounts = 0
+) -> CellVotes:
+    """Cuts of the outputs of cells, and the chances alpha' and 1 - beta' of Liu et al. (2024) to reach them.
+
+    A cut lies halfway between the mean outputs without the target and with it there (their algorithm 5), or
+    is the smallest that is reached without the target with a chance of at most ``fpr`` (algorithm 7).
+    """
+
+    def facts(cell: "_CellCases") -> Reals:
+        cuts = cell.midpoints() if fpr is None else cell.cuts_at(fpr)
+        return np.stack([cuts, *cell.votes(cuts)])
+
+    found = _gather(law, prior, known, facts)
+    return CellVotes(found[0], TargetCases(*found[1:]))
+
+
+def _gather(
+    law: TailDistribution, prior: CountPrior, known: KnownCounts, facts: "Callable[[_CellCases], Reals]"
+) -> Reals:
+    """Facts x cells, or facts x rounds x cells; cells of the same rate and coins are worked out together."""
+    rates = prior.rates if prior.n_out else np.zeros(prior.rates.shape)
+    there = np.broadcast_to(known, np.broadcast_shapes(np.shape(known), rates.shape))
+    different, kinds = np.unique(np.stack([rates, prior.coins]), axis=1, return_inverse=True)
+    places = [np.flatnonzero(kinds.ravel() == kind) for kind in range(different.shape[1])]
+    numbers = [np.unique(there[..., columns], return_inverse=True) for columns in places]
+    n = (prior.n_in, prior.n_out)
+    others = [[_other_counts(size, float(rate), int(coins)) for size in n] for rate, coins in different.T]
+    outputs = _OutputMoments.of(law, [some for both in others for some in both], there)
+    found = []
+    for columns, (own, which), (inside, outside) in zip(places, numbers, others, strict=True):
+        rows = facts(_CellCases(outputs, inside, outside, own))
+        found.append(rows[:, which.reshape(*there.shape[:-1], columns.size)])
+    return np.concatenate(found, axis=-1)[..., np.argsort(np.concatenate(places))]
+
+
+class _OtherCounts(NamedTuple):
+    """How many unknown people may be in a cell, and how likely."""
+
+    counts: Ints
+    chances: Reals
+
+
+@lru_cache(_KEPT)
+def _other_counts(n: int, rate: float, coins: int) -> _OtherCounts:
+    """Binomial(n, rate) + Binomial(coins, 1/2) of them."""
+    counts = count_window(n, rate, rate, coins, 0.0, (0.0, 0.0))
+    return _OtherCounts(np.asarray(counts), np.exp(log_masses(n, np.array([rate]), coins, counts)[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class _OutputMoments:
+    """What counts from ``first`` on are published as."""
+
+    law: TailDistribution
+    first: int
+    mean: Reals
+    variance: Reals
+
+    @classmethod
+    def of(cls, law: TailDistribution, others: list[_OtherCounts], known: Ints) -> "_OutputMoments":
+        """Of all counts that may occur."""
+        first = int(known.min() + min(some.counts[0] for some in others))
+        last = int(known.max() + max(some.counts[-1] for some in others)) + 1  # and the target
+        return cls(law, first, *law.moments(np.arange(first, last + 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class _CellCases:
+    """A cell with each of several numbers of known people, beside the others there may be."""
+
+    outputs: _OutputMoments
+    inside: _OtherCounts  # if the target is a member
+    outside: _OtherCounts  # if it is not
+    known: Ints
+
+    def moments(self) -> CellMoments:
+        mean = self._average(lambda counts: self.outputs.mean[counts - self.outputs.first])
+        square = self._average(lambda counts: self._squares[counts - self.outputs.first])
+        variance = (np.maximum(s - m**2, 0.0) for s, m in zip(square, mean, strict=True))
+        return CellMoments(mean, TargetCases(*variance))
+
+    def midpoints(self) -> Reals:
+        mean = self._average(lambda counts: self.outputs.mean[counts - self.outputs.first])
+        return np.round((mean.out + mean.there) / 2, 9)  # no dust of floats: ties stay ties
+
+    def votes(self, cuts: Reals) -> TargetCases:
+        return self._average(lambda counts: self.outputs.law.at_least(cuts[:, None], counts))
+
+    def cuts_at(self, fpr: float) -> Reals:
+        """By doubling and halving."""
+        high, step = np.ceil(self.midpoints()), 1.0
+        while (short := self._alarms(high) > fpr).any() and step < _FAR:
+            high, step = high + step * short, 2 * step
+        low, step = high - 1, 1.0
+        while (far := self._alarms(low) <= fpr).any() and step < _FAR:
+            high, low, step = np.where(far, low, high), low - step * far, 2 * step
+        whole = self.outputs.law.whole
+        while (high - low > (1.0 if whole else _NARROW * np.maximum(1.0, np.abs(high)))).any():
+            middle = np.floor((low + high) / 2) if whole else (low + high) / 2
+            kept = self._alarms(middle) <= fpr
+            low, high = np.where(kept, low, middle), np.where(kept, middle, high)
+        return high
+
+    def _alarms(self, cuts: Reals) -> Reals:
+        """How often cuts are reached without the target."""
+        counts = self.known[:, None] + self.outside.counts
+        return self.outputs.law.at_least(cuts[:, None], counts) @ self.outside.chances
+
+    def _average(self, of_counts: Callable[[Ints], Reals]) -> TargetCases:
+        """Averages over the others, for each known number."""
+        without, inside = self.known[:, None] + self.outside.counts, self.known[:, None] + self.inside.counts
+        return TargetCases(
+            of_counts(without) @ self.outside.chances,
+            of_counts(inside + 1) @ self.inside.chances,
+            of_counts(inside) @ self.inside.chances,
+        )
+
+    @cached_property
+    def _squares(self) -> Reals:
+        return self.outputs.variance + self.outputs.mean**2
+
+
+_STEP = 0.02  # of the log of a rate
+_LOWEST = 1e-4  # expected people in a cell; where there are fewer, so many are taken
+
+
+@dataclass(frozen=True, eq=False)
+class RateCurves:
+    """Several facts, by number of coins: each a row over rates evenly spaced on a log scale, up to 1."""
+
+    rows: Mapping[int, Reals]
+
+    @classmethod
+    def of_moments(cls, law: TailDistribution, n_in: int, n_out: int, coins: Ints) -> "RateCurves":
+        """Work out mean and variance of cells with each of these numbers of coins."""
+        priors = _priors(n_in, n_out, coins)
+        found = {some: cell_moments(law, prior) for some, prior in priors.items()}
+        return cls({some: np.stack([*fact.mean, *fact.variance]) for some, fact in found.items()})
+
+    @classmethod
+    def of_votes(
+        cls, law: TailDistribution, n_in: int, n_out: int, coins: Ints, fpr: float | None
+    ) -> "RateCurves":
+        """Work out the cuts and chances of cells with each of these numbers of coins."""
+        priors = _priors(n_in, n_out, coins)
+        found = {some: cell_votes(law, prior, fpr) for some, prior in priors.items()}
+        return cls({some: np.stack([fact.cut, *fact.chance]) for some, fact in found.items()})
+
+    def moments(self, rates: Reals, coins: Ints) -> CellMoments:
+        """Read off mean and variance, for rates of releases x cells."""
+        found = self._at(rates, coins)
+        return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
+
+    def votes(self, rates: Reals, coins: Ints) -> CellVotes:
+        """Read off cuts and chances, for rates of releases x cells."""
+        found = self._at(rates, coins)
+        return CellVotes(found[0], TargetCases(*found[1:]))
+
+    def _at(self, rates: Reals, coins: Ints) -> Reals:
+        n_facts, n_rates = next(iter(self.rows.values())).shape
+        with np.errstate(divide="ignore"):
+            places = np.clip(np.log(rates) / _STEP + n_rates - 1, 0, n_rates - 1)
+        first = np.minimum(places.astype(np.intp), n_rates - 2)
+        share = places - first
+        found = np.empty((n_facts, *rates.shape))
+        for some, rows in self.rows.items():
+            cells = np.flatnonzero(coins == some)
+            low, part = first[:, cells], share[:, cells]
+            found[:, :, cells] = rows[:, low] * (1 - part) + rows[:, low + 1] * part
+        return found
+
+
+def _priors(n_in: int, n_out: int, coins: Ints) -> dict[int, CountPrior]:
+    n_steps = int(np.ceil(np.log(max(n_out, 1) / _LOWEST) / _STEP))
+    rates = np.exp(_STEP * np.arange(-n_steps, 1))
+    return {
+        int(some): CountPrior(rates, n_in, n_out, np.full(rates.size, some, dtype=np.int64))
+        for some in np.unique(coins)
+    }

@@ -1,0 +1,180 @@
+"""The attacker's prior distribution of the counts behind a release, and mixtures over it."""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, logit, xlog1py, xlogy
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+
+_THIN = 1e-200  # sums below it may have lost terms to underflow
+_ENTRIES = 2**20  # of a block of sums that are done again
+
+
+def log_mix(log_weights: Reals, log_law: Reals) -> Reals:
+    """Log of sum over c of weights[t, c] law[c, x], given logs: one row per weighing t, one column per x.
+
+    One matrix product of scaled numbers; sums so small that terms were lost are done again, term by term.
+
+    >>> log_mix(np.log([[0.5, 0.5]]), np.array([[-900.0], [-900.0]])).round(9).tolist()
+    [[-900.0]]
+    """
+    columns = _tops(log_law, axis=0)
+    return _log_mixture(log_weights, log_law, np.exp(log_law - columns), columns)
+
+
+def log_convolve(log_weights: Reals, log_values: Reals) -> Reals:
+    """The same for a law that moves with the count: law[c, x] = values[C - 1 - c + x] for C counts."""
+    n_counts, top = log_weights.shape[1], _tops(log_values, axis=0)
+    scaled = np.ascontiguousarray(shifted_rows(np.exp(log_values - top), n_counts))
+    return _log_mixture(log_weights, shifted_rows(log_values, n_counts), scaled, top)
+
+
+def _log_mixture(log_weights: Reals, log_law: Reals, scaled_law: Reals, columns: Reals) -> Reals:
+    rows = _tops(log_weights, axis=1)
+    sums = np.exp(log_weights - rows) @ scaled_law
+    with np.errstate(divide="ignore"):
+        mixed = np.log(sums) + rows + columns
+    again, places = np.nonzero(sums < _THIN)
+    block = max(1, _ENTRIES // log_weights.shape[1])
+    for first in range(0, again.size, block):
+        t, x = again[first : first + block], places[first : first + block]
+        mixed[t, x] = log_sum(log_weights[t] + log_law[:, x].T)
+    return np.asarray(mixed)
+
+
+def log_sum(logs: Reals) -> Reals:
+    """Log of the sum along the last axis, given logs; all of them may be impossible."""
+    top = _tops(logs, axis=-1)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])
+
+
+def shifted_rows(values: Reals, n_rows: int) -> Reals:
+    """The matrix m[i, j] = values[n_rows - 1 - i + j], as a view: a law that moves with the count.
+
+    >>> shifted_rows(np.array([1.0, 2.0, 3.0]), 2).tolist()
+    [[2.0, 3.0], [1.0, 2.0]]
+    """
+    windows: npt.NDArray[np.float64] = np.lib.stride_tricks.sliding_window_view(
+        values, values.size - n_rows + 1
+    )
+    return windows[::-1]
+
+
+def _tops(logs: Reals, axis: int) -> Reals:
+    top = logs.max(axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
+Ints = npt.NDArray[np.int64]
+
+_TAIL = 70.0  # a probability of e^-70 may lie outside of the bulk
+_STEEPEST = 300.0  # e^_STEEPEST is still far from the largest float
+
+
+@dataclass(frozen=True, eq=False)
+class CountPrior:
+    """How many others are in each cell: Binomial(n, rate) + Binomial(coins, 1/2), and those who are known.
+
+    ``rates`` are the chance of one unknown person to be in a cell; one number per cell, or one per round and
+    cell. ``n_in`` unknown people are in the group beside the target if it is a member, ``n_out`` if it is
+    not: as many under add_remove, one more under replace_one. ``coins`` are other targets who visit a cell,
+    each there with chance one half.
+    """
+
+    rates: Reals
+    n_in: int
+    n_out: int
+    coins: Ints
+
+    def __post_init__(self) -> None:
+        if not ((self.rates >= 0) & (self.rates <= 1)).all():
+            odd = self.rates[~((self.rates >= 0) & (self.rates <= 1))].flat[0]
+            raise BadInput(f"the chance of a person to be in a cell must be in [0, 1], got {odd}")
+        if not 0 <= self.n_in <= self.n_out:
+            raise BadInput(
+                f"the group must be as large without the target, or larger: {self.n_in} others with it, "
+                f"{self.n_out} without"
+            )
+        if self.coins.shape != self.rates.shape[-1:] or not (self.coins >= 0).all():
+            raise BadInput(f"other targets are needed for each of {self.rates.shape[-1]} cells, none below 0")
+
+    @property
+    def sure(self) -> bool:
+        """Whether the others' counts are known."""
+        return self.n_out == 0 and not self.coins.any()
+
+    @property
+    def per_round(self) -> bool:
+        """Whether every round has rates of its own."""
+        return self.rates.ndim == 2
+
+
+def log_masses(n: int, rates: Reals, coins: int, counts: range) -> Reals:
+    """Log probability of each count of a range; a row for each rate."""
+    others = _log_binomial(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop))
+    if not coins:
+        return others
+    flips = _log_binomial(coins, np.array([[0.5]]), np.arange(coins + 1))[0]
+    first = max(counts.start - coins, 0)  # the least count of the others
+    reach = np.arange(counts.start - (counts.stop - 1), counts.stop - first)
+    kernel = np.full(reach.size, -np.inf)
+    inside = (reach >= 0) & (reach <= coins)
+    kernel[inside] = flips[reach[inside]]
+    return log_convolve(others, kernel)
+
+
+def count_window(
+    n: int, low_rate: float, high_rate: float, coins: int, tilt: float, seen: tuple[float, float]
+) -> range:
+    """The counts that matter: every other one adds less than 1e-15 to any average over the outputs ``seen``.
+
+    A law whose log changes by at most ``tilt`` per count can move the bulk of the counts no further than to
+    the binomial law tilted by it; nor does it move it beyond the outputs.
+    """
+    least, most = seen
+    low, high = count_bulk(n, low_rate, coins), count_bulk(n, high_rate, coins)
+    bottom = min(low.start, least - _reach(max(low.variance, least), _TAIL))
+    top = max(high.stop, most + _reach(max(high.variance, most), _TAIL))
+    if tilt < _STEEPEST:
+        bottom = max(bottom, count_bulk(n, low_rate, coins, tilt=-tilt).start)
+        top = min(top, count_bulk(n, high_rate, coins, tilt=tilt).stop)
+    bottom, top = np.clip([np.floor(bottom), np.ceil(top)], 0, n + coins)
+    return range(int(bottom), int(top) + 1)
+
+
+@dataclass(frozen=True)
+class CountBulk:
+    """Where a count nearly always lies."""
+
+    start: float
+    stop: float
+    variance: float
+
+
+def count_bulk(n: int, rate: float, coins: int, *, tilt: float = 0.0, tail: float = _TAIL) -> CountBulk:
+    """Where a count, its law multiplied by e^(tilt c), lies but for a chance of e^-tail on either side.
+
+    By Bernstein's inequality (1927).
+    """
+    rate, coin = (p * np.exp(tilt) / (1 - p + p * np.exp(tilt)) for p in (rate, 0.5))
+    mean, variance = n * rate + coins * coin, n * rate * (1 - rate) + coins * coin * (1 - coin)
+    reach = _reach(variance, tail)
+    return CountBulk(mean - reach, mean + reach, variance)
+
+
+def _reach(variance: float, tail: float) -> float:
+    return tail / 3 + sqrt((tail / 3) ** 2 + 2 * tail * max(variance, 0.0))
+
+
+def _log_binomial(n: int, rates: Reals, counts: Ints) -> Reals:
+    """Log probability of each count; -inf where it exceeds n."""
+    inside = np.minimum(counts, n)
+    ways = np.where(counts <= n, gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1), -np.inf)
+    if ((rates > 0) & (rates < 1)).all():
+        return np.asarray(inside * logit(rates) + (n * np.log1p(-rates) + ways))
+    return np.asarray(xlogy(inside, rates) + xlog1py(n - inside, -rates) + ways)

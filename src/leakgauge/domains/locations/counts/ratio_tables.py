@@ -1,0 +1,276 @@
+"""Tables of log-likelihood ratios by rate and output: their grid, computation and interpolation."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from math import ceil, floor
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.locations.counts.count_priors import (
+    count_bulk,
+    count_window,
+    log_convolve,
+    log_masses,
+    log_mix,
+)
+from leakgauge.domains.locations.counts.release_distribution import (
+    DensityShape,
+    GaussianDensity,
+    IntegerOutputs,
+    LaplaceDensity,
+    ShiftDistribution,
+)
+
+_PER_SIGMA = 5  # columns per standard deviation
+_EDGE = 1e-6  # so far before the last column reading ends
+
+
+@dataclass(frozen=True)
+class RatioGrid:
+    """Evenly spaced places, and how ratios run between them."""
+
+    first: float
+    step: float
+    n: int
+    between: DensityShape
+
+    @classmethod
+    def over(cls, low: float, high: float, between: DensityShape) -> "RatioGrid":
+        """The columns from which every place between two ends can be read."""
+        match between:
+            case IntegerOutputs():
+                return cls(low, 1.0, int(high - low) + 1, between)
+            case LaplaceDensity():
+                return cls(float(floor(low)), 1.0, floor(high) - floor(low) + 2, between)
+            case GaussianDensity(sigma):
+                step = min(sigma, sigma**2) / _PER_SIGMA
+                return cls(low - 2 * step, step, floor((high - low) / step) + 7, between)
+
+    @property
+    def places(self) -> Reals:
+        return np.asarray(self.first + self.step * np.arange(self.n, dtype=np.float64))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return self.first, self.first + self.step * (self.n - 1)
+
+    @property
+    def readable(self) -> tuple[float, float]:
+        """The places that can be read."""
+        first, last = self.ends
+        match self.between:
+            case IntegerOutputs():
+                return first, last
+            case LaplaceDensity():
+                return first, last - _EDGE
+            case GaussianDensity():
+                return first + 1.5 * self.step, last - 2.5 * self.step
+
+    def part(self, first: int, last: int) -> "RatioGrid":
+        """The columns from ``first`` to ``last``, both included."""
+        return RatioGrid(self.first + first * self.step, self.step, last - first + 1, self.between)
+
+
+# Tables of log-likelihood ratios: worked out once per output and rate, then looked up.
+#
+# A row belongs to a rate, a column to a place (an output, or its distance from the known count). Between two
+# rates the ratio is taken as linear in their log-odds. Its slope there is the difference between the worlds of
+# the mean count given the output, so it lies in [-1, 1], and changes slowly.
+
+
+MAX_LOG_RATIO = 1e6  # stands for certainty
+
+IndexArray = npt.NDArray[np.intp]
+
+_STEEP = 300.0  # e^_STEEP is still far from the largest float
+
+
+@dataclass(frozen=True, eq=False)
+class TableRows:
+    """Which row of a table each element reads, and how far it lies towards the next one."""
+
+    first: IndexArray
+    share: Reals | None = None
+
+    def of(self, columns: IndexArray, table: Reals) -> Reals:
+        """Read one column for each element."""
+        flat = self.first * table.shape[1] + columns
+        values = table.ravel().take(flat)
+        if self.share is None:
+            return values
+        return values + self.share * (table.ravel().take(flat + table.shape[1]) - values)
+
+    def only(self, elements: IndexArray | Bits) -> "TableRows":
+        return TableRows(self.first[elements], None if self.share is None else self.share[elements])
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnRatios:
+    """Log ratios of a world with the target to the world without it, at the columns.
+
+    ``rise_in`` and ``rise_out`` are what the two logs gain up to the next column; they are needed between
+    columns of Laplace noise alone.
+    """
+
+    at: Reals
+    rise_in: Reals
+    rise_out: Reals
+
+    @classmethod
+    def of(cls, log_in: Reals, log_out: Reals, between: DensityShape) -> "ColumnRatios":
+        if isinstance(between, LaplaceDensity):
+            return cls(bounded_log_ratio(log_in, log_out), np.diff(log_in), np.diff(log_out))
+        return cls(bounded_log_ratio(log_in, log_out), np.empty((0, 0)), np.empty((0, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class RatioTable:
+    """Log ratios for many rates and places.
+
+    ``present`` holds for a target who is in the cell if a member, ``absent`` for one who is not; that is
+    zero, and missing, where as many others are in the group in both worlds.
+    """
+
+    columns: RatioGrid
+    present: ColumnRatios
+    absent: ColumnRatios | None
+
+    def read(self, places: Reals, rows: TableRows, weights: Reals | None) -> Reals:
+        """The log ratio of each element; ``weights`` are the chances that the target is in its cell."""
+        present = self._read(self.present, places, rows)
+        if weights is None:
+            return present
+        absent = np.zeros(()) if self.absent is None else self._read(self.absent, places, rows)
+        return weighted_log_ratio(present, absent, weights)
+
+    def _read(self, ratios: ColumnRatios, places: Reals, rows: TableRows) -> Reals:
+        steps = (places - self.columns.first) / self.columns.step
+        columns = np.floor(steps).astype(np.intp)
+        match self.columns.between:
+            case IntegerOutputs():
+                return rows.of(columns, ratios.at)
+            case LaplaceDensity(scale):
+                rises = rows.of(columns, ratios.rise_in), rows.of(columns, ratios.rise_out)
+                return rows.of(columns, ratios.at) + _exponential(steps - columns, scale, *rises)
+            case GaussianDensity():
+                return _cubic(steps - columns, [rows.of(columns + i, ratios.at) for i in (-1, 0, 1, 2)])
+
+
+def bounded_log_ratio(log_in: Reals, log_out: Reals) -> Reals:
+    """The difference of two logs; certainty where one world is impossible, nothing where both are."""
+    with np.errstate(invalid="ignore"):
+        ratios = np.where(np.isneginf(log_in) & np.isneginf(log_out), 0.0, log_in - log_out)
+    return np.clip(ratios, -MAX_LOG_RATIO, MAX_LOG_RATIO)
+
+
+def weighted_log_ratio(present: Reals, absent: Reals, weights: Reals) -> Reals:
+    """The log ratio for a member who is in a cell with a chance."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.logaddexp(np.log(weights) + present, np.log1p(-weights) + absent)
+
+
+def _exponential(share: Reals, scale: float, rise_in: Reals, rise_out: Reals) -> Reals:
+    """What the log ratio gains on the way to the next column, under Laplace noise: exact.
+
+    Between whole numbers each world's density is sinh((1 - t) / scale) f(j) + sinh(t / scale) f(j + 1) over
+    sinh(1 / scale): it solves f'' = f / scale^2. The factor e^(1 / scale) / 2 cancels.
+    """
+    back, on = share / scale, (1 - share) / scale
+    if 1 / scale < _STEEP:
+        here, there = np.exp(-back) * -np.expm1(-2 * on), np.exp(-on) * -np.expm1(-2 * back)
+        return np.log((here + there * np.exp(rise_in)) / (here + there * np.exp(rise_out)))
+    with np.errstate(divide="ignore"):
+        here, there = np.log(-np.expm1(-2 * on)) - back, np.log(-np.expm1(-2 * back)) - on
+    return np.logaddexp(here, there + rise_in) - np.logaddexp(here, there + rise_out)
+
+
+def _cubic(share: Reals, values: list[Reals]) -> Reals:
+    """Lagrange's cubic through four neighbouring columns, read between the inner two."""
+    before, here, there, beyond = values
+    s = share
+    return (
+        -s * (s - 1) * (s - 2) / 6 * before
+        + (s + 1) * (s - 1) * (s - 2) / 2 * here
+        - (s + 1) * s * (s - 2) / 2 * there
+        + (s + 1) * s * (s - 1) / 6 * beyond
+    )
+
+
+LogAverage: TypeAlias = Callable[[Reals], Reals]
+
+_DISTANCES = np.ceil(1.1 ** np.arange(300))
+
+
+@dataclass(frozen=True, eq=False)
+class CellsByRate:
+    """Cells of different rates: unknown others in the group with the target and without it; and the coins."""
+
+    n_in: int
+    n_out: int
+    coins: int
+    rates: Reals
+
+    def counts(self, low: float, high: float, tilt: float = np.inf) -> range:
+        """The counts that matter to outputs between two ends."""
+        rates = float(self.rates.min()), float(self.rates.max())
+        return count_window(self.n_out, *rates, self.coins, tilt, (low, high))
+
+    def home(self, spread: float, tail: float) -> tuple[float, float]:
+        """Where nearly all outputs lie, counted from the known people; noise reaches as far as ``spread``."""
+        least = count_bulk(self.n_out, float(self.rates.min()), self.coins, tail=tail).start
+        most = count_bulk(self.n_out, float(self.rates.max()), self.coins, tail=tail).stop
+        low, high = max(least, 0.0) - spread, min(most, self.n_out + self.coins) + 1 + spread
+        return floor(low), ceil(high)
+
+    def log_masses(self, counts: range) -> list[Reals]:
+        """With the target and without it; or the same for both."""
+        return [log_masses(n, self.rates, self.coins, counts) for n in dict.fromkeys((self.n_in, self.n_out))]
+
+
+def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
+    """A table for a law that moves with the count; a row for each rate."""
+    counts = relevant_counts(law, cells, *columns.ends)
+    if columns.step != 1:
+        log_law = law.log_at(columns.places - np.arange(counts.start, counts.stop + 1)[:, None])
+        return averaged_ratio_table(log_law, counts, cells, columns)
+    distances = columns.first - counts.stop + np.arange(columns.n + len(counts), dtype=np.float64)
+    values = law.log_at(distances)
+    there, away = partial(log_convolve, log_values=values[:-1]), partial(log_convolve, log_values=values[1:])
+    return _ratio_table(there, away, counts, cells, columns)
+
+
+def averaged_ratio_table(log_law: Reals, counts: range, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
+    """A table from the log law of every column given every count of a range, and one count more."""
+    there, away = partial(log_mix, log_law=log_law[1:]), partial(log_mix, log_law=log_law[:-1])
+    return _ratio_table(there, away, counts, cells, columns)
+
+
+def _ratio_table(
+    there: LogAverage, away: LogAverage, counts: range, cells: CellsByRate, columns: RatioGrid
+) -> RatioTable:
+    """A table from averages over the counts, with the target there and away."""
+    masses = cells.log_masses(counts)
+    without = away(masses[-1])
+    present = ColumnRatios.of(there(masses[0]), without, columns.between)
+    absent = None if len(masses) == 1 else ColumnRatios.of(away(masses[0]), without, columns.between)
+    return RatioTable(columns, present, absent)
+
+
+def relevant_counts(law: ShiftDistribution, cells: CellsByRate, low: float, high: float) -> range:
+    """The counts that matter to places between two ends, given how steep the law is."""
+    widest = cells.counts(low, high)
+    distances = np.arange(floor(low) - widest.stop, ceil(high) - widest.start + 1, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        tilt = float(np.abs(np.diff(law.log_at(distances))).max())
+    return cells.counts(low, high, tilt) if tilt < np.inf else widest
+
+
+def noise_reach(law: ShiftDistribution, tail: float) -> float:
+    """A distance at which a law has fallen by a factor e^-tail on both sides."""
+    fallen = law.log_at(np.zeros(1)) - tail
+    near = (law.log_at(_DISTANCES) >= fallen) | (law.log_at(-_DISTANCES) >= fallen)
+    return float(_DISTANCES[min(int(near.sum()), _DISTANCES.size - 1)])

@@ -1,0 +1,56 @@
+"""Load the visits that the `data` table of a plan describes: from a file, or from a generated city."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.friends import WHERE as FRIENDS
+from leakgauge.domains.locations.data.friends import read_friends
+from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
+from leakgauge.domains.locations.data.visit_data import VisitData
+from leakgauge.domains.locations.data.visit_files.file_formats import digest_files, find_files
+from leakgauge.domains.locations.plan_tables import LocationsDataTable, LocationsPlacesTable
+from leakgauge.support.cache import RecentCache, file_identity
+from leakgauge.support.table_reader import read_dataclass
+
+SYNTHETIC = "synthetic"
+
+_cache: RecentCache[VisitData] = RecentCache()
+
+
+def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
+    """Read or generate the visits; files are looked for in ``folder``, and a seed decides a city.
+
+    The last data sets are kept in memory, and given again while neither the table nor a file has changed.
+    """
+    said = {key: value for key, value in table.items() if key != "friends"}
+    friends = table.get("friends")
+    if friends is not None and not isinstance(friends, str):
+        raise BadInput(f"{FRIENDS}: must be a CSV file with columns target and friend, got {friends!r}")
+    source = said.pop("source", SYNTHETIC)
+    if source == SYNTHETIC:
+        city = read_dataclass(SyntheticCity, said, "data")
+        found = _cache.once(("city", repr(city), seed), lambda: generate_city(city, seed))
+    elif not isinstance(source, str):
+        raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
+    else:
+        found = _read_files(read_dataclass(LocationsDataTable, {"source": source, **said}, "data"), folder)
+    return found if friends is None else _with_friends(found, folder / friends)
+
+
+def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
+    from leakgauge.domains.locations.data.visit_files.visit_reader import read_visits
+
+    places = table.places.source if isinstance(table.places, LocationsPlacesTable) else table.places
+    files = find_files(table.source, folder, table.format, "data.source")
+    if places is not None:
+        files += find_files(places, folder, None, "data.places")
+    key = (repr(table), *(file_identity(file) for file in files))
+    return _cache.once(key, lambda: read_visits(table, folder))
+
+
+def _with_friends(found: VisitData, path: Path) -> VisitData:
+    friends = read_friends(path, found.traces)
+    return replace(found, friends=friends, digest=digest_files((path,), found.digest))

@@ -1,0 +1,247 @@
+"""A synthetic city: people with homes who visit places by popularity, distance and time of the week."""
+
+import json
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
+from leakgauge.domains.locations.data.visit_files.epochs import parse_epoch_length
+from leakgauge.domains.locations.data.visit_files.time_zones import DAY
+
+# Relative numbers of visits by hour of the day, on weekdays and at weekends.
+_WEEKDAY = (3, 2, 1, 1, 1, 2, 4, 8, 10, 9, 8, 9, 11, 11, 9, 9, 10, 12, 13, 12, 10, 9, 7, 5)
+_WEEKEND = (5, 4, 3, 2, 1, 1, 2, 3, 5, 7, 9, 10, 11, 11, 10, 10, 11, 11, 11, 10, 9, 8, 7, 6)
+# How far those who are seen are at home.
+_AT_HOME = (9, 9, 9, 9, 9, 9, 8, 6, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 5, 6, 7, 8)
+_HOUR = 3600
+
+
+def weekly_rhythm(n_epochs: int, length: int, home: float) -> tuple[Reals, Reals]:
+    """The share of visits in each epoch, and the chance in each that a visit is at home.
+
+    Epochs of ``length`` seconds begin on Monday 00:00; ``home`` is the share of all visits that are at home.
+
+    >>> weekly_rhythm(168, 3600, home=0.3)[0].sum().round(9)
+    np.float64(1.0)
+    """
+    weights = _integrate_epochs(np.array(_WEEKDAY * 5 + _WEEKEND * 2, dtype=float), n_epochs, length)
+    weights /= weights.sum()
+    base = _integrate_epochs(np.array(_AT_HOME * 7) / 10, n_epochs, length) / length
+    return weights, _shift_to_mean(np.log(base / (1 - base)), weights, home)
+
+
+def _shift_to_mean(odds: Reals, weights: Reals, share: float) -> Reals:
+    """Shift log-odds alike so that the mean chance is the one asked for."""
+    if share == 0:
+        return np.zeros(odds.size)
+    low, high = -50.0, 50.0
+    for _ in range(60):  # the mean grows with the shift
+        shift = (low + high) / 2
+        low, high = (shift, high) if weights @ _sigmoid(odds + shift) < share else (low, shift)
+    return _sigmoid(odds + low)
+
+
+def _sigmoid(odds: Reals) -> Reals:
+    return 1 / (1 + np.exp(-odds))
+
+
+def _integrate_epochs(week: Reals, n_epochs: int, length: int) -> Reals:
+    """Integrate an hourly rate, which repeats every week, over epochs."""
+    ends = np.arange(n_epochs + 1, dtype=float) * length / _HOUR
+    weeks, hours = np.divmod(ends, week.size)
+    total = np.concatenate([[0.0], np.cumsum(week)])
+    summed = weeks * total[-1] + np.interp(hours, np.arange(week.size + 1), total)
+    return np.diff(summed) * _HOUR
+
+
+ATTEMPTS = 50  # to find a cell where one has not been yet
+
+
+@dataclass(frozen=True, eq=False)
+class MobilityModel:
+    """A visit falls into an epoch by the city's rhythm, at home or where it attracts from there."""
+
+    rhythm: Reals  # cumulated chances of epochs
+    at_home: Reals  # chance of being at home, in each epoch
+    reach: Reals  # cumulated chances of places, in a row for each home; row h runs from h to h + 1
+
+    @classmethod
+    def of(
+        cls, positions: Reals, attraction: Reals, radius: float, rhythm: Reals, at_home: Reals
+    ) -> "MobilityModel":
+        """A place attracts by its own weight times ``exp(-distance from home / radius)``."""
+        reach = np.empty((len(positions), len(positions)))
+        for home, row in enumerate(reach):
+            distance = np.hypot(*(positions - positions[home]).T)
+            np.cumsum(attraction * np.exp(-distance / radius), out=row)
+            row /= row[-1]
+            row += home
+        return cls(np.cumsum(rhythm), at_home, reach)
+
+    @property
+    def n_places(self) -> int:
+        return len(self.reach)
+
+    @property
+    def n_epochs(self) -> int:
+        return self.rhythm.size
+
+    def draw(self, homes: Ints, wanted: Ints, rng: Generator) -> tuple[npt.NDArray[np.int32], Ints]:
+        """Draw cells until everybody has as many distinct ones as wanted; rarely, one gives up with fewer.
+
+        Return the cells, person after person and in order, and how many each person has.
+        """
+        n_cells = self.n_places * self.n_epochs
+        active = np.arange(homes.size)
+        lack, keys, done = wanted, np.empty(0, dtype=np.int64), []
+        for _ in range(ATTEMPTS):
+            people = np.repeat(active, lack)
+            keys = _distinct(np.concatenate([keys, people * n_cells + self._cells(homes[people], rng)]))
+            owners = keys // n_cells
+            missing = wanted - np.bincount(owners, minlength=homes.size)
+            active = active[missing[active] > 0]
+            goes_on = np.zeros(homes.size, dtype=bool)
+            goes_on[active] = True
+            done.append(keys[~goes_on[owners]])
+            keys, lack = keys[goes_on[owners]], missing[active]
+            if active.size == 0:
+                break
+        found = np.sort(np.concatenate([*done, keys]))
+        return (found % n_cells).astype(np.int32), np.bincount(found // n_cells, minlength=homes.size)
+
+    def _cells(self, homes: Ints, rng: Generator) -> Ints:
+        """One cell for each of these homes."""
+        epochs = draw_by_cumulated_weights(self.rhythm, rng.random(homes.size))
+        places = homes.copy()
+        away = np.flatnonzero(rng.random(homes.size) >= self.at_home[epochs])
+        chances = homes[away] + rng.random(away.size)
+        found = np.searchsorted(self.reach.ravel(), chances, side="right") - homes[away] * self.n_places
+        places[away] = np.minimum(found, self.n_places - 1)
+        return places * self.n_epochs + epochs
+
+
+def draw_by_cumulated_weights(cumulated: Reals, chances: Reals) -> Ints:
+    """Draw by cumulated weights, given numbers in [0, 1).
+
+    >>> draw_by_cumulated_weights(np.array([1.0, 4.0]), np.array([0.2, 0.3])).tolist()
+    [0, 1]
+    """
+    return np.minimum(np.searchsorted(cumulated, chances * cumulated[-1], side="right"), cumulated.size - 1)
+
+
+def _distinct(keys: Ints) -> Ints:
+    """Sort, and drop repetitions; several times faster on millions of keys than ``np.unique``."""
+    keys.sort()
+    return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
+
+
+BLOCK = 0  # of the stream of the data
+VERSION = "city 1"  # part of the digest: change it when the same city would have other visits
+MOST_SITES = 10_000
+AT_ONCE = 2_000_000  # visits drawn together
+
+
+@dataclass(frozen=True, kw_only=True)
+class SyntheticCity:
+    """Sizes and habits. The defaults give a week of the size of Guan et al.'s (2024) Milan.
+
+    Activity (visits per person) and popularity (of places) are log-normal. Away from home, places are drawn
+    by popularity times ``exp(-distance from home / radius)``.
+    """
+
+    users: int = 4840
+    sites: int = 100
+    epochs: int = 168
+    epoch: str = "1h"
+    visits: float = 21.5  # mean number of cells that a person visits
+    skew: float = 1.0  # standard deviation of the logarithm of activity
+    popularity: float = 1.0  # the same of popularity
+    home: float = 0.3  # share of visits at home: most by night, few by day
+    radius: float = 3000.0  # metres
+    layout: Literal["grid", "irregular"] = "grid"
+    spacing: float = 1600.0  # metres between neighbouring places, on average
+
+    def __post_init__(self) -> None:
+        for name in ("users", "sites", "epochs"):
+            if not getattr(self, name) >= 1:
+                raise BadInput(f"{name} must be >= 1, got {getattr(self, name)}")
+        if self.sites > MOST_SITES:
+            raise BadInput(f"sites must be <= {MOST_SITES}, got {self.sites}")
+        if self.sites * self.epochs >= 2**31:
+            raise BadInput(f"{self.sites} sites in {self.epochs} epochs are too many cells; at most 2^31 - 1")
+        for name in ("radius", "spacing"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise BadInput(f"{name} must be a length in metres > 0, got {getattr(self, name)}")
+        for name in ("skew", "popularity"):
+            if not 0 <= getattr(self, name) <= 5:
+                raise BadInput(f"{name} must be in [0, 5], got {getattr(self, name)}; 0 makes all alike")
+        if not 0 <= self.home < 1:
+            raise BadInput(f"home must be in [0, 1), got {self.home}")
+        most = self.sites * self.epochs / 4
+        if not 0 < self.visits <= most:
+            raise BadInput(
+                f"visits must be > 0 and at most a quarter of the cells ({most:g}), got {self.visits}"
+            )
+        parse_epoch_length(self.epoch)
+
+
+def generate_city(city: SyntheticCity, seed: int) -> VisitData:
+    """Draw everybody's visits: as many distinct cells as their activity asks for."""
+    rng = stream(seed, Role.DATA, BLOCK)
+    length = parse_epoch_length(city.epoch)
+    positions = _positions(city, rng)
+    attraction = np.exp(city.popularity * rng.standard_normal(city.sites))
+    habits = MobilityModel.of(
+        positions, attraction, city.radius, *weekly_rhythm(city.epochs, length, city.home)
+    )
+    homes = draw_by_cumulated_weights(
+        np.cumsum(np.exp(city.popularity * rng.standard_normal(city.sites))), rng.random(city.users)
+    )
+    wanted = _activity(city, rng)
+    parts = [habits.draw(homes[first:last], wanted[first:last], rng) for first, last in _blocks(wanted)]
+    columns = np.concatenate([cells for cells, _ in parts])
+    ends = np.concatenate([[0], np.cumsum(np.concatenate([n for _, n in parts]))])
+    visits = csr_array(
+        (np.ones(columns.size, dtype=np.uint8), columns, ends), shape=(city.users, city.sites * city.epochs)
+    )
+    days = np.arange(city.epochs, dtype=np.int64) * length // DAY
+    said = json.dumps([VERSION, asdict(city), seed], sort_keys=True)
+    return VisitData(
+        traces=Traces(visits, CellMap(city.sites, city.epochs, days, positions)),
+        tally=RowCounts(rows=columns.size, kept=columns.size),
+        digest=sha256(said.encode()).hexdigest(),
+    )
+
+
+def _positions(city: SyntheticCity, rng: Generator) -> Reals:
+    """Places on a square grid, row after row, or scattered about a centre."""
+    side = int(np.ceil(np.sqrt(city.sites)))
+    if city.layout == "grid":
+        rows, columns = np.divmod(np.arange(city.sites), side)
+        return city.spacing * np.column_stack([columns + 0.5, rows + 0.5])
+    return city.spacing * (side / 2 + side / 4 * rng.standard_normal((city.sites, 2)))
+
+
+def _activity(city: SyntheticCity, rng: Generator) -> Ints:
+    """How many cells everybody visits: log-normal with the mean asked for, rounded at random, at least 1."""
+    exact = np.exp(city.skew * rng.standard_normal(city.users) - city.skew**2 / 2) * city.visits
+    rounded = np.floor(exact + rng.random(city.users)).astype(np.int64)
+    return np.clip(rounded, 1, max(1, city.sites * city.epochs // 2))
+
+
+def _blocks(wanted: Ints) -> list[tuple[int, int]]:
+    """Divide people so that about as many visits are drawn at once."""
+    blocks = np.cumsum(wanted) // AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), wanted.size]
+    return list(pairwise(edges))

@@ -1,0 +1,109 @@
+"""Epochs: local time divided into intervals of equal length, folded into one week or not."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.data.visit_files.time_zones import DAY, format_wall_time
+
+WEEK = 7 * DAY
+MONDAY = 4 * DAY  # 1970-01-05 was one
+MOST_EPOCHS = 100_000
+
+_LENGTH = re.compile(r"(\d+)\s*(s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
+
+
+@dataclass(frozen=True)
+class EpochClock:
+    """Epochs of equal length on the wall clock; folded, those of one week from Monday 00:00.
+
+    A day always has 24 hours here. In the night when clocks are put forward one hour stays empty; when they
+    are put back, the hour that comes twice is one hour.
+    """
+
+    length: int  # of an epoch, in seconds
+    n_epochs: int
+    first: int  # where epoch 0 begins: seconds on the wall clock since 1970-01-01 00:00
+    bounds: tuple[int, int] | None  # visits outside are left out
+    folded: bool
+
+    @property
+    def days(self) -> Ints:
+        """The day on which each epoch begins; epoch 0 begins on day 0."""
+        return (
+            self.first + np.arange(self.n_epochs, dtype=np.int64) * self.length
+        ) // DAY - self.first // DAY
+
+    def epoch(self, wall: str) -> str:
+        """SQL for the epoch of a time on the wall clock."""
+        since = f"({wall} - {self.first})"
+        since = f"(({since} % {WEEK} + {WEEK}) % {WEEK})" if self.folded else since
+        return f"CAST(floor({since} / {self.length}) AS INTEGER)"
+
+    def inside(self, wall: str) -> str:
+        """SQL for whether a time on the wall clock lies in the window."""
+        return (
+            "true" if self.bounds is None else f"({wall} >= {self.bounds[0]} AND {wall} < {self.bounds[1]})"
+        )
+
+
+def parse_epoch_length(text: str) -> int:
+    """Seconds of an epoch, which must fit into days so that every epoch lies in one day or fills whole days.
+
+    >>> parse_epoch_length("30min")
+    1800
+    """
+    found = _LENGTH.fullmatch(text.strip())
+    if not found or int(found[1]) == 0:
+        raise BadInput(f'data.epoch: not a length of time: {text!r}; write "1h", "30min", "1d"')
+    length = int(found[1]) * _SECONDS[found[2]]
+    if DAY % length and length % DAY:
+        raise BadInput(f"data.epoch = {text!r} does not fit into a day; 1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d do")
+    return length
+
+
+def window_clock(length: int, window: tuple[int, int]) -> EpochClock:
+    """The epochs of a window that a plan names."""
+    start, stop = window
+    if not start < stop:
+        raise BadInput(
+            f"data.window ends ({format_wall_time(stop)}) before it begins ({format_wall_time(start)}); write it as [first, end], "
+            "without the end itself"
+        )
+    if start % min(length, DAY) or (stop - start) % length:
+        raise BadInput(
+            f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is no whole number of epochs of {length} s after "
+            "midnight; move its ends"
+        )
+    return _bounded(EpochClock(length, (stop - start) // length, start, window, folded=False))
+
+
+def all_days_clock(length: int, first: float, last: float) -> EpochClock:
+    """The epochs of all days between two times on the wall clock."""
+    start = int(first // DAY) * DAY
+    piece = max(length, DAY)
+    n_epochs = (int((last - start) // piece) + 1) * (piece // length)
+    return _bounded(EpochClock(length, n_epochs, start, (start, start + n_epochs * length), folded=False))
+
+
+def weekly_clock(length: int, window: tuple[int, int] | None) -> EpochClock:
+    """The epochs of a week, onto which a window, or all of time, is folded."""
+    if WEEK % length:
+        raise BadInput(f"data.fold: an epoch of {length // DAY} days does not fit into a week; 1d and 7d do")
+    if window is not None:
+        window_clock(length, window)
+    return EpochClock(length, WEEK // length, MONDAY, window, folded=True)
+
+
+def _bounded(clock: EpochClock) -> EpochClock:
+    if clock.n_epochs > MOST_EPOCHS:
+        ends = f"{format_wall_time(clock.first)} to {format_wall_time(clock.first + clock.n_epochs * clock.length)}"
+        raise BadInput(
+            f"data: {clock.n_epochs} epochs from {ends}, at most {MOST_EPOCHS}; set window = [first, end], "
+            "fold = true or a longer epoch"
+        )
+    return clock

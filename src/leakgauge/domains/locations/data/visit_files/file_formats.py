@@ -1,0 +1,235 @@
+"""Find and open visit files of every format: CSV, Parquet, GeoJSON, and Foursquare, Cabspotting and Milano as published."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files import csv_reader, geojson_reader
+from leakgauge.domains.locations.data.visit_files.csv_reader import CsvDialect, count_malformed_lines
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
+    Connection,
+    NumberedRows,
+    SqlField,
+    VisitRows,
+    sql_string,
+)
+from leakgauge.domains.locations.data.visit_files.parquet_reader import open_parquet
+from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
+
+FORMAT_SUFFIXES = {
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
+    "parquet": (".parquet", ".pq"),
+    "geojson": (".geojson", ".geojson.gz", ".json", ".json.gz"),
+}
+
+
+def find_files(source: str, folder: Path, published: PublishedFormat | None, where: str) -> tuple[Path, ...]:
+    """The files behind ``source``: one, those that match a pattern with ``*``, or a folder of cabs."""
+    path = folder / source
+    if published is PublishedFormat.CABSPOTTING:
+        return _cabspotting_files(path, where)
+    if "*" in source and not path.exists():
+        found = tuple(sorted(file for file in path.parent.glob(path.name) if file.is_file()))
+        if not found:
+            raise BadInput(f"{where}: no file matches {source!r} in {folder}; check the pattern")
+    elif path.is_dir():
+        raise BadInput(f'{where}: {source!r} is a folder; name a file in it, or several as "{source}/*.csv"')
+    elif not path.is_file():
+        raise BadInput(f"{where}: there is no file {source!r} in {folder}; check the path")
+    else:
+        found = (path,)
+    for file in found:
+        if file.stat().st_size == 0:
+            raise BadInput(f"{where}: {file.name} is empty; a file of visits has at least one row")
+    return found
+
+
+def format_of_files(files: tuple[Path, ...], where: str) -> str:
+    """How files are to be read, by the ends of their names."""
+    kinds = {_format_of_file(file, where) for file in files}
+    if len(kinds) > 1:
+        raise BadInput(
+            f"{where}: files of different kinds ({', '.join(sorted(kinds))}); name those of one kind"
+        )
+    return kinds.pop()
+
+
+def digest_files(files: tuple[Path, ...], *settings: str) -> str:
+    """Hash what is in the files and how it is read; where the files lie does not matter."""
+    hashed = sha256()
+    for text in settings:
+        hashed.update(f"{len(text.encode())}:{text}".encode())
+    for file in files:
+        with file.open("rb") as content:
+            hashed.update(file_digest(content, "sha256").digest())
+    return hashed.hexdigest()
+
+
+def _format_of_file(file: Path, where: str) -> str:
+    for kind, ends in FORMAT_SUFFIXES.items():
+        if file.name.lower().endswith(ends):
+            return kind
+    known = ", ".join(end for ends in FORMAT_SUFFIXES.values() for end in ends)
+    raise BadInput(f"{where}: {file.name!r} has an unknown ending; known: {known}")
+
+
+def _cabspotting_files(path: Path, where: str) -> tuple[Path, ...]:
+    if not path.is_dir():
+        raise BadInput(f'{where}: {str(path)!r} is no folder; "cabspotting" is a folder with files new_*.txt')
+    found = tuple(sorted(path.glob("new_*.txt")))
+    if not found:
+        raise BadInput(f"{where}: no file new_*.txt in {path}; unpack the data set there")
+    return found
+
+
+ZONES = {PublishedFormat.CABSPOTTING: "America/Los_Angeles", PublishedFormat.MILANO: "Europe/Rome"}
+TIME_FORMATS = {PublishedFormat.FOURSQUARE: "%a %b %d %H:%M:%S %z %Y"}
+
+_FOURSQUARE_DIALECT = CsvDialect(
+    ("user", "venue", "category", "category_name", "lat", "lon", "minutes", "time"),
+    "\t",
+    header=False,
+    quote="",
+    encoding="latin-1",
+)
+_CABSPOTTING_DIALECT = CsvDialect(("lat", "lon", "occupied", "time"), " ", header=False, quote="")
+
+
+def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:
+    """Foursquare check-ins of New York or Tokyo (Yang, Zhang, Zheng and Yu 2015); venues unless gridded.
+
+    Every row says how many minutes its clock is ahead of UTC.
+    """
+    field = {name: SqlField(f"c{i}") for i, name in enumerate(_FOURSQUARE_DIALECT.names)}
+    return VisitRows(
+        relation=_FOURSQUARE_DIALECT.relation(files),
+        user=field["user"],
+        time=field["time"],
+        lat=field["lat"],
+        lon=field["lon"],
+        place=None if gridded else field["venue"],
+        ahead=f"60 * try_cast({field['minutes'].sql} AS DOUBLE)",
+        torn=count_malformed_lines,
+        pieces=_FOURSQUARE_DIALECT.pieces(files),
+    )
+
+
+def cabspotting_rows(files: tuple[Path, ...]) -> VisitRows:
+    """Cabs of San Francisco, a file each (Piorkowski, Sarafijanovic-Djukic and Grossglauser 2009)."""
+    field = {name: SqlField(f"c{i}") for i, name in enumerate(_CABSPOTTING_DIALECT.names)}
+    return VisitRows(
+        relation=_CABSPOTTING_DIALECT.relation(files),
+        user=SqlField(r"regexp_extract(filename, 'new_([^/\\]*)\.txt$', 1)"),
+        time=field["time"],
+        lat=field["lat"],
+        lon=field["lon"],
+        torn=count_malformed_lines,
+        pieces=_CABSPOTTING_DIALECT.pieces(files),
+    )
+
+
+def open_visit_rows(
+    connection: Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
+) -> VisitRows:
+    """Find the parts of a visit in files."""
+    match table.format:
+        case PublishedFormat.FOURSQUARE:
+            return foursquare_rows(files, gridded=table.gridded)
+        case PublishedFormat.CABSPOTTING:
+            return cabspotting_rows(files)
+        case PublishedFormat.MILANO:
+            tweets = _geojson_rows(
+                connection, LocationsColumnsTable(user="user", time="timestamp"), files, where
+            )
+            return replace(tweets, pointless="NOT point")
+        case None:
+            with _pointing_to_a_grid(table):
+                return _open_named(connection, table, files, where)
+
+
+def _open_named(
+    connection: Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
+) -> VisitRows:
+    columns, kind = _columns(table), format_of_files(files, where)
+    if table.header is not None and kind != "csv":
+        raise BadInput(f"data.header is for CSV files without names of columns; {files[0].name} is {kind}")
+    match kind:
+        case "csv":
+            wanted = [name for name in vars(columns).values() if name is not None]
+            dialect = csv_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
+            parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
+            rows = _rows(parts, dialect.relation(files), dialect.pieces(files))
+            return replace(rows, torn=csv_reader.count_malformed_lines)
+        case "parquet":
+            parquet = open_parquet(connection, files)
+            parts = _parts(columns, lambda name: parquet.field(name, where))
+            return _rows(parts, parquet.relation, parquet.pieces)
+        case _:
+            if table.columns.lat is not None:
+                raise BadInput(
+                    f"data.columns.lat: {files[0].name} has points of its own; leave out lat and lon"
+                )
+            return _geojson_rows(connection, columns, files, where)
+
+
+@contextmanager
+def _pointing_to_a_grid(table: LocationsDataTable) -> Iterator[None]:
+    """Whoever has coordinates and says nothing of places misses a grid, not a column of that name."""
+    try:
+        yield
+    except BadInput as error:
+        if table.gridded or table.columns.place or "'place'" not in str(error):
+            raise
+        way_out = "if visits have coordinates, add grid = [rows, columns] or cell = metres"
+        raise BadInput(f"{error}; {way_out}") from None
+
+
+def _columns(table: LocationsDataTable) -> LocationsColumnsTable:
+    """The columns that are used: ``place``, or ``lat`` and ``lon``, go by these names by default."""
+    columns = table.columns
+    if not table.gridded:
+        return replace(columns, place=columns.place or "place")
+    return columns if columns.lat else replace(columns, lat="lat", lon="lon")
+
+
+def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> dict[str, SqlField]:
+    return {part: find(name) for part, name in vars(columns).items() if name is not None}
+
+
+def _rows(
+    parts: dict[str, SqlField], relation: str, pieces: Callable[[Connection], Iterator[NumberedRows]]
+) -> VisitRows:
+    return VisitRows(
+        relation=relation,
+        user=parts["user"],
+        time=parts["time"],
+        lat=parts.get("lat"),
+        lon=parts.get("lon"),
+        place=parts.get("place"),
+        pieces=pieces,
+    )
+
+
+def _geojson_rows(
+    connection: Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
+) -> VisitRows:
+    geojson_reader.insert_features(connection, files, columns.user, columns.time, columns.place, where)
+
+    def pieces(_: Connection) -> Iterator[NumberedRows]:
+        for file in files:
+            yield NumberedRows(
+                f"{file.name}: feature", f"(SELECT * FROM features WHERE file = {sql_string(file.name)})"
+            )
+
+    return VisitRows(
+        relation="features",
+        user=SqlField("who"),
+        time=SqlField("moment"),
+        lat=SqlField("lat", "DOUBLE"),
+        lon=SqlField("lon", "DOUBLE"),
+        place=SqlField("place") if columns.place else None,
+        pieces=pieces,
+    )

@@ -1,0 +1,65 @@
+"""Read a file with the coordinates of places."""
+
+from pathlib import Path
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files import csv_reader, visit_parser
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import Connection, SqlField
+from leakgauge.domains.locations.data.visit_files.file_formats import find_files, format_of_files
+from leakgauge.domains.locations.data.visit_files.parquet_reader import open_parquet
+from leakgauge.domains.locations.plan_tables import LocationsPlacesTable
+
+WHERE = "data.places"
+
+
+def insert_places(connection: Connection, said: str | LocationsPlacesTable, folder: Path) -> tuple[Path, ...]:
+    """Make a table ``known`` of all places, in order, and where they lie (the mean, if said often)."""
+    said = LocationsPlacesTable(source=said) if isinstance(said, str) else said
+    files = find_files(said.source, folder, None, WHERE)
+    relation, fields = _open_files(connection, said, files)
+    spot = visit_parser.text_sql(fields["place"])
+    lat, lon = visit_parser.number_sql(fields["lat"]), visit_parser.number_sql(fields["lon"])
+    rows = f"SELECT {spot} AS spot, {lat} AS lat, {lon} AS lon FROM {relation}"
+    good = f"spot IS NOT NULL AND {visit_parser.valid_point_sql('lat', 'lon')}"
+    ((n_rows, n_good),) = connection.execute(
+        f"SELECT count(*), count(*) FILTER (WHERE {good}) FROM ({rows})"
+    ).fetchall()
+    n_rows += csv_reader.count_malformed_lines(connection) if relation.startswith("read_csv") else 0
+    if n_rows == 0:
+        raise BadInput(
+            f"{WHERE}: {said.source} has no rows; it needs a place, a latitude and a longitude in each"
+        )
+    if n_good < n_rows:
+        raise BadInput(
+            f"{WHERE}: {n_rows - n_good} of {n_rows} rows of {said.source} lack a place or "
+            "coordinates in degrees; mend or remove them"
+        )
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE known AS SELECT spot, avg(lat) AS known_lat, avg(lon) AS known_lon, "
+        f"CAST(row_number() OVER (ORDER BY {natural_order_sql('spot')}) - 1 AS INTEGER) AS id "
+        f"FROM ({rows}) GROUP BY spot"
+    )
+    return files
+
+
+def natural_order_sql(name: str) -> str:
+    """SQL that puts numbers before words, and each in their order, however a file writes them."""
+    return f"try_cast({name} AS BIGINT) NULLS LAST, {name}"
+
+
+def _open_files(
+    connection: Connection, said: LocationsPlacesTable, files: tuple[Path, ...]
+) -> tuple[str, dict[str, SqlField]]:
+    names = {"place": said.place, "lat": said.lat, "lon": said.lon}
+    match format_of_files(files, WHERE):
+        case "csv":
+            dialect = csv_reader.detect_dialect(files, list(names.values()), None, "utf-8", WHERE)
+            where = f"{WHERE}: {files[0].name}"
+            return dialect.relation(files), {
+                part: SqlField(dialect.column(name, where)) for part, name in names.items()
+            }
+        case "parquet":
+            parquet = open_parquet(connection, files)
+            return parquet.relation, {part: parquet.field(name, WHERE) for part, name in names.items()}
+        case kind:
+            raise BadInput(f"{WHERE}: {said.source} is {kind}; coordinates are read from CSV or Parquet")

@@ -1,0 +1,147 @@
+"""Filter rows of visits: bad rows, rows outside the window or the map, and rows that are used."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import islice
+
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import Connection
+from leakgauge.domains.locations.data.visit_files.epochs import EpochClock
+from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid
+from leakgauge.domains.locations.data.visit_files.time_zones import UtcOffsets
+from leakgauge.domains.locations.data.visit_files.visit_parser import (
+    VisitParser,
+    valid_point_sql,
+    valid_time_sql,
+)
+
+MAX_BAD_ROWS_NAMED = 5  # bad rows that a message names
+
+
+class RowStatus(IntEnum):
+    """What becomes of a row."""
+
+    KEPT = 0
+    NO_USER = 1
+    NO_TIME = 2
+    NO_POINT = 3
+    NO_PLACE = 4
+    POINTLESS = 5  # no visit at all
+    OUTSIDE_WINDOW = 6
+    OUTSIDE_MAP = 7
+
+
+BAD_FIELDS = {
+    RowStatus.NO_USER: "user",
+    RowStatus.NO_TIME: "time",
+    RowStatus.NO_POINT: "coordinates",
+    RowStatus.NO_PLACE: "place",
+}
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """Where a bad row is, which part of it is wrong, and what stands there."""
+
+    file: str
+    where: str  # "line 7"
+    part: str
+    shown: str = ""
+
+
+def bad_row_locations(rows: Sequence[BadRow], file: str) -> list[str]:
+    """Where bad rows are, when ``file`` has just been named; another file is named before its first row.
+
+    >>> bad_row_locations([BadRow("a.csv", "line 7", "time"), BadRow("b.csv", "line 2", "time")], "a.csv")
+    ['line 7', 'b.csv: line 2']
+    """
+    before = [file, *(row.file for row in rows)]
+    return [row.where if row.file == last else f"{row.file}: {row.where}" for row, last in zip(rows, before)]
+
+
+@dataclass(frozen=True, eq=False)
+class RowFilter:
+    """Decides what becomes of each row. ``known`` says that a table ``known`` lists all places there are."""
+
+    parser: VisitParser
+    clock: EpochClock
+    walk: UtcOffsets
+    grid: SpatialGrid | None
+    known: bool
+
+    def judged(self, relation: str, more: Mapping[str, str]) -> str:
+        """SQL for every row with its status, place and epoch."""
+        cases = [
+            ("pointless", RowStatus.POINTLESS),
+            ("who IS NULL", RowStatus.NO_USER),
+            (f"NOT {valid_time_sql('wall')}", RowStatus.NO_TIME),
+        ]
+        if self.grid is not None:
+            cases.append((f"NOT {valid_point_sql('lat', 'lon')}", RowStatus.NO_POINT))
+        else:
+            cases.append(("id IS NULL" if self.known else "spot IS NULL", RowStatus.NO_PLACE))
+        cases.append((f"NOT {self.clock.inside('wall')}", RowStatus.OUTSIDE_WINDOW))
+        if self.grid is not None:
+            cases.append((f"NOT {self.grid.box.inside('lat', 'lon')}", RowStatus.OUTSIDE_MAP))
+        status = " ".join(f"WHEN {sql} THEN {int(status)}" for sql, status in cases)
+        join = " LEFT JOIN known USING (spot)" if self.known else ""
+        return (
+            f"SELECT *, CASE {status} ELSE 0 END AS status "
+            f"FROM ({self.parser.timed(relation, self.walk, more)}){join}"
+        )
+
+    def sift(self, connection: Connection) -> dict[RowStatus, int]:
+        """Make a table ``visits`` of who was in which place and epoch, and count what became of the rows.
+
+        Visits to a place that goes by its name keep their sums of coordinates.
+        """
+        place = self.grid.place("lat", "lon") if self.grid else ("id" if self.known else "spot")
+        kept = {"who": "who", "place": place, "epoch": self.clock.epoch("wall")}
+        columns = [f"CASE WHEN status = 0 THEN {sql} END AS {name}" for name, sql in kept.items()]
+        columns += ["status", "count(*) AS n"]
+        if self.grid is None and not self.known:
+            columns += [
+                f"sum({name}) FILTER (WHERE {valid_point_sql('lat', 'lon')}) AS {name}"
+                for name in ("lat", "lon")
+            ]
+            columns += [f"count(*) FILTER (WHERE {valid_point_sql('lat', 'lon')}) AS n_points"]
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE visits AS SELECT {', '.join(columns)} "
+            f"FROM ({self.judged(self.parser.rows.relation, {})}) GROUP BY ALL"
+        )
+        found = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
+        return {RowStatus(status): int(n) for status, n in found}
+
+    def bad_rows(self, connection: Connection) -> tuple[BadRow, ...]:
+        """Say where the first bad rows are, and what is wrong with them."""
+        return tuple(islice(self._bad_rows(connection), MAX_BAD_ROWS_NAMED))
+
+    def _bad_rows(self, connection: Connection) -> Iterator[BadRow]:
+        rows = self.parser.rows
+        raw = {"time": rows.time, "lat": rows.lat, "lon": rows.lon, "place": rows.place}
+        fields = {name: field for name, field in raw.items() if field is not None}
+        more = {"lg_line": "lg_line"} | {
+            f"raw_{name}": f"CAST({field.sql} AS VARCHAR)" for name, field in fields.items()
+        }
+        for piece in rows.pieces(connection):
+            file, _, kind = piece.label.rpartition(": ")
+            told = {
+                line: BadRow(file, f"{kind} {line}", "columns") for line in piece.torn[:MAX_BAD_ROWS_NAMED]
+            }
+            if piece.relation is not None:
+                found = connection.execute(
+                    f"SELECT status, {', '.join(more)} FROM ({self.judged(piece.relation, more)}) "
+                    f"WHERE status IN ({', '.join(str(int(status)) for status in BAD_FIELDS)}) "
+                    f"ORDER BY lg_line LIMIT {MAX_BAD_ROWS_NAMED}"
+                ).fetchall()
+                for status, line, *texts in found:
+                    shown = _wrong_values(RowStatus(status), dict(zip(fields, texts)))
+                    told[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], shown)
+            yield from (told[line] for line in sorted(told))
+
+
+def _wrong_values(status: RowStatus, texts: dict[str, str | None]) -> str:
+    """The values that are wrong; never who they are about."""
+    parts = {RowStatus.NO_TIME: ("time",), RowStatus.NO_POINT: ("lat", "lon"), RowStatus.NO_PLACE: ("place",)}
+    blank = {name: not (texts.get(name) or "").strip() for name in parts.get(status, ())}
+    return ", ".join(f"{name} missing" if blank[name] else f"{name} {texts[name]!r:.40}" for name in blank)

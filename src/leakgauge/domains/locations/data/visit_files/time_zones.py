@@ -1,0 +1,97 @@
+"""Time zones: local (wall clock) time at an instant in UTC."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from difflib import get_close_matches
+from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from leakgauge.core.errors import BadInput
+
+DAY = 86_400
+
+UtcOffsets = Sequence[tuple[float, float]]  # from this instant on, this many seconds are added to UTC
+
+
+def find_time_zone(name: str) -> ZoneInfo:
+    """Find a time zone by its name in the tz database."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        near = get_close_matches(name, sorted(available_timezones()), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else 'names look like "Europe/Rome"'
+        raise BadInput(f"data.timezone: no time zone is called {name!r}; {hint}") from None
+
+
+def to_wall_seconds(value: Any, zone: ZoneInfo | None, where: str) -> int:
+    """Seconds on the wall clock since 1970-01-01 00:00 of a date or time of a plan.
+
+    >>> to_wall_seconds("1970-01-02", None, "data.origin")
+    86400
+    """
+    moment = value
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise BadInput(
+                f'{where}: not a date or time: {value!r}; write "2013-11-01" or "2013-11-01T08:00"'
+            ) from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        moment = datetime(value.year, value.month, value.day, tzinfo=None)  # noqa: DTZ001 (on the wall)
+    if not isinstance(moment, datetime):
+        raise BadInput(f'{where}: not a date or time: {value!r}; write "2013-11-01"')
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(zone or UTC)
+    return int(moment.replace(tzinfo=UTC).timestamp())
+
+
+def format_wall_time(wall: float) -> str:
+    """Write a time on the wall clock as a plan would."""
+    return datetime.fromtimestamp(wall, UTC).replace(tzinfo=None).isoformat(timespec="minutes")
+
+
+def utc_offsets(zone: ZoneInfo, first: float, last: float) -> UtcOffsets:
+    """When the clocks of a zone are ahead of UTC by how much, between two instants."""
+    found = [(first, _offset_at(zone, first))]
+    instant = first
+    while instant < last:
+        after = min(instant + DAY, last)
+        if _offset_at(zone, after) != found[-1][1]:
+            change = _find_offset_change(zone, instant, after)
+            found.append((change, _offset_at(zone, change)))
+        instant = after
+    return found
+
+
+def wall_time_sql(utc: str, walk: UtcOffsets) -> str:
+    """SQL for the wall clock at an instant in SQL."""
+    ahead = f"{walk[0][1]!r}"
+    for start, seconds in walk[1:]:
+        ahead = f"CASE WHEN {utc} >= {start!r} THEN {seconds!r} ELSE {ahead} END"
+    return f"({utc} + {ahead})"
+
+
+def wall_time_range(walk: UtcOffsets, last: float) -> tuple[float, float]:
+    """Bounds of what the wall clock shows between the first step and an instant, clocks put back included."""
+    ends = [*(start for start, _ in walk[1:]), last]
+    return (
+        min(start + ahead for start, ahead in walk),
+        max(end + ahead for end, (_, ahead) in zip(ends, walk, strict=True)),
+    )
+
+
+def _offset_at(zone: ZoneInfo, instant: float) -> float:
+    ahead = datetime.fromtimestamp(instant, zone).utcoffset()
+    assert ahead is not None  # a ZoneInfo always knows
+    return ahead.total_seconds()
+
+
+def _find_offset_change(zone: ZoneInfo, before: float, after: float) -> float:
+    """The second at which the clocks change: none of the old time at it, none of the new before it."""
+    low, high = int(before), int(after) + 1
+    old = _offset_at(zone, before)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _offset_at(zone, middle) == old else (low, middle)
+    return float(high)

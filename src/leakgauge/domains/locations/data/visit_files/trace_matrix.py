@@ -1,0 +1,94 @@
+"""Build the sparse matrix of traces, and the map of its cells, from filtered visits."""
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.data.traces import CellMap, Traces
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import Connection
+from leakgauge.domains.locations.data.visit_files.epochs import EpochClock
+from leakgauge.domains.locations.data.visit_files.place_coordinates import natural_order_sql
+from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid, to_metres
+
+MOST_CELLS = 2**31 - 1
+
+Names = npt.NDArray[np.str_]
+
+
+def grid_map(grid: SpatialGrid, clock: EpochClock) -> CellMap:
+    """Every cell of a grid in every epoch, visited or not."""
+    return _map(grid.n_places, clock, grid.positions)
+
+
+def known_map(connection: Connection, clock: EpochClock) -> tuple[CellMap, Names]:
+    """Every place of a file of coordinates in every epoch."""
+    found = connection.execute("SELECT spot, known_lat, known_lon FROM known ORDER BY id").fetchnumpy()
+    return _map(len(found["spot"]), clock, _metres(found["known_lat"], found["known_lon"])), _texts(
+        found["spot"]
+    )
+
+
+def named_map(connection: Connection, clock: EpochClock, top: int | None) -> tuple[CellMap, Names]:
+    """Every place that was visited, or the ``top`` most visited ones; ``visits`` is narrowed to them.
+
+    A place lies at the mean of the coordinates of its visits, if all have some.
+    """
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE spots AS SELECT *, "
+        f"CAST(row_number() OVER (ORDER BY {natural_order_sql('spot')}) - 1 AS INTEGER) AS id FROM ("
+        "SELECT place AS spot, sum(n) AS n, sum(lat) / sum(n_points) AS lat, sum(lon) / sum(n_points) AS lon "
+        f"FROM visits WHERE status = 0 GROUP BY place ORDER BY n DESC, {natural_order_sql('spot')} "
+        f"LIMIT {'ALL' if top is None else top})"
+    )
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE visits AS SELECT who, id AS place, epoch, status, visits.n AS n "
+        "FROM visits JOIN spots ON visits.place = spots.spot WHERE status = 0"
+    )
+    found = connection.execute("SELECT spot, lat, lon FROM spots ORDER BY id").fetchnumpy()
+    lat, lon = found["lat"], found["lon"]
+    lies = not np.ma.is_masked(lat) and bool(np.isfinite(lat).all())
+    return _map(len(lat), clock, _metres(lat, lon) if lies else None), _texts(found["spot"])
+
+
+def build_traces(connection: Connection, cells: CellMap, min_visits: int) -> Traces:
+    """One row for each person with enough visits, in the order of their names."""
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE people AS SELECT who, "
+        f"row_number() OVER (ORDER BY {natural_order_sql('who')}) - 1 AS person FROM ("
+        f"SELECT who FROM visits WHERE status = 0 GROUP BY who HAVING count(*) >= {min_visits})"
+    )
+    names = _texts(connection.execute("SELECT who FROM people ORDER BY person").fetchnumpy()["who"])
+    if names.size == 0:
+        raise BadInput(f"data.min_visits = {min_visits}: nobody has that many visits; lower it")
+    keys = connection.execute(
+        f"SELECT person * {cells.n_cells} + CAST(place AS BIGINT) * {cells.n_epochs} + epoch AS visit "
+        "FROM visits JOIN people USING (who) WHERE status = 0"
+    ).fetchnumpy()["visit"]
+    return Traces(_matrix(np.asarray(keys, dtype=np.int64), names.size, cells.n_cells), cells, names)
+
+
+def _matrix(keys: npt.NDArray[np.int64], n_people: int, n_cells: int) -> csr_array:
+    """Ones at ``person * n_cells + cell``."""
+    keys.sort()
+    bounds = np.searchsorted(keys, np.arange(n_people + 1, dtype=np.int64) * n_cells)
+    columns = (keys % n_cells).astype(np.int32)
+    return csr_array((np.ones(keys.size, dtype=np.uint8), columns, bounds), shape=(n_people, n_cells))
+
+
+def _map(n_places: int, clock: EpochClock, positions: Reals | None) -> CellMap:
+    if n_places * clock.n_epochs > MOST_CELLS:
+        raise BadInput(
+            f"data: {n_places} places in {clock.n_epochs} epochs make {n_places * clock.n_epochs} cells, "
+            f"at most {MOST_CELLS}; use fewer places (top, grid) or epochs (window, fold, epoch)"
+        )
+    return CellMap(n_places, clock.n_epochs, clock.days, positions)
+
+
+def _metres(lat: npt.ArrayLike, lon: npt.ArrayLike) -> Reals:
+    return to_metres(np.asarray(lat, dtype=float), np.asarray(lon, dtype=float))
+
+
+def _texts(column: npt.ArrayLike) -> Names:
+    return np.asarray(column).astype(np.str_)

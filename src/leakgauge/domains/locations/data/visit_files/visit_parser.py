@@ -1,0 +1,242 @@
+"""Parse the fields of a visit in SQL: user, local time, coordinates and place; null where a value is unusable."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
+    Connection,
+    SqlField,
+    VisitRows,
+    sql_string,
+)
+from leakgauge.domains.locations.data.visit_files.time_zones import (
+    UtcOffsets,
+    utc_offsets,
+    wall_time_range,
+    wall_time_sql,
+)
+
+UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+EARLIEST, LATEST = -2_208_988_800, 7_258_118_400  # 1900 and 2200; a time beyond is a mistake
+
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = (*_WHOLE, *(f"U{name}" for name in _WHOLE), "FLOAT", "DOUBLE", "DECIMAL")
+_TEXTS = ("VARCHAR", "ENUM", "UUID", "BLOB")
+_WALLS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "DATE")
+_INSTANTS = ("TIMESTAMP WITH TIME ZONE",)
+
+NULL_DOUBLE = "NULL::DOUBLE"
+# 1: a number; 2: a date and time with a zone; 3: one without. The second line is there for speed.
+_KIND = """CASE WHEN substr(lg_words, 5, 1) NOT IN ('-', '/') THEN 1
+    WHEN length(lg_words) = 19 AND substr(lg_words, 17, 1) = ':' THEN 3
+    WHEN regexp_matches(substr(lg_words, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeFormat:
+    """How a column of times is to be understood.
+
+    Numbers count units from ``origin``, or else from 1970 in UTC. The origin, and times without a zone, are
+    on the wall clock if ``local``, or else in UTC.
+    """
+
+    unit: float = 1.0
+    origin: int | None = None
+    format: str | None = None
+    local: bool = True
+
+
+def text_sql(field: SqlField) -> str:
+    """SQL for a name; blank is missing, and a number is written without a decimal point if it is whole."""
+    if _base_type(field) in ("FLOAT", "DOUBLE"):
+        whole = f"CAST(CAST({field.sql} AS BIGINT) AS VARCHAR)"
+        written = f"CASE WHEN {field.sql} = floor({field.sql}) AND abs({field.sql}) < 1e15 THEN {whole} "
+        return f"CASE WHEN isfinite({field.sql}) THEN {written} ELSE CAST({field.sql} AS VARCHAR) END END"
+    if _base_type(field) in _NUMBERS:
+        return f"CAST({field.sql} AS VARCHAR)"
+    return f"nullif(trim(CAST({field.sql} AS VARCHAR)), '')"
+
+
+def number_sql(field: SqlField, scale: float = 1.0) -> str:
+    """SQL for a number."""
+    plain = field.sql if _base_type(field) == "DOUBLE" else f"try_cast({field.sql} AS DOUBLE)"
+    return scaled_sql(plain, scale)
+
+
+def scaled_sql(sql: str, scale: float) -> str:
+    """SQL for a number times a scale; one such as 1e-5 divides, which gives what reading decimals would.
+
+    >>> scaled_sql("x", 1e-5)
+    '(x / 100000.0)'
+    """
+    if scale == 1.0:
+        return sql
+    inverse = float(round(1 / scale)) if scale < 1 else 0.0
+    return f"({sql} / {inverse!r})" if inverse and 1 / inverse == scale else f"({sql} * {scale!r})"
+
+
+def times_sql(field: SqlField, timing: TimeFormat, where: str) -> tuple[str, str]:
+    """SQL for the instant (seconds since 1970 in UTC) and the time on the wall clock; one of them is null.
+
+    Its columns are those of the relation that ``with_time_text`` makes.
+    """
+    base = _base_type(field)
+    if base in _NUMBERS:
+        return _number_times_sql(number_sql(field), timing)
+    if base in _INSTANTS:
+        return f"epoch({field.sql})", NULL_DOUBLE
+    if base in _WALLS:
+        return _zoneless_times_sql(f"epoch(CAST({field.sql} AS TIMESTAMP))", timing)
+    if base in _TEXTS:
+        return _text_times_sql(timing)
+    raise BadInput(
+        f"{where}: the column of times holds {field.type}; numbers, texts and timestamps can be read"
+    )
+
+
+def with_time_text(field: SqlField, relation: str) -> str:
+    """A relation with the text of a time and what kind it is, where times are texts."""
+    if _base_type(field) not in _TEXTS:
+        return relation
+    words = f"trim(CAST({field.sql} AS VARCHAR))"
+    return f"(SELECT *, {_KIND} AS lg_kind FROM (SELECT *, {words} AS lg_words FROM {relation}))"
+
+
+def valid_time_sql(seconds: str) -> str:
+    """SQL for whether a time is there and can be meant."""
+    return f"coalesce({seconds} BETWEEN {EARLIEST} AND {LATEST}, false)"
+
+
+def valid_point_sql(lat: str, lon: str) -> str:
+    """SQL for whether coordinates are there and lie on the earth; not a number fails."""
+    return f"coalesce({lat} BETWEEN -90 AND 90 AND {lon} BETWEEN -180 AND 180, false)"
+
+
+def _text_times_sql(timing: TimeFormat) -> tuple[str, str]:
+    if timing.format is not None:
+        parsed = f"epoch(try_strptime(lg_words, {sql_string(timing.format)}))"
+        return (parsed, NULL_DOUBLE) if "%z" in timing.format.lower() else _zoneless_times_sql(parsed, timing)
+    kinds = (
+        _number_times_sql("try_cast(lg_words AS DOUBLE)", timing),
+        ("epoch(try_cast(lg_words AS TIMESTAMPTZ))", NULL_DOUBLE),
+        _zoneless_times_sql("epoch(try_cast(lg_words AS TIMESTAMP))", timing),
+    )
+    utc, wall = (f"CASE lg_kind WHEN 1 THEN {a} WHEN 2 THEN {b} ELSE {c} END" for a, b, c in zip(*kinds))
+    return utc, wall
+
+
+def _number_times_sql(count: str, timing: TimeFormat) -> tuple[str, str]:
+    seconds = scaled_sql(count, timing.unit)
+    return (
+        (seconds, NULL_DOUBLE)
+        if timing.origin is None
+        else _zoneless_times_sql(f"({timing.origin} + {seconds})", timing)
+    )
+
+
+def _zoneless_times_sql(seconds: str, timing: TimeFormat) -> tuple[str, str]:
+    return (NULL_DOUBLE, seconds) if timing.local else (seconds, NULL_DOUBLE)
+
+
+def _base_type(field: SqlField) -> str:
+    return field.type.partition("(")[0].strip()
+
+
+@dataclass(frozen=True)
+class DataExtent:
+    """Between which times on the wall clock, and in which box, all usable visits lie, or all but a share."""
+
+    walls: tuple[float, float]
+    walk: UtcOffsets
+    box: tuple[float, float, float, float] | None  # south, west, north, east
+
+
+@dataclass(frozen=True, eq=False)
+class VisitParser:
+    """Makes values of rows. Without a zone every row says how far its clock is ahead of UTC."""
+
+    rows: VisitRows
+    timing: TimeFormat
+    zone: ZoneInfo | None
+    scale: float
+    where: str
+
+    def select(self, relation: str, more: Mapping[str, str]) -> str:
+        """SQL for who, instant or time on the wall clock, point and name of the place; null where missing.
+
+        ``more`` are further columns: names and SQL.
+        """
+        rows = self.rows
+        utc, wall = times_sql(rows.time, self.timing, self.where)
+        if self.zone is None and rows.ahead is not None:
+            utc, wall = NULL_DOUBLE, f"coalesce({wall}, {utc} + {rows.ahead})"
+        lat, lon = (
+            NULL_DOUBLE if field is None else number_sql(field, self.scale) for field in (rows.lat, rows.lon)
+        )
+        parts = {
+            "who": text_sql(rows.user),
+            "utc": utc,
+            "wall": wall,
+            "lat": lat,
+            "lon": lon,
+            "spot": "NULL::VARCHAR" if rows.place is None else text_sql(rows.place),
+            "pointless": rows.pointless or "false",
+        }
+        columns = ", ".join(f"{sql} AS {name}" for name, sql in {**more, **parts}.items())
+        return f"SELECT {columns} FROM {with_time_text(rows.time, relation)}"
+
+    def timed(self, relation: str, walk: UtcOffsets, more: Mapping[str, str]) -> str:
+        """The same with all times on the wall clock."""
+        wall = f"coalesce(wall, {wall_time_sql('utc', walk)})"
+        columns = ", ".join((*more, "who", f"{wall} AS wall", "lat", "lon", "spot", "pointless"))
+        return f"SELECT {columns} FROM ({self.select(relation, more)})"
+
+    def extent(self, connection: Connection, cut: float | None) -> DataExtent:
+        """Look at all rows; ``cut`` is the share of coordinates to leave out at each side.
+
+        Where no row is usable it is all the world, and one day.
+        """
+        wanted = ["min(utc)", "max(utc)", "min(wall)", "max(wall)"]
+        good = ["who IS NOT NULL", valid_time_sql("coalesce(wall, utc)")]
+        if cut is not None:
+            ends = f"[{cut!r}, {1 - cut!r}]"
+            wanted += ["min(lat)", "min(lon)", "max(lat)", "max(lon)"]
+            if cut:
+                wanted[4:] = [f"quantile_cont(lat, {ends})", f"quantile_cont(lon, {ends})"]
+            good.append(valid_point_sql("lat", "lon"))
+        rows = self.select(self.rows.relation, {})
+        found = connection.execute(
+            f"SELECT {', '.join(wanted)} FROM ({rows}) WHERE {' AND '.join(good)}"
+        ).fetchall()[0]
+        if found[0] is None and found[2] is None:
+            return DataExtent((0.0, 0.0), [(0.0, 0.0)], (-90.0, -180.0, 90.0, 180.0))
+        walk, walls = self._walls(*found[:4])
+        return DataExtent(walls, walk, _box(found[4:]))
+
+    def _walls(
+        self, first: float | None, last: float | None, low: float | None, high: float | None
+    ) -> tuple[UtcOffsets, tuple[float, float]]:
+        if first is None or last is None:
+            return [(0.0, 0.0)], (float(low or 0), float(high or 0))
+        walk = self.walk(first, last)
+        lowest, highest = wall_time_range(walk, last)
+        if low is not None and high is not None:
+            lowest, highest = min(lowest, low), max(highest, high)
+        return walk, (lowest, highest)
+
+    def walk(self, first: float, last: float) -> UtcOffsets:
+        """How far the clocks are ahead of UTC between two instants."""
+        return [(first, 0.0)] if self.zone is None else utc_offsets(self.zone, first, last)
+
+
+def _box(found: tuple[Any, ...]) -> tuple[float, float, float, float] | None:
+    """Corners from four numbers, or from two pairs of quantiles."""
+    match found:
+        case (south, west, north, east):
+            return float(south), float(west), float(north), float(east)
+        case ([south, north], [west, east]):
+            return float(south), float(west), float(north), float(east)
+    return None

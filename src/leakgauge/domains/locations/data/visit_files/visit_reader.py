@@ -1,0 +1,248 @@
+"""Read a file of visits as a plan says, and explain why one is refused."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, astuple, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.traces import CellMap
+from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
+from leakgauge.domains.locations.data.visit_files import place_coordinates, trace_matrix
+from leakgauge.domains.locations.data.visit_files.csv_reader import MOST_LINES
+from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
+    Connection,
+    VisitRows,
+    open_visit_database,
+)
+from leakgauge.domains.locations.data.visit_files.epochs import (
+    EpochClock,
+    all_days_clock,
+    parse_epoch_length,
+    weekly_clock,
+    window_clock,
+)
+from leakgauge.domains.locations.data.visit_files.file_formats import (
+    TIME_FORMATS,
+    ZONES,
+    digest_files,
+    find_files,
+    open_visit_rows,
+)
+from leakgauge.domains.locations.data.visit_files.row_filter import (
+    BAD_FIELDS,
+    BadRow,
+    RowFilter,
+    RowStatus,
+    bad_row_locations,
+)
+from leakgauge.domains.locations.data.visit_files.spatial_grid import (
+    BoundingBox,
+    SpatialGrid,
+    even_grid,
+    metric_grid,
+    parse_percentile,
+)
+from leakgauge.domains.locations.data.visit_files.time_zones import (
+    DAY,
+    find_time_zone,
+    format_wall_time,
+    to_wall_seconds,
+)
+from leakgauge.domains.locations.data.visit_files.visit_parser import (
+    UNIT_SECONDS,
+    DataExtent,
+    TimeFormat,
+    VisitParser,
+)
+from leakgauge.domains.locations.plan_tables import LocationsDataTable, PublishedFormat
+
+WHERE = "data.source"
+
+
+def build_parser(table: LocationsDataTable, rows: VisitRows) -> VisitParser:
+    """How the parts of a visit are to be understood."""
+    zone, local = time_zone_of_table(table), table.clock == "local"
+    timing = TimeFormat(
+        unit=UNIT_SECONDS[table.time_unit],
+        origin=None
+        if table.origin is None
+        else to_wall_seconds(table.origin, zone if local else None, "data.origin"),
+        format=table.time_format or (TIME_FORMATS.get(table.format) if table.format else None),
+        local=local,
+    )
+    return VisitParser(rows, timing, zone, table.scale, WHERE)
+
+
+def time_zone_of_table(table: LocationsDataTable) -> ZoneInfo | None:
+    """The zone that a plan names, or that of a published data set; none where rows bring their own clocks."""
+    if table.timezone is not None:
+        return find_time_zone(table.timezone)
+    if table.format is PublishedFormat.FOURSQUARE:
+        return None
+    return find_time_zone("UTC" if table.format is None else ZONES[table.format])
+
+
+def build_row_filter(connection: Connection, table: LocationsDataTable, parser: VisitParser) -> RowFilter:
+    """Fix epochs and places, from the rows themselves where a plan leaves them open."""
+    window = None
+    if table.window is not None:
+        first, last = (to_wall_seconds(end, parser.zone, "data.window") for end in table.window)
+        window = (first, last)
+    cut = _box_percentile(table)
+
+    @cache
+    def extent() -> DataExtent:
+        return parser.extent(connection, cut)
+
+    clock = _build_clock(table, window, extent)
+    walk = extent().walk if window is None else parser.walk(window[0] - 2.0 * DAY, window[1] + 2.0 * DAY)
+    return RowFilter(parser, clock, walk, _build_grid(table, extent), known=table.places is not None)
+
+
+def _build_clock(
+    table: LocationsDataTable, window: tuple[int, int] | None, extent: Callable[[], DataExtent]
+) -> EpochClock:
+    length = parse_epoch_length(table.epoch)
+    if table.fold:
+        return weekly_clock(length, window)
+    return window_clock(length, window) if window is not None else all_days_clock(length, *extent().walls)
+
+
+def _box_percentile(table: LocationsDataTable) -> float | None:
+    """The share of coordinates that a box found in the rows cuts off at each side; None: no such box."""
+    match table.box:
+        case None:
+            return 0.0 if table.gridded else None
+        case str():
+            return parse_percentile(table.box)
+        case _:
+            return None
+
+
+def _build_grid(table: LocationsDataTable, extent: Callable[[], DataExtent]) -> SpatialGrid | None:
+    if not table.gridded:
+        return None
+    corners = table.box if isinstance(table.box, tuple) else extent().box
+    if corners is None:
+        raise BadInput(f"{WHERE}: {table.source} has no coordinates to lay a grid on; check data.columns")
+    box = BoundingBox(south=corners[0], west=corners[1], north=corners[2], east=corners[3])
+    if table.grid is not None:
+        return even_grid(box, *table.grid)
+    return metric_grid(box, table.cell or 0.0)
+
+
+LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
+
+
+def too_many_bad_rows(
+    table: LocationsDataTable, tally: RowCounts, parts: Mapping[str, int], found: Sequence[BadRow]
+) -> str:
+    """Too many rows are bad: how many, in which part, and which are the first."""
+    kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
+    places = bad_row_locations(found, Path(table.source).name)
+    rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, found)]
+    first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
+    hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "mend them"
+    return (
+        f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
+        f"share of {table.bad_share} may be; {hint}, or raise data.bad_share"
+    )
+
+
+def no_visits_left(
+    connection: Connection, table: LocationsDataTable, sieve: RowFilter, tally: RowCounts
+) -> str:
+    """No visit lies in the window, or none of those in the box; where they lie instead."""
+    if sieve.grid is not None and tally.outside_map:
+        extent = sieve.parser.extent(connection, 0.0)
+        return (
+            f"data.box: no visit of {table.source} in the window lies in {_corners(astuple(sieve.grid.box))} "
+            f"(south, west, north, east); coordinates run over {_corners(extent.box or ())}; move the box"
+        )
+    if sieve.clock.bounds is not None and tally.outside_window:
+        first, last = map(format_wall_time, sieve.clock.bounds)
+        begin, end = map(format_wall_time, sieve.parser.extent(connection, None).walls)
+        return (
+            f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
+            f"from {begin} to {end}; move the window"
+        )
+    return f"{WHERE}: no visit is left of {table.source} ({tally.words}); check data.columns"
+
+
+def _corners(box: Sequence[float]) -> str:
+    return "[" + ", ".join(f"{corner:.6g}" for corner in box) + "]"
+
+
+VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
+
+
+def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
+    """Stream the rows of a file through a database; only who was in which cell reaches memory."""
+    time_zone_of_table(table)
+    files = find_files(table.source, folder, table.format, WHERE)
+    with open_visit_database(table.source) as connection:
+        known = (
+            place_coordinates.insert_places(connection, table.places, folder)
+            if table.places is not None
+            else ()
+        )
+        parser = build_parser(table, open_visit_rows(connection, table, files, WHERE))
+        sieve = build_row_filter(connection, table, parser)
+        tally = _filter_rows(connection, table, sieve)
+        cells, places = _build_map(connection, table, sieve)
+        ((kept,),) = connection.execute("SELECT sum(n) FROM visits WHERE status = 0").fetchall()
+        traces = trace_matrix.build_traces(connection, cells, table.min_visits)
+    return VisitData(
+        traces=traces,
+        tally=replace(tally, kept=int(kept), outside_map=tally.outside_map + tally.kept - int(kept)),
+        digest=digest_files((*files, *known), VERSION, _table_without_paths(table)),
+        places=places,
+        first=format_wall_time(sieve.clock.first),
+    )
+
+
+def _filter_rows(connection: Connection, table: LocationsDataTable, sieve: RowFilter) -> RowCounts:
+    """Sift the rows; refuse too many bad ones, and a window or a box in which nothing is left."""
+    counts = sieve.sift(connection)
+    torn = sieve.parser.rows.torn(connection)
+    bad = torn + sum(counts.get(status, 0) for status in BAD_FIELDS)
+    found = sieve.bad_rows(connection) if bad else ()
+    places = bad_row_locations(found, Path(table.source).name)
+    tally = RowCounts(
+        rows=sum(counts.values()) + torn,
+        kept=counts.get(RowStatus.KEPT, 0),
+        bad=bad,
+        bad_rows=tuple(f"{place} ({row.part})" for place, row in zip(places, found)),
+        pointless=counts.get(RowStatus.POINTLESS, 0),
+        outside_window=counts.get(RowStatus.OUTSIDE_WINDOW, 0),
+        outside_map=counts.get(RowStatus.OUTSIDE_MAP, 0),
+    )
+    if tally.rows == 0:
+        raise BadInput(f"{WHERE}: {table.source} has no rows; a file of visits has at least one")
+    if bad > table.bad_share * tally.rows:
+        parts = {part: counts[status] for status, part in BAD_FIELDS.items() if status in counts}
+        raise BadInput(too_many_bad_rows(table, tally, parts | ({"columns": torn} if torn else {}), found))
+    if tally.kept == 0:
+        raise BadInput(no_visits_left(connection, table, sieve, tally))
+    return tally
+
+
+def _build_map(
+    connection: Connection, table: LocationsDataTable, sieve: RowFilter
+) -> tuple[CellMap, trace_matrix.Names | None]:
+    if sieve.grid is not None:
+        return trace_matrix.grid_map(sieve.grid, sieve.clock), None
+    if sieve.known:
+        return trace_matrix.known_map(connection, sieve.clock)
+    return trace_matrix.named_map(connection, sieve.clock, table.top)
+
+
+def _table_without_paths(table: LocationsDataTable) -> str:
+    """All of a table but where its files lie."""
+    said: dict[str, Any] = asdict(table) | {"source": None}
+    said["places"] = said["places"] | {"source": None} if isinstance(said["places"], dict) else None
+    return json.dumps(said, sort_keys=True, default=str)

@@ -1,1 +1,0 @@
-"""How exposed people are by the cells they move."""

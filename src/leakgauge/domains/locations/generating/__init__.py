@@ -1,1 +1,0 @@
-"""A generated city and its people."""

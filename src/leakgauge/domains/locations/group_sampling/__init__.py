@@ -1,0 +1,1 @@
+"""Draw random groups of people and count their visits."""

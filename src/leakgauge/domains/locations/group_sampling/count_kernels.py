@@ -1,0 +1,163 @@
+"""Count the visits of groups of people: loops compiled by numba where it is installed, numpy otherwise."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from leakgauge.core.errors import BadInput
+
+Array = npt.NDArray[Any]
+Kernel = Callable[..., None]
+
+
+class Kernels(NamedTuple):
+    """The compiled loops; each does exactly what its numpy counterpart does."""
+
+    add_visits: Kernel
+    tally: Kernel
+    turn: Kernel
+
+
+@cache
+def kernels() -> Kernels | None:
+    """The compiled loops, or nothing where numba is missing or told not to compile.
+
+    The randomness of a draw is drawn outside, so a worker without numba gets the same groups, only later.
+    """
+    try:
+        import numba
+    except ImportError:
+        return None
+    if numba.config.DISABLE_JIT:
+        return None
+    return Kernels(*(_compile(numba.njit, loop) for loop in (add_visits, tally, turn)))
+
+
+def _compile(njit: Any, loop: Kernel) -> Kernel:
+    """Compile a loop, kept for the next process beside the byte code or in the user's cache folder."""
+    try:
+        return njit(loop, cache=True)
+    except RuntimeError:  # no folder to write to: compile anew in every process
+        return njit(loop)
+
+
+def add_visits(people: Array, starts: Array, cells: Array, counts: Array) -> None:
+    """Add everybody's visits to the counts of their round; -1 is nobody."""
+    for round_ in range(people.shape[0]):
+        for person in people[round_]:
+            if person < 0:
+                continue
+            for visit in range(starts[person], starts[person + 1]):
+                counts[round_, cells[visit]] += 1
+
+
+def tally(words: Array, starts: Array, visitors: Array, counts: Array) -> None:
+    """Count, for 64 rounds per word, how many of each column's visitors have their bit set.
+
+    Eight shifted copies of a word hold each bit in a byte of its own; up to 255 of them add up without carry.
+    """
+    ones = np.uint64(0x0101010101010101)
+    byte = np.uint64(255)
+    sums = np.zeros((words.shape[1], 8), np.uint64)
+    for column in range(starts.size - 1):
+        for first in range(starts[column], starts[column + 1], 255):
+            sums[:] = 0
+            for visit in range(first, min(first + 255, starts[column + 1])):
+                visitor = visitors[visit]
+                for place in range(words.shape[1]):
+                    word = words[visitor, place]
+                    for shift in range(8):
+                        sums[place, shift] += (word >> np.uint64(shift)) & ones
+            for place in range(words.shape[1]):
+                for shift in range(8):
+                    for lane in range(8):
+                        some = (sums[place, shift] >> np.uint64(8 * lane)) & byte
+                        counts[64 * place + 8 * lane + shift, column] += np.int32(some)
+
+
+def turn(
+    words: Array,
+    need: Array,
+    rounds: Array,
+    tries: Array,
+    starts: Array,
+    columns: Array,
+    counts: Array,
+) -> None:
+    """Let visitors in (need > 0) or out (need < 0), trying them in turn until the need is met."""
+    one = np.uint64(1)
+    for i in range(rounds.size):
+        round_ = rounds[i]
+        place, bit = round_ >> 6, one << np.uint64(round_ & 63)
+        left = abs(need[round_])
+        step = 1 if need[round_] > 0 else -1
+        unfit = bit if step > 0 else np.uint64(0)
+        for k in range(tries.shape[0]):
+            if left == 0:
+                break
+            visitor = tries[k, i]
+            if words[visitor, place] & bit == unfit:
+                continue
+            words[visitor, place] ^= bit
+            left -= 1
+            for visit in range(starts[visitor], starts[visitor + 1]):
+                counts[round_, columns[visit]] += step
+        need[round_] = left * step
+
+
+_AT_ONCE = 1 << 21  # visits, or counts, held in temporary arrays
+_MANY = 16  # a group of at least one person in so many is counted in the order of the data
+
+Whole = npt.NDArray[Any]
+
+
+def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] = np.int32) -> Whole:
+    """Count the visits of each round's people: a row for each round, a column for each of ``visits``.
+
+    -1 is nobody; somebody named twice is counted twice.
+    """
+    if people.size and not (people.min() >= -1 and people.max() < visits.shape[0]):
+        raise BadInput(
+            f"people are numbered 0 to {visits.shape[0] - 1}, got {people.min()} to {people.max()}"
+        )
+    if people.shape[1] > np.iinfo(dtype).max:
+        raise BadInput(
+            f"counts of {people.shape[1]} people do not fit into {np.dtype(dtype).name}; use int32"
+        )
+    if visits.nnz > _AT_ONCE and _MANY * people.shape[1] > visits.shape[0]:
+        people = np.sort(people, axis=1)  # read the visits in the order in which they lie in memory
+    counts = np.zeros((len(people), visits.shape[1]), dtype)
+    if loops := kernels():
+        loops.add_visits(np.ascontiguousarray(people), visits.indptr, visits.indices, counts)
+    else:
+        _add_visits_numpy(people, visits, counts)
+    return counts
+
+
+def ranges(starts: Whole, lengths: Whole) -> Whole:
+    """The whole numbers of several ranges, one range after the other.
+
+    >>> ranges(np.array([3, 10]), np.array([2, 3])).tolist()
+    [3, 4, 10, 11, 12]
+    """
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(lengths.sum())
+
+
+def _add_visits_numpy(people: Whole, visits: csr_array, counts: Whole) -> None:
+    n_cells = visits.shape[1]
+    width = max(1, _AT_ONCE // max(1, visits.nnz // max(1, visits.shape[0])))
+    height = max(1, min(_AT_ONCE // max(1, n_cells), width // max(1, people.shape[1])))
+    for top in range(0, people.shape[0], height):
+        for left in range(0, people.shape[1], width):
+            some = people[top : top + height, left : left + width]
+            starts = visits.indptr[some]
+            lengths = np.where(some < 0, 0, visits.indptr[some + 1] - starts)
+            offsets = np.repeat(n_cells * np.arange(len(some)), lengths.sum(axis=1))
+            cells = visits.indices[ranges(starts.ravel(), lengths.ravel())] + offsets
+            found = np.bincount(cells, minlength=n_cells * len(some))
+            counts[top : top + height] += found.reshape(len(some), n_cells).astype(counts.dtype)

@@ -1,0 +1,250 @@
+"""Draw uniform random subsets of a given size, 64 rounds at a time, and count their visits."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import erf, exp, pi, sqrt
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+from scipy.sparse import csr_array, hstack, vstack
+
+from leakgauge.domains.locations.group_sampling import count_kernels
+from leakgauge.domains.locations.group_sampling.count_kernels import ranges
+
+Words = npt.NDArray[np.uint64]
+
+_MOST_COINS = 6
+# Nanoseconds, roughly: one coin of a visitor, counting a visitor, one try to let somebody in or out.
+_COIN, _COUNT, _TRY = 0.05, 0.1, 12.0
+
+
+@dataclass(frozen=True, order=True)
+class BernoulliEntry:
+    """Every visitor enters every group with chance ``wins / 2**coins``, independently."""
+
+    coins: int
+    wins: int
+
+    @property
+    def chance(self) -> float:
+        return self.wins / 2**self.coins
+
+    def words(self, shape: tuple[int, int], rng: Generator) -> Words:
+        """Words of 64 independent bits, each set with the chance of entry.
+
+        Fair bits, read as a binary fraction, fall below the chance with that very chance. They are compared
+        from the last place to the first, 64 fractions at a time.
+
+        >>> BernoulliEntry(1, 1).words((1, 1), np.random.default_rng(0)).dtype
+        dtype('uint64')
+        """
+        if self.coins == 0:
+            return np.full(shape, 2**64 - 1 if self.wins else 0, np.uint64)
+        words = np.zeros(shape, np.uint64)
+        for place in range(self.coins):
+            tosses = rng.integers(0, 2**64 - 1, size=shape, dtype=np.uint64, endpoint=True)
+            if self.wins >> place & 1:
+                words |= tosses
+            else:
+                words &= tosses
+        return words
+
+    def nanoseconds(self, n_visitors: int, share: float) -> float:
+        """About how long one group takes of which this share of the visitors are to be members."""
+        spread = sqrt(n_visitors * (self.chance * (1 - self.chance) + share * (1 - share))) + 1e-9
+        lack = n_visitors * (share - self.chance)
+        density = exp(-0.5 * (lack / spread) ** 2) / sqrt(2 * pi)
+        to_let_in = lack * (1 + erf(lack / spread / sqrt(2))) / 2 + spread * density
+        tries = to_let_in / max(1 - share, 1e-9) + (to_let_in - lack) / max(share, 1e-9)
+        return n_visitors * (_COUNT + _COIN * self.coins) * (self.coins > 0) + _TRY * tries
+
+
+def fastest_entry(n_visitors: int, share: float) -> BernoulliEntry:
+    """The entry from which groups with this share of the visitors are reached soonest."""
+    options = [BernoulliEntry(0, 0), BernoulliEntry(0, 1)]
+    rounded = (BernoulliEntry(coins, round(share * 2**coins)) for coins in range(1, _MOST_COINS + 1))
+    options += [entry for entry in rounded if 0 < entry.chance < 1]
+    return min(options, key=lambda entry: (entry.nanoseconds(n_visitors, share), entry))
+
+
+Counts = npt.NDArray[np.int32]
+Whole = npt.NDArray[Any]
+
+
+class MembershipBits(Protocol):
+    """The members among the visitors, 64 rounds to a word."""
+
+    def counts(self) -> Counts:
+        """How many members visit each column: a row for each round."""
+        ...
+
+    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+        """Let visitors in where a round's need is above zero, out where it is below; update need and counts.
+
+        Column i of ``tries`` names the visitors to try, in turn, in ``rounds[i]``. One who is in, or out,
+        already is passed over.
+        """
+        ...
+
+
+def membership_bits(words: Words, visits: csr_array, by_column: csr_array) -> MembershipBits:
+    """The members that the words name, a row for each visitor; ``by_column`` are the visits, transposed."""
+    if loops := count_kernels.kernels():
+        return PackedMembershipBits(words, visits, by_column, loops)
+    bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
+    return UnpackedMembershipBits(bits, visits, by_column)
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMembershipBits:
+    """A bit for each visitor and round."""
+
+    words: Words
+    visits: csr_array
+    by_column: csr_array
+    loops: count_kernels.Kernels
+
+    def counts(self) -> Counts:
+        counts = np.zeros((64 * self.words.shape[1], self.by_column.shape[0]), np.int32)
+        self.loops.tally(self.words, self.by_column.indptr, self.by_column.indices, counts)
+        return counts
+
+    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+        visits = self.visits
+        self.loops.turn(self.words, need, rounds, tries, visits.indptr, visits.indices, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class UnpackedMembershipBits:
+    """A byte for each visitor and round."""
+
+    bits: npt.NDArray[np.uint8]
+    visits: csr_array
+    by_column: csr_array
+
+    def counts(self) -> Counts:
+        return np.ascontiguousarray((self.by_column @ self.bits).T, dtype=np.int32)
+
+    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+        wanted, flat = need[rounds], self.bits.reshape(-1)
+        where = tries * np.int64(self.bits.shape[1]) + rounds
+        fit = (flat[where] == (wanted < 0)) & _first_occurrence(where)
+        turned = fit & (np.cumsum(fit, axis=0, dtype=np.int32) <= np.abs(wanted))
+        k, i = np.nonzero(turned)
+        flat[where[k, i]] ^= 1
+        steps = np.sign(wanted)
+        need[rounds] -= steps * turned.sum(axis=0)
+        starts = self.visits.indptr[tries[k, i]]
+        lengths = self.visits.indptr[tries[k, i] + 1] - starts
+        cells = self.visits.indices[ranges(starts, lengths)] + np.repeat(rounds[i] * counts.shape[1], lengths)
+        np.add.at(counts.reshape(-1), cells, np.repeat(steps[i].astype(np.int32), lengths))
+
+
+def _first_occurrence(where: Whole) -> npt.NDArray[np.bool_]:
+    """Whether a number has not been seen higher up in its column."""
+    n = len(where)
+    in_order = np.sort(where * n + np.arange(n)[:, None], axis=0)
+    k, i = np.nonzero(in_order[1:] // n == in_order[:-1] // n)
+    first = np.ones(where.shape, np.bool_)
+    first[in_order[1:][k, i] % n, i] = False
+    return first
+
+
+# Groups drawn person by person, many rounds at once.
+#
+# Every visitor enters every group by a few coins. Given its size, such a set is uniform among the sets of that
+# size; it remains so while uniformly chosen visitors are let in, or out, until the group has as many of them as
+# the round asks for: a hypergeometric number.
+
+
+_WORDS = (
+    1 << 16
+)  # in a block, where that is 8 to 64 words for each visitor: they stay in the processor's cache
+_BYTES = 1 << 26  # visitors x rounds in a block, at most, unless 64 rounds take more
+_TRIES = 256  # of a round, drawn at a time
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetBlock:
+    """Some rounds of a draw, and the state in which it left the groups."""
+
+    rows: slice
+    counts: Counts  # the last column counts the visitors in the group
+    chosen: MembershipBits
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSampler:
+    """Draws from a crowd of ``n_people`` of whom only the visitors, a row each of ``visits``, are counted."""
+
+    n_people: int
+    visits: csr_array
+
+    def groups(self, n_rounds: int, size: int, rng: Generator) -> Counts:
+        """Counts of random groups."""
+        counts = np.empty((n_rounds, self.visits.shape[1]), np.int32)
+        for block in self._blocks(n_rounds, size, rng):
+            counts[block.rows] = block.counts[: len(counts[block.rows]), :-1]
+        return counts
+
+    def pairs(self, n_rounds: int, size: int, rng: Generator) -> tuple[Counts, csr_array]:
+        """Counts of random groups, and the visits of one further person for each."""
+        counts = np.empty((n_rounds, self.visits.shape[1]), np.int32)
+        further = []
+        for block in self._blocks(n_rounds, size, rng):
+            n = len(counts[block.rows])
+            counts[block.rows] = block.counts[:n, :-1]
+            left = self._n_visitors - block.counts[:, -1]
+            one = (rng.integers(0, self.n_people - size, left.size) < left).astype(np.int64)
+            extra = np.zeros_like(block.counts)
+            self._settle(block.chosen, one, extra, rng)
+            further.append(csr_array(extra[:n, :-1].astype(np.uint8)))
+        return counts, vstack(further, format="csr")
+
+    @property
+    def _n_visitors(self) -> int:
+        return int(self.visits.shape[0])
+
+    @cached_property
+    def _with_all(self) -> csr_array:
+        """The visits and a last column that everybody visits."""
+        everybody = csr_array(np.ones((self._n_visitors, 1), np.uint8))
+        return csr_array(hstack([self.visits, everybody], format="csr"))
+
+    @cached_property
+    def _by_column(self) -> csr_array:
+        """The same by column, in a type that can hold any count."""
+        return csr_array(self._with_all.T, dtype=np.min_scalar_type(self._n_visitors))
+
+    def _blocks(self, n_rounds: int, size: int, rng: Generator) -> Iterator[SubsetBlock]:
+        n = self._n_visitors
+        entry = fastest_entry(n, size / self.n_people)
+        most = max(1, min(64, max(8, _WORDS // n), _BYTES // (64 * n)))
+        for first in range(0, n_rounds, 64 * most):
+            n_words = min(most, -(-(n_rounds - first) // 64))
+            wanted = rng.hypergeometric(n, self.n_people - n, size, 64 * n_words)
+            group = membership_bits(entry.words((n, n_words), rng), self._with_all, self._by_column)
+            counts = self._at_entry(entry, group, wanted.size)
+            self._settle(group, wanted - counts[:, -1], counts, rng)
+            yield SubsetBlock(slice(first, first + wanted.size), counts, group)
+
+    def _at_entry(self, entry: BernoulliEntry, group: MembershipBits, n_rounds: int) -> Counts:
+        if entry.coins:
+            return group.counts()
+        all_in = np.diff(self._by_column.indptr).astype(np.int32) * np.int32(entry.wins)
+        return np.tile(all_in, (n_rounds, 1))
+
+    def _settle(
+        self, group: MembershipBits, need: npt.NDArray[np.int64], counts: Counts, rng: Generator
+    ) -> None:
+        """Let visitors in and out, in random order, until nothing is needed."""
+        small = np.uint16 if self._n_visitors < 2**16 else np.uint32
+        rounds = np.flatnonzero(need)
+        while rounds.size:
+            n_tries = min(_TRIES, max(8 + 2 * int(np.abs(need[rounds]).mean()), 8192 // rounds.size))
+            tries = rng.integers(0, self._n_visitors, size=(n_tries, rounds.size), dtype=small)
+            group.turn(need, rounds, tries, counts)
+            rounds = rounds[need[rounds] != 0]

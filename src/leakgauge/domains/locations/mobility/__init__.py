@@ -1,0 +1,1 @@
+"""Estimates of how people move, and synthetic people that follow them."""

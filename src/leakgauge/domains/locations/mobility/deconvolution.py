@@ -1,0 +1,255 @@
+"""The mobility profile behind published counts, fitted through the noise distribution."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
+from leakgauge.domains.locations.data.traces import CellMap
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, MobilityProfiles
+from leakgauge.domains.locations.mobility.popularity import (
+    CENTRES,
+    COARSE_STEP,
+    FINE_PER_COARSE,
+    Popularity,
+    PopularityPrior,
+    popularity_of,
+    similar_epochs,
+)
+from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood, rate_likelihood
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
+
+_ROUNDS = 10
+_CHOOSING = 3  # rounds in which the laws of popularities are chosen anew
+_STILL = 5e-3  # change of the log of the mean from round to round
+_FINE = COARSE_STEP / FINE_PER_COARSE
+_SHIFTS = np.array([-24, -12, -6, -3, -2, -1, 0, 1, 2, 3, 6, 12, 24])  # of the level, in fine steps
+
+
+@dataclass(frozen=True, eq=False)
+class RankOneRates:
+    """Visits expected in a cell: a level times the popularities of place and epoch, one on average."""
+
+    level: float
+    space: Reals
+    time: Reals
+
+
+@dataclass(frozen=True)
+class ReleasedGroups:
+    """The people behind releases."""
+
+    size: int
+    n: int = 1
+
+
+def fit_rank_one(
+    numbers: Reals, evidence: RateLikelihood, groups: ReleasedGroups, places: Popularity, epochs: Popularity
+) -> RankOneRates:
+    """Fit the evidence of the releases of groups, places x epochs x kept.
+
+    Variational Bayes: in turn the popularities of places given what is believed of epochs, the level, and the
+    popularities of epochs given what is believed of places. The likelihood is averaged over beliefs instead
+    of taken at the best guess; otherwise both would fit noise together and the level would drift upward.
+    """
+    n_places, n_epochs, _ = numbers.shape
+    usual = places.prior.visits * groups.size / (n_places * n_epochs)
+    level = _start(numbers.sum(axis=(0, 1)), evidence, usual, places.prior)
+    n_visits = float(np.exp(level)) * n_places * n_epochs * groups.n
+    places = places.in_groups(n_places, n_visits, groups.size * groups.n)
+    by_place, by_epoch = _Side(numbers, places, evidence), _Side(numbers.swapaxes(0, 1), epochs, evidence)
+    time, mean = np.ones(n_epochs), level
+    weights = np.tile(np.eye(1, epochs.coarse.size, int(np.abs(epochs.coarse).argmin())), (time.size, 1))
+    place_law, epoch_law = places.laws[0], epochs.laws[0]
+    for turn in range(_ROUNDS):
+        likelihood = by_place.log_likelihood(level, weights, epochs)
+        if turn < _CHOOSING:
+            place_law = places.law(likelihood)
+        belief = places.belief(likelihood, place_law)
+        space = places.means(belief)
+        offset = level + float(np.log(space.mean() * time.mean() / usual))
+        level += _shift(belief, likelihood, offset, places.prior)
+        likelihood = by_epoch.log_likelihood(level, places.thin(belief), places)
+        if turn < _CHOOSING:
+            epoch_law = epochs.law(likelihood)
+        belief = epochs.belief(likelihood, epoch_law)
+        time, weights = epochs.means(belief), epochs.thin(belief)
+        level += float(np.log(space.mean()))  # beliefs about places start afresh
+        before, mean = mean, level + float(np.log(time.mean()))
+        if abs(mean - before) < _STILL:
+            break
+    return RankOneRates(float(np.exp(mean)), space / space.mean(), time / time.mean())
+
+
+class _Side:
+    """The evidence of a release, gathered by place or by epoch."""
+
+    def __init__(self, numbers: Reals, popularity: Popularity, evidence: RateLikelihood) -> None:
+        self._numbers = np.ascontiguousarray(numbers).reshape(len(numbers), -1)
+        self._popularity = popularity
+        self._evidence = evidence
+
+    def log_likelihood(self, level: float, weights: Reals, over: Popularity) -> Reals:
+        """Of popularities on this side, averaged over what is believed of every row of the other side."""
+        own = self._popularity.coarse
+        sums = over.coarse[0] + own[0] + COARSE_STEP * np.arange(over.coarse.size + own.size - 1)
+        pairs = np.lib.stride_tricks.sliding_window_view(self._evidence.at(level + sums), own.size, axis=0)
+        curves = weights @ pairs.reshape(over.coarse.size, -1)
+        return self._popularity.log_likelihood(self._numbers @ curves.reshape(-1, own.size))
+
+
+def _start(totals: Reals, evidence: RateLikelihood, usual: float, prior: PopularityPrior) -> float:
+    """The log of the highest plausible rate, were it the same in all cells: from above, busy places show."""
+    likelihood = evidence.curves @ totals - _doubt(evidence.log_rates - np.log(usual), prior)
+    return float(evidence.log_rates[np.flatnonzero(likelihood > likelihood.max() - 2)[-1]])
+
+
+def _doubt(offsets: Reals, prior: PopularityPrior) -> Reals:
+    """How much less likely levels are, in logs, that are off the usual one by so much, in logs."""
+    return np.asarray((offsets / prior.visits_spread) ** 2 / 2)
+
+
+def _shift(belief: Reals, likelihood: Reals, offset: float, prior: PopularityPrior) -> float:
+    """How much the level should rise, in logs, with beliefs about popularity as they are."""
+    size = belief.shape[1]
+    gains = -_doubt(offset + _FINE * _SHIFTS, prior)
+    for i, s in enumerate(_SHIFTS):
+        believed = belief[:, max(0, -s) : size - max(0, s)]
+        gains[i] += (believed * likelihood[:, max(0, s) : size - max(0, -s)]).sum()
+    best = int(gains.argmax().clip(1, _SHIFTS.size - 2))
+    left, right = np.diff(_SHIFTS[best - 1 : best + 2])
+    rise, fall = (gains[best] - gains[best - 1]) / left, (gains[best] - gains[best + 1]) / right
+    vertex = (rise * right - fall * left) / (2 * (rise + fall)) if rise + fall > 0 else 0.0
+    return float(_FINE * (_SHIFTS[best] + np.clip(vertex, -left, right)))
+
+
+# The habits of a crowd from published counts alone, through the exact law of the release.
+#
+# The count of a cell is a Poisson number, and its rate a level times the popularities of place and epoch. All
+# follow from the likelihood of the whole release. Guan et al. (2024) transform the published totals of places
+# and epochs instead (``marginals``).
+
+
+_PRIOR = PopularityPrior()
+
+
+def deconvolve(
+    release: Reals, law: ReleaseDistribution, group_size: int, cells: CellMap, prior: PopularityPrior = _PRIOR
+) -> MobilityProfile:
+    """The habits behind one release over all cells, flat or as a table of places x epochs."""
+    return deconvolve_each(release.reshape(1, -1), law, group_size, cells, prior)[0]
+
+
+def deconvolve_each(
+    releases: Reals,
+    law: ReleaseDistribution,
+    group_size: int,
+    cells: CellMap,
+    prior: PopularityPrior = _PRIOR,
+) -> MobilityProfiles:
+    """The habits behind each of several releases, one row each, every one by itself."""
+    rows = _tables(releases, cells)
+    if _is_raw(law):
+        return _profiles([_of_counts(row) for row in rows], group_size)
+    evidence = rate_likelihood(rows, law, group_size)
+    groups, (places, epochs) = ReleasedGroups(group_size), _axes(cells, prior)
+    return _profiles(
+        [fit_rank_one(evidence.of(row), evidence, groups, places, epochs) for row in rows], group_size
+    )
+
+
+def deconvolve_together(
+    releases: Reals,
+    law: ReleaseDistribution,
+    group_size: int,
+    cells: CellMap,
+    prior: PopularityPrior = _PRIOR,
+) -> MobilityProfile:
+    """The habits behind several releases of groups of the same crowd, one row each, from all at once."""
+    rows = _tables(releases, cells)
+    if _is_raw(law):
+        return _profiles([_of_counts(rows.mean(axis=0))], group_size)[0]
+    evidence = rate_likelihood(rows, law, group_size)
+    numbers = evidence.of(rows[0])
+    for row in rows[1:]:
+        numbers += evidence.of(row)
+    groups = ReleasedGroups(group_size, len(rows))
+    return _profiles([fit_rank_one(numbers, evidence, groups, *_axes(cells, prior))], group_size)[0]
+
+
+def _axes(cells: CellMap, prior: PopularityPrior) -> tuple[Popularity, Popularity]:
+    epochs = popularity_of(cells.n_epochs, prior).with_alike(similar_epochs(cells.days))
+    return popularity_of(cells.n_places, prior, CENTRES), epochs
+
+
+def _tables(releases: Reals, cells: CellMap) -> Reals:
+    if releases.ndim != 2 or not len(releases) or releases.shape[1] != cells.n_cells:
+        raise BadInput(f"releases need {cells.n_cells} counts each, one for every cell; got {releases.shape}")
+    if not np.isfinite(releases).all():
+        raise BadInput("a release holds a count that is not a finite number; 0 stands for what is suppressed")
+    return releases.reshape(-1, cells.n_places, cells.n_epochs)
+
+
+def _is_raw(law: ReleaseDistribution) -> bool:
+    return isinstance(law, ReleaseChain) and law.noise is None and not law.suppress
+
+
+def _of_counts(counts: Reals) -> RankOneRates:
+    """True counts need no deconvolution: their totals are the likeliest, but for half a visit anywhere."""
+    seen = counts + 0.5 / counts.size
+    level = float(seen.mean())
+    return RankOneRates(level, seen.mean(axis=1) / level, seen.mean(axis=0) / level)
+
+
+def _profiles(fits: list[RankOneRates], group_size: int) -> MobilityProfiles:
+    spaces, times = np.stack([one.space for one in fits]), np.stack([one.time for one in fits])
+    n_cells = spaces.shape[1] * times.shape[1]
+    return MobilityProfiles(
+        np.array([one.level for one in fits]) * (n_cells / group_size),
+        spaces / spaces.shape[1],
+        times / times.shape[1],
+    )
+
+
+def profile_from_release(release: Reals, public: PublicParameters) -> MobilityProfile:
+    """The habits behind one release, given over all cells."""
+    return profiles_from_releases(release.reshape(1, -1), public)[0]
+
+
+def profiles_from_releases(releases: Reals, public: PublicParameters) -> MobilityProfiles:
+    """The habits behind each of several releases, one row each over all cells, every one by itself.
+
+    Through the law of the chain; where a pipeline of one's own has none, published counts are taken for true.
+    """
+    if isinstance(public.chain, UserReleaseChain) and public.chain.law is None:
+        return _profiles_of_raw_counts(releases, public)
+    law: Any = public.chain
+    return deconvolve_each(releases, law, expected_group_size(public), public.map)
+
+
+def expected_group_size(public: PublicParameters) -> int:
+    """How many people are behind a release, with every target in or out by a fair coin."""
+    if public.relation is Relation.REPLACE_ONE:
+        return public.group_size
+    return public.group_size - public.n_targets // 2
+
+
+def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> MobilityProfiles:
+    tables = np.maximum(releases, 0.0).reshape(-1, public.map.n_places, public.map.n_epochs)
+    totals = tables.sum(axis=(1, 2))
+    if not (totals > 0).all():
+        raise BadInput(
+            "a release has no count above 0, and nothing can be learned from it; publish more, or give "
+            "mechanism.law"
+        )
+    return MobilityProfiles(
+        totals / expected_group_size(public),
+        tables.sum(axis=2) / totals[:, None],
+        tables.sum(axis=1) / totals[:, None],
+    )

@@ -1,0 +1,101 @@
+"""People that an adversary makes up: as a release says they move, or as people move in some other city."""
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
+from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.mobility import marginals, synthetic_traces
+from leakgauge.domains.locations.mobility.deconvolution import expected_group_size, profile_from_release
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
+from leakgauge.domains.locations.mobility.synthetic_traces import Activity
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
+
+MarginalsChoice: TypeAlias = Literal["deconvolution", "guan24", "log", "power", "raw", "published"]
+
+DEFAULT_PEOPLE = 5_000  # people, as in Guan et al. (2024)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedPeople:
+    """How to make up people from a release: how many, whence their habits, and how unevenly active."""
+
+    traces: int | None = None  # 5,000, or twice the group where that is more
+    marginals: MarginalsChoice = "deconvolution"
+    activity: Activity = Activity.EXPONENTIAL
+    skew: float = 6.0
+
+    def people(self, habits: MobilityProfile, public: PublicParameters, rng: Generator) -> Traces:
+        """People of given habits (Guan et al. 2024)."""
+        return synthetic_traces.draw_traces(
+            habits, self.n_people(public), public.map, rng, self.activity, self.skew
+        )
+
+    def n_people(self, public: PublicParameters) -> int:
+        """How many people there are to draw groups from."""
+        if self.traces is None:
+            return max(DEFAULT_PEOPLE, 2 * public.group_size)
+        if not self.traces > public.group_size:
+            raise BadInput(
+                f"traces = {self.traces} people are too few for groups of {public.group_size}; raise it"
+            )
+        return self.traces
+
+    def habits(self, release: Reals, public: PublicParameters) -> MobilityProfile:
+        """The habits that one release shows."""
+        if self.marginals == "deconvolution":
+            return profile_from_release(release, public)
+        if not isinstance(public.chain, ReleaseChain):
+            raise BadInput(
+                f'marginals = "{self.marginals}" needs a chain that is known, not one\'s own; leave it out'
+            )
+        return marginals.estimate_from_marginals(
+            release, public.chain, expected_group_size(public), public.map, self.marginals
+        )
+
+
+def known_profile(knowledge: AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge) -> MobilityProfile:
+    """The habits of the people whom the adversary knows of: the reference, or those of an earlier release."""
+    match knowledge:
+        case AuxiliaryKnowledge():
+            return true_profile(knowledge.reference)
+        case PastReleasesKnowledge():
+            return profile_from_release(knowledge.releases[0], knowledge.public)
+        case ZeroKnowledge():
+            return profile_from_release(knowledge.earlier, knowledge.public)
+
+
+def people_of_other_city(cells: CellMap, n: int, rng: Generator) -> Traces:
+    """People of a city that anybody can generate, with as many places and epochs."""
+    visits = min(SyntheticCity().visits, cells.n_cells / 4)
+    city = SyntheticCity(users=n, sites=cells.n_places, epochs=cells.n_epochs, visits=visits)
+    return replace(generate_city(city, int(rng.integers(2**31))).traces, map=cells)
+
+
+def stand_in_target(traces: Traces, sketch: PartialTrace, rng: Generator) -> PartialTrace:
+    """A target in another city: as many cells of somebody there, as likely as those of the real one.
+
+    Where nobody has as many, cells of several people are taken.
+    """
+    n = sketch.cells.size
+    able = np.flatnonzero(traces.n_visits >= n)
+    cells = _of_one(traces, able, rng) if able.size else _visited_first(traces, rng)
+    return replace(sketch, cells=np.sort(cells[:n]))
+
+
+def _of_one(traces: Traces, able: Ints, rng: Generator) -> Ints:
+    return rng.permutation(traces.cells(int(rng.choice(able))))
+
+
+def _visited_first(traces: Traces, rng: Generator) -> Ints:
+    visited = np.unique(traces.visits.indices).astype(np.int64)
+    rest = np.setdiff1d(np.arange(traces.map.n_cells), visited)
+    return np.concatenate([rng.permutation(visited), rng.permutation(rest)])

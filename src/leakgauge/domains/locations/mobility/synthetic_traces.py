@@ -1,0 +1,168 @@
+"""Synthetic traces of people with a given mobility profile (Guan et al. 2024, algorithm 1)."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.data.synthetic_city import draw_by_cumulated_weights
+from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
+from leakgauge.domains.locations.mobility.place_graph import PlaceGraph, delaunay_graph
+
+
+class Activity(StrEnum):
+    """The law of the number of visits (Guan et al. 2024, section 4.3.2)."""
+
+    EXPONENTIAL = "exponential"
+    CONSTANT = "constant"
+    LOGNORMAL = "lognormal"
+
+
+class VisitRounding(StrEnum):
+    """How a number of visits becomes whole."""
+
+    FAIR = "fair"  # up or down at random, so that the mean stays
+    DOWN = "down"  # as published: an exponential of mean m then has the mean 1 / (e^(1/m) - 1), about m - 1/2
+
+
+def draw_visits(
+    mean: float, n: int, law: Activity, skew: float, rounding: VisitRounding, rng: Generator
+) -> Ints:
+    """How many visits each of ``n`` people makes; ``skew`` is the skewness of a log-normal law."""
+    luck = rng.random(n)
+    match law:
+        case Activity.EXPONENTIAL:
+            exact = mean * rng.standard_exponential(n)
+        case Activity.CONSTANT:
+            exact = np.full(n, mean)
+        case Activity.LOGNORMAL:
+            exact = mean * _log_normal(skew, n, rng)
+        case _:
+            raise BadInput(f"activity must be one of {', '.join(Activity)}, got {law!r}")
+    return np.floor(exact + luck if rounding is VisitRounding.FAIR else exact).astype(np.int64)
+
+
+def log_variance(skew: float) -> float:
+    """The variance of the log of a log-normal variable of given skewness.
+
+    With w = e^variance the skewness is (w + 2) sqrt(w - 1), so that w^3 + 3 w^2 - 4 is its square: one real
+    root, by Cardano's formula.
+
+    >>> round(log_variance(6.184877), 5)
+    1.0
+    """
+    if not 0 < skew < 1e6:
+        raise BadInput(f"skew must be above 0 and below a million, got {skew}")
+    half = 1 + skew**2 / 2
+    root = np.cbrt(half + np.sqrt(half**2 - 1))
+    return float(np.log(root + 1 / root - 1))
+
+
+def _log_normal(skew: float, n: int, rng: Generator) -> Reals:
+    variance = log_variance(skew)
+    return np.exp(np.sqrt(variance) * rng.standard_normal(n) - variance / 2)
+
+
+# Traces that an adversary makes up from the habits of a crowd (Guan et al. 2024, algorithm 1).
+#
+# After the unicity model of Farzanehfar, Houssiau and de Montjoye (2021): a person moves about a connected
+# piece of the map.
+
+
+PLACES_PER_PERSON = 10  # places that one person may visit (Farzanehfar et al. 2021)
+_AT_ONCE = 2**17  # visits drawn together
+
+
+@dataclass(frozen=True, eq=False)
+class TraceSampler:
+    """Draws traces on a map. Where positions are not known, people may go anywhere."""
+
+    cells: CellMap
+
+    def draw(
+        self,
+        habits: MobilityProfile,
+        n: int,
+        rng: Generator,
+        activity: Activity = Activity.EXPONENTIAL,
+        skew: float = 6.0,
+        rounding: VisitRounding = VisitRounding.FAIR,
+    ) -> Traces:
+        """Traces of ``n`` people: as many visits as their activity says, repeated cells counted once.
+
+        Each has an origin drawn from the space marginal and a piece of the map about it. Places come, with
+        replacement, from the space marginal restricted to the piece, and epochs from the time marginal.
+        """
+        if habits.space.size != self.cells.n_places or habits.time.size != self.cells.n_epochs:
+            raise BadInput(
+                f"habits of {habits.space.size} places and {habits.time.size} epochs do not fit a map of "
+                f"{self.cells.n_places} x {self.cells.n_epochs}"
+            )
+        visits = draw_visits(habits.mean, n, Activity(activity), skew, VisitRounding(rounding), rng)
+        pieces = self._pieces(habits.space, n, rng)
+        columns, sizes = [], []
+        for people in _people_blocks(visits):
+            own = None if pieces is None else pieces[people]
+            cells, found = self._visit(habits, visits[people], own, rng)
+            columns.append(cells)
+            sizes.append(found)
+        ends = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
+        indices = np.concatenate(columns)
+        ones = np.ones(indices.size, dtype=np.uint8)
+        return Traces(csr_array((ones, indices, ends), shape=(n, self.cells.n_cells)), self.cells)
+
+    @cached_property
+    def _graph(self) -> PlaceGraph | None:
+        return None if self.cells.positions is None else delaunay_graph(self.cells.positions)
+
+    def _pieces(self, space: Reals, n: int, rng: Generator) -> Ints | None:
+        if self._graph is None:
+            return None
+        return self._graph.pieces(
+            draw_by_cumulated_weights(np.cumsum(space), rng.random(n)), PLACES_PER_PERSON, rng
+        )
+
+    def _visit(
+        self, habits: MobilityProfile, visits: Ints, pieces: Ints | None, rng: Generator
+    ) -> tuple[Ints, Ints]:
+        """The distinct cells of people, person after person and in order, and how many each has."""
+        people = np.repeat(np.arange(visits.size), visits)
+        if pieces is None:
+            places = draw_by_cumulated_weights(np.cumsum(habits.space), rng.random(people.size))
+        else:
+            weights = np.cumsum(habits.space[pieces], axis=1)
+            luck = rng.random(people.size) * weights[people, -1]
+            within = (weights[people] <= luck[:, None]).sum(axis=1)
+            places = pieces[people, np.minimum(within, pieces.shape[1] - 1)]
+        epochs = draw_by_cumulated_weights(np.cumsum(habits.time), rng.random(people.size))
+        keys = np.sort((people * self.cells.n_places + places) * self.cells.n_epochs + epochs)
+        distinct = keys[np.diff(keys, prepend=-1) > 0]
+        owners, cells = np.divmod(distinct, self.cells.n_cells)
+        return cells, np.bincount(owners, minlength=visits.size)
+
+
+def draw_traces(
+    habits: MobilityProfile,
+    n: int,
+    cells: CellMap,
+    rng: Generator,
+    activity: Activity = Activity.EXPONENTIAL,
+    skew: float = 6.0,
+    rounding: VisitRounding = VisitRounding.FAIR,
+) -> Traces:
+    """Traces of ``n`` people of given habits."""
+    return TraceSampler(cells).draw(habits, n, rng, activity, skew, rounding)
+
+
+def _people_blocks(visits: Ints) -> list[slice]:
+    """People in turns, so that about as many visits are drawn together."""
+    turns = np.cumsum(visits) // _AT_ONCE
+    edges = [0, *(np.flatnonzero(np.diff(turns)) + 1).tolist(), visits.size]
+    return [slice(first, last) for first, last in pairwise(edges)]

@@ -1,0 +1,115 @@
+"""Partial traces: the cells that an attacker believes a target visited, and the probability of each."""
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
+
+
+@dataclass(frozen=True, eq=False)
+class PartialTrace:
+    """Cells in rising order, and for each the chance that the target was there; 1 where that is known.
+
+    ``complete`` says whether the target was nowhere else, ``surmised`` whether cells are guesses even where
+    they are taken for sure.
+    """
+
+    cells: Ints
+    weights: Reals
+    complete: bool = False
+    surmised: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.cells.size:
+            raise BadInput("an adversary who knows no cell of a target has nothing to look at")
+
+    @property
+    def certain(self) -> bool:
+        """Whether every cell is known for sure."""
+        return bool((self.weights == 1).all())
+
+    @property
+    def visits(self) -> Ints:
+        """The cells in which the target is known to have been."""
+        return self.cells[:0] if self.surmised else self.cells[self.weights == 1]
+
+    def draw(self, n: int, rng: Generator) -> Reals:
+        """Traces of the target as the adversary imagines them: n rows of zeros and ones over the cells."""
+        if self.certain:
+            return np.ones((n, self.cells.size))
+        return (rng.random((n, self.cells.size)) < self.weights).astype(np.float64)
+
+
+def known_cells(cells: Ints, *, complete: bool = False) -> PartialTrace:
+    """Cells that are known for sure."""
+    return PartialTrace(np.sort(cells), np.ones(cells.size), complete)
+
+
+def random_fraction(cells: Ints, fraction: float, rng: Generator) -> PartialTrace:
+    """A random part of a trace, its size rounded up (Guan et al. 2024); a larger part holds every smaller."""
+    return known_cells(rng.permutation(cells)[: ceil(fraction * cells.size - 1e-9)], complete=fraction == 1)
+
+
+def random_observations(cells: Ints, n: int, rng: Generator) -> PartialTrace:
+    """A number of random cells of a trace: the observations of Liu et al. (2024)."""
+    if n > cells.size:
+        raise BadInput(
+            f"knowledge.observations = {n}, but a target has {cells.size} visits; "
+            "raise challenger.targets.min_visits"
+        )
+    return known_cells(rng.permutation(cells)[:n], complete=n == cells.size)
+
+
+def top_places(cells: Ints, on: CellMap, n: int | None) -> Ints:
+    """The places a target visited most, or all of them."""
+    places, visits = np.unique(on.places(cells), return_counts=True)
+    order = np.argsort(-visits, kind="stable")
+    return places[order if n is None else order[:n]]
+
+
+def every_epoch(places: Ints, on: CellMap) -> PartialTrace:
+    """The target is taken to be at each of the places in every epoch ("greedy", Guan et al. 2024)."""
+    return _guessed_cells((places[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel())
+
+
+def sampled_epochs(places: Ints, on: CellMap, mean: float, time: Reals, rng: Generator) -> PartialTrace:
+    """The mean number of visits is spread evenly over the places, at epochs drawn from the time marginal.
+
+    ("Random sampling", Guan et al. 2024.)
+    """
+    each = max(1, round(mean / places.size))
+    epochs = rng.choice(on.n_epochs, size=(places.size, each), p=time)
+    return _guessed_cells(np.unique(places[:, None] * on.n_epochs + epochs))
+
+
+def weighted_epochs(places: Ints, on: CellMap, mean: float, time: Reals) -> PartialTrace:
+    """Each epoch at each place is as likely as the time marginal says: nothing is made up."""
+    chance = -np.expm1(-mean / places.size * time)  # of one visit at least
+    cells = (np.sort(places)[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel()
+    weights = np.tile(chance, places.size)
+    return PartialTrace(cells[weights > 0], weights[weights > 0], surmised=True)
+
+
+def average_of_friends(friends: Traces) -> PartialTrace:
+    """Where the friends were, as often as they were there (LocMIA, Zhang et al. 2020)."""
+    visitors = friends.visitors()
+    cells = np.flatnonzero(visitors)
+    return PartialTrace(cells, visitors[cells] / friends.n_people, surmised=True)
+
+
+def most_similar(traces: Traces, person: int, among: Ints, n: int) -> Ints:
+    """The people whose traces overlap most with a person's, for their size (cosine)."""
+    overlap = traces.visits[among].astype(np.float64) @ traces.visits[[person]].toarray().ravel().astype(
+        float
+    )
+    size = np.sqrt(np.maximum(traces.n_visits[among], 1))
+    return among[np.argsort(-overlap / size, kind="stable")[:n]]
+
+
+def _guessed_cells(cells: Ints) -> PartialTrace:
+    return PartialTrace(np.sort(cells), np.ones(cells.size), surmised=True)

@@ -1,0 +1,288 @@
+"""The tables of a plan about counts per place and hour: `data`, `challenger` and `mechanism`."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, Literal
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.support import target_choice
+from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.target_choice import expand_targets
+
+
+class PublishedFormat(StrEnum):
+    """Data sets that are read in the format they were published in."""
+
+    FOURSQUARE = "foursquare"  # New York and Tokyo check-ins (Yang et al. 2015)
+    CABSPOTTING = "cabspotting"  # San Francisco cabs (Piorkowski et al. 2009)
+    MILANO = "milano"  # Social Pulse Milano (Barlacchi et al. 2015)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsColumnsTable:
+    """What a file calls the parts of a visit; ``lat``, ``lon`` and ``place`` only where they are used."""
+
+    user: str = "user"
+    time: str = "time"
+    lat: str | None = None
+    lon: str | None = None
+    place: str | None = None
+
+    def __post_init__(self) -> None:
+        said = [name for name in vars(self).values() if name is not None]
+        if twice := sorted({name for name in said if said.count(name) > 1}):
+            raise BadInput(f"{twice[0]!r} is named twice; every part of a visit needs a column of its own")
+        if (self.lat is None) != (self.lon is None):
+            raise BadInput(f"lat = {self.lat!r} and lon = {self.lon!r}: name both or neither")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsPlacesTable:
+    """A CSV or Parquet file that says where places lie."""
+
+    source: str
+    place: str = "place"
+    lat: str = "lat"
+    lon: str = "lon"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsDataTable:
+    """Which file, what its columns mean, and how visits become cells."""
+
+    source: str
+    format: PublishedFormat | None = None
+    columns: LocationsColumnsTable = field(default_factory=LocationsColumnsTable)
+    header: tuple[str, ...] | None = None
+    encoding: Literal["utf-8", "utf-16", "latin-1"] = "utf-8"
+    timezone: str | None = None
+    clock: Literal["local", "utc"] = "local"
+    time_unit: Literal["s", "ms", "us", "min", "h", "d"] = "s"
+    time_format: str | None = None
+    origin: Any = None
+    scale: float = 1.0
+    grid: tuple[int, int] | None = None
+    cell: float | None = None
+    box: tuple[float, float, float, float] | str | None = None
+    places: LocationsPlacesTable | str | None = None
+    top: int | None = None
+    epoch: str = "1h"
+    window: tuple[Any, Any] | None = None
+    fold: bool = False
+    min_visits: int = 1
+    bad_share: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.columns != LocationsColumnsTable():
+            raise BadInput(
+                f"columns beside format = {self.format.value!r}, which knows its own; leave out one"
+            )
+        if not 0 < self.scale < math.inf:
+            raise BadInput(
+                f"scale must be > 0 and finite, got {self.scale}; degrees times 1e5 need scale = 1e-5"
+            )
+        if not 0 <= self.bad_share <= 1:
+            raise BadInput(f"bad_share must be in [0, 1], got {self.bad_share}; 0.01 is usual")
+        for name in ("top", "min_visits"):
+            number = getattr(self, name)
+            if number is not None and not number >= 1:
+                raise BadInput(f"{name} must be >= 1, got {number}; leave it out to keep all")
+        self._require_one_map()
+
+    def _require_one_map(self) -> None:
+        if self.grid is not None and self.cell is not None:
+            raise BadInput(f"grid = {list(self.grid)} and cell = {self.cell}: say one of them")
+        if self.grid is not None and not min(self.grid) >= 1:
+            raise BadInput(f"grid must be [rows, columns], both >= 1, got {list(self.grid)}")
+        if self.cell is not None and not 0 < self.cell < math.inf:
+            raise BadInput(f"cell must be a length in metres > 0, got {self.cell}")
+        if self.gridded:
+            for name, value in (
+                ("columns.place", self.columns.place),
+                ("places", self.places),
+                ("top", self.top),
+            ):
+                if value is not None:
+                    raise BadInput(
+                        f"{name} beside a grid: places are either cells of a grid or named; leave out one"
+                    )
+        elif self.format in (PublishedFormat.CABSPOTTING, PublishedFormat.MILANO):
+            told = f"format = {self.format.value!r} has points and no places"
+            raise BadInput(f"{told}; add grid = [rows, columns] or cell = metres")
+        elif self.box is not None:
+            raise BadInput("box without a grid; add grid = [rows, columns] or cell = metres")
+        elif self.columns.place is None and self.columns.lat is not None:
+            raise BadInput(
+                "coordinates without a grid; add grid = [rows, columns] or cell = metres, or columns.place"
+            )
+
+    @property
+    def gridded(self) -> bool:
+        """Whether places are the cells of a grid."""
+        return self.grid is not None or self.cell is not None
+
+
+NOISE_MECHANISMS = ("laplace", "gaussian", "geometric")
+RAW, OWN = "raw", "own"
+UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
+
+
+class LocationsTargetOrder(StrEnum):
+    """Which people become targets, of those with enough visits."""
+
+    RANDOM = "random"
+    MOST = "most"  # those with the most visits
+    TERCILES = "terciles"  # a third each of those with few, some and many visits (Pyrgelis et al. 2018)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsTargetsTable(target_choice.TargetChoice):
+    """People with enough visits, after any caps."""
+
+    min_visits: int = 1
+    choose: LocationsTargetOrder = LocationsTargetOrder.RANDOM
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.names and self.choose is not LocationsTargetOrder.RANDOM:
+            raise BadInput("names say who the targets are; leave out choose")
+        if not self.min_visits >= 1:
+            raise BadInput(
+                f"min_visits must be >= 1, got {self.min_visits}: who has no visits cannot be found"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsChallengerTable:
+    """The group behind a release, the people kept for adversaries, and the caps on visits.
+
+    ``group_size`` counts everybody, with all targets in. ``reference`` is a share of the people, or how many;
+    the targets are among them.
+    """
+
+    group_size: int
+    relation: Relation = Relation.ADD_REMOVE
+    reference: float | int = 0.5
+    per_epoch: int | None = None
+    per_day: int | None = None
+    per_user: int | None = None
+    targets: LocationsTargetsTable = LocationsTargetsTable()
+
+    def __post_init__(self) -> None:
+        if not self.group_size >= 1:
+            raise BadInput(f"group_size must be >= 1, got {self.group_size}; an empty group has no counts")
+        if not self.reference > 0:
+            raise BadInput(f"reference must be > 0, got {self.reference}; 0.5 is usual")
+        if not (self.reference < 1 or (self.reference > 1 and float(self.reference).is_integer())):
+            raise BadInput(
+                f"reference must be a share below 1, or a whole number of people, got {self.reference:g}; "
+                "with a share of 1 nobody is left to draw groups from; 0.5 is usual"
+            )
+        for name in ("per_epoch", "per_day", "per_user"):
+            cap = getattr(self, name)
+            if cap is not None and not cap >= 1:
+                raise BadInput(f"{name} must be >= 1, got {cap}; leave it out for no cap")
+
+
+def read_challenger_table(table: Mapping[str, Any]) -> LocationsChallengerTable:
+    """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    return read_dataclass(LocationsChallengerTable, expand_targets(table), "challenger")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PostProcessingTable:
+    """What follows the noise."""
+
+    round: bool = False
+    clamp: bool = False
+    suppress: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsUserMechanismTable:
+    """A pipeline of one's own, and what it promises."""
+
+    release: str
+    law: str | None = None
+    whole: bool = True
+    epsilon: float | None = None
+    delta: float = 0.0
+    unit: Unit = Unit.USER
+
+    @property
+    def stated(self) -> Guarantee | None:
+        if self.epsilon is None:
+            if self.delta:
+                raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
+            return None
+        return Guarantee(epsilon=self.epsilon, delta=self.delta, unit=self.unit)
+
+
+def read_mechanism_table(
+    table: Mapping[str, Any], setting: LocationsChallengerTable
+) -> ReleaseChain | LocationsUserMechanismTable:
+    """Read the mechanism's table: noise with its unit, and the steps after it."""
+    said = dict(table)
+    if "name" not in said:
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join((*NOISE_MECHANISMS, RAW, OWN))}")
+    name = said.pop("name")
+    require_known(name, [*NOISE_MECHANISMS, RAW, OWN], "mechanism: none")
+    if name == OWN:
+        own = read_dataclass(LocationsUserMechanismTable, said, "mechanism 'own'")
+        _require_unit(own.unit)
+        return own
+    steps = read_dataclass(
+        _PostProcessingTable,
+        {key: said.pop(key) for key in ("round", "clamp", "suppress") if key in said},
+        "mechanism",
+    )
+    if name == RAW:
+        if said:
+            raise BadInput(f"mechanism 'raw': adds no noise, and takes no {', '.join(sorted(said))}")
+        noise = None
+    else:
+        noise = _read_noise(name, said, setting)
+    return ReleaseChain(noise=noise, group_size=setting.group_size, **vars(steps))
+
+
+def _read_noise(name: str, said: dict[str, Any], setting: LocationsChallengerTable) -> Any:
+    """Build the noise; what one unit can move follows from the caps."""
+    if "sensitivity" in said:
+        raise BadInput(
+            f"mechanism {name!r}: sensitivity follows from the unit and the caps; leave it out, or give scale"
+        )
+    if "relation" in said:
+        raise BadInput(f"mechanism {name!r}: relation belongs to the challenger; move it there")
+    unit = said.get("unit", Unit.EVENT.value)
+    require_known(unit, [known.value for known in UNITS], f"mechanism {name!r}.unit: no unit of counts")
+    visits = _unit_sensitivity(Unit(unit), setting)
+    said |= {"unit": unit, "sensitivity": visits**0.5 if name == "gaussian" else float(visits)}
+    return read_dataclass(
+        import_module(f"leakgauge.mechanisms.{name}").Mechanism, said, f"mechanism {name!r}"
+    )
+
+
+def _unit_sensitivity(unit: Unit, setting: LocationsChallengerTable) -> int:
+    """How many cells one unit can move by one when it is added or removed.
+
+    Noise is scaled by that under ``replace_one`` too, as publishers do; the promise says what it is worth.
+    """
+    if unit is Unit.EVENT:
+        return 1
+    name = "per_day" if unit is Unit.USER_DAY else "per_user"
+    cap = getattr(setting, name)
+    if cap is None:
+        raise BadInput(
+            f"mechanism.unit = {unit.value!r} needs a cap on what one such unit can move; "
+            f"add challenger.{name} = ..."
+        )
+    return int(cap)
+
+
+def _require_unit(unit: Unit) -> None:
+    require_known(unit.value, [known.value for known in UNITS], "mechanism 'own'.unit: no unit of counts")

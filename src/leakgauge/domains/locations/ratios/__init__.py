@@ -1,1 +1,0 @@
-"""What the likelihood attack believes of cells, and the scores it makes of it."""

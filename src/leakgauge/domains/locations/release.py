@@ -1,0 +1,102 @@
+"""The releases of a block of rounds: published counts, computed when an attacker first reads them."""
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.group_sampling.crowd import Crowd
+
+Result = TypeVar("Result")
+
+Counts = npt.NDArray[np.int32]
+
+
+class AnyReleaseChain(Protocol):
+    """Makes published numbers of true counts."""
+
+    def sample(self, counts: Any, rng: Generator) -> Reals: ...
+
+
+@dataclass(frozen=True, eq=False)
+class RoundGroups:
+    """Who is in the group of each round: others, spares (-1 for nobody), and the targets by their bits."""
+
+    crowd: Crowd
+    people: npt.NDArray[np.int32]  # rounds x others, in random order
+    spares: npt.NDArray[np.int32]  # rounds x targets: who takes the place of a target that is out
+    members: Bits
+    targets: csr_array  # their traces
+
+    def counts(self, columns: Ints | None = None) -> Counts:
+        """The true counts of all who are in the group."""
+        total = self.crowd.counts(self.people, columns)
+        visits = self.targets if columns is None else self.targets[:, columns]
+        total += (csr_array(self.members.astype(np.int32)) @ visits.astype(np.int32)).toarray()
+        if self.spares.size:
+            total += self.crowd.counts(self.spares, columns)
+        return total
+
+    def known(self, n_known: int, columns: Ints) -> Counts:
+        """The true counts of the first of the others: a random part of them."""
+        if n_known == 0:
+            return np.zeros((len(self.people), columns.size), dtype=np.int32)
+        return self.crowd.counts(self.people[:, :n_known], columns)
+
+
+@dataclass(frozen=True, eq=False)
+class LocationsBlock:
+    """The releases of a block. ``near`` cells, those of the targets, are drawn apart from all the others.
+
+    So an audit whose adversaries look at the targets' cells alone never draws the rest, and one that looks at
+    everything sees the same numbers there.
+    """
+
+    rounds: RoundGroups
+    chain: AnyReleaseChain
+    near: Ints  # sorted
+    streams: tuple[Generator, Generator]  # of the noise near and far
+    n_cells: int
+    splits: bool  # whether cells are published independently of one another
+    memory: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """What ``make`` makes of this block, made once for all who ask for it by the same key."""
+        if key not in self.memory:
+            self.memory[key] = make()
+        return self.memory[key]
+
+    def known(self, n_known: int, columns: Ints) -> Counts:
+        """The true counts of the first of the others in some cells."""
+        if not np.isin(columns, self.near).all():
+            return self.rounds.known(n_known, columns)
+        near = self.once(("known", n_known), lambda: self.rounds.known(n_known, self.near))
+        return near[:, np.searchsorted(self.near, columns)]
+
+    def at(self, columns: Ints) -> Reals:
+        """The published counts of some cells."""
+        if not self.splits or not np.isin(columns, self.near).all():
+            return self.whole[:, columns]
+        return self._near[:, np.searchsorted(self.near, columns)]
+
+    @cached_property
+    def whole(self) -> Reals:
+        """The published counts of all cells."""
+        if not self.splits:
+            return self.chain.sample(self.rounds.counts(), self.streams[0])
+        far = np.setdiff1d(np.arange(self.n_cells), self.near, assume_unique=True)
+        published = np.empty((len(self.rounds.members), self.n_cells))
+        published[:, self.near] = self._near
+        published[:, far] = self.chain.sample(self.rounds.counts()[:, far], self.streams[1])
+        return published
+
+    @cached_property
+    def _near(self) -> Reals:
+        return self.chain.sample(self.rounds.counts(self.near), self.streams[0])

@@ -1,0 +1,154 @@
+"""The release chain: true counts in, published counts out, with the exact distribution of the outputs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Mechanism, Reals
+from leakgauge.domains.locations.counts.release_distribution import IntegerOutputs, OutputPart
+from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.domains.locations.release_chain.count_noise import (
+    CountNoise,
+    NoiseAtLeast,
+    NoiseAtMost,
+    count_noise_of,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseChain:
+    """Adds noise to counts, rounds them down, clamps them to [0, group_size] and suppresses the small ones.
+
+    Each step but the noise is optional, the order is fixed. Outputs of at most ``suppress`` become 0; with
+    ``suppress = 0`` nothing is suppressed, and without a clamp small counts may then come out negative.
+    Counts are whole numbers. ``noise`` is laplace, gaussian or geometric; None publishes raw counts.
+
+    >>> chain = ReleaseChain(noise=None, group_size=9, suppress=2)
+    >>> chain.sample(np.arange(5), np.random.default_rng(0)).tolist()
+    [0.0, 0.0, 0.0, 3.0, 4.0]
+    """
+
+    noise: Mechanism | None
+    group_size: int
+    round: bool = False
+    clamp: bool = False
+    suppress: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("group_size", 1), ("suppress", 0)):
+            value = getattr(self, name)
+            if not (least <= value < np.inf and value == int(value)):
+                raise BadInput(f"mechanism: {name} must be a whole number >= {least}, got {value}")
+        count_noise_of(self.noise, rounded=self.round)
+
+    @cached_property
+    def added(self) -> CountNoise:
+        """The noise, as rounded as it is published."""
+        return count_noise_of(self.noise, rounded=self.round)
+
+    @property
+    def whole(self) -> bool:
+        """Whether outputs are whole numbers: rounded, geometric or raw."""
+        return isinstance(self.added.between, IntegerOutputs)
+
+    @property
+    def shift_free(self) -> bool:
+        """Whether the law depends on the distance of output and count alone, whatever the output."""
+        return not (self.clamp or self.suppress)
+
+    @property
+    def lumps_below(self) -> int | None:
+        """What is at most this is published as 0, if anything is."""
+        return None if self.shift_free else int(self.suppress)
+
+    @property
+    def lumps_above(self) -> int | None:
+        """What is at least this is published as this, if anything is."""
+        return int(self.group_size) if self.clamp else None
+
+    @property
+    def mute(self) -> bool:
+        """Whether everything is suppressed."""
+        return self.clamp and self.suppress >= self.group_size
+
+    def sample(self, counts: npt.ArrayLike, rng: Generator) -> Reals:
+        """Publish counts: any shape, whole numbers. The noise does not depend on the counts."""
+        true = np.asarray(counts)
+        if true.dtype.kind not in "iub" and not (true == np.floor(true)).all():
+            raise BadInput("counts must be whole numbers before they are published")
+        published = self.added.added_to(true, rng)
+        if self.clamp:
+            np.clip(published, 0.0, self.group_size, out=published)
+        if self.suppress:
+            np.copyto(published, 0.0, where=published <= self.suppress)
+        return published
+
+    def log_law(self, outputs: npt.ArrayLike, counts: npt.ArrayLike) -> Reals:
+        """Log probability of outputs, or log density where they vary continuously; -inf where impossible.
+
+        Without rounding, outputs of exactly 0 and ``group_size`` after a clamp, and of 0 after suppression,
+        have a probability; all others a density. The arguments broadcast.
+        """
+        seen, true = np.broadcast_arrays(
+            np.asarray(outputs, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+        )
+        if self.shift_free and not self.whole:
+            return self.added.log_at(seen - true)
+        law = np.full(seen.shape, -np.inf)
+        if self.mute:
+            law[seen == 0] = 0.0
+        for part in self.parts(seen):
+            law[part.rows] = part.law.log_at(part.places - true[part.rows])
+        return law
+
+    def parts(self, outputs: Reals) -> tuple[OutputPart, ...]:
+        """The outputs that were only moved by noise, those lumped together at 0, and those at the top.
+
+        The law of each part moves with the count. What is impossible or certain is in none.
+        """
+        if self.mute:
+            return ()
+        low, high = self.lumps_below, self.lumps_above
+        plain = np.isfinite(outputs)
+        if self.whole:
+            plain &= outputs == np.floor(outputs)
+        found = []
+        if low is not None:
+            rows = outputs == 0
+            found.append(OutputPart(rows, np.full(int(rows.sum()), float(low)), NoiseAtMost(self.added), low))
+            plain &= outputs > low
+        if high is not None:
+            rows = outputs == high
+            found.append(OutputPart(rows, outputs[rows], NoiseAtLeast(self.added), high))
+            plain &= outputs < high
+        return OutputPart(plain, outputs[plain], self.added), *found
+
+    def table(self, counts: Ints) -> tuple[Reals, Reals]:
+        """The outputs that occur with these counts, in rising order, and P[count, output]; whole chains only.
+
+        Where nothing lumps them, outputs so far out that their chance is below 1e-17 are added to the ends.
+        """
+        if not self.whole:
+            raise BadInput("a table of outputs needs whole outputs; set round = true")
+        true = np.asarray(counts, dtype=np.int64)
+        low, high = int(true.min()) - self.added.reach, int(true.max()) + self.added.reach
+        if self.lumps_below is not None:
+            low = max(low, self.lumps_below)
+        if self.lumps_above is not None:
+            high = min(high, self.lumps_above)
+        if high <= low:
+            lumped = self.lumps_below is not None and high <= self.lumps_below
+            return np.array([0.0 if lumped else min(low, high)], dtype=np.float64), np.ones((true.size, 1))
+        places = np.arange(low, high + 1)
+        span = np.arange(low - int(true.max()), high - int(true.min()) + 1)
+        law = np.exp(self.added.log_at(span.astype(np.float64)))[places - true[:, None] - span[0]]
+        law[:, 0] = np.exp(self.added.log_at_most((low - true).astype(np.float64)))
+        law[:, -1] = np.exp(self.added.log_at_least((high - true).astype(np.float64)))
+        outputs = places.astype(np.float64)
+        if low == self.lumps_below:
+            outputs[0] = 0.0
+        return outputs, law

@@ -1,0 +1,1 @@
+"""Scorers of the attacks: per target, by likelihood ratio and by threshold."""

@@ -1,0 +1,64 @@
+"""COMPAS (Larson et al. 2016): compas-scores-two-years.csv as ProPublica publishes it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.domains.models.data.dataset import RawTable, TableColumn, as_tuple, categorical
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.data.published_files import find_file
+from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import open_table_file
+
+FILE = "compas-scores-two-years.csv"
+TEXTS = ("c_charge_degree", "race", "age_cat", "sex")
+NUMBERS = ("age", "priors_count", "days_b_screening_arrest")
+AGAIN, LABEL = "is_recid", "two_year_recid"
+KEPT = "abs(days_b_screening_arrest) <= 30 AND is_recid <> -1 AND c_charge_degree <> 'O'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompasDataTable:
+    """Which folder holds the file, and which columns of texts are groups.
+
+    ``is_recid`` says whether somebody was charged again at any time, and so nearly gives away the label,
+    which is whether they were within two years; the paper has it among the features.
+    """
+
+    folder: str = "."
+    group: str | tuple[str, ...] = ()
+    is_recid: bool = False
+    duplicates: DuplicatePolicy = "remove"
+
+    @property
+    def name(self) -> str:
+        """What reports call the data."""
+        return "COMPAS"
+
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """The one file."""
+        return (find_file(folder / self.folder, FILE),)
+
+    def read(self, paths: Sequence[Path]) -> RawTable:
+        """The 6,172 rows of ProPublica's analysis, and the 7 or 8 columns of Humphries et al. (2023)."""
+        numbers = (*NUMBERS, AGAIN)
+        with open_table_file(paths[0], "data.folder") as (connection, types):
+            for name in (*TEXTS, *numbers, LABEL):
+                require_known(name, list(types), f"data.folder: {FILE} lacks a column; none")
+            typed = [f"CAST({name} AS VARCHAR) AS {name}" for name in (*TEXTS, LABEL)]
+            typed += [f"CAST({name} AS DOUBLE) AS {name}" for name in numbers]
+            kept = connection.execute(f"SELECT {', '.join(typed)} FROM given WHERE {KEPT}").fetchnumpy()
+        features: dict[str, TableColumn] = {name: categorical(_texts(kept[name])) for name in TEXTS}
+        for name in numbers if self.is_recid else NUMBERS:
+            features[name] = np.ma.filled(kept[name], np.nan).astype(np.float64)
+        sheet = RawTable(features=features, label=categorical(_texts(kept[LABEL])), groups={})
+        return sheet.with_groups(as_tuple(self.group))
+
+
+def _texts(column: npt.NDArray[Any]) -> list[str | None]:
+    lost = np.ma.getmaskarray(column)
+    return [None if gone else str(text) for text, gone in zip(np.ma.getdata(column).tolist(), lost)]

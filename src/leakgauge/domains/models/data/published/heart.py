@@ -1,0 +1,110 @@
+"""Heart disease (Janosi et al. 1988): the processed files of four hospitals as UCI publishes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from leakgauge.domains.models.data.dataset import (
+    CategoricalColumn,
+    Ints,
+    NumericColumn,
+    RawTable,
+    TableColumn,
+    categorical,
+)
+from leakgauge.domains.models.data.imputation import impute_column, impute_table
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.data.published_files import (
+    columns_by_position,
+    find_file,
+    parse_numbers,
+    read_lines,
+)
+
+HOSPITALS = ("cleveland", "hungarian", "switzerland", "va")
+NAMES = (
+    "age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang", "oldpeak", "slope", "ca",
+    "thal",
+)  # fmt: skip
+NUMBERS = ("age", "trestbps", "chol", "thalach", "oldpeak", "ca")
+BY_MODE = ("ca",)  # how many vessels: a mean would be none
+GROUP, LABEL = "hospital", "num"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeartDataTable:
+    """Which folder holds the files, and over what missing values are filled in.
+
+    ``impute = "hospital"`` is what the paper's code does: whole columns of a hospital then hold one constant,
+    by which a model, or anybody, tells the hospital.
+    """
+
+    folder: str = "."
+    impute: Literal["global", "hospital"] = "global"
+    duplicates: DuplicatePolicy = "remove"
+
+    @property
+    def name(self) -> str:
+        """What reports call the data."""
+        return "heart disease"
+
+    def files(self, folder: Path) -> tuple[Path, ...]:
+        """One file for each hospital."""
+        return tuple(find_file(folder / self.folder, f"processed.{name}.data") for name in HOSPITALS)
+
+    def read(self, paths: Sequence[Path]) -> RawTable:
+        """All patients of all hospitals; the label is whether num > 0."""
+        parts = [
+            (path, columns_by_position(read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1)))
+            for path in paths
+        ]
+        features: dict[str, TableColumn] = {}
+        for i, name in enumerate((*NAMES, LABEL)):
+            found_in = np.concatenate([parse_numbers(part[i], name, path) for path, part in parts])
+            features[name] = found_in if name in (*NUMBERS, LABEL) else _coded(found_in)
+        ill = np.asarray(features.pop(LABEL))
+        label = categorical(None if np.isnan(num) else "yes" if num > 0 else "no" for num in ill.tolist())
+        sizes = [len(part[0]) for _, part in parts]
+        hospital = categorical(np.repeat(HOSPITALS, sizes).tolist())
+        sheet = RawTable(features=features, label=label, groups={GROUP: hospital})
+        return (
+            impute_table(sheet, BY_MODE)
+            if self.impute == "global"
+            else _impute_within_hospitals(sheet, hospital)
+        )
+
+
+def _coded(answers: NumericColumn) -> CategoricalColumn:
+    """Codes of a question with a few answers; the files write 3 also as 3.0."""
+    return categorical(None if np.isnan(value) else f"{value:g}" for value in answers.tolist())
+
+
+def _impute_within_hospitals(sheet: RawTable, hospital: CategoricalColumn) -> RawTable:
+    features = dict(sheet.features)
+    for code, value in enumerate(hospital.values):
+        own = np.flatnonzero(hospital.codes == code)
+        for name, column in features.items():
+            features[name] = _impute_rows(column, own, f"{name} of {value}", by_mode=name in BY_MODE)
+    note = (
+        "WARNING: missing values were filled in for each hospital by itself; where many are missing, the "
+        "constant tells the hospital"
+    )
+    return replace(sheet, features=features, notes=(*sheet.notes, note))
+
+
+def _impute_rows(column: TableColumn, own: Ints, name: str, *, by_mode: bool) -> TableColumn:
+    """A column whose gaps in some rows are filled by those rows."""
+    if isinstance(column, CategoricalColumn):
+        texts = impute_column(CategoricalColumn(column.codes[own], column.values), name)
+        assert isinstance(texts, CategoricalColumn)
+        codes = column.codes.copy()
+        codes[own] = texts.codes
+        return CategoricalColumn(codes, column.values)
+    values = column.copy()
+    part = impute_column(column[own], name, by_mode=by_mode)
+    assert not isinstance(part, CategoricalColumn)
+    values[own] = part
+    return values

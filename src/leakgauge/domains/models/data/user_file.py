@@ -1,0 +1,143 @@
+"""A CSV or Parquet file of the user: its columns, and which of them are label, groups and features."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data.dataset import (
+    CategoricalColumn,
+    NumericColumn,
+    RawTable,
+    TableColumn,
+    as_tuple,
+    categorical,
+)
+from leakgauge.domains.models.data.imputation import impute_table, require_complete
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import Connection, open_table_file
+
+_SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
+_TEXTS = ("VARCHAR", "BOOLEAN", "ENUM")
+NUMERIC_SHARE = 0.5  # share of numbers among texts from which a column was meant to hold numbers
+
+
+def read_columns(
+    path: Path,
+    where: str,
+    *,
+    drop: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    missing: Sequence[str] = (),
+) -> dict[str, TableColumn]:
+    """All columns besides those to ``drop``.
+
+    Numbers in the columns ``texts`` are codes, which have no order; the words of ``missing`` are no values.
+    """
+    with open_table_file(path, where) as (connection, types):
+        for name in drop:
+            require_known(name, list(types), f"data.drop: no column of {path.name}")
+        return {
+            name: _column(connection, name, kind, path, name in texts, missing)
+            for name, kind in types.items()
+            if name not in drop
+        }
+
+
+def _column(
+    connection: Connection, name: str, kind: str, path: Path, as_text: bool, missing: Sequence[str]
+) -> TableColumn:
+    kind = kind.partition("(")[0]
+    if kind in _NUMBERS and not as_text:
+        return _numbers(connection, _quoted(name))
+    if kind not in (*_NUMBERS, *_TEXTS):
+        raise BadInput(
+            f"data.source: {name!r} of {path.name} holds {kind}, neither numbers nor texts; add it to drop"
+        )
+    texts = f"CAST({_quoted(name)} AS VARCHAR)"
+    if missing:
+        said = ", ".join("'" + word.replace("'", "''") + "'" for word in missing)
+        texts = f"CASE WHEN trim({texts}) IN ({said}) THEN NULL ELSE {texts} END"
+    if not as_text and kind == "VARCHAR" and _are_numbers(connection, texts, name, path):
+        return _numbers(connection, texts)
+    return categorical(text for (text,) in connection.execute(f"SELECT {texts} FROM given").fetchall())
+
+
+def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> bool:
+    """Whether all texts are numbers; a column in which only most are is refused."""
+    counted = connection.execute(
+        f"SELECT count({texts}), count(TRY_CAST({texts} AS DOUBLE)) FROM given"
+    ).fetchone()
+    given, numbers = counted
+    if given > numbers >= NUMERIC_SHARE * given:
+        raise BadInput(
+            f"data.source: {name!r} of {path.name} holds numbers in {numbers} rows and other texts in "
+            f'{given - numbers}; say which words mean that a value is missing (missing = ["?"]), or add it '
+            "to categories"
+        )
+    return given == numbers > 0
+
+
+def _numbers(connection: Connection, expression: str) -> NumericColumn:
+    found = connection.execute(f"SELECT CAST({expression} AS DOUBLE) AS it FROM given").fetchnumpy()["it"]
+    return np.ma.filled(found, np.nan).astype(np.float64)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsFileDataTable:
+    """A CSV or Parquet file: its label, its groups, what is no feature, and what missing values look like.
+
+    ``categories`` are columns of numbers that are codes; ``impute`` allows to fill in what is missing.
+    """
+
+    source: str
+    label: str = "label"
+    group: str | tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    impute: bool = False
+    duplicates: DuplicatePolicy = "remove"
+
+    def __post_init__(self) -> None:
+        for name in as_tuple(self.group):
+            if name == self.label:
+                raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
+        for name in self.drop:
+            if name in (self.label, *as_tuple(self.group)):
+                raise BadInput(f"drop: {name!r} is the label or a group; no feature holds those anyway")
+
+
+def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:
+    """All rows of a file; gaps are refused, or filled in by all rows together."""
+    groups = as_tuple(table.group)
+    columns = read_columns(
+        path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
+    )
+    for key, named in (("label", [table.label]), ("group", groups), ("categories", table.categories)):
+        for name in named:
+            require_known(name, list(columns), f"data.{key}: no column of {path.name}")
+    label = _label(columns.pop(table.label), table.label)
+    sheet = RawTable(features=columns, label=label, groups={}).with_groups(groups)
+    sheet = impute_table(sheet) if table.impute else sheet
+    require_complete(sheet, "impute = true fills in, or add the column to drop")
+    return sheet
+
+
+def _label(column: TableColumn, name: str) -> CategoricalColumn:
+    """Classes, in the order of their numbers where they have some."""
+    if isinstance(column, CategoricalColumn):
+        return column
+    present = np.unique(column[~np.isnan(column)])
+    if not (np.isfinite(present) & (present == np.floor(present))).all():
+        raise BadInput(f"data.label: {name!r} holds fractions; a class is a whole number or a text")
+    codes = np.where(np.isnan(column), -1, np.searchsorted(present, column))
+    return CategoricalColumn(codes.astype(np.int64), tuple(f"{value:.0f}" for value in present.tolist()))

@@ -1,0 +1,52 @@
+"""What noise in training promises to a record, and what is left of it where records depend on one another."""
+
+from math import ceil
+
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.theory import composition
+from leakgauge.theory.metric_bounds import humphries_advantage
+
+
+def training_group_guarantee(noise: DpTrainingTable, schedule: TrainingSchedule) -> Guarantee:
+    """The promise to all rows of a training together; that to one row becomes the nominal one.
+
+    All are replaced, so that each step's sum moves by two clips for each row in the batch; a Poisson batch
+    may hold all rows. Steps are Gaussian releases, so that rho adds up: 2 (rows in a batch)^2 / sigma^2 each
+    (Bun and Steinke 2016).
+    """
+    record = noise.guarantee(schedule)
+    most = schedule.rows if schedule.sampling is BatchSampling.POISSON else schedule.batch
+    sigma = noise.noise(schedule).sigma
+    rho = schedule.steps * (2 * most / sigma) ** 2 / 2
+    return Guarantee(
+        epsilon=composition.zcdp_epsilon(rho, record.delta),
+        delta=record.delta,
+        relation=Relation.REPLACE_ONE,
+        unit=Unit.GROUP,
+        sensitivity=2 * most * noise.clip,
+        nominal_epsilon=record.epsilon,
+        nominal_unit=Unit.RECORD,
+    )
+
+
+def dependent_records_note(record: Guarantee, group: Guarantee, size: int, words: str) -> str:
+    """Why the promise to a record does not describe the risk, in a sentence."""
+    bound = float(humphries_advantage(record.epsilon, record.delta))
+    return (
+        f"The bound for independent records does not describe this risk: {words}. For independent records "
+        f"epsilon = {record.epsilon:.3g} would keep the advantage (TPR - FPR) at or below {_rounded_up(bound)}; "
+        f"of all {size:,} records together it promises epsilon = {group.epsilon:.3g}, which allows "
+        f"{_allowed_advantage(group)}."
+    )
+
+
+def _rounded_up(bound: float) -> str:
+    """A bound, rounded up."""
+    return f"{ceil(1000 * bound - 1e-9) / 1000:.3f}"
+
+
+def _allowed_advantage(group: Guarantee) -> str:
+    bound = float(humphries_advantage(group.epsilon, group.delta))
+    return "any advantage" if not bound < 1 - 1e-3 else _rounded_up(bound)

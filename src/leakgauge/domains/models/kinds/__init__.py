@@ -1,1 +1,0 @@
-"""Which component a record or a model is of, as an adversary learns to tell."""

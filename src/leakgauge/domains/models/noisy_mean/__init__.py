@@ -1,0 +1,1 @@
+"""The mean of one feature, with noise: a model so simple that its noise distribution is known exactly."""

@@ -1,0 +1,179 @@
+"""A model that is no more than a mean: of one feature of the members, with noise on the sum."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Coins, Reals
+from leakgauge.core.guarantee import Guarantee, Relation
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.models import guarantee as models_guarantee
+from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable
+from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.data.synthetic import (
+    CONSTANTS_SOURCE,
+    ModelsConstantsDataTable,
+    constant_components,
+)
+from leakgauge.domains.models.games.setup import GameSetup, set_up_game
+from leakgauge.domains.models.games.strong import StrongGame
+from leakgauge.domains.models.noisy_mean.knowledge import (
+    ComponentsMeanKnowledge,
+    NoisyMeansView,
+    ReferenceMeanKnowledge,
+    StrongMeanKnowledge,
+)
+from leakgauge.domains.models.noisy_mean.sum_noise import (
+    SumNoise,
+    feature_values,
+    group_guarantee,
+    read_sum_noise,
+)
+from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame
+from leakgauge.support.table_reader import read_dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyMeansBlock:
+    """A block of noisy means, each of a sum of so many values."""
+
+    seen: NoisyMeansView
+    n_members: int
+
+    @property
+    def released(self) -> Reals:
+        """What is published: one mean per round."""
+        return self.seen.sums / self.n_members
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Challenger:
+    """Owns the values of one feature; in each round releases the noisy mean of its members'."""
+
+    values: Reals  # one per row of the table, in [0, 1]
+    stage: GameSetup
+    noise: SumNoise
+    guarantee: Guarantee
+    digest: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_targets(self) -> int:
+        return self.stage.game.n_targets
+
+    @property
+    def coins(self) -> Coins:
+        return self.stage.game.coins
+
+    @property
+    def fresh_targets(self) -> bool:
+        return self.stage.game.targets is None
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        return self.stage.game.flip(n_rounds, rng)
+
+    def release(self, members: Bits, rng: Generator) -> NoisyMeansBlock:
+        dealing, noising = rng.spawn(2)
+        sums, shown = np.empty(len(members)), np.empty(members.shape)
+        for number, row in enumerate(members):
+            deal = self.stage.game.deal(row, dealing)
+            sums[number], shown[number] = self.values[deal.trained_on].sum(), self.values[deal.shown]
+        return NoisyMeansBlock(NoisyMeansView(self.noise.sample(sums, noising), shown), self.stage.game.slots)
+
+    def knowledge(self, name: str) -> StrongMeanKnowledge | ReferenceMeanKnowledge | ComponentsMeanKnowledge:
+        """What an adversary may know of a noisy mean."""
+        game, own, components = self.stage.game, self.stage.reference, self.stage.components
+        match name:
+            case "strong" if isinstance(game, StrongGame):
+                return StrongMeanKnowledge(
+                    others=float(self.values[game.others].sum()),
+                    target=float(self.values[game.target]),
+                    substitute=0.0 if game.substitute is None else float(self.values[game.substitute]),
+                    noise=self.noise,
+                )
+            case "black_box" if game.targets is not None and own.size:
+                return ReferenceMeanKnowledge(
+                    values=self.values[own],
+                    targets=self.values[game.targets],
+                    n_members=game.slots,
+                    empty=self.noise.relation is Relation.ADD_REMOVE,
+                    noise=self.noise,
+                )
+            case "components" if components is not None:
+                codes = components.codes[own]
+                kinds = tuple(self.values[own[codes == code]] for code in np.unique(components.codes))
+                if not all(values.size for values in kinds):
+                    raise BadInput(
+                        "knowledge 'components': the adversary has no rows of a component; raise reference"
+                    )
+                return ComponentsMeanKnowledge(components=kinds, n_members=game.slots, noise=self.noise)
+        raise BadInput(
+            f"knowledge {name!r} does not fit a noisy mean in this game: use 'strong' in game 'strong', "
+            "'black_box' in 'iid' and 'exchangeable' (with reference > 0), 'components' in 'mixture'"
+        )
+
+
+def build(
+    *,
+    setting: ModelsChallengerTable,
+    data: Mapping[str, Any],
+    mechanism: Mapping[str, Any],
+    folder: Path,
+    seed: int,
+) -> Challenger:
+    """Make the challenger that the tables of a plan describe."""
+    if setting.game is ModelsGame.GROUP or setting.mislabel:
+        raise BadInput(
+            "challenger: a noisy mean has no labels, and whoever knows the group of its members need not see "
+            "it; use game = 'mixture', where the group is secret, and leave mislabel out"
+        )
+    noise, feature = read_sum_noise(mechanism)
+    loaded = _load(data, setting, folder, seed)
+    name, values = feature_values(loaded, feature, noise)
+    stage = set_up_game(setting, loaded, noise.relation, stream(seed, Role.DATA, SPLIT_STREAM))
+    if isinstance(stage.game, StrongGame):
+        stage = replace(stage, game=with_farthest_pair(stage.game, values))
+    guarantee, notes = _stated_guarantee(stage, noise)
+    words = "\n".join((loaded.digest, repr(setting), repr(noise), name))
+    return Challenger(
+        values=values,
+        stage=stage,
+        noise=noise,
+        guarantee=guarantee,
+        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        notes=(*loaded.notes, f"each model is the noisy mean of {name!r}", *notes),
+    )
+
+
+def with_farthest_pair(game: StrongGame, values: Reals) -> StrongGame:
+    """The same rows, with target and substitute as far apart as any two: a promise holds for them too."""
+    spare = [] if game.substitute is None else [game.substitute]
+    rows = np.array([game.target, *spare, *game.others.tolist()])
+    order = rows[np.argsort(values[rows], kind="stable")]
+    if not spare:
+        return replace(game, target=int(order[-1]), others=order[:-1])
+    return replace(game, target=int(order[-1]), substitute=int(order[0]), others=order[1:-1])
+
+
+def _load(data: Mapping[str, Any], setting: ModelsChallengerTable, folder: Path, seed: int) -> EncodedTable:
+    if data.get("source") != CONSTANTS_SOURCE:
+        return load_table(data, folder, seed)
+    table = read_dataclass(
+        ModelsConstantsDataTable, {key: value for key, value in data.items() if key != "source"}, "data"
+    )
+    enough = 4 * max(setting.members or 0, setting.how_many(), 10)
+    return constant_components(table, enough if table.rows is None else table.rows)
+
+
+def _stated_guarantee(stage: GameSetup, noise: SumNoise) -> tuple[Guarantee, tuple[str, ...]]:
+    record = noise.guarantee
+    if not stage.game.depends:
+        return record, tuple(filter(None, [stage.words]))
+    group = group_guarantee(noise, stage.game.slots)
+    return group, (models_guarantee.dependent_records_note(record, group, stage.game.slots, stage.words),)

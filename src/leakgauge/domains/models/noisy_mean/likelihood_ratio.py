@@ -1,0 +1,146 @@
+"""Likelihood ratios of a noisy mean: its law is that of the noise, around sums that are known or imagined."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.game import Mechanism, Reading, Reals, Scorer
+from leakgauge.domains.models.noisy_mean.knowledge import (
+    ComponentsMeanKnowledge,
+    NoisyMeansView,
+    ReferenceMeanKnowledge,
+    StrongMeanKnowledge,
+)
+from leakgauge.domains.models.property_inference.record_component import mixture_ratio
+
+LOG_RATIO_READING = Reading(threshold=0.0, signed=True)
+_DISTINCT, _BINS = 64, 32  # so many different values are told apart; of more, so many ranges
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySumDistribution:
+    """The law of a noisy sum: one of some sums, with their weights, and noise on it."""
+
+    sums: Reals
+    weights: Reals
+    noise: Mechanism
+
+    def log(self, outputs: Reals) -> Reals:
+        terms = self.noise.log_law(outputs[:, None], self.sums[None, :]) + np.log(self.weights)
+        return np.logaddexp.reduce(terms, axis=1)
+
+
+def noisy_sum_distribution(imagined: Reals, noise: Mechanism) -> NoisySumDistribution:
+    """Noise around sums that are all as likely."""
+    sums, counts = np.unique(imagined, return_counts=True)
+    return NoisySumDistribution(sums, counts / imagined.size, noise)
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipLogRatios:
+    """For each target, two laws of the sum: with it, and without."""
+
+    laws: tuple[tuple[NoisySumDistribution, NoisySumDistribution], ...]
+
+    def __call__(self, seen: NoisyMeansView, rng: Generator) -> Reals:
+        return np.column_stack(
+            [inside.log(seen.sums) - outside.log(seen.sums) for inside, outside in self.laws]
+        )
+
+
+def strong_likelihood_ratio(knowledge: StrongMeanKnowledge) -> Scorer[NoisyMeansView]:
+    """Of the sum with the target against the sum with its substitute: the noise decides."""
+    inside, outside = (
+        noisy_sum_distribution(np.array([knowledge.others + value]), knowledge.noise)
+        for value in (knowledge.target, knowledge.substitute)
+    )
+    return Scorer(MembershipLogRatios(((inside, outside),)), LOG_RATIO_READING)
+
+
+def reference_likelihood_ratio(
+    knowledge: ReferenceMeanKnowledge, imagined: int, rng: Generator
+) -> Scorer[NoisyMeansView]:
+    """For each target, of sums with it against sums without; what else is in them is imagined."""
+    own, n = knowledge.values, knowledge.n_members
+    laws = []
+    for number, value in enumerate(knowledge.targets):
+        rest = np.delete(knowledge.targets, number)
+        coins = rng.random((imagined, rest.size)) < 0.5
+        taken = np.full(imagined, rest.size) if knowledge.empty else coins.sum(axis=1)
+        others = np.array([rng.choice(own, n - 1 - slots).sum() for slots in taken]) + coins @ rest
+        absent = np.zeros(imagined) if knowledge.empty else rng.choice(own, imagined)
+        laws.append(
+            (
+                noisy_sum_distribution(others + value, knowledge.noise),
+                noisy_sum_distribution(others + absent, knowledge.noise),
+            )
+        )
+    return Scorer(MembershipLogRatios(tuple(laws)), LOG_RATIO_READING)
+
+
+def components_likelihood_ratio(
+    knowledge: ComponentsMeanKnowledge, imagined: int, rng: Generator
+) -> Scorer[NoisyMeansView]:
+    """Of a record's component being that of the members, from the law of the sum in each component."""
+    whole, rest = (
+        tuple(
+            noisy_sum_distribution(_sums_of_rows(own, n, imagined, rng), knowledge.noise)
+            for own in knowledge.components
+        )
+        for n in (knowledge.n_members, knowledge.n_members - 1)
+    )
+    return Scorer(MixtureLogRatios(whole, rest, value_distributions(knowledge.components)), LOG_RATIO_READING)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueDistributions:
+    """How often each value, or range of values, occurs in each component."""
+
+    edges: Reals
+    logs: Reals  # values x components
+
+    def __call__(self, values: Reals) -> Reals:
+        return self.logs[np.searchsorted(self.edges, values)]
+
+
+def value_distributions(components: tuple[Reals, ...]) -> ValueDistributions:
+    """Count values in rows of each component; a value that was never met goes with the nearest ones."""
+    together = np.concatenate(components)
+    distinct = np.unique(together)
+    if distinct.size > _DISTINCT:
+        edges = np.unique(np.quantile(together, np.linspace(0, 1, _BINS + 1)[1:-1]))
+    else:
+        edges = (distinct[1:] + distinct[:-1]) / 2
+    counts = [
+        np.bincount(np.searchsorted(edges, own), minlength=edges.size + 1) / own.size for own in components
+    ]
+    with np.errstate(divide="ignore"):  # what a component does not have speaks against it
+        return ValueDistributions(edges, np.log(np.column_stack(counts)))
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureLogRatios:
+    """Which component is behind a sum, and which behind a value."""
+
+    sums: tuple[NoisySumDistribution, ...]  # one law for each component
+    sums_without_one: tuple[NoisySumDistribution, ...]  # of all members but the record in question
+    values: ValueDistributions
+
+    def __call__(self, seen: NoisyMeansView, rng: Generator) -> Reals:
+        of_model = np.column_stack([law.log(seen.sums) for law in self.sums])
+        with_record = np.stack(
+            [
+                np.column_stack([law.log(seen.sums - value) for law in self.sums_without_one])
+                for value in seen.shown.T
+            ],
+            axis=1,
+        )
+        return mixture_ratio(of_model[:, None, :], self.values(seen.shown), with_record)
+
+
+def _sums_of_rows(own: Reals, n: int, imagined: int, rng: Generator) -> Reals:
+    """Sums of n rows like these; the same row twice only where there are too few."""
+    if (own == own[0]).all():
+        return np.array([n * own[0]])
+    return np.array([rng.choice(own, n, replace=own.size < n).sum() for _ in range(imagined)])

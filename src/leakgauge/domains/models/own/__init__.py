@@ -1,1 +1,0 @@
-"""A model that somebody else trained, or what it said of some records: one release, and who was in it."""

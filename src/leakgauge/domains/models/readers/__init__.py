@@ -1,1 +1,0 @@
-"""Readers of published data sets, in the formats their authors gave them."""

@@ -1,1 +1,0 @@
-"""Models that an adversary trains itself, and what it reads off them."""

@@ -1,1 +1,0 @@
-"""How members come to differ from others."""

@@ -1,0 +1,113 @@
+"""Epochs, batches and how they are sampled: the schedule of a training, and what a plan may say of it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.training.mlp import Ints
+
+
+class BatchSampling(StrEnum):
+    """How batches come about; what noise promises depends on it."""
+
+    POISSON = "poisson"  # every row joins every batch with the same probability, independently
+    SHUFFLED = "shuffled"  # every row is in one batch of an epoch, or in none where some are left over
+    WITHOUT_REPLACEMENT = "without_replacement"  # every batch is drawn anew, in a fixed size
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSchedule:
+    """So many epochs over so many rows, in batches; an epoch has as many steps as whole batches fit in."""
+
+    rows: int
+    batch: int = 200  # under Poisson sampling what is expected
+    epochs: int = 100
+    sampling: BatchSampling = BatchSampling.POISSON
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.batch <= self.rows:
+            raise BadInput(f"batch must be in 1..{self.rows} (training rows), got {self.batch}")
+        if not self.epochs >= 1:
+            raise BadInput(f"epochs must be >= 1, got {self.epochs}")
+
+    @property
+    def per_epoch(self) -> int:
+        return self.rows // self.batch
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.per_epoch
+
+    @property
+    def share(self) -> float:
+        """The probability that a row is in a batch."""
+        return self.batch / self.rows
+
+
+def epoch_batches(schedule: TrainingSchedule, rng: Generator) -> Iterator[list[Ints]]:
+    """For each epoch its batches: positions of rows."""
+    for _ in range(schedule.epochs):
+        yield _epoch(schedule, rng)
+
+
+def _epoch(schedule: TrainingSchedule, rng: Generator) -> list[Ints]:
+    n, size, steps = schedule.rows, schedule.batch, schedule.per_epoch
+    match schedule.sampling:
+        case BatchSampling.SHUFFLED:
+            return list(rng.permutation(n)[: steps * size].reshape(steps, size))
+        case BatchSampling.WITHOUT_REPLACEMENT:
+            return [_subset(n, size, rng) for _ in range(steps)]
+        case BatchSampling.POISSON:
+            # Given how many rows joined, every set of that size is equally likely.
+            return [_subset(n, joined, rng) for joined in rng.binomial(n, schedule.share, size=steps)]
+
+
+def _subset(n: int, size: int, rng: Generator) -> Ints:
+    return np.sort(rng.choice(n, size, replace=False, shuffle=False))
+
+
+DEFAULT_BATCH = 200  # rows of a batch where a plan does not say
+
+
+class TrainingParameters(Protocol):
+    """A table that says how networks are trained."""
+
+    @property
+    def epochs(self) -> int: ...
+
+    @property
+    def batch(self) -> int | None: ...
+
+    @property
+    def hidden(self) -> tuple[int, ...]: ...
+
+    @property
+    def rate(self) -> float: ...
+
+    @property
+    def sampling(self) -> BatchSampling: ...
+
+
+def require_valid_training(said: TrainingParameters) -> None:
+    """Refuse what no training can do with, whatever its rows."""
+    if not said.epochs >= 1:
+        raise BadInput(f"epochs must be >= 1, got {said.epochs}")
+    if said.batch is not None and not said.batch >= 1:
+        raise BadInput(f"batch must be >= 1, got {said.batch}")
+    if not all(units >= 1 for units in said.hidden):
+        raise BadInput(f"hidden: a layer needs one unit or more, got {list(said.hidden)}")
+    if not 0 < said.rate < float("inf"):
+        raise BadInput(f"rate must be > 0 and finite, got {said.rate}")
+
+
+def training_schedule(said: TrainingParameters, n_rows: int, where: str) -> TrainingSchedule:
+    """The epochs and batches of a training of so many rows."""
+    batch = min(DEFAULT_BATCH, n_rows) if said.batch is None else said.batch
+    if batch > n_rows:
+        raise BadInput(f"{where}.batch: {batch} rows exceed the {n_rows} of a training; lower batch")
+    return TrainingSchedule(rows=n_rows, batch=batch, epochs=said.epochs, sampling=said.sampling)

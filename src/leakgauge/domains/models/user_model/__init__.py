@@ -1,0 +1,1 @@
+"""A finished model of the user's, or a file of what it returned: one release, and who was in its training."""

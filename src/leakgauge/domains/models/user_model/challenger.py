@@ -1,0 +1,217 @@
+"""One model that was trained before: a single release, and records that were in its training or not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Coins, Reals
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.models.data.dataset import Ints
+from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.user_model.plan_tables import (
+    UserModelChallengerTable,
+    UserModelDataTable,
+    read_user_model_tables,
+)
+from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
+from leakgauge.strategies.gradient_clipping import Floats
+
+RowKeys: TypeAlias = Any  # rows as single values that can be sorted
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedModel:
+    """Knows the rows it was asked about by what is in them; about other rows it cannot say anything."""
+
+    keys: RowKeys  # sorted
+    said: Reals  # aligned with the keys
+
+    def log_probabilities(self, rows: Floats) -> Reals:
+        """Rows x classes; no answer is infinite."""
+        asked = _row_keys(rows)
+        place = np.minimum(np.searchsorted(self.keys, asked), len(self.keys) - 1)
+        if (strange := np.flatnonzero(self.keys[place] != asked)).size:
+            raise BadInput(
+                f"challenger.model was not asked about {strange.size} of {len(rows)} rows that an attack "
+                "asks for; it must do with the rows of the file"
+            )
+        return self.said[place]
+
+
+def record_answers(rows: Floats, said: Reals) -> RecordedModel:
+    """Keep what a model said of each row; two answers about equal rows are refused."""
+    keys, first, group = np.unique(_row_keys(rows), return_index=True, return_inverse=True)
+    apart = ~np.isclose(said, said[first][group], rtol=1e-4, atol=1e-6).all(axis=1)
+    if apart.any():
+        row = int(np.flatnonzero(apart)[0])
+        raise BadInput(
+            f"challenger.recipe: rows {first[group[row]]} and {row} (counted from 0) are equal once features "
+            "are scaled to [0, 1], but the model tells them apart; leave out columns with huge numbers, or "
+            "the recipe"
+        )
+    return RecordedModel(keys, said[first])
+
+
+def row_number_features(n_rows: int) -> Any:
+    """Rows that hold their number and nothing else: enough for a model that is not to be imitated."""
+    return np.arange(n_rows, dtype=np.float64)[:, None]
+
+
+def scale_features(features: Reals) -> Floats:
+    """Features in [0, 1] over all rows, for networks; columns without a difference are 0."""
+    low, high = features.min(axis=0), features.max(axis=0)
+    with np.errstate(over="ignore"):
+        width = high - low
+    if not np.isfinite(width).all():
+        raise BadInput(
+            f"challenger.recipe: feature {int(np.argmin(np.isfinite(width)))} (counted from 0) reaches too "
+            "far to be scaled; leave it out: data.features"
+        )
+    return ((features - low) / np.where(width > 0, width, 1.0)).astype(np.float32)
+
+
+def _row_keys(rows: Floats) -> RowKeys:
+    whole = np.ascontiguousarray(rows + rows.dtype.type(0))  # no -0
+    return whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class UserModelRound:
+    """The only round: the model, the records in question, and how it does on its members."""
+
+    model: RecordedModel
+    shown: Examples
+    mean_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Challenger:
+    """Holds a model that somebody else trained; who was in was decided then."""
+
+    records: UserModelRecords
+    rows: Floats  # as an adversary has them
+    model: RecordedModel
+    said: UserModelChallengerTable
+    notes: tuple[str, ...] = ()
+
+    most_rounds = 1
+
+    @property
+    def n_targets(self) -> int:
+        return int(self.members.size)
+
+    @property
+    def coins(self) -> Coins:
+        return Coins.FAIR if self.said.randomised else Coins.GIVEN
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        return self.said.guarantee
+
+    @property
+    def digest(self) -> str:
+        return self.records.digest
+
+    @property
+    def members(self) -> Bits:
+        return self.records.membership.members
+
+    def flip(self, n_rounds: int, rng: Generator) -> Bits:
+        """The bits as they were, whatever the stream says."""
+        if n_rounds != 1:
+            raise BadInput(f"rounds: one model is one release, got {n_rounds}; write rounds = 1")
+        return self.members[None]
+
+    def release(self, members: Bits, rng: Generator) -> list[UserModelRound]:
+        return [
+            UserModelRound(self.model, self._examples(~self.records.membership.reference), self._mean_loss())
+        ]
+
+    def utility_of(self, played: Sequence[UserModelRound]) -> dict[str, Reals]:
+        """How often the model is right about members, and about others."""
+        if not self.records.classes_known:
+            return {}
+        right = self.records.right[~self.records.membership.reference]
+        return {
+            "members": np.array([right[self.members].mean()]),
+            "others": np.array([right[~self.members].mean()]),
+        }
+
+    def knowledge(self, name: str) -> Any:
+        """Give an adversary what it may know; how to train shadows only if the plan says so."""
+        from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
+
+        kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
+        if name not in kinds:
+            raise BadInput(
+                f"knowledge {name!r} is not for a model that was trained before; use {' or '.join(kinds)}"
+            )
+        if name == "training_loss" and self.said.randomised:
+            raise BadInput(
+                "knowledge 'training_loss': coins decided who is in, and the mean loss of members tells of "
+                'them what no epsilon covers; use knowledge = "black_box" (with threshold = "optimal")'
+            )
+        # where coins were flipped, how many fell on one side is a secret too
+        n_members = self.n_targets // 2 if self.said.randomised else int(self.members.sum())
+        recipe = self.said.recipe
+        return kinds[name](
+            reference=self._examples(self.records.membership.reference),
+            n_members=n_members,
+            recipe=None if recipe is None else recipe.recipe(max(n_members, 1)),
+            targets=self._examples(~self.records.membership.reference),
+        )
+
+    def _examples(self, rows: Bits) -> Examples:
+        labels: Ints = self.records.labels[rows]
+        return Examples(self.rows[rows], labels, self.records.answers.log_probabilities.shape[1])
+
+    def _mean_loss(self) -> float:
+        return float(self.records.losses[~self.records.membership.reference][self.members].mean())
+
+
+def build(
+    *,
+    data: dict[str, Any],
+    challenger: dict[str, Any],
+    mechanism: dict[str, Any],
+    folder: Path,
+    seed: int,  # noqa: ARG001
+) -> Challenger:
+    """Make the challenger that the tables of a plan describe."""
+    asked, said = read_user_model_tables(data, challenger, mechanism)
+    records = read_records(asked, said, folder)
+    logs, features = records.answers.log_probabilities, records.features
+    rows = (
+        row_number_features(len(logs))
+        if said.recipe is None or features is None
+        else scale_features(features)
+    )
+    return Challenger(records, rows, record_answers(rows, logs), said, tuple(_notes(asked, said, records)))
+
+
+def _notes(asked: UserModelDataTable, said: UserModelChallengerTable, records: UserModelRecords) -> list[str]:
+    """How the file was read, and what the numbers rest on; nothing of any record."""
+    members, reference = records.membership.members, records.membership.reference
+    counts = f"{int(members.sum()):,} members, {int((~members).sum()):,} others"
+    own = f", {int(reference.sum()):,} of the adversary" if reference.any() else ""
+    how = "read from the file" if said.model is None else f"returned by {said.model}"
+    notes = [
+        f"{Path(asked.source).name}: {counts}{own}; {records.answers.words} {how}",
+        "one model is one release: intervals are over its records, and say nothing of other models",
+    ]
+    if said.recipe is not None:
+        notes.append(
+            "shadows are networks trained by challenger.recipe; the model may have been trained otherwise, "
+            "which makes attacks with shadows weaker"
+        )
+    if not said.randomised:
+        notes.append(
+            "who was in was not decided by coins: whatever else differs between members and others (their "
+            "source, their time) counts as a leak too, and no bound on epsilon follows"
+        )
+    return notes

@@ -1,0 +1,103 @@
+"""What a model said of every record, as logarithms of probabilities, whatever it returned."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.models.user_model.plan_tables import OutputKind
+
+MIN_LOG_PROBABILITY = float(
+    np.log(np.finfo(np.float64).tiny)
+)  # of a logarithm; a probability of 0 counts as this: -708.4
+SUM_TOLERANCE = 1e-3  # how far probabilities of a record may be from 1 in all: files hold rounded ones
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswers:
+    """Records x classes of log-probabilities, and in words what they were read from."""
+
+    log_probabilities: Reals
+    words: str
+
+
+def from_losses(losses: Reals, where: str) -> ModelAnswers:
+    """The loss of each record, taken as the cross-entropy; the class of label 0 is the true one."""
+    _refuse_rows(losses < 0, losses, where, "a loss must be >= 0")
+    with np.errstate(divide="ignore"):
+        others = np.log(-np.expm1(-losses))
+    return ModelAnswers(np.column_stack([-losses, np.maximum(others, MIN_LOG_PROBABILITY)]), "losses")
+
+
+def from_true_probabilities(probabilities: Reals, where: str) -> ModelAnswers:
+    """The probability of each record's true class, which is that of label 0."""
+    _refuse_rows(~((probabilities >= 0) & (probabilities <= 1)), probabilities, where, _RULE)
+    both = np.column_stack([probabilities, 1 - probabilities])
+    return ModelAnswers(_logarithms(both), "probabilities of the true class")
+
+
+def from_outputs(
+    outputs: Any, n_rows: int, where: str, output: OutputKind | None = None, usual: OutputKind | None = None
+) -> ModelAnswers:
+    """Probabilities or logits, rows x classes; one column is about the class of label 1 of two.
+
+    Without ``output``, what looks like probabilities is taken for that, and anything else for what is
+    ``usual``, or refused. Logits go through a softmax (one column: through a sigmoid).
+    """
+    found = _matrix(outputs, n_rows, where)
+    kind: OutputKind = output or ("probabilities" if usual is None or _like_probabilities(found) else usual)
+    if kind == "logits":
+        logits = np.column_stack([np.zeros(n_rows), found]) if found.shape[1] == 1 else found
+        logits = logits - logits.max(axis=1, keepdims=True)
+        logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return ModelAnswers(np.maximum(logs, MIN_LOG_PROBABILITY), "logits")
+    hint = "" if output else '; if these are logits, add output = "logits"'
+    _refuse_rows(~((found >= 0) & (found <= 1)).all(axis=1), found, where, _RULE + hint)
+    if found.shape[1] == 1:
+        found = np.column_stack([1 - found, found])
+    total = found.sum(axis=1)
+    _refuse_rows(
+        ~(np.abs(total - 1) <= SUM_TOLERANCE), total, where, f"the sum over the classes must be 1{hint}"
+    )
+    return ModelAnswers(_logarithms(found), "probabilities")
+
+
+_RULE = "a probability must be in [0, 1]"
+
+
+def _matrix(outputs: Any, n_rows: int, where: str) -> Reals:
+    try:
+        found = np.asarray(outputs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"{where}: returned {type(outputs).__name__}, which is no table of numbers; one row for each "
+            "record and one column for each class are needed"
+        ) from None
+    if found.ndim == 1:
+        found = found[:, None]
+    if found.ndim != 2 or found.shape[0] != n_rows or not found.shape[1]:
+        raise BadInput(
+            f"{where}: returned shape {np.shape(outputs)} for {n_rows} rows; one row for each record and one "
+            "column for each class are needed"
+        )
+    _refuse_rows(~np.isfinite(found).all(axis=1), found, where, "outputs must be finite numbers")
+    return found
+
+
+def _like_probabilities(found: Reals) -> bool:
+    inside = bool(((found >= 0) & (found <= 1)).all())
+    return inside and (found.shape[1] == 1 or bool((np.abs(found.sum(axis=1) - 1) <= SUM_TOLERANCE).all()))
+
+
+def _refuse_rows(wrong: Any, values: Reals, where: str, rule: str) -> None:
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        shown = np.array2string(values[row], precision=6, threshold=4, edgeitems=2, max_line_width=200)
+        raise BadInput(f"{where}: {shown} in row {row} (counted from 0); {rule}")
+
+
+def _logarithms(probabilities: Reals) -> Reals:
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(probabilities), MIN_LOG_PROBABILITY)

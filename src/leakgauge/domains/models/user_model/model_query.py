@@ -1,0 +1,222 @@
+"""Query the user's model once about all records: predict_proba, a torch module, a function or an ONNX file."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.models.user_model.model_outputs import ModelAnswers, from_outputs
+from leakgauge.domains.models.user_model.plan_tables import OutputKind
+from leakgauge.support.user_code import UserCodeLoader
+
+TORCH_ROWS_AT_ONCE = 10_000  # rows
+
+
+def query_torch_module(module: Any, rows: Reals) -> Reals:
+    """Its output for all rows, in the mode for use (no dropout), without gradients.
+
+    Rows become numbers of the kind of its first weight; the mode it was in is restored.
+    """
+    import torch
+
+    first = next(module.parameters(), torch.empty(0))
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            parts = [
+                module(
+                    torch.as_tensor(
+                        rows[start : start + TORCH_ROWS_AT_ONCE], dtype=first.dtype, device=first.device
+                    )
+                )
+                for start in range(0, len(rows), TORCH_ROWS_AT_ONCE)
+            ]
+            return np.asarray(torch.cat(parts).double().cpu().numpy())
+    finally:
+        module.train(training)
+
+
+@dataclass(frozen=True, eq=False)
+class RawModelOutputs:
+    """What came back, the classes it is about where the model names them, and what such models return."""
+
+    outputs: Any
+    classes: Sequence[Any] | None = None
+    usual: OutputKind | None = None
+
+
+def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
+    """Ask about all rows at once; whatever goes wrong in there is told in one line."""
+    if isinstance(model, type):
+        raise BadInput(f"{where}: this is the class {model.__name__}; name a model that was trained")
+    try:
+        if _is_torch_module(model):
+            return RawModelOutputs(query_torch_module(model, rows), usual="logits")
+        if hasattr(model, "predict_proba"):
+            return RawModelOutputs(model.predict_proba(rows), getattr(model, "classes_", None))
+        if callable(model):
+            return RawModelOutputs(model(rows))
+    except Exception as error:
+        told = " ".join(str(error).split())[:300]
+        raise BadInput(
+            f"{where}: asked about {len(rows)} rows of {rows.shape[1]} features, it raised "
+            f"{type(error).__name__}: {told}"
+        ) from error
+    raise BadInput(
+        f"{where}: this is of type {type(model).__name__}; it must have predict_proba, or be a torch "
+        "module or a function of rows"
+    )
+
+
+def _is_torch_module(model: Any) -> bool:
+    torch = sys.modules.get("torch")  # whoever made a module has loaded it
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+ONNX_SUFFIX = ".onnx"
+ONNX_ROWS_AT_ONCE = 10_000  # rows, unless the file fixes their number
+_ONNX_INPUTS = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}
+_ONNX_TENSORS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+_ONNX_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
+
+
+def query_onnx_file(path: Path, rows: Reals, where: str) -> RawModelOutputs:
+    """Its output for all rows; probabilities as scikit-learn's converters write them are understood too."""
+    session = _open_onnx(path, where)
+    source, goal = _onnx_input(session, rows, where), _onnx_output(session, where)
+    fixed = source.shape[0] if source.shape and isinstance(source.shape[0], int) else None
+    size = fixed or ONNX_ROWS_AT_ONCE
+    values = rows.astype(_ONNX_INPUTS[source.type])
+    parts: list[Any] = []
+    for start in range(0, len(values), size):
+        part = values[start : start + size]
+        filled = np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)]) if fixed else part
+        try:
+            (found,) = session.run([goal.name], {source.name: filled})
+        except Exception as error:
+            raise BadInput(f"{where}: {_one_line(error)}") from error
+        parts.append(found[: len(part)])
+    if goal.type in _ONNX_MAPS:
+        classes = list(parts[0][0])
+        return RawModelOutputs(
+            [[record[name] for name in classes] for part in parts for record in part], classes
+        )
+    return RawModelOutputs(np.concatenate(parts))
+
+
+def _open_onnx(path: Path, where: str) -> Any:
+    if not _is_installed("onnxruntime"):
+        raise BadInput(
+            f"{where}: ONNX files are run by onnxruntime, which is not installed; run: "
+            "pip install 'leakgauge[ml]'"
+        )
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1  # sums must not depend on threads
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(
+            path.read_bytes(), sess_options=options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        raise BadInput(f"{where}: cannot be opened: {_one_line(error)}") from error
+
+
+def _onnx_input(session: Any, rows: Reals, where: str) -> Any:
+    inputs = session.get_inputs()
+    if len(inputs) != 1:
+        raise BadInput(
+            f"{where}: it takes {len(inputs)} inputs ({', '.join(one.name for one in inputs[:5])}); export "
+            "it with one, rows x features"
+        )
+    source = inputs[0]
+    if source.type not in _ONNX_INPUTS:
+        raise BadInput(f"{where}: it takes {source.type}; rows are numbers: export it with tensor(float)")
+    width = source.shape[-1] if source.shape else None
+    if isinstance(width, int) and width != rows.shape[1]:
+        raise BadInput(
+            f"{where}: it takes {width} features, but the file has {rows.shape[1]}; name them: data.features"
+        )
+    return source
+
+
+def _onnx_output(session: Any, where: str) -> Any:
+    found = [one for one in session.get_outputs() if one.type in (*_ONNX_TENSORS, *_ONNX_MAPS)]
+    if len(found) != 1:
+        names = ", ".join(f"{one.name} ({one.type})" for one in session.get_outputs()[:5])
+        raise BadInput(
+            f"{where}: one output must hold probabilities or logits, rows x classes; it has {names}"
+        )
+    return found[0]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
+
+
+WHERE = "challenger.model"
+PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".model")
+
+
+@dataclass(frozen=True, eq=False)
+class QueriedModel:
+    """What a model said, what it calls its classes, and what tells it from another one."""
+
+    answers: ModelAnswers
+    classes: Sequence[Any] | None
+    digest: str
+
+
+def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path) -> QueriedModel:
+    """Ask "module:name" of the plan's folder, or an ONNX file there; nothing is ever unpickled."""
+    where = f"{WHERE} = {named!r}"
+    if named.endswith(ONNX_SUFFIX):
+        path = folder / named
+        if not path.is_file():
+            raise BadInput(f"{where}: there is no such file in {folder}; check the path")
+        said = query_onnx_file(path, rows, where)
+        words, usual = sha256(path.read_bytes()).hexdigest(), None
+    elif named.endswith(PICKLE_SUFFIXES):
+        raise BadInput(
+            f"{where}: such a file is not opened here, for it may run any code; write a module that loads "
+            'it, and name what it loads: model = "module:name"'
+        )
+    else:
+        loader = UserCodeLoader(folder)
+        said = query_in_memory(_load_model(loader, named), rows, where)
+        words = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
+        usual = said.usual
+    answers = from_outputs(said.outputs, len(rows), where, output, usual)
+    digest = sha256(f"{named}\n{words}".encode(errors="surrogatepass")).hexdigest()
+    return QueriedModel(answers, said.classes, digest)
+
+
+def _load_model(loader: UserCodeLoader, named: str) -> Any:
+    """What a plan names; a module that asks for torch where there is none says how to get it."""
+    try:
+        return loader.load(named, WHERE)
+    except BadInput as error:
+        if isinstance(error.__cause__, ModuleNotFoundError) and error.__cause__.name == "torch":
+            raise BadInput(f"{error}; run: pip install 'leakgauge[ml]'") from error
+        raise

@@ -1,0 +1,151 @@
+"""The tables of a plan about a finished model: which file, which columns, which model, which promise."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
+from leakgauge.domains.models.training.optimizers import Adam
+from leakgauge.domains.models.training.schedule import (
+    BatchSampling,
+    require_valid_training,
+    training_schedule,
+)
+from leakgauge.support.table_reader import read_dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShadowRecipeTable:
+    """A network and its training, without noise; the closer to the model's, the better the attack."""
+
+    epochs: int = 100
+    batch: int | None = None
+    hidden: tuple[int, ...] = (256, 256)
+    rate: float = 0.01
+    sampling: BatchSampling = BatchSampling.SHUFFLED
+
+    def __post_init__(self) -> None:
+        require_valid_training(self)
+
+    def recipe(self, n_rows: int) -> TrainingRecipe:
+        """For a training of so many rows."""
+        schedule = training_schedule(self, n_rows, "challenger.recipe")
+        return TrainingRecipe(schedule=schedule, hidden=self.hidden, optimizer=Adam(rate=self.rate))
+
+
+OutputKind: TypeAlias = Literal["probabilities", "logits"]
+_NO_NOISE: tuple[dict[str, Any], ...] = ({}, {"name": "none"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserModelDataTable:
+    """A file with a row for each record: who is a member, and what the model said or what it is to be asked.
+
+    Without a model the file holds what one said: the ``loss`` of each record, or the ``probability`` of its
+    true class, or the ``probabilities`` of all classes and the ``label``. With a model it holds ``features``,
+    which are all columns of numbers unless they are named, and the ``label``.
+    """
+
+    source: str
+    member: str = "member"
+    loss: str | None = None
+    probability: str | None = None
+    probabilities: tuple[str, ...] | None = None
+    label: str | None = None
+    features: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for key, names in (("probabilities", self.probabilities), ("features", self.features)):
+            if names is not None and not names:
+                raise BadInput(f"{key} is empty; name columns, or leave it out")
+        if self.probabilities is not None and len(self.probabilities) < 2:
+            raise BadInput(
+                "probabilities needs the columns of two classes or more; for that of the true class alone "
+                f'write probability = "{self.probabilities[0]}"'
+            )
+        for name in (*(self.features or ()), *(self.probabilities or ()), self.label):
+            if name == self.member:
+                raise BadInput(f"{name!r} says who is a member; it cannot be anything else too")
+
+    @property
+    def said(self) -> list[str]:
+        """Which forms of what a model said are named."""
+        return [name for name in ("loss", "probability", "probabilities") if getattr(self, name) is not None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UserModelChallengerTable:
+    """Which model, how its outputs are to be read, how members were chosen, and what they were promised.
+
+    ``randomised`` states that each record was put in or left out by an independent fair coin. A ``recipe``
+    tells attacks that need shadows how to train them.
+    """
+
+    game: Literal["given"] = "given"
+    model: str | None = None
+    output: OutputKind | None = None
+    randomised: bool = False
+    epsilon: float | None = None
+    delta: float = 0.0
+    relation: Relation = Relation.ADD_REMOVE
+    recipe: ShadowRecipeTable | None = None
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not self.randomised:
+            raise BadInput(
+                "epsilon: one model can only speak against a promise where each record was put in or left "
+                "out by an independent fair coin; add randomised = true if that was so, else leave it out"
+            )
+        if self.guarantee is None and self.delta:
+            raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
+        if self.output is not None and self.model is None:
+            raise BadInput("output says how to read what a model returns; name the model, or leave it out")
+        if self.recipe is not None and self.model is None:
+            raise BadInput(
+                "recipe: shadows are trained on features; name a model and bring rows, or leave it out"
+            )
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What was promised to each record, as stated."""
+        if self.epsilon is None:
+            return None
+        return Guarantee(epsilon=self.epsilon, delta=self.delta, relation=self.relation, unit=Unit.RECORD)
+
+
+def read_user_model_tables(
+    data: Mapping[str, Any], challenger: Mapping[str, Any], mechanism: Mapping[str, Any]
+) -> tuple[UserModelDataTable, UserModelChallengerTable]:
+    """Read the tables of a plan, and refuse what does not go together."""
+    said, asked = (
+        read_dataclass(UserModelChallengerTable, challenger, "challenger"),
+        read_dataclass(UserModelDataTable, data, "data"),
+    )
+    if dict(mechanism) not in _NO_NOISE:
+        raise BadInput(
+            "mechanism: the model has been trained already; leave this table out, and state what was "
+            "promised as challenger.epsilon"
+        )
+    if said.model is None:
+        if len(asked.said) != 1:
+            raise BadInput(
+                "data: say which column holds what the model said: loss, probability (of the true class) or "
+                f"probabilities (of all classes), one of them; got {' and '.join(asked.said) or 'none'}. Or "
+                "name a model to ask: challenger.model"
+            )
+        if asked.features is not None:
+            raise BadInput("data.features: without challenger.model nobody looks at features; leave it out")
+        if (asked.label is None) != (asked.probabilities is None):
+            raise BadInput(
+                "data.label: it goes with probabilities, to say which of them is that of the true class"
+            )
+    else:
+        if asked.said:
+            raise BadInput(
+                f"data.{asked.said[0]}: challenger.model is asked for that; leave out one of the two"
+            )
+        if asked.label is None:
+            raise BadInput('data.label is missing: add label = "..." to name the column of the true class')
+    return asked, said

@@ -1,0 +1,274 @@
+"""The records behind the user's model: who is a member, the true classes, and what the model returned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
+from leakgauge.domains.models.user_model.model_outputs import (
+    ModelAnswers,
+    from_losses,
+    from_outputs,
+    from_true_probabilities,
+)
+from leakgauge.domains.models.user_model.model_query import query_model
+from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable, UserModelDataTable
+from leakgauge.support.table_reader import require_known
+from leakgauge.support.tabular import Connection, open_table_file
+
+RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
+
+_SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+NUMERIC_TYPES = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN")
+MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
+    ("1", "1.0", "true", "yes"),
+    ("0", "0.0", "false", "no"),
+    ("", "reference"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FileMembership:
+    """Who is a member, and which rows are nobody's: they belong to the adversary."""
+
+    members: Bits
+    reference: Bits
+
+
+@dataclass(frozen=True, eq=False)
+class RecordsFile:
+    """An open file; messages name its columns."""
+
+    connection: Connection
+    types: dict[str, str]
+    path: Path
+
+    def __post_init__(self) -> None:
+        if not self.n_rows:
+            raise BadInput(f"data.source: {self.path.name} has no rows")
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.connection.execute("SELECT count(*) FROM given").fetchone()[0])
+
+    def require(self, name: str, key: str) -> None:
+        """Refuse a name that no column has; ``key`` is where the plan says it."""
+        require_known(name, list(self.types), f"data.{key}: no column of {self.path.name}")
+
+    def holds_numbers(self, name: str) -> bool:
+        return self.types[name].partition("(")[0] in NUMERIC_TYPES
+
+    def numbers(self, name: str, key: str) -> Reals:
+        """A column of numbers, all of them there and finite."""
+        self.require(name, key)
+        if not self.holds_numbers(name):
+            raise BadInput(
+                f"data.{key}: {name!r} of {self.path.name} holds {self.types[name]}, not numbers; name a "
+                "column of numbers"
+            )
+        query = f"SELECT CAST({_quoted(name)} AS DOUBLE) AS it FROM given"
+        found = np.ma.filled(self.connection.execute(query).fetchnumpy()["it"], np.nan).astype(np.float64)
+        if (lost := np.flatnonzero(~np.isfinite(found))).size:
+            raise BadInput(
+                f"data.{key}: {name!r} has no finite number in {lost.size} of {found.size} rows, the first "
+                f"of them row {lost[0]} (counted from 0); mend or remove them"
+            )
+        return found
+
+    def matrix(self, names: Sequence[str], key: str) -> Reals:
+        """Several columns of numbers, side by side."""
+        return np.column_stack([self.numbers(name, key) for name in names])
+
+    def texts(self, name: str, key: str) -> list[str | None]:
+        """Any column, as texts."""
+        self.require(name, key)
+        query = f"SELECT CAST({_quoted(name)} AS VARCHAR) FROM given"
+        return [text for (text,) in self.connection.execute(query).fetchall()]
+
+    def labels(self, name: str) -> RawLabels:
+        """The true classes: numbers where the column has some, else texts."""
+        self.require(name, "label")
+        if self.holds_numbers(name) and self.types[name] != "BOOLEAN":
+            return np.array(self.numbers(name, "label").tolist(), dtype=object)
+        found = self.texts(name, "label")
+        if None in found:
+            raise BadInput(
+                f"data.label: {name!r} has no value in {found.count(None)} of {len(found)} rows; mend or "
+                "remove them"
+            )
+        return np.array(found, dtype=object)
+
+    def membership(self, name: str) -> FileMembership:
+        """Who is in: 1 or 0, true or false, yes or no; an empty value is a row of the adversary."""
+        texts = [(text or "").strip().lower() for text in self.texts(name, "member")]
+        for row, text in enumerate(texts):
+            if text not in (*MEMBER_WORDS, *NON_MEMBER_WORDS, *REFERENCE_WORDS):
+                raise BadInput(
+                    f"data.member: {name!r} is {text[:40]!r} in row {row} (counted from 0); write 1 or 0, "
+                    "true or false, yes or no; leave it empty (or write reference) in rows of the adversary"
+                )
+        members = np.array([text in MEMBER_WORDS for text in texts])
+        reference = np.array([text in REFERENCE_WORDS for text in texts])
+        n_in, n_out = int(members.sum()), int((~members & ~reference).sum())
+        if not (n_in and n_out):
+            raise BadInput(
+                f"data.member: {name!r} says that {n_in} records are in and {n_out} are not; both kinds are "
+                "needed, or there is nothing to tell apart"
+            )
+        return FileMembership(members[~reference], reference)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | None) -> Ints:
+    """The number of each record's class; a model may say what its ``classes`` are.
+
+    Otherwise whole numbers from 0 count the columns, and other labels stand for them in their order, if there
+    are as many.
+    """
+    if classes is None:
+        classes = _classes_from_labels(labels, n_classes)
+    elif len(classes) < 2:
+        raise BadInput(f"challenger.model: it knows one class alone, {classes[0]}; a classifier has two")
+    elif len(classes) != n_classes:
+        raise BadInput(
+            f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; mend it"
+        )
+    place = {_comparable(name): number for number, name in enumerate(classes)}
+    found = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)
+    if (strange := np.flatnonzero(found < 0)).size:
+        known = ", ".join(map(str, list(classes)[:MAX_VALUES_SHOWN])) + ", ..." * (
+            len(classes) > MAX_VALUES_SHOWN
+        )
+        raise BadInput(
+            f"data.label: {labels[strange[0]]!r} in row {strange[0]} (counted from 0) is no class of the "
+            f"model; known: {known}"
+        )
+    return found
+
+
+def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
+    present = sorted(set(labels.tolist()))
+    if all(label in range(n_classes) for label in present):  # no text is
+        return range(n_classes)
+    if len(present) != n_classes:
+        raise BadInput(
+            f"data.label: {len(present)} different labels, but {n_classes} columns of answers; number the "
+            f"classes 0 to {n_classes - 1}, in the order of the columns"
+        )
+    return present
+
+
+def _comparable(name: Any) -> float | str:
+    """A class as files write it: numbers by their value, truth values and texts by their words."""
+    if isinstance(name, (bool, np.bool_)):
+        return str(bool(name)).lower()
+    if isinstance(name, (int, float, np.integer, np.floating)):
+        return float(name)
+    return str(name)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UserModelRecords:
+    """All rows of the file, in its order."""
+
+    membership: FileMembership
+    labels: Ints
+    answers: ModelAnswers
+    features: Reals | None  # as the model was given them
+    classes_known: bool  # else all that is known is how a record's own class fares
+    digest: str
+
+    @property
+    def losses(self) -> Reals:
+        """The cross-entropy of each row."""
+        logs = self.answers.log_probabilities
+        return -np.take_along_axis(logs, self.labels[:, None], axis=1)[:, 0]
+
+    @property
+    def right(self) -> Reals:
+        """Whether the likeliest class of each row is the true one."""
+        return (self.answers.log_probabilities.argmax(axis=1) == self.labels).astype(np.float64)
+
+
+def read_records(
+    data: UserModelDataTable, challenger: UserModelChallengerTable, folder: Path
+) -> UserModelRecords:
+    """Read the file, and ask the model if there is one."""
+    path = folder / data.source
+    if not path.is_file():
+        raise BadInput(f"data.source: there is no file {data.source!r} in {folder}; check the path")
+    with path.open("rb") as content:
+        told = [file_digest(content, "sha256").hexdigest(), repr(data), repr(challenger)]
+    with open_table_file(path) as (connection, types):
+        columns = RecordsFile(connection, types, path)
+        membership = columns.membership(data.member)
+        if challenger.model is None:
+            rows, (answers, labels) = None, _answers_in_file(columns, data)
+        else:
+            rows = columns.matrix(_feature_names(columns, data), "features")
+            assert data.label is not None
+            true = columns.labels(data.label)
+            asked = query_model(challenger.model, challenger.output, rows, folder)
+            answers = asked.answers
+            labels = class_positions(true, answers.log_probabilities.shape[1], asked.classes)
+            told.append(asked.digest)
+    found = UserModelRecords(
+        membership=membership,
+        labels=labels,
+        answers=answers,
+        features=rows,
+        classes_known=data.label is not None,
+        digest="",
+    )
+    if challenger.model is not None:  # weights may lie in a file that nobody named: what it said tells it
+        told.append(f"{found.losses.mean():.6g} {found.losses.std():.6g}")
+    return UserModelRecords(**{**vars(found), "digest": sha256("\n".join(told).encode()).hexdigest()})
+
+
+def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[ModelAnswers, Ints]:
+    """What a file says that a model said."""
+    if data.probabilities is not None:
+        assert data.label is not None
+        where = f"data.probabilities of {columns.path.name}"
+        found = columns.matrix(data.probabilities, "probabilities")
+        answers = from_outputs(found, len(found), where, "probabilities")
+        return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)
+    if data.loss is not None:
+        answers = from_losses(columns.numbers(data.loss, "loss"), f"data.loss: {data.loss!r}")
+    else:
+        assert data.probability is not None
+        values = columns.numbers(data.probability, "probability")
+        answers = from_true_probabilities(values, f"data.probability: {data.probability!r}")
+    return answers, np.zeros(len(answers.log_probabilities), dtype=np.int64)
+
+
+def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
+    """The columns that go to the model, in the order of the plan or of the file."""
+    if data.features is not None:
+        for name in data.features:
+            columns.require(name, "features")
+            if name == data.label:
+                raise BadInput(
+                    f"data.features: {name!r} is the label; a model that sees it needs no learning"
+                )
+    named = data.features or [name for name in columns.types if name not in (data.label, data.member)]
+    for name in named:
+        if not columns.holds_numbers(name):
+            raise BadInput(
+                f"data.features: {name!r} of {columns.path.name} holds {columns.types[name]}, and rows go to "
+                "the model as they are; choose columns of numbers (features = [...]), or encode them as for "
+                "training"
+            )
+    if not named:
+        raise BadInput(f"data.features: {columns.path.name} has no column besides label and member")
+    return list(named)

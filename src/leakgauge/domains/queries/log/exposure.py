@@ -1,0 +1,74 @@
+"""How exposed each record is by a log of answers."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.exposure import AdversaryExposure, Exposure, SpentBudgets
+from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
+from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
+from leakgauge.domains.queries.log.reader import read_query_log
+from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
+
+STEPS = ("files", "accounts", "best attack")
+
+BASIS = (
+    "the best possible attack on all answers of the log, by somebody who knows every other record and which "
+    "queries contain this one: nobody can do better, whatever they know"
+)
+FRESH = (
+    "Every answer is taken to have fresh noise, independent of all others. Rows with the same query id are "
+    "one release: a service that repeats answers from a cache must log them so."
+)
+ALONE = (
+    "Only the answers in this log count: not refusals, nor what other services or files tell of the records."
+)
+
+
+def expose_query_log(
+    files: QueryLogFiles, *, delta: float = DEFAULT_DELTA, begin: Callable[[str], None] = lambda _: None
+) -> Exposure:
+    """Work out epsilon and the best attack for each record; ``begin`` is told of every step."""
+    if not 0 < delta < 1:
+        raise BadInput(f"--delta must be in (0, 1), got {delta}; 1e-5 is usual")
+    begin("files")
+    log = read_query_log(files)
+    begin("accounts")
+    spending = epsilon_per_record(log.answers, log.incidence, delta)
+    begin("best attack")
+    kinds = record_signatures(log.answers, log.incidence, spending.mu_squared)
+    found, error = best_attack_per_record(kinds)
+    against = AdversaryExposure(
+        adversary="informed", basis=BASIS, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
+    )
+    spent = SpentBudgets(
+        epsilon=spending.epsilon,
+        delta=np.where(spending.mu_squared > 0, delta, 0.0),
+        queries=_texts(log.answers.ids),
+        top=spending.top,
+        top_epsilon=spending.top_epsilon,
+    )
+    return Exposure(
+        names=_texts(log.names),
+        cells=log.incidence.numbers,
+        against=(against,),
+        notes=(*log.notes, *_notes(log.answers, delta, kinds.rounded), FRESH, ALONE),
+        spent=spent,
+    )
+
+
+def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
+    return np.ma.getdata(ids).astype(np.str_)
+
+
+def _notes(answers: LoggedAnswers, delta: float, rounded: float) -> Iterator[str]:
+    if (answers.noise == LoggedNoise.GAUSSIAN).any():
+        yield f"Epsilon of Gaussian answers is exact, for all of a record's together, at delta = {delta:g}."
+    if rounded:
+        yield (
+            f"Of very many different shifts, each is taken as larger by up to {rounded:.1%}: what is reached "
+            "is not understated by it. Epsilon is exact."
+        )

@@ -1,0 +1,157 @@
+"""A query log, read from its files: the answers, the records, and which query contains which record."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.data import ID, load_records
+from leakgauge.domains.queries.log import answers as log_answers
+from leakgauge.domains.queries.log import incidence as log_incidence
+from leakgauge.domains.queries.log import record_pairs
+from leakgauge.domains.queries.log.answers import LoggedAnswers, read_answers
+from leakgauge.domains.queries.log.files import (
+    CONTAINS_FLAG,
+    DATA_FLAG,
+    LOG_FLAG,
+    LogSource,
+    QueryLogFiles,
+    open_source,
+)
+from leakgauge.domains.queries.log.incidence import Incidence, build_incidence
+from leakgauge.domains.queries.log.record_pairs import CodedPairs, SqlPairs, code_pairs
+from leakgauge.domains.queries.records import OracleRecords
+from leakgauge.support.tabular import Connection, open_database
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLog:
+    """All that is known of the answers so far."""
+
+    answers: LoggedAnswers
+    names: npt.NDArray[Any]  # of records: whole numbers or texts
+    incidence: Incidence
+    notes: tuple[str, ...]
+
+
+def read_query_log(files: QueryLogFiles) -> QueryLog:
+    """Read a log; whatever is wrong with it is told with its row."""
+    table = None if files.data is None else _table(files.data, files.id)
+    with open_database() as connection:
+        connection.execute("SET enable_progress_bar = false")  # the command shows its own
+        # the pairs stream past tables of queries and records, whichever DuckDB takes for the larger one
+        connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+        source = open_source(connection, files.log, LOG_FLAG)
+        long = files.contains is None and source.has("record")
+        made = log_answers.create_log_table(connection, source, long=long)
+        found, disagree = read_answers(log_answers.fetch_noise_columns(connection), source.path.name)
+        if table is not None:
+            _register(connection, table)
+        pairs = _joined(list(_pairs(connection, source, files, table, made.whole)))
+        names = _names(connection, table)
+        pairs, notes = log_incidence.clip_contributions(connection, pairs, found, table, source.path.name)
+    sparse = build_incidence(pairs, found.rows, names.size)
+    del pairs
+    return QueryLog(found, names, sparse, (*_notes(files, found, sparse, made.repeated, disagree), *notes))
+
+
+def _table(path: Path, id_column: str | None) -> OracleRecords:
+    """The table that was asked."""
+    if not path.is_file():
+        raise BadInput(f"{DATA_FLAG}: there is no file {path}; check the path")
+    said = {"source": str(path.absolute()), "id": ID if id_column is None else id_column}
+    try:
+        return load_records(said, path.parent, seed=0)
+    except BadInput as error:
+        key, _, rest = str(error).partition(":")
+        raise BadInput(f"{'--id' if key == 'data.id' else DATA_FLAG}:{rest}") from None
+
+
+def _pairs(
+    connection: Connection,
+    source: LogSource,
+    files: QueryLogFiles,
+    table: OracleRecords | None,
+    log_whole: bool,
+) -> Iterator[CodedPairs]:
+    """The pairs of query and record, from wherever the log has them."""
+    if files.contains is not None:
+        if clash := [name for name in ("where", "records") if source.has(name)]:
+            raise BadInput(
+                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS_FLAG} says which records queries "
+                "contain; leave one of them out"
+            )
+        kept = open_source(connection, files.contains, CONTAINS_FLAG)
+        if missing := [name for name in ("query", "record") if not kept.has(name)]:
+            raise BadInput(f"{kept.path.name}: no column is called {missing[0]!r}; needed are query, record")
+        yield _coded(connection, record_pairs.pairs_from_rows(kept), table, log_whole)
+    elif source.has("record"):
+        yield _coded(connection, record_pairs.pairs_from_rows(source), table, log_whole)
+    elif source.has("records") or source.has("where"):
+        record_pairs.require_one_selection(connection, source, given=table is not None)
+        if source.has("records"):
+            yield _coded(connection, record_pairs.pairs_from_lists(source), table, log_whole)
+        if source.has("where") and table is not None:
+            yield record_pairs.pairs_from_predicates(connection, source, table)
+    else:
+        raise BadInput(
+            f"{source.path.name}: nothing says which records a query contains; add a column records, record "
+            f"or where, or give {CONTAINS_FLAG} FILE"
+        )
+
+
+def _coded(
+    connection: Connection, pairs: SqlPairs, table: OracleRecords | None, log_whole: bool
+) -> CodedPairs:
+    if table is None:
+        return code_pairs(connection, pairs, log_whole=log_whole, records=None)
+    pairs = replace(pairs, record_whole=pairs.record_whole and isinstance(table.ids[0], int))
+    return code_pairs(connection, pairs, log_whole=log_whole, records="records")
+
+
+def _joined(parts: list[CodedPairs]) -> CodedPairs:
+    if len(parts) == 1:
+        return parts[0]
+    queries, records = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("queries", "records")
+    )
+    return CodedPairs(queries, records, None)  # neither lists nor predicates say what a record contributes
+
+
+def _register(connection: Connection, table: OracleRecords) -> None:
+    """Put the ids of the table into the database, as ``records``."""
+    ids = np.ma.getdata(table.columns[table.id_column])
+    kind = "BIGINT" if isinstance(table.ids[0], int) else "VARCHAR"
+    connection.register("given", {"code": np.arange(len(table), dtype=np.int32), "record": ids})
+    connection.execute(f"CREATE TABLE records AS SELECT code, CAST(record AS {kind}) AS record FROM given")
+    connection.unregister("given")
+
+
+def _names(connection: Connection, table: OracleRecords | None) -> npt.NDArray[Any]:
+    if table is not None:
+        return np.ma.getdata(table.columns[table.id_column])
+    found = connection.execute("SELECT record FROM records ORDER BY code").fetchnumpy()["record"]
+    if not found.size:
+        raise BadInput("no query of the log contains a record; so nobody is exposed, or ids are missing")
+    return np.ma.getdata(found)
+
+
+def _notes(
+    files: QueryLogFiles, found: LoggedAnswers, sparse: Incidence, repeated: int, disagree: int
+) -> Iterator[str]:
+    yield (
+        f"Answers in {files.log.name}: {len(found):,}; records in them, once for each answer: "
+        f"{int(sparse.starts[-1]):,}."
+    )
+    told = {
+        "Rows of the log that repeat an earlier id (the same release, counted once)": repeated,
+        "Records named again in the same query (they count once)": sparse.repeated,
+        "Answers whose scale is not that of their epsilon (the scale counts, epsilon is a label)": disagree,
+    }
+    for words, number in told.items():
+        if number:
+            yield f"{words}: {number:,}."

@@ -1,0 +1,117 @@
+"""What each record has spent: the epsilon of the answers that contain it, and which of them cost most."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.domains.queries.log.incidence import Incidence
+from leakgauge.domains.queries.records import Ints
+
+TOP = 3
+_HALVINGS = 60
+_NODES = 4096  # of a table by which single Gaussian answers are ranked
+
+
+@dataclass(frozen=True, eq=False)
+class RecordEpsilon:
+    """For each record: epsilon by sequential composition over its own answers, and the costliest of them.
+
+    ``pure`` is the sum of what the record adds over the scale; ``mu_squared`` the sum of the squares of what
+    it adds over the standard deviation of Gaussian answers; ``top`` positions of answers, -1 for none.
+    """
+
+    pure: Reals
+    mu_squared: Reals
+    epsilon: Reals
+    top: Ints
+    top_epsilon: Reals
+
+
+def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) -> RecordEpsilon:
+    """Add up, block by block."""
+    n = sparse.n_records
+    pure, squares, top, costs = np.zeros(n), np.zeros(n), np.full((n, TOP), -1), np.zeros((n, TOP))
+    normal = answers.noise == LoggedNoise.GAUSSIAN
+    whole = answers.bound / answers.scale
+    alone = np.where(normal, gaussian_epsilons(np.where(normal, whole, 0.0), delta), whole)
+    table = _ranking(answers, delta) if normal.any() else None
+    for block in sparse.blocks():
+        starts = sparse.starts[block.start : block.stop + 1]
+        own = slice(int(starts[0]), int(starts[-1]))
+        queries = sparse.queries[own]
+        rows = np.flatnonzero(np.diff(starts))
+        firsts = starts[rows] - starts[0]
+        if not rows.size:
+            continue
+        if sparse.contributions is None:
+            ratios, cost = whole[queries], alone[queries]
+        else:
+            ratios = np.abs(sparse.contributions[own]) / answers.scale[queries]
+            cost = ratios if table is None else np.where(normal[queries], np.interp(ratios, *table), ratios)
+        places = block.start + rows
+        if table is None:
+            pure[places] = np.add.reduceat(ratios, firsts)
+        else:
+            pure[places] = np.add.reduceat(np.where(normal[queries], 0.0, ratios), firsts)
+            squares[places] = np.add.reduceat(np.where(normal[queries], ratios**2, 0.0), firsts)
+        lengths = np.diff(np.append(firsts, queries.size))
+        for rank, (which, chosen) in enumerate(_costliest(cost.copy(), firsts, lengths)):
+            top[places[which], rank], costs[places[which], rank] = queries[chosen], ratios[chosen]
+    total = pure + gaussian_epsilons(np.sqrt(squares), delta)
+    gaussian = (top >= 0) & normal[top]
+    costs[gaussian] = gaussian_epsilons(costs[gaussian], delta)
+    return RecordEpsilon(pure, squares, total, top, costs)
+
+
+def _costliest(cost: Reals, firsts: Ints, lengths: Ints) -> "list[tuple[Ints, Ints]]":
+    """For the first rank and those after it: which rows have one, and where it is; the earliest of equals."""
+    found = []
+    row_of = np.repeat(np.arange(firsts.size, dtype=np.int32), lengths)
+    for _ in range(TOP):
+        most = np.maximum.reduceat(cost, firsts)
+        hits = np.flatnonzero(cost == most[row_of])
+        rows = row_of[hits]
+        chosen = hits[np.flatnonzero(np.diff(rows, prepend=-1))]
+        some = most >= 0  # what was chosen before is below zero
+        found.append((np.flatnonzero(some), chosen[some]))
+        cost[chosen] = -1.0
+    return found
+
+
+def _ranking(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
+    """Epsilon of one Gaussian answer over its mu, finely enough to compare answers."""
+    normal = answers.noise == LoggedNoise.GAUSSIAN
+    most = float(np.max(answers.bound[normal] / answers.scale[normal]))
+    mus = np.concatenate([[0.0], np.geomspace(most * 1e-9, most, _NODES)])
+    return mus, gaussian_epsilons(mus, delta)
+
+
+def gaussian_epsilons(mus: Reals, delta: float) -> Reals:
+    """The least epsilon of Gaussian noise at a delta, for many shifts in standard deviations at once.
+
+    ``gdp.epsilon_at`` by halving: delta falls as epsilon grows (Balle and Wang 2018, theorem 8).
+
+    >>> gaussian_epsilons(np.array([0.0, 1.0]), 1e-5).round(3).tolist()
+    [0.0, 4.377]
+    """
+    distinct, which = np.unique(mus, return_inverse=True)
+    mu = distinct[distinct > 0]
+    low, high = np.zeros(mu.size), mu * mu / 2 + mu * np.sqrt(2 * np.log(1 / delta))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = _delta(mu, middle) <= delta
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    high[_delta(mu, np.zeros(mu.size)) <= delta] = 0.0
+    return np.concatenate([np.zeros(distinct.size - mu.size), high])[which].reshape(mus.shape)
+
+
+def _delta(mu: Reals, epsilon: Reals) -> Reals:
+    """As in ``gdp.delta_at``: without cancellation where delta is small."""
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        tail = np.exp(-(near**2) / 2) * erfcx(far / np.sqrt(2)) / 2
+        small = np.exp(-(near**2) / 2) * erfcx(near / np.sqrt(2)) / 2 - tail
+        return np.where(near < 0, ndtr(-near) - tail, small)

@@ -1,0 +1,242 @@
+"""Which query contains which record: pairs from rows, lists or predicates, with ids coded as positions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.records import Ints, OracleRecords
+from leakgauge.support.tabular import Connection
+
+Positions = npt.NDArray[np.int32]
+_LARGEST_LOOKUP = 2**24  # whole numbers in a range of this size are looked up in a table
+
+
+@dataclass(frozen=True)
+class SqlPairs:
+    """Rows (query, record, contribution) in SQL: one for each record that a query contains."""
+
+    path: Any
+    sql: str  # a SELECT of query, record and perhaps contribution
+    numbered: str  # the same with n, the row of the file
+    query_whole: bool
+    record_whole: bool
+    contributes: bool
+
+
+@dataclass(frozen=True, eq=False)
+class CodedPairs:
+    """Positions of queries and records, and what each record adds where that is said."""
+
+    queries: Positions
+    records: Positions
+    contributions: Reals | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Dictionary:
+    """How ids of one column become positions: by a join with a table, or by their distance from ``low``.
+
+    Without either a join or positions, the distances still are to be gathered.
+    """
+
+    value: str
+    join: str = ""
+    low: int = 0
+    positions: Positions | None = None
+
+    def placed(self, found: npt.NDArray[Any]) -> Positions | None:
+        """The positions, or nothing where some id is unknown."""
+        if np.ma.is_masked(found):
+            return None
+        places = np.ma.getdata(found)
+        if self.positions is not None:
+            places = self.positions[places]
+            if places.size and int(places.min()) < 0:
+                return None
+        return places
+
+
+def code_pairs(
+    connection: Connection, pairs: SqlPairs, *, log_whole: bool, records: str | None
+) -> CodedPairs:
+    """Read pairs as positions in ``log``, and in ``records``: a table, or made here if none is given."""
+    queries = _of_table(connection, "log", "query", whole=log_whole and pairs.query_whole)
+    with duckdb_errors_as_bad_input(pairs.path):
+        dictionary = (
+            _of_pairs(connection, pairs)
+            if records is None
+            else _of_table(connection, records, "record", whole=pairs.record_whole)
+        )
+        more = ", TRY_CAST(c.contribution AS DOUBLE) AS contribution" if pairs.contributes else ""
+        found = connection.execute(
+            f"SELECT {queries.value} AS query, {dictionary.value} AS record{more} FROM ({pairs.sql}) c "
+            f"{queries.join} {dictionary.join}"
+        ).fetchnumpy()
+    q = queries.placed(found.pop("query"))
+    if q is None:
+        _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; mend one")
+    r = dictionary.placed(found.pop("record"))
+    if r is None:
+        way_out = "no record of --data has that id; give the table as it was then, or leave --data out"
+        _refuse_unknown(connection, pairs, "record", records or "records", way_out)
+    assert q is not None
+    assert r is not None
+    if not (dictionary.join or dictionary.positions is not None):
+        r = _gathered(connection, r, dictionary.low)
+    return CodedPairs(q, r, _finite(connection, pairs, found["contribution"]) if pairs.contributes else None)
+
+
+def _of_table(connection: Connection, table: str, column: str, *, whole: bool) -> _Dictionary:
+    """Look ids up among those of a table (code, and a column of the same name)."""
+    kind = connection.execute(f"SELECT typeof({column}) FROM {table} LIMIT 1").fetchall()
+    if whole and kind and kind[0][0] == "BIGINT":
+        low, high = connection.execute(f"SELECT min({column}), max({column}) FROM {table}").fetchall()[0]
+        if high - low < _LARGEST_LOOKUP:
+            ids = connection.execute(f"SELECT {column} AS id FROM {table} ORDER BY code").fetchnumpy()["id"]
+            positions = np.full(high - low + 1, -1, dtype=np.int32)
+            positions[np.asarray(ids) - low] = np.arange(ids.size, dtype=np.int32)
+            value = (
+                f"CASE WHEN c.{column} BETWEEN {low} AND {high} THEN CAST(c.{column} - {low} AS INTEGER) END"
+            )
+            return _Dictionary(value, low=low, positions=positions)
+        key = f"{column}_t.{column} = c.{column}"
+    else:
+        key = f"CAST({column}_t.{column} AS VARCHAR) = CAST(c.{column} AS VARCHAR)"
+    return _Dictionary(f"{column}_t.code", f"LEFT JOIN {table} {column}_t ON {key}")
+
+
+def _of_pairs(connection: Connection, pairs: SqlPairs) -> _Dictionary:
+    """Ids of all records that occur: the table ``records``, in their order, or a range to look them up in."""
+    _refuse_missing(connection, pairs)
+    if pairs.record_whole:
+        low, high = connection.execute(f"SELECT min(record), max(record) FROM ({pairs.sql})").fetchall()[0]
+        if low is not None and high - low < _LARGEST_LOOKUP:
+            return _Dictionary(f"CAST(c.record - {low} AS INTEGER)", low=low)
+    kind = "BIGINT" if pairs.record_whole else "VARCHAR"
+    connection.execute(
+        f"CREATE TABLE records AS SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS code, record FROM "
+        f"(SELECT DISTINCT CAST(record AS {kind}) AS record FROM ({pairs.sql}) ORDER BY record)"
+    )
+    return _of_table(connection, "records", "record", whole=pairs.record_whole)
+
+
+def _gathered(connection: Connection, distances: Positions, low: int) -> Positions:
+    """Number the whole ids that occur, and put them into the table ``records``."""
+    seen = np.zeros(int(distances.max(initial=-1)) + 1, dtype=bool)
+    seen[distances] = True
+    ids = low + np.flatnonzero(seen)
+    given = {"code": np.arange(ids.size, dtype=np.int32), "record": ids.astype(np.int64)}
+    connection.register("given", given)
+    connection.execute("CREATE TABLE records AS SELECT code, record FROM given")
+    connection.unregister("given")
+    return (np.cumsum(seen, dtype=np.int32) - 1)[distances]
+
+
+def _refuse_missing(connection: Connection, pairs: SqlPairs) -> None:
+    blank = "" if pairs.record_whole else " OR trim(CAST(record AS VARCHAR)) = ''"
+    bad = f"record IS NULL{blank}"
+    (found,) = connection.execute(f"SELECT count(*) FROM ({pairs.sql}) WHERE {bad}").fetchall()[0]
+    if found:
+        rows = connection.execute(f"SELECT min(n) FROM ({pairs.numbered}) WHERE {bad}").fetchall()
+        raise BadInput(f"{pairs.path.name}, row {rows[0][0]}: has no record id; every row needs one")
+
+
+def _refuse_unknown(connection: Connection, pairs: SqlPairs, column: str, table: str, way_out: str) -> None:
+    rows = connection.execute(
+        f"SELECT c.n, c.{column} FROM ({pairs.numbered}) c LEFT JOIN {table} t ON "
+        f"CAST(t.{column} AS VARCHAR) = CAST(c.{column} AS VARCHAR) WHERE t.{column} IS NULL "
+        "ORDER BY c.n LIMIT 1"
+    ).fetchall()
+    n, name = rows[0]
+    shown = "nothing" if name is None else repr(str(name)[:60])
+    raise BadInput(f"{pairs.path.name}, row {n}: {column} = {shown}: {way_out}")
+
+
+def _finite(connection: Connection, pairs: SqlPairs, found: npt.NDArray[Any]) -> Reals:
+    values = np.ma.filled(np.ma.asarray(found), np.nan)
+    if not np.isfinite(values).all():
+        rows = connection.execute(
+            f"SELECT n, contribution FROM ({pairs.numbered}) WHERE NOT isfinite(coalesce("
+            "TRY_CAST(contribution AS DOUBLE), 'nan'::DOUBLE)) ORDER BY n LIMIT 1"
+        ).fetchall()
+        n, value = rows[0]
+        raise BadInput(
+            f"{pairs.path.name}, row {n}: contribution = {value}: must be a finite number: what the record "
+            "adds to the answer"
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+_SPLIT = r"'[;\s]+'"
+
+
+def pairs_from_rows(source: LogSource) -> SqlPairs:
+    """A row for each record of each query: query, record, and perhaps contribution."""
+    query, record = source.names["query"], source.names["record"]
+    columns = f"{query} AS query, {record} AS record"
+    if source.has("contribution"):
+        columns += f", {source.names['contribution']} AS contribution"
+    return SqlPairs(
+        source.path,
+        f"SELECT {columns} FROM {source.sql}",
+        f"SELECT row_number() OVER () AS n, {columns} FROM {source.sql}",
+        source.is_whole("query"),
+        source.is_whole("record"),
+        source.has("contribution"),
+    )
+
+
+def pairs_from_lists(source: LogSource) -> SqlPairs:
+    """A list of ids for each query, or ids in one text between semicolons or blanks."""
+    if source.is_list("records"):
+        whole, ids = source.is_whole("records"), "records"
+    else:
+        whole = False
+        ids = f"string_split_regex(trim(CAST(records AS VARCHAR), ' ;\t\r\n'), {_SPLIT})"
+    rows = f"SELECT n, query, unnest({ids}) AS record FROM log"
+    kept = f"SELECT * FROM ({rows}) WHERE record IS NULL OR CAST(record AS VARCHAR) <> ''"
+    return SqlPairs(source.path, f"SELECT query, record FROM ({kept})", kept, True, whole, False)
+
+
+def require_one_selection(connection: Connection, source: LogSource, *, given: bool) -> None:
+    """Every query must say in one way which records it contains; predicates need the table."""
+    where = 'l."where" IS NOT NULL' if source.has("where") else "false"
+    lists = "nullif(trim(CAST(l.records AS VARCHAR)), '') IS NOT NULL" if source.has("records") else "false"
+    rules = [(f"{where} AND {lists}", "has both where and records; leave one out")]
+    if source.has("where") and source.has("records"):
+        rules.append((f"NOT ({where}) AND NOT ({lists})", "has neither where nor records; add one"))
+    if not given and source.has("where"):
+        by_predicate = where if source.has("records") else "true"
+        rules.append((by_predicate, "selects by a predicate, so the table is needed: add --data FILE"))
+    for bad, rule in rules:
+        found = connection.execute(f"SELECT min(n) FROM log l WHERE {bad}").fetchall()[0][0]
+        if found is not None:
+            raise BadInput(f"{source.path.name}, row {found}: {rule}")
+
+
+def pairs_from_predicates(connection: Connection, source: LogSource, table: OracleRecords) -> CodedPairs:
+    """The records that predicates select; a query with none selects all, where lists are not in use."""
+    rule = 'WHERE "where" IS NOT NULL' if source.has("records") else ""
+    found = connection.execute(
+        f'SELECT "where", min(n), list(code ORDER BY code) FROM log {rule} GROUP BY "where" ORDER BY min(n)'
+    ).fetchall()
+    queries: list[Ints] = []
+    records: list[Ints] = []
+    for where, n, codes in found:
+        try:
+            rows = table.rows(table.condition(Query(where=where)))
+        except BadInput as error:
+            raise BadInput(f"{source.path.name}, row {n}: {error}") from None
+        queries.append(np.repeat(np.array(codes, dtype=np.int32), rows.size))
+        records.append(np.tile(rows.astype(np.int32), len(codes)))
+    return CodedPairs(_concatenated(queries), _concatenated(records), None)
+
+
+def _concatenated(parts: list[Ints]) -> "np.ndarray[tuple[int], np.dtype[np.int32]]":
+    return np.concatenate([np.zeros(0, dtype=np.int32), *parts]).astype(np.int32)

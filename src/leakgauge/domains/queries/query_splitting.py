@@ -1,0 +1,125 @@
+"""Query splitting (Huang et al.): one question asked many times, with the target and other known records."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.random import Generator
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.domains.queries.answer_scores import ScoreAnswers
+from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.oracle import Oracle
+from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
+
+
+class SelectBy(StrEnum):
+    """How records are named in a query."""
+
+    IDS = "ids"
+    PREDICATE = "predicate"  # "id" IN (...)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitQuery:
+    """Queries about disjoint sets of known records, each with the target; and what the known ones add."""
+
+    queries: tuple[Query, ...]
+    known: Reals  # one for each query
+
+    def ask(self, oracle: Oracle) -> Reals:
+        """Rounds x queries: what the target adds, and noise; NaN where an answer is refused.
+
+        Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets.
+        """
+        answers = [oracle.ask(query) for query in self.queries]
+        return np.column_stack(answers) - self.known
+
+
+def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy = SelectBy.IDS) -> SplitQuery:
+    """Divide known records into as many sets, and ask about each with the target.
+
+    A set is one record. Sets of one target are disjoint; those of different targets, as far as records go.
+    Theorem 2 of Huang et al. asks for more than ``n_queries`` known records; as many are enough.
+    """
+    if not n_queries >= 1:
+        raise BadInput(f"queries must be >= 1, got {n_queries}")
+    if len(known.ids) < n_queries:
+        raise BadInput(
+            f"queries = {n_queries}: needs as many known records that the query selects, but the adversary "
+            f"knows {len(known.ids)}; {more_records_advice(known)}"
+        )
+    rows = (target * n_queries + np.arange(n_queries)) % len(known.ids)
+    queries = tuple(_about(known, (known.ids[row], known.targets[target]), by) for row in rows)
+    return SplitQuery(queries, known.values[rows])
+
+
+def more_records_advice(known: KnownRecords) -> str:
+    """The way out for an adversary who knows too few records."""
+    return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
+
+
+def _about(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy) -> Query:
+    if by is SelectBy.IDS:
+        return known.query.on(ids)
+    return known.query.such_that(
+        f"{quote_identifier(known.id_column)} IN ({', '.join(map(quote_literal, ids))})"
+    )
+
+
+MOST_QUERIES = 100_000  # about each target
+
+
+@dataclass(frozen=True, eq=False)
+class TargetQuestions:
+    """As many questions about each target; question i about all of them comes before i + 1 about any.
+
+    So a budget that runs out runs out for all targets alike.
+    """
+
+    splits: tuple[SplitQuery, ...]  # one for each target
+
+    @classmethod
+    def about_all(cls, knowledge: KnownRecords, n_queries: int, by: SelectBy) -> "TargetQuestions":
+        """Split the question about each target."""
+        targets = range(len(knowledge.targets))
+        return cls(tuple(split_query(knowledge, target, n_queries, by) for target in targets))
+
+    def ask(self, oracle: Oracle) -> Reals:
+        """Rounds x targets x questions: what the target adds, if it is in, and noise; NaN where refused."""
+        n = len(self.splits[0].queries)
+        samples = np.empty((len(self.splits), n, oracle.n_rounds))  # an answer of all rounds in one piece
+        for i in range(n):
+            for target, one in enumerate(self.splits):
+                samples[target, i] = oracle.ask(one.queries[i]) - one.known[i]
+        return samples.transpose(2, 0, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class AskAndScore:
+    """Scores a block: asks an oracle that nobody asked before, and decides by the answers."""
+
+    questions: TargetQuestions
+    decide: ScoreAnswers
+
+    def __call__(self, seen: QueriesView, rng: Generator) -> Reals:
+        return self.decide(self.questions.ask(seen.oracle()))
+
+
+def require_enough_records(knowledge: KnownRecords, n_queries: int) -> None:
+    """Refuse to read refusals where a known record is asked about twice: they might be about that record."""
+    needed = n_queries * len(knowledge.targets)
+    if len(knowledge.ids) < needed:
+        raise BadInput(
+            f"queries = {n_queries}: refusals tell of targets only if no known record is asked about twice, "
+            f"which takes {needed} of them, but the adversary knows {len(knowledge.ids)}; "
+            + more_records_advice(knowledge)
+        )
+
+
+def require_n_queries(n_queries: int, least: int = 1) -> None:
+    """Refuse a number of questions that no attack could use."""
+    if not least <= n_queries <= MOST_QUERIES:
+        raise BadInput(f"queries must be in {least}..{MOST_QUERIES}, got {n_queries}")

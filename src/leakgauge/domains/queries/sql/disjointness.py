@@ -1,0 +1,76 @@
+"""Whether two conditions can select one and the same record, told from the conditions alone."""
+
+from dataclasses import dataclass
+
+from leakgauge.domains.queries.sql.conditions import And, Condition, IsIn, OneSidedBound, Operand, Value
+
+
+@dataclass(frozen=True)
+class ValueRange:
+    """The values that an operand may have: some of a set, between two bounds."""
+
+    values: frozenset[Value] | None = None
+    low: OneSidedBound | None = None
+    high: OneSidedBound | None = None
+
+    def within(self, other: "ValueRange") -> "ValueRange":
+        """What both allow."""
+        values = self.values if other.values is None else other.values
+        if self.values is not None and other.values is not None:
+            values = self.values & other.values
+        return ValueRange(values, _tighter(self.low, other.low), _tighter(self.high, other.high))
+
+    @property
+    def empty(self) -> bool:
+        """Whether no value at all is possible."""
+        if self.values is not None:
+            return not any(_meets(value, self.low) and _meets(value, self.high) for value in self.values)
+        if self.low is None or self.high is None:
+            return False
+        low, high = self.low.value, self.high.value
+        return low > high or (low == high and not (self.low.closed and self.high.closed))  # type: ignore[operator]
+
+
+def value_ranges(condition: Condition) -> dict[Operand, ValueRange]:
+    """What a condition demands of single operands; it may demand more, never less.
+
+    >>> from leakgauge.domains.queries.conditions import Type
+    >>> age = Operand('"age"', Type.WHOLE)
+    >>> value_ranges(OneSidedBound(age, 30, lower=True))[age].low.value
+    30
+    """
+    match condition:
+        case IsIn(operand, values, False):
+            return {operand: ValueRange(values)}
+        case OneSidedBound(operand, _, lower, _):
+            return {operand: ValueRange(low=condition) if lower else ValueRange(high=condition)}
+        case And(parts):
+            found: dict[Operand, ValueRange] = {}
+            for part in parts:
+                for operand, span in value_ranges(part).items():
+                    found[operand] = found.get(operand, ValueRange()).within(span)
+            return found
+        case _:
+            return {}
+
+
+def are_disjoint(one: dict[Operand, ValueRange], other: dict[Operand, ValueRange]) -> bool:
+    """Whether no record whatever can satisfy both: some operand would need two values.
+
+    False may also mean that this cannot be told.
+    """
+    return any(one[operand].within(other[operand]).empty for operand in one.keys() & other.keys())
+
+
+def _tighter(one: OneSidedBound | None, other: OneSidedBound | None) -> OneSidedBound | None:
+    if one is None or other is None:
+        return one or other
+    if one.value == other.value:
+        return other if one.closed else one
+    return one if (one.value > other.value) == one.lower else other  # type: ignore[operator]
+
+
+def _meets(value: Value, bound: OneSidedBound | None) -> bool:
+    if bound is None or value == bound.value:
+        return bound is None or bound.closed
+    return (value > bound.value) == bound.lower  # type: ignore[operator]

@@ -1,0 +1,71 @@
+"""Exact probabilities of mechanisms that select an option: look-up and integrals over hidden noise."""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from scipy.special import logsumexp
+
+from leakgauge.core.game import Reals
+
+
+def chosen_log_probabilities(outputs: Reals, log_probabilities: Reals) -> Reals:
+    """Look up the probabilities of the chosen options; what is no option has none."""
+    shape = np.broadcast_shapes(outputs.shape, log_probabilities.shape[:-1])
+    n_options = log_probabilities.shape[-1]
+    outputs = np.broadcast_to(outputs, shape)
+    possible = (outputs == np.floor(outputs)) & (outputs >= 0) & (outputs < n_options)
+    places = np.where(possible, outputs, 0).astype(np.int64)[..., None]
+    table = np.broadcast_to(log_probabilities, (*shape, n_options))
+    return np.where(possible, np.take_along_axis(table, places, axis=-1)[..., 0], -np.inf)
+
+
+def map_unique_rows(rows: Reals, law: Callable[[Reals], Reals]) -> Reals:
+    """Apply a law to the rows along the last axis; equal rows are computed once."""
+    flat = rows.reshape(-1, rows.shape[-1])
+    different, place = np.unique(flat, axis=0, return_inverse=True)
+    results = np.array([law(row) for row in different])
+    return results[place.ravel()].reshape((*rows.shape[:-1], *results.shape[1:]))
+
+
+_NODES = 24  # per piece
+_REACH = 80.0  # slowest scales beyond the last kink: what is left out is below e^-80
+
+
+def log_integral(
+    log_density: Callable[[Reals], Reals], kinks: Reals, fastest: float, slowest: float
+) -> Reals:
+    """Integrate e^log_density over the line; one more axis of the density stands for several at once.
+
+    Between its kinks the density is made of exponentials; it changes on scales from ``fastest`` to
+    ``slowest`` and falls off beyond the outer kinks. Pieces grow in powers of two with the distance from
+    each kink, with Gauss-Legendre nodes in each.
+    """
+    reach = _REACH * slowest + np.ptp(kinks)
+    n_powers = max(1, int(np.ceil(np.log2(reach / fastest))))
+    offsets = fastest * 2.0 ** np.arange(n_powers + 1)
+    offsets = np.concatenate([-offsets[::-1], [0.0], offsets])
+    ends = np.unique(np.add.outer(np.unique(kinks), offsets))
+    nodes, log_weights = _rule()
+    lengths = np.diff(ends)
+    places = (ends[:-1, None] + lengths[:, None] * nodes).ravel()
+    logs = (np.log(lengths)[:, None] + log_weights).ravel()
+    densities = log_density(places)
+    return np.asarray(logsumexp((densities.T + logs).T, axis=0))
+
+
+def log_laplace_cdf(distance: Reals) -> Reals:
+    """Log probability that Laplace noise of scale 1 lies below each distance.
+
+    >>> float(np.exp(log_laplace_cdf(np.array(0.0))))
+    0.5
+    """
+    tail = -np.abs(distance) - np.log(2)
+    return np.where(distance < 0, tail, np.log1p(-np.exp(tail)))
+
+
+@cache
+def _rule() -> tuple[Reals, Reals]:
+    """Nodes on the unit interval, and the logarithms of their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return (nodes + 1) / 2, np.log(weights / 2)

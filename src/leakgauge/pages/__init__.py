@@ -1,1 +1,0 @@
-"""Verdicts as one HTML file."""

@@ -1,0 +1,126 @@
+"""Charts of the AUC of each attack, beside the exact optimum of an informed one."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from leakgauge.domains.locations.data.traces import Ints
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.guan24.plans import AttackVariant, GameVerdicts, LocationDataSet, ReleaseSetting
+from leakgauge.papers.guan24.statements import auc
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.theory.loss_composition import best_attack
+from leakgauge.theory.privacy_loss import LaplaceCell
+from leakgauge.verdict import Verdict
+
+OPTIMUM_NOTE = (
+    "The exact optimum is that of an attacker who knows everybody else, when a target is added or removed "
+    "and the noise is not rounded. These games replace the target by somebody else, so it is drawn for "
+    "orientation and is no ceiling; an attacker may also notice who came instead."
+)
+
+
+def target_visits(verdict: Verdict) -> Ints:
+    """How many cells each target of a game visits, after the daily cap."""
+    tables = {name: verdict.parameters[name] for name in ("data", "challenger")}
+    return _visits(json.dumps(tables, sort_keys=True), verdict.seed)
+
+
+def optimal_mean_auc(release: ReleaseSetting, per_day: int, visits: Ints) -> float:
+    """The exact AUC of the best informed attack under Laplace noise, the mean over targets."""
+    if release.epsilon is None:
+        raise ValueError("without noise the optimum depends on the counts, and not on the cells alone")
+    per_cell = release.epsilon / (1 if release.unit == "event" else per_day)
+    numbers = Counter(visits.tolist())
+    total = sum(times * _optimal_auc(per_cell, n) for n, times in numbers.items())
+    return float(total / visits.size)
+
+
+@lru_cache(maxsize=4096)
+def _optimal_auc(per_cell: float, n: int) -> float:
+    return float(np.mean(best_attack([(LaplaceCell(per_cell), n)]).auc))
+
+
+@lru_cache(maxsize=16)
+def _visits(tables: str, seed: int) -> Ints:
+    from leakgauge.domains.locations.challenger import build
+
+    challenger = build(**json.loads(tables), mechanism={"name": "raw"}, folder=Path(), seed=seed)
+    return challenger.traces.n_visits[challenger.people.targets]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseAxis:
+    """What lies to the right, and where each release is on it."""
+
+    title: str
+    places: Sequence[tuple[float, ReleaseSetting]]
+    log: bool = False
+
+
+def auc_series(
+    label: str, points: Sequence[tuple[float, Verdict]], colour: str, stroke: Stroke
+) -> list[ChartSeries]:
+    """A line through what was played, and the intervals."""
+    if not points:
+        return []
+    found = [(x, auc(verdict)) for x, verdict in points]
+    xs, values = np.array([x for x, _ in found]), np.array([ours.value for _, ours in found])
+    return [line_series(label, xs, values, stroke, colour), dot_series(f"{label}, played", found, colour)]
+
+
+def auc_chart(
+    name: str,
+    found: GameVerdicts,
+    place: LocationDataSet,
+    axis: ReleaseAxis,
+    players: Sequence[AttackVariant],
+    caption: str,
+    alternative: str,
+) -> list[Chart]:
+    """The mean AUC of each player along an axis, and the exact optimum where there is noise; if played."""
+    traces: list[ChartSeries] = []
+    seen: list[Verdict] = []
+    for player in players:
+        points = [
+            (x, verdict)
+            for x, release in axis.places
+            if (verdict := found.at(place, release, player)) is not None
+        ]
+        seen += [verdict for _, verdict in points]
+        stroke = Stroke.LINE if player.attack == "shadow_logistic" else Stroke.DASHED
+        traces += auc_series(player.words, points, player.colour, stroke)
+    if not seen:
+        return []
+    traces = [*_optimum_series(place, axis, seen[0]), *traces]
+    chart = series_chart(
+        name,
+        traces,
+        x_title=axis.title,
+        y_title="mean AUC",
+        caption=caption,
+        alternative=alternative,
+        log=axis.log,
+        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+    )
+    return [chart]
+
+
+def _optimum_series(place: LocationDataSet, axis: ReleaseAxis, verdict: Verdict) -> list[ChartSeries]:
+    if any(release.epsilon is None for _, release in axis.places):
+        return []
+    visits = target_visits(verdict)
+    xs = np.array([x for x, _ in axis.places])
+    values = np.array([optimal_mean_auc(release, place.per_day, visits) for _, release in axis.places])
+    return [
+        line_series(
+            "exact optimum, informed, target added or removed", xs, values, Stroke.DOTTED, chart_style.PROMISE
+        )
+    ]

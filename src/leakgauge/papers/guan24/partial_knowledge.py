@@ -1,0 +1,273 @@
+"""Figure 9, tables 10 and 11: the adversary knows a part of the target's trace, or places without times."""
+
+from functools import partial
+
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.guan24.auc_charts import auc_series
+from leakgauge.papers.guan24.plans import (
+    ALL_ATTACKS,
+    CDR,
+    INFORMED,
+    KNOCK_KNOCK,
+    LIKELIHOOD,
+    LIKELIHOOD_ZERO,
+    PAPER_ATTACKS,
+    ZERO_KNOWLEDGE,
+    AggregateGame,
+    AttackVariant,
+    GameVerdicts,
+    LocationDataSet,
+    ReleaseSetting,
+    game_verdicts,
+    main_place,
+    place_note,
+    write_games,
+)
+from leakgauge.papers.guan24.published import PLACES_ONLY
+from leakgauge.papers.guan24.statements import auc, auc_claim, auc_lead, place_prefix
+from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, series_chart
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.verdict import Verdict
+
+NOISY_RELEASE = ReleaseSetting(epsilon=1.0, k=1)
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
+PLAYED_SHARES = {Scale.QUICK: (0.1, 0.5, 1.0), Scale.FULL: SHARES}
+
+
+def _trace_share_plan(scope: Scope) -> str:
+    quick = scope.scale is Scale.QUICK
+    shares = PLAYED_SHARES[scope.scale]
+    players = [_knowing_share(player, share) for share in shares for player in ALL_ATTACKS]
+    few = (LIKELIHOOD, INFORMED) if quick else ALL_ATTACKS
+    elsewhere = [
+        _knowing_share(player, share) for share in ((0.1, 1.0) if quick else shares) for player in few
+    ]
+    return write_games(
+        scope,
+        [
+            AggregateGame(place=main_place(scope), release=NOISY_RELEASE, players=players),
+            AggregateGame(place=CDR, release=NOISY_RELEASE, players=elsewhere),
+        ],
+    )
+
+
+def _knowing_share(player: AttackVariant, share: float) -> AttackVariant:
+    return player.but(f"{share:g}", known=f"trace = {share}")
+
+
+TRACE_SHARE_RUN = PaperRun(name="part-of-trace", plan=_trace_share_plan)
+
+
+def _figure_9(played: PlayedItem) -> ItemResult:
+    found, main = game_verdicts(played.verdicts), main_place(played.scope)
+    cells = []
+    for player in (*PAPER_ATTACKS, LIKELIHOOD, LIKELIHOOD_ZERO):
+        tenth, all_of_it = (
+            found.at(main, NOISY_RELEASE, _knowing_share(player, share)) for share in (0.1, 1.0)
+        )
+        if player in PAPER_ATTACKS:
+            cells += auc_claim(
+                f"{place_prefix(main)}{player.words}, AUC, 10 % of the trace known",
+                tenth,
+                PublishedNumber(value=0.5, where="“better than random”, section 6.3", says=Claim.ABOVE),
+            )
+            cells += auc_lead(
+                f"{place_prefix(main)}{player.words}, AUC, the whole trace known less 10 % of it",
+                all_of_it,
+                tenth,
+                PublishedNumber(value=0.0, where="figure 9", says=Claim.ABOVE),
+            )
+            cells += _range(main, all_of_it, tenth, player)
+    cells += _values(found, main) + _values(found, CDR)
+    charts = [chart for place in (main, CDR) for chart in _chart(found, place)]
+    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+
+
+def _range(
+    place: LocationDataSet, most: Verdict | None, least: Verdict | None, player: AttackVariant
+) -> list[ComparedNumber]:
+    """That little is lost with most of the trace."""
+    if most is None or least is None:
+        return []
+    return [
+        ComparedNumber(
+            setting=f"{place_prefix(place)}{player.words}, range of the AUC from 10 % to the whole trace",
+            ours=metric_intervals.difference(auc(most), auc(least)),
+            published=PublishedNumber(
+                value=0.22, places=2, where="“within a range of 0.22”, section 6.3", says=Claim.AT_MOST
+            ),
+            comparable=place.is_original,
+            why=place.why_not,
+        )
+    ]
+
+
+def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+    cells = []
+    for share in SHARES:
+        for player in ALL_ATTACKS:
+            verdict = found.at(place, NOISY_RELEASE, _knowing_share(player, share))
+            if verdict is None:
+                continue
+            stated = None
+            if place is CDR and player == ZERO_KNOWLEDGE and share == 0.1:
+                stated = PublishedNumber(value=0.84, places=2, where="section 6.3")
+            cells.append(
+                ComparedNumber(
+                    setting=f"{place_prefix(place)}{player.words}, {share:.0%} of the trace known: mean AUC",
+                    ours=auc(verdict),
+                    published=stated,
+                    comparable=place.is_original,
+                    drawn=player in PAPER_ATTACKS,
+                    why=place.why_not,
+                )
+            )
+    return cells
+
+
+def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
+    traces: list[ChartSeries] = []
+    seen = []
+    for player in ALL_ATTACKS:
+        points = [
+            (share, verdict)
+            for share in SHARES
+            if (verdict := found.at(place, NOISY_RELEASE, _knowing_share(player, share))) is not None
+        ]
+        seen += [verdict for _, verdict in points]
+        stroke = Stroke.LINE if player in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
+        traces += auc_series(player.words, points, player.colour, stroke)
+    if not seen:
+        return []
+    chart = series_chart(
+        f"figure-9-{place.name}",
+        traces,
+        x_title="share of the trace that is known",
+        y_title="mean AUC",
+        caption=f"Mean AUC at event-level ε = 1 and k = 1, by how much of the target's trace is known: "
+        f"{place.words}.",
+        alternative="All attacks rise with the share of the trace that is known, steeply at first; a tenth "
+        "is enough to do better than chance.",
+        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+    )
+    return [chart]
+
+
+TRACE_SHARE_ITEMS = {
+    "figure_9": PaperItem(
+        title="Figure 9: only a part of the trace is known",
+        about="The adversary knows a random share of the target's visits, rounded up; the release has noise "
+        "for one visit of ε = 1, and counts of 1 are suppressed after it.",
+        shares=(TRACE_SHARE_RUN,),
+        show=_figure_9,
+        notes=(
+            (
+                "Knock-Knock's shadows for training and for validation both contain the known part alone, as "
+                "the paper says; in its code only those for training do."
+            ),
+        ),
+    ),
+}
+
+
+RAW_RELEASE = ReleaseSetting(k=0)
+TOPS = ("1", "2", "3", '"all"')
+QUICK_TOPS = ("1", '"all"')
+SPREADS = {"table_10": "random", "table_11": "greedy"}
+BUG = (
+    "The original has a bug: its “top-k places” are the k highest place numbers (greedy), or all places but "
+    "one (random), so the printed numbers are no target."
+)
+
+
+def _knowing_places(player: AttackVariant, top: str, spread: str) -> AttackVariant:
+    word = top.strip('"')
+    return player.but(f"{spread}-{word}", known=f'places = {top}, spread = "{spread}"')
+
+
+def _places_plan(spread: str, scope: Scope) -> str:
+    quick = scope.scale is Scale.QUICK
+    players = [
+        _knowing_places(player, top, spread)
+        for top in (QUICK_TOPS if quick else TOPS)
+        for player in PAPER_ATTACKS
+    ] + [_knowing_places(LIKELIHOOD, top, "weighed") for top in TOPS]
+    games = [AggregateGame(place=main_place(scope), release=RAW_RELEASE, players=players)]
+    if not quick:
+        games.append(AggregateGame(place=CDR, release=RAW_RELEASE, players=players))
+    return write_games(scope, games)
+
+
+PLACES_RUNS = {
+    spread: PaperRun(name=f"places-{spread}", plan=partial(_places_plan, spread))
+    for spread in SPREADS.values()
+}
+
+
+def _places_table(name: str, played: PlayedItem) -> ItemResult:
+    found = game_verdicts(played.verdicts)
+    cells: list[ComparedNumber] = []
+    for place in (main_place(played.scope), CDR):
+        cells += _printed(name, found, place)
+        cells += [
+            ComparedNumber(
+                setting=f"{place_prefix(place)}likelihood, auxiliary, hours as likely as usual, AUC, {_words(top)}",
+                ours=auc(verdict),
+            )
+            for top in TOPS
+            if (verdict := found.at(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
+            is not None
+        ]
+    return ItemResult(tuple(cells), (), (place_note(played.scope),))
+
+
+def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+    values, errors = PLACES_ONLY[name, place.stands_for]
+    heads = [(player, top) for player in PAPER_ATTACKS for top in TOPS]
+    cells = []
+    for (player, top), value, error in zip(heads, values, errors, strict=True):
+        verdict = found.at(place, RAW_RELEASE, _knowing_places(player, top, SPREADS[name]))
+        if verdict is None:
+            continue
+        where = f"± {error}, {name.replace('_', ' ')}"
+        cells.append(
+            ComparedNumber(
+                setting=f"{place.stands_for}: {player.words}, AUC, {_words(top)}",
+                ours=auc(verdict),
+                published=PublishedNumber(value=value, places=3, where=where),
+                comparable=False,
+                why=f"{BUG} {place.why_not}".strip(),
+            )
+        )
+    return cells
+
+
+def _words(top: str) -> str:
+    match top:
+        case '"all"':
+            return "all places known"
+        case "1":
+            return "the most visited place known"
+        case _:
+            return f"the {top} most visited places known"
+
+
+PLACES_ITEMS = {
+    name: PaperItem(
+        title=f"Table {name[6:]}: places without times, {spread}",
+        about="The adversary knows the places that the target visits most, not when it was there, and counts "
+        "are raw. "
+        + (
+            "It takes the target to be there at hours drawn from the time marginal."
+            if spread == "random"
+            else "It takes the target to be there at every hour."
+        )
+        + " Beside it the likelihood attack, to which every hour is as likely as the time marginal says.",
+        shares=(PLACES_RUNS[spread],),
+        show=partial(_places_table, name),
+        notes=(BUG,),
+    )
+    for name, spread in SPREADS.items()
+}

@@ -1,0 +1,346 @@
+"""The plans of Guan et al. (2024): attacks, releases, data and games; verdicts by game."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from leakgauge.papers import data_sets
+from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.paper import Scale, Scope
+from leakgauge.report.charts import chart_style
+from leakgauge.verdict import Verdict
+
+GROUP = 1_000
+THRESHOLDS = (0, 1, 2, 3, 4, 5)  # figure 7
+EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)  # figure 8
+USER_DAY = "user-day"
+TARGETS = {Scale.QUICK: 3, Scale.FULL: 50}
+ROUNDS = {Scale.QUICK: 330, Scale.FULL: 1_000}  # one release serves all targets; the paper: 100 for each
+LEAST_VISITS = 10  # of a target
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackVariant:
+    """An attack with its knowledge, as a plan writes them, and how the page shows it."""
+
+    label: str
+    words: str
+    attack: str
+    knowledge: str
+    colour: str
+    options: str = ""  # further keys of the attack
+    known: str = ""  # further keys of the knowledge
+
+    @property
+    def plan(self) -> str:
+        """The line of a plan."""
+        knowledge = ", ".join(filter(None, [f'name = "{self.knowledge}"', self.known]))
+        options = f", {self.options}" if self.options else ""
+        return (
+            f'  {{ name = "{self.attack}", knowledge = {{ {knowledge} }}{options}, label = "{self.label}" }},'
+        )
+
+    def but(self, label: str, *, options: str = "", known: str = "", colour: str = "") -> "AttackVariant":
+        """The same with something else besides."""
+        more = ", ".join(filter(None, [self.options, options]))
+        return replace(
+            self,
+            label=f"{self.label}-{label}",
+            words=f"{self.words}, {label}",
+            options=more,
+            known=known or self.known,
+            colour=colour or self.colour,
+        )
+
+
+KNOCK_KNOCK = AttackVariant(
+    label="knock-knock",
+    words="Knock-Knock",
+    attack="shadow_logistic",
+    knowledge="auxiliary",
+    colour=chart_style.SERIES[0],
+)
+ZERO_KNOWLEDGE = AttackVariant(
+    label="zero-knowledge",
+    words="zero-knowledge",
+    attack="shadow_logistic",
+    knowledge="zero",
+    colour=chart_style.SERIES[1],
+    options='marginals = "guan24"',
+)
+ZERO_DECONVOLUTION = AttackVariant(
+    label="zero-knowledge-deconvolution",
+    words="zero-knowledge with deconvolution",
+    attack="shadow_logistic",
+    knowledge="zero",
+    colour=chart_style.SERIES[5],
+)
+LIKELIHOOD = AttackVariant(
+    label="likelihood-auxiliary",
+    words="likelihood, auxiliary",
+    attack="likelihood",
+    knowledge="auxiliary",
+    colour=chart_style.SERIES[2],
+)
+LIKELIHOOD_ZERO = AttackVariant(
+    label="likelihood-zero",
+    words="likelihood, zero",
+    attack="likelihood",
+    knowledge="zero",
+    colour=chart_style.SERIES[3],
+)
+INFORMED = AttackVariant(
+    label="likelihood-informed",
+    words="likelihood, informed",
+    attack="likelihood",
+    knowledge="informed",
+    colour=chart_style.SERIES[4],
+)
+PAPER_ATTACKS = (KNOCK_KNOCK, ZERO_KNOWLEDGE)
+OUR_ATTACKS = (LIKELIHOOD, LIKELIHOOD_ZERO, INFORMED)
+ALL_ATTACKS = (*PAPER_ATTACKS, *OUR_ATTACKS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSetting:
+    """How counts are published: noise, rounding and clamping with it, suppression; and of how many people.
+
+    Without ``epsilon`` there is no noise; without ``m`` the group is as large as is usual at a place.
+    """
+
+    k: int = 0
+    epsilon: float | None = None
+    unit: str = "event"
+    m: int | None = None
+
+    def played_as(self, per_day: int) -> "ReleaseSetting":
+        """The release of figure 8 for a visit that has the very same noise, if there is one; else this one.
+
+        Noise for a day of at most n visits is that for a visit with an n-th of the epsilon.
+        """
+        if self.epsilon is None or self.unit != USER_DAY or self.epsilon / per_day not in EPSILONS:
+            return self
+        return replace(self, epsilon=self.epsilon / per_day, unit="event")
+
+    @property
+    def name(self) -> str:
+        """As part of the name of an audit."""
+        noise = [] if self.epsilon is None else [f"{self.unit}={self.epsilon:g}"]
+        size = [] if self.m is None else [f"m={self.m}"]
+        return ",".join([*noise, f"k={self.k}", *size])
+
+    @property
+    def words(self) -> str:
+        """On the page."""
+        noise = [] if self.epsilon is None else [f"{self.unit} ε = {self.epsilon:g}"]
+        suppressed = [f"k = {self.k}"] if self.k or not noise else []
+        size = [] if self.m is None else [f"m = {self.m:,}"]
+        return ", ".join([*noise, *suppressed, *size])
+
+    @property
+    def plan(self) -> str:
+        """The mechanism of a plan."""
+        if self.epsilon is None:
+            return f'{{ name = "raw", suppress = {self.k} }}'
+        noise = f'name = "laplace", epsilon = {self.epsilon}, unit = "{self.unit}"'
+        return f"{{ {noise}, round = true, clamp = true, suppress = {self.k} }}"
+
+
+GRID = (10, 10)
+FIRST_WEEK = ("2013-11-01", "2013-11-08")
+FOUR_WEEKS = ("2012-04-09", "2012-05-07")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationDataSet:
+    """A data set, and how groups are drawn from it; ``stands_for`` names the column of the paper."""
+
+    data: DataSet
+    group: int = GROUP
+    reference: str = "2500"
+    per_day: int = 10
+    stands_for: str = "Milan"
+    weeks: int = 1
+
+    @property
+    def name(self) -> str:
+        return self.data.name
+
+    @property
+    def words(self) -> str:
+        return self.data.words
+
+    @property
+    def is_original(self) -> bool:
+        """Whether these are the data of the paper."""
+        return self.data.name == "milan"
+
+    @property
+    def why_not(self) -> str:
+        """Why a number that the paper prints cannot be compared with one of here; nothing if it can."""
+        if self.is_original:
+            return ""
+        if self.stands_for == "CDR":
+            return "The call records are private; ours is a synthetic city of their shape."
+        return f"The tweets of Milan were not given; ours is {self.words}."
+
+
+CITY = LocationDataSet(
+    data=DataSet(
+        name="city",
+        words="a synthetic city",
+        table='{ source = "synthetic", users = 4840, sites = 100, epochs = 168, visits = 21.5 }',
+    )
+)
+CDR = LocationDataSet(
+    data=DataSet(
+        name="cdr-city",
+        words="a synthetic city of the shape of the call records",
+        table='{ source = "synthetic", users = 11000, sites = 500, epochs = 720, visits = 130, '
+        'layout = "irregular", spacing = 550 }',
+    ),
+    reference="5000",
+    per_day=20,
+    stands_for="CDR",
+)
+
+
+def main_place(scope: Scope) -> LocationDataSet:
+    """Milan, if its file is in the folder of the data sets; else a city of its shape."""
+    found = data_sets.milan(scope, GRID, FIRST_WEEK)
+    return CITY if found is None else LocationDataSet(data=found)
+
+
+def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
+    """Real data to play on besides, where Milan is not given; New York is too small for groups of 1,000."""
+    if main_place(scope).is_original:
+        return ()
+    malaysia = data_sets.kuala_lumpur(scope, FOUR_WEEKS)
+    york = data_sets.new_york(scope, GRID, FOUR_WEEKS)
+    return (
+        *([] if malaysia is None else [LocationDataSet(data=malaysia, reference="0.5", weeks=4)]),
+        *([] if york is None else [LocationDataSet(data=york, reference="0.5", group=400, weeks=4)]),
+    )
+
+
+def place_note(scope: Scope, *, cdr: bool = True) -> str:
+    """Say what the games were played on."""
+    private = _cdr_note(scope) if cdr else ""
+    if main_place(scope).is_original:
+        return f"Played on Social Pulse Milano, its first week, on a grid of 10 x 10 places.{private}"
+    others = " and ".join(f"{place.words} (groups of {place.group:,})" for place in substitutes(scope))
+    besides = f", some settings on {others} too" if others else ""
+    return (
+        "Played on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 places, "
+        f"168 hours, 21.5 visits on average){besides}: social-pulse-milano.geojson is not in the folder of "
+        f"the data sets (--data). Numbers printed for Milan are shown and not judged; what the paper says of "
+        f"all its data is.{private}"
+    )
+
+
+def _cdr_note(scope: Scope) -> str:
+    quick = (
+        " At this scale only the likelihood attack is played there in most settings, for two targets: "
+        "learning from 360,000 cells takes long."
+        if scope.scale is Scale.QUICK
+        else ""
+    )
+    return (
+        " The call records (CDR) are private: beside their columns stands a synthetic city of their shape, "
+        f"11,000 people, 500 places, 720 hours, 130 visits on average.{quick}"
+    )
+
+
+AUDIT = """
+[[audit]]
+name = "{name}"
+domain = "locations"
+rounds = {rounds}
+block = {block}
+data = {data}
+challenger = {{ group_size = {group}, relation = "replace_one", reference = {reference}, \
+per_day = {per_day}, targets = {{ n = {targets}, min_visits = {least} }} }}
+mechanism = {mechanism}
+metrics = {{ confidence = {confidence} }}
+attacks = [
+{attacks}
+]
+"""
+CDR_TARGETS, CDR_ROUNDS = 2, 100  # at a quick look
+ELSEWHERE_TARGETS = 2  # at a quick look: four weeks have four times the cells to learn from
+RAW_TARGETS = 8  # at a quick look: without noise there is less to learn, and it is soon learned
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateGame:
+    """One audit: a release somewhere, and those who attack it."""
+
+    place: LocationDataSet
+    release: ReleaseSetting
+    players: Sequence[AttackVariant]
+    least: int = LEAST_VISITS
+
+    @property
+    def name(self) -> str:
+        return audit_name(self.place, self.release, self.least)
+
+    def plan(self, scale: Scale) -> str:
+        """Write the audit."""
+        targets, rounds = TARGETS[scale], ROUNDS[scale]
+        if scale is Scale.QUICK and self.place.stands_for == "CDR":
+            targets, rounds = CDR_TARGETS, CDR_ROUNDS
+        elif scale is Scale.QUICK and self.place.weeks > 1:
+            targets = ELSEWHERE_TARGETS
+        elif scale is Scale.QUICK and self.release.epsilon is None:
+            targets = RAW_TARGETS
+        return AUDIT.format(
+            name=self.name,
+            rounds=rounds,
+            block=-(-rounds // 2) if scale is Scale.QUICK else 100,
+            data=self.place.data.table,
+            group=self.release.m or self.place.group,
+            reference=self.place.reference,
+            per_day=self.place.per_day,
+            targets=targets,
+            least=self.least,
+            mechanism=self.release.played_as(self.place.per_day).plan,
+            confidence=CONFIDENCE,
+            attacks="\n".join(player.plan for player in self.players),
+        )
+
+
+def audit_name(place: LocationDataSet, release: ReleaseSetting, least: int = LEAST_VISITS) -> str:
+    """How the audit of a release is called; the same release in another run is the same one."""
+    active = "" if least == LEAST_VISITS else f",least={least}"
+    return f"{place.name}@{release.played_as(place.per_day).name}{active}"
+
+
+def write_games(scope: Scope, games: Iterable[AggregateGame]) -> str:
+    """Write a plan."""
+    return "".join(game.plan(scope.scale) for game in games)
+
+
+Key: TypeAlias = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class GameVerdicts:
+    """Verdicts by audit and player."""
+
+    verdicts: Mapping[Key, Verdict]
+
+    def at(
+        self,
+        place: LocationDataSet,
+        release: ReleaseSetting,
+        player: AttackVariant,
+        least: int = LEAST_VISITS,
+    ) -> Verdict | None:
+        """What came of a game, if it was played."""
+        return self.verdicts.get((audit_name(place, release, least), player.label))
+
+
+def game_verdicts(verdicts: Iterable[Verdict]) -> GameVerdicts:
+    """Sort verdicts."""
+    return GameVerdicts({(verdict.audit, verdict.label): verdict for verdict in verdicts})

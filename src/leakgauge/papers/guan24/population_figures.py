@@ -1,0 +1,296 @@
+"""Figures 6, 14, 15 and 16: how active people are, and what a release is made of."""
+
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.mobility.place_graph import delaunay_graph
+from leakgauge.domains.locations.mobility.synthetic_traces import Activity, VisitRounding, draw_visits
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.guan24.plans import (
+    CDR,
+    THRESHOLDS,
+    LocationDataSet,
+    ReleaseSetting,
+    main_place,
+    place_note,
+)
+from leakgauge.papers.guan24.population import SEED, mean_with_interval, population
+from leakgauge.papers.guan24.statements import place_prefix
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
+from leakgauge.papers.series_chart import dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.charts.histograms import HistogramBars, density_chart
+from leakgauge.report.page import Chart, LegendEntry, Stroke
+
+MANY = 200_000  # draws of a law
+DRAWN = {Scale.QUICK: 4, Scale.FULL: 20}
+SKEWS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
+
+
+def _law(mean: float, activity: Activity, skew: float = 6.0) -> Reals:
+    rng = stream(SEED, Role.STUDY, 7)
+    return np.sort(draw_visits(mean, MANY, activity, skew, VisitRounding.FAIR, rng)).astype(np.float64)
+
+
+def _distance(visits: Reals, law: Reals) -> float:
+    """The largest difference of the two distribution functions (Kolmogorov)."""
+    places = np.union1d(visits, law)
+    shares = (
+        np.searchsorted(np.sort(values), places, side="right") / values.size for values in (visits, law)
+    )
+    first, second = shares
+    return float(np.abs(first - second).max())
+
+
+def _laws(visits: Reals) -> dict[str, Reals]:
+    mean = float(visits.mean())
+    fitted = min(SKEWS, key=lambda skew: _distance(visits, _law(mean, Activity.LOGNORMAL, skew)))
+    return {
+        f"log-normal, the best skewness ({fitted:g})": _law(mean, Activity.LOGNORMAL, fitted),
+        "exponential": _law(mean, Activity.EXPONENTIAL),
+        "constant": _law(mean, Activity.CONSTANT),
+    }
+
+
+def _figure_6(played: PlayedItem) -> ItemResult:
+    cells, charts = [], []
+    for place in (CDR, main_place(played.scope)):
+        visits = population(place).challenger.traces.n_visits.astype(np.float64)
+        laws = _laws(visits)
+        distances = {name: _distance(visits, law) for name, law in laws.items()}
+        best, exponential, constant = distances.values()
+        said = PublishedNumber(
+            value=0.0, where="“best approximated by a lognormal”, figure 6", says=Claim.ABOVE
+        )
+        for words, gain, published in (
+            ("exponential less the best log-normal", exponential - best, said),
+            ("constant less exponential", constant - exponential, None),
+        ):
+            cells.append(
+                ComparedNumber(
+                    setting=f"{place_prefix(place)}activity, distance to the truth: {words}",
+                    ours=exact_number(gain),
+                    published=published,
+                )
+            )
+        cells += [
+            ComparedNumber(
+                setting=f"{place_prefix(place)}activity, {name}: distance to the truth",
+                ours=exact_number(value),
+            )
+            for name, value in distances.items()
+        ]
+        charts.append(_activity_chart(f"figure-6-{place.name}", place, visits, laws))
+    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+
+
+def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict[str, Reals]) -> Chart:
+    xs = np.unique(np.round(np.geomspace(1, visits.max(), 60))).astype(np.float64)
+    colours = (chart_style.INK, *chart_style.SERIES)
+    found = {"truth": visits, **laws}
+    traces = [
+        line_series(
+            label,
+            xs,
+            np.searchsorted(np.sort(values), xs, side="left") / -values.size + 1,
+            Stroke.LINE if label == "truth" else Stroke.DASHED,
+            colour,
+        )
+        for (label, values), colour in zip(found.items(), colours, strict=False)
+    ]
+    return series_chart(
+        name,
+        traces,
+        x_title="visits",
+        y_title="share of people with as many or more",
+        caption=f"How many visits people make, and laws of the same mean: {place.words}.",
+        alternative="The log-normal law with the best skewness follows the truth; the exponential one has "
+        "too few people with many visits, and the constant one falls at the mean.",
+        log=True,
+    )
+
+
+def _figure_14(played: PlayedItem) -> ItemResult:
+    cells, charts = [], []
+    means = {}
+    for place in (CDR, main_place(played.scope)):
+        people = population(place)
+        visits = people.challenger.traces.n_visits[people.challenger.people.targets].astype(np.float64)
+        means[place.stands_for] = float(visits.mean())
+        for words, value in (("mean", visits.mean()), ("median", np.median(visits)), ("most", visits.max())):
+            cells.append(
+                ComparedNumber(
+                    setting=f"{place_prefix(place)}visits of 50 targets, {words}", ours=exact_number(value)
+                )
+            )
+        edges = np.linspace(0, visits.max() + 1, 21)
+        heights = np.histogram(visits, edges)[0].astype(float)
+        charts.append(
+            density_chart(
+                f"figure-14-{place.name}",
+                [HistogramBars("targets", edges, heights, chart_style.SERIES[0])],
+                x_title="visits",
+                y_title="targets",
+                caption=f"Visits of 50 targets with 10 or more: {place.words}.",
+                alternative="Most targets have few visits; a few have many.",
+            )
+        )
+    original = main_place(played.scope).is_original
+    cells.append(
+        ComparedNumber(
+            setting="visits per target, CDR over Milan",
+            ours=exact_number(means["CDR"] / means["Milan"]),
+            published=PublishedNumber(value=6, places=0, where="“6 times less data per target”, section 6.1"),
+            comparable=False,
+            why="The city that stands for the call records has six times the visits of an average person, "
+            "not of a target." + ("" if original else " The tweets of Milan were not given."),
+        )
+    )
+    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+
+
+def _figure_15(played: PlayedItem) -> ItemResult:
+    cells: list[ComparedNumber] = []
+    traces = []
+    n = DRAWN[played.scope.scale]
+    for place, colour in ((CDR, chart_style.SERIES[0]), (main_place(played.scope), chart_style.SERIES[1])):
+        counts = population(place).releases(ReleaseSetting(k=0), n)
+        found = []
+        for k in THRESHOLDS:
+            shares = [float((row[row > 0] <= k).mean()) for row in counts]
+            ours = exact_number(0.0) if k == 0 else mean_with_interval(shares)
+            found.append((float(k), ours))
+            last = k == THRESHOLDS[-1]
+            cells.append(
+                ComparedNumber(
+                    setting=f"{place_prefix(place)}share of counts above 0 that are suppressed, k = {k}",
+                    ours=ours,
+                    published=PublishedNumber(value=0.99, places=2, where="“99 %”, section 6.1")
+                    if last
+                    else None,
+                    comparable=place.is_original,
+                    drawn=not last,
+                    why=place.why_not,
+                )
+            )
+        values = np.array([ours.value for _, ours in found])
+        traces.append(line_series(place.words, np.array(THRESHOLDS, float), values, Stroke.LINE, colour))
+        traces.append(dot_series(f"{place.words}, drawn", found, colour))
+    chart = series_chart(
+        "figure-15",
+        traces,
+        x_title="suppression threshold k",
+        y_title="share of counts above 0 that are suppressed",
+        caption="How much of a release of 1,000 people is lost to suppression.",
+        alternative="The share rises steeply from k = 0 and flattens.",
+        played="mean over releases, 95 % interval",
+    )
+    return ItemResult(tuple(cells), (chart,), (place_note(played.scope),))
+
+
+def _figure_16(played: PlayedItem) -> ItemResult:
+    main = main_place(played.scope)
+    people = population(main)
+    truth = people.truth
+    charts = [
+        _shares("figure-16-space", np.sort(truth.space)[::-1], "place, by popularity", main, "space"),
+        _shares("figure-16-time", truth.time, "hour", main, "time"),
+    ]
+    cells = [ComparedNumber(setting=f"{place_prefix(main)}visits per person", ours=exact_number(truth.mean))]
+    if people.challenger.traces.map.positions is not None:
+        positions = people.challenger.traces.map.positions
+        charts.append(_triangulation(positions, main))
+        graph = delaunay_graph(positions)
+        edges = graph.neighbours.size / 2
+        cells.append(
+            ComparedNumber(
+                setting=f"{place_prefix(main)}neighbours of a place in the Delaunay triangulation, on average",
+                ours=exact_number(2 * edges / graph.n_places),
+            )
+        )
+    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope, cdr=False),))
+
+
+def _shares(name: str, shares: Reals, x_title: str, place: LocationDataSet, side: str) -> Chart:
+    xs = np.arange(shares.size, dtype=float) + 1
+    return series_chart(
+        name,
+        [line_series("truth", xs, shares, Stroke.LINE, chart_style.SERIES[0])],
+        x_title=x_title,
+        y_title="share of visits",
+        caption=f"The true {side} marginal: {place.words}.",
+        alternative=f"The shares of the {side} marginal.",
+    )
+
+
+def _triangulation(positions: Reals, place: LocationDataSet) -> Chart:
+    import altair as alt
+
+    graph = delaunay_graph(positions)
+    kilometres = np.round(positions / 1000, 3)
+    rows: list[dict[str, Any]] = []
+    for first in range(graph.n_places):
+        for second in graph.neighbours[graph.starts[first] : graph.starts[first + 1]].tolist():
+            if first < second:
+                (x, y), (x2, y2) = kilometres[first].tolist(), kilometres[second].tolist()
+                rows.append({"x": x, "y": y, "x2": x2, "y2": y2})
+    sides = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_rule(color=chart_style.SERIES[0], strokeWidth=1.5)
+        .encode(
+            x=alt.X("x:Q", title="kilometres east", scale=alt.Scale(zero=False)),
+            y=alt.Y("y:Q", title="kilometres north", scale=alt.Scale(zero=False)),
+            x2="x2:Q",
+            y2="y2:Q",
+        )
+        .properties(height=420)
+    )
+    return Chart(
+        "figure-16-triangulation",
+        f"The Delaunay triangulation of the places: {place.words}.",
+        "A net of triangles that joins neighbouring places.",
+        chart_style.vega_spec(sides),
+        (LegendEntry("neighbouring places", chart_style.SERIES[0], Stroke.LINE),),
+    )
+
+
+ITEMS = {
+    "figure_6": PaperItem(
+        title="Figure 6: how many visits people make",
+        about="A release does not say how unequally active people are. The paper takes an exponential law of "
+        "the mean it estimates; a log-normal one with the right skewness would be better. Distances are the "
+        "largest difference of two distribution functions.",
+        show=_figure_6,
+        notes=(
+            (
+                "Our cities are generated with log-normal activity, so that the log-normal law fits them is "
+                "no finding; that the exponential one is not far off is."
+            ),
+        ),
+    ),
+    "figure_14": PaperItem(
+        title="Figure 14: visits of the targets",
+        about="How many visits each of 50 targets has, after the daily cap.",
+        show=_figure_14,
+    ),
+    "figure_15": PaperItem(
+        title="Figure 15: how much suppression destroys",
+        about="The share of the counts above 0 in a release of 1,000 people that suppression sets to 0.",
+        show=_figure_15,
+    ),
+    "figure_16": PaperItem(
+        title="Figure 16: what made-up traces are made of",
+        about="The model of Farzanehfar et al. needs the space, time and activity marginals (the last is in "
+        "figure 6) and the Delaunay triangulation of the places.",
+        show=_figure_16,
+        notes=(
+            (
+                "In the paper's code the triangulation is scrambled: neighbours go by the row of a place, "
+                "traces by its number. Ours joins places that are next to each other."
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,109 @@
+"""Bounded sums, which the paper leaves to a remark: success against the target's value over the bound."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import ComparedNumber
+from leakgauge.papers.huang.plans import LEVEL, write_audit
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.verdict import Verdict
+
+M, EPSILON = 10, 1.0  # answers, and what each costs
+AGE = 50  # of everybody whom the sum is about, so that value / bound is what we say
+SHARES = {Scale.QUICK: (0.1, 0.25, 0.5, 0.75, 1.0), Scale.FULL: tuple(i / 20 for i in range(1, 21))}
+RECORDS = 5_000  # some 70 of them of that age
+ATTACKS = {"t-test": "split_t_test", "midpoint": "split_midpoint", "likelihood": "split_likelihood"}
+COLOURS = dict(zip(ATTACKS, chart_style.SERIES))
+
+
+def _plan(scope: Scope) -> str:
+    attacks = [f'name = "{name}", queries = {M}, label = "{label}"' for label, name in ATTACKS.items()]
+    return "".join(
+        write_audit(
+            f"sum-{share:g}",
+            scope.scale,
+            EPSILON,
+            attacks,
+            f'query = {{ kind = "sum", column = "age", bound = {AGE / share!r}, where = "age = {AGE}" }}',
+            records=RECORDS,
+        )
+        for share in SHARES[scope.scale]
+    )
+
+
+def exact_success(label: str, share: float) -> float:
+    """By theory: a value of half the bound is worth half the epsilon."""
+    ratio = query_splitting.laplace_ratio(EPSILON, share)
+    match label:
+        case "t-test":
+            return float(t_test_power.success_laplace(M, [ratio], form="textbook", level=LEVEL)[0])
+        case "midpoint":
+            return float(query_splitting.midpoint_laplace(M, ratio))
+        case _:
+            return float(np.mean(query_splitting.optimum_laplace(M, ratio)))
+
+
+def _show(played: PlayedItem) -> ItemResult:
+    cells = [
+        ComparedNumber(
+            setting=f"{verdict.label}: value / bound = {_share(verdict):g}, played",
+            ours=metric_intervals.accuracy(verdict),
+            exact=exact_success(verdict.label, _share(verdict)),
+            why="The paper plays counts alone.",
+        )
+        for verdict in played.verdicts
+    ]
+    return ItemResult(tuple(cells), (_chart(played.verdicts, SHARES[played.scope.scale]),))
+
+
+def _share(verdict: Verdict) -> float:
+    return float(verdict.audit.partition("-")[2])
+
+
+def _chart(verdicts: Sequence[Verdict], shares: Sequence[float]) -> Chart:
+    return series_chart(
+        "sums",
+        [trace for label in ATTACKS for trace in _traces(label, verdicts, shares)],
+        x_title="value / bound",
+        y_title="success rate",
+        caption=f"Success against the target's value over the bound: {M} answers, ε = {EPSILON:g} each.",
+        alternative="; ".join(
+            f"{label} goes from {exact_success(label, shares[0]):.3f} at {shares[0]:g} of the bound to "
+            f"{exact_success(label, 1.0):.3f} at the bound"
+            for label in ATTACKS
+        ),
+        played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
+    )
+
+
+def _traces(label: str, verdicts: Sequence[Verdict], shares: Sequence[float]) -> list[ChartSeries]:
+    points = [
+        (_share(verdict), metric_intervals.accuracy(verdict))
+        for verdict in verdicts
+        if verdict.label == label
+    ]
+    exact = np.array([exact_success(label, share) for share in shares])
+    return [
+        line_series(label, np.array(shares), exact, Stroke.LINE, COLOURS[label]),
+        dot_series(f"{label}, played", points, COLOURS[label]),
+    ]
+
+
+SUMS = PaperItem(
+    title="Bounded sums: success against the target's value over the bound",
+    about="Where a sum is asked for, and every value clipped to a bound, the noise hides a value as large as "
+    f"the bound. The same question is asked {M} times, ε = {EPSILON:g} each, about a target whose value is "
+    "a tenth of the bound up to the whole of it. Lines are theory, dots are games that were played.",
+    plan=_plan,
+    show=_show,
+    notes=(
+        "A value of a share r of the bound is found as easily as a record in a count at r times the ε.",
+        "With generous bounds most people are safer than ε says, and those at the bound are not.",
+    ),
+)

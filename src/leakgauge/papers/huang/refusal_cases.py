@@ -1,0 +1,130 @@
+"""The four cases of section 4.5: enough known records to be refused or not, the target in the data or not."""
+
+from collections.abc import Sequence
+
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
+from leakgauge.papers.huang.plans import LEVEL, with_numeric_error, write_audit
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.verdict import Verdict
+
+EPSILON, BUDGET = 0.3, 3.0
+FEW, ENOUGH = 10, 100  # answers: what the budget allows, and far more
+CERTAIN = PublishedNumber(value=1.0, where="“probability 1”, section 5")
+ALWAYS_FIVE = (
+    "However many answers there are, a t-test at 5 % says “member” of about 5 % of non-members. That no "
+    "answer was refused would settle it, but the paper leaves this case to the test."
+)
+SOUND = (
+    "The paper supposes an accountant that charges only records in the data (theorem 4). Every question is "
+    "about the target, so one that looks at questions alone refuses in both worlds at the same moment."
+)
+
+
+def _plan(scope: Scope) -> str:
+    known = f'knowledge = {{ name = "known", records = {FEW} }}'
+    refusal = f'name = "refusal", queries = {ENOUGH}, label = "refusal"'
+    rules = f'budget = {BUDGET}, accountant = "{{}}"'
+    attacks = [
+        refusal,
+        f'name = "split_t_test", queries = {ENOUGH}, form = "paper", label = "t_test"',
+        f'name = "combined", queries = {ENOUGH}, form = "paper", label = "combined"',
+        f'name = "combined", queries = {FEW}, form = "paper", label = "few", {known}',
+    ]
+    return write_audit("per_row", scope.scale, EPSILON, attacks, rules.format("per_row")) + write_audit(
+        "per_predicate", scope.scale, EPSILON, [refusal], rules.format("per_predicate")
+    )
+
+
+def _show(played: PlayedItem) -> ItemResult:
+    found = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
+    return ItemResult((*_computed(), *(_enough(found) if found else ()), *(_few(found) if found else ())))
+
+
+def _computed() -> Sequence[ComparedNumber]:
+    """What theory says of cases 1 to 3."""
+    low, high = query_splitting.optimum_laplace(FEW, EPSILON)
+    printed = float(t_test_power.success_as_printed([FEW], EPSILON / t_test_power.SQRT_2, level=LEVEL)[0])
+    return [
+        ComparedNumber(
+            setting=f"case 3: non-members found by the t-test of {ENOUGH} answers",
+            ours=with_numeric_error(1 - t_test_power.size_laplace(ENOUGH, form="paper", level=LEVEL)),
+            published=CERTAIN,
+            why=ALWAYS_FIVE,
+        ),
+        ComparedNumber(
+            setting=f"cases 1 and 2: success of the t-test, {FEW} answers",
+            ours=with_numeric_error(_success()),
+            published=PublishedNumber(value=printed, where="formula, theorem 5"),
+            why=CENTRAL_T,
+        ),
+        ComparedNumber(
+            setting=f"cases 1 and 2: the optimum, {FEW} answers",
+            ours=exact_number((low + high) / 2),
+            why="The likelihood ratio of the answers: nobody can do better.",
+        ),
+    ]
+
+
+def _success() -> float:
+    return float(t_test_power.success_laplace(FEW, [EPSILON], form="paper", level=LEVEL)[0])
+
+
+def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+    """Cases 3 and 4, as they were played."""
+    rows = [
+        ("case 4: members found by refusals", "refusal", "tpr", ""),
+        ("case 3: non-members found by the absence of refusals", "refusal", "tnr", ""),
+        ("case 4: members found by the four cases together", "combined", "tpr", ""),
+        ("case 3: non-members found by the four cases together", "combined", "tnr", ""),
+        (f"case 3: non-members found by the t-test of {ENOUGH} answers", "t_test", "tnr", ALWAYS_FIVE),
+    ]
+    return [
+        *(
+            ComparedNumber(
+                setting=f"{name}, played",
+                ours=metric_intervals.metric(found["per_row", label], metric),
+                published=CERTAIN,
+                why=why,
+            )
+            for name, label, metric, why in rows
+        ),
+        ComparedNumber(
+            setting="cases 3 and 4: success of refusals, a sound accountant, played",
+            ours=metric_intervals.accuracy(found["per_predicate", "refusal"]),
+            why=SOUND,
+        ),
+    ]
+
+
+def _few(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+    """Cases 1 and 2, as they were played."""
+    return [
+        ComparedNumber(
+            setting=f"cases 1 and 2: success of the t-test, {FEW} answers, played",
+            ours=metric_intervals.accuracy(found["per_row", "few"]),
+            exact=_success(),
+            drawn=True,
+        )
+    ]
+
+
+CASES = PaperItem(
+    title="The four cases of section 4.5",
+    about="An oracle refuses once a budget of 3 is spent, at ε = 0.3 for each answer, and charges only "
+    "records that are in the data. An adversary who knows 100 of them or more splits one question into 100: "
+    "a member is refused after ten answers (case 4), a non-member never (case 3). One who knows ten is never "
+    "refused, and must go by a t-test of ten answers (cases 1 and 2).",
+    plan=_plan,
+    show=_show,
+    notes=(
+        (
+            "Theorem 4 charges ε if the target is not in the data and m ε if it is: such an accountant "
+            "depends on the data, and its refusals are releases without noise. A sound one charges m ε in "
+            "both cases."
+        ),
+        "Theorem 2 asks for more than m known records; m are enough.",
+    ),
+)

@@ -1,0 +1,351 @@
+"""Figures 4 and 5: a share of the members has an attribute that half of the others have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from leakgauge.papers import data_sets, metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.humphries23.experiment_figures import COLOURS, GRID, data_notes, epsilon_position
+from leakgauge.papers.humphries23.member_groups import KEEP, LABELS, NO_SHADOWS, OTHERS_THRESHOLD
+from leakgauge.papers.humphries23.plans import (
+    ALL_EPSILONS,
+    ATTACK_NAMES,
+    AVERAGE,
+    OPTIMAL,
+    REPEATS,
+    DependenceGame,
+    Experiment,
+    VerdictsByLabel,
+)
+from leakgauge.papers.humphries23.statements import (
+    PARTS,
+    advantage,
+    advantage_bound,
+    claim_number,
+    measured_numbers,
+    model_accuracies,
+    verdicts_of,
+)
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+
+CHART_EPSILON = 1.0
+
+
+def bias_charts(
+    name: str, words: str, games: Mapping[tuple[float, float | None], VerdictsByLabel]
+) -> tuple[Chart, ...]:
+    """Advantages and accuracies by share at epsilon 1; where there are more, advantages by epsilon too."""
+    here = {share: verdicts for (share, epsilon), verdicts in games.items() if epsilon == CHART_EPSILON}
+    charts = [_advantages(name, words, here), _accuracies(name, words, here)]
+    if len({epsilon for _, epsilon in games}) > 1:
+        charts.append(_by_epsilon(name, words, games))
+    return tuple(charts)
+
+
+def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) -> Chart:
+    traces: list[ChartSeries] = [
+        dot_series(
+            ATTACK_NAMES[label],
+            [(share, advantage(found[label])) for share, found in here.items() if label in found],
+            colour,
+        )
+        for label, colour in COLOURS.items()
+    ]
+    ends = np.array([0.0, 1.0])
+    traces.append(line_series("nothing", ends, np.zeros(2), Stroke.DOTTED, chart_style.CHANCE))
+    told = [f"{share:.0%}: {advantage(found[AVERAGE]).value:.3f}" for share, found in here.items()]
+    return series_chart(
+        f"{name}-advantage",
+        traces,
+        x_title=f"share of members {words}",
+        y_title="advantage, TPR - FPR",
+        caption=f"Advantage by the share of members {words}, ε = {CHART_EPSILON:g}; 95 % intervals over repeats.",
+        alternative=f"Advantage of the average threshold by share. {'; '.join(told)}.",
+    )
+
+
+def _accuracies(name: str, words: str, here: Mapping[float, VerdictsByLabel]) -> Chart:
+    traces = [
+        dot_series(
+            part_words,
+            [
+                (share, exact_number(model_accuracies(found)[part]))
+                for share, found in here.items()
+                if part in model_accuracies(found)
+            ],
+            chart_style.SERIES[number],
+        )
+        for number, (part, part_words) in enumerate(PARTS.items())
+    ]
+    return series_chart(
+        f"{name}-accuracy",
+        traces,
+        x_title=f"share of members {words}",
+        y_title="accuracy of the model",
+        caption=f"Accuracy on members, non-members and rows with the members' bias, ε = {CHART_EPSILON:g}.",
+        alternative="Accuracy by share: validation rows that have the members' bias are predicted as well as "
+        "members, others are not.",
+    )
+
+
+def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None], VerdictsByLabel]) -> Chart:
+    shares = sorted({share for share, _ in games})
+    traces: list[ChartSeries] = [
+        dot_series(
+            f"p = {share:g}",
+            [
+                (epsilon_position(DependenceGame("", epsilon)), advantage(found[AVERAGE]))
+                for (one, epsilon), found in games.items()
+                if one == share
+            ],
+            colour,
+        )
+        for share, colour in zip(shares, chart_style.colours(len(shares)), strict=True)
+    ]
+    traces.append(
+        line_series(
+            "bound for independent records",
+            GRID,
+            np.vectorize(advantage_bound)(GRID),
+            Stroke.DASHED,
+            chart_style.INK,
+        )
+    )
+    return series_chart(
+        f"{name}-by-epsilon",
+        traces,
+        x_title="nominal ε (10,000 stands for training without noise)",
+        y_title="advantage, TPR - FPR",
+        caption=f"Advantage of the average threshold by ε, p being the share of members {words}.",
+        alternative="Advantage by nominal ε for each share; shares differ more than epsilons do.",
+        log=True,
+    )
+
+
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+PLAYED_EPSILON = 1.0  # the epsilon that is played at every scale
+SIMILAR = 0.02  # accuracies that are “very similar” are no further apart
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BiasedAttribute:
+    """An attribute of Adult, and the shares that are played at --scale quick."""
+
+    name: str
+    group: str
+    value: str
+    words: str
+    quick: tuple[float, ...]
+    more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where few say little
+
+    @property
+    def experiments(self) -> dict[float, Experiment]:
+        """One for each share of members."""
+        return {share: self._experiment(share) for share in SHARES}
+
+    def plan(self, scope: Scope) -> str:
+        return "".join(experiment.plan(scope) for experiment in self.experiments.values())
+
+    def games(self, played: PlayedItem) -> dict[tuple[float, float | None], VerdictsByLabel]:
+        """Verdicts by share and epsilon."""
+        return {
+            (share, game.epsilon): verdicts
+            for share, experiment in self.experiments.items()
+            for game, verdicts in verdicts_of(experiment, played).items()
+        }
+
+    def _experiment(self, share: float) -> Experiment:
+        return Experiment(
+            name=f"adult-{self.name}-{share * 100:.0f}",
+            words=f"Adult, {share:.0%} of members {self.words}",
+            data=partial(data_sets.adult, more=f'group = "{self.group}", {KEEP}'),
+            dependence=f'name = "bias", group = "{self.group}", value = "{self.value}", share = {share}',
+            stand_in=f'name = "bias", group = "component", value = "0", share = {share}',
+            members=dict.fromkeys(Scale, 10_000),
+            validation=2_500,
+            epsilons={Scale.QUICK: (PLAYED_EPSILON,), Scale.FULL: ALL_EPSILONS},
+            controlled=False,
+            shadows=True,
+            only_full=share not in self.quick,
+            repeats={**REPEATS, **self.more.get(share, {})},
+        )
+
+
+GENDER = BiasedAttribute(
+    name="gender",
+    group="sex",
+    value="Male",
+    words="men",
+    quick=(0.0, 0.5, 1.0),
+    more={1.0: {Scale.QUICK: 5}},
+)
+EDUCATION = BiasedAttribute(
+    name="education", group="education", value="low", words="of low education", quick=(0.0, 1.0)
+)
+
+
+class _AttributeClaims:
+    """Statements about one attribute."""
+
+    def __init__(self, attribute: BiasedAttribute, played: PlayedItem) -> None:
+        self.attribute, self.found = attribute, attribute.games(played)
+        self.real = next(iter(attribute.experiments.values())).is_real(played.scope)
+
+    def at(
+        self, label: str, share: float, published: PublishedNumber, of: str = "stated"
+    ) -> list[ComparedNumber]:
+        """Of the advantage at one share."""
+        if (verdicts := self.found.get((share, PLAYED_EPSILON))) is None:
+            return []
+        what = f"{of}: advantage, {ATTACK_NAMES[label]}, {self._words(share)}, {DependenceGame('', PLAYED_EPSILON).words}"
+        return [claim_number(what, advantage(verdicts[label]), published, real=self.real)]
+
+    def apart(
+        self,
+        label: str,
+        first: tuple[float, float | None],
+        second: tuple[float, float | None],
+        published: PublishedNumber,
+    ) -> list[ComparedNumber]:
+        """Of the difference of two advantages, each at a share and an epsilon."""
+        if first not in self.found or second not in self.found:
+            return []
+        ours = metric_intervals.difference(
+            *(advantage(self.found[place][label]) for place in (first, second))
+        )
+        names = [
+            f"{self._words(share)}, {DependenceGame('', epsilon).words}" for share, epsilon in (first, second)
+        ]
+        what = f"advantage, {ATTACK_NAMES[label]}: {names[0]} less {names[1]}"
+        return [claim_number(what, ours, published, real=self.real)]
+
+    def accuracy(
+        self, share: float, first: str, second: str, published: PublishedNumber
+    ) -> list[ComparedNumber]:
+        """Of the difference of two accuracies of the model."""
+        useful = (
+            {}
+            if (share, PLAYED_EPSILON) not in self.found
+            else model_accuracies(self.found[share, PLAYED_EPSILON])
+        )
+        if first not in useful or second not in useful:
+            return []
+        apart = useful[first] - useful[second]
+        ours = exact_number(abs(apart) if published.says is Claim.AT_MOST else apart)
+        what = f"accuracy on {first} less on {second}, {self._words(share)}, {DependenceGame('', PLAYED_EPSILON).words}"
+        return [claim_number(what, ours, published, "Means over few repeats.", real=self.real)]
+
+    def _words(self, share: float) -> str:
+        return f"{share:.0%} of members {self.attribute.words}"
+
+
+def _stated(value: float, where: str, says: Claim = Claim.EQUAL, places: int = 2) -> PublishedNumber:
+    return PublishedNumber(value=value, places=places, where=where, says=says)
+
+
+def _gender(played: PlayedItem) -> ItemResult:
+    said = _AttributeClaims(GENDER, played)
+    negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
+    cells = [
+        *said.at(AVERAGE, 0.0, _stated(0.09, "figure 4, p = 0, about; no number is printed")),
+        *said.at(AVERAGE, 0.5, _stated(0.0, "figure 4, p = 0.5, an IID experiment")),
+        *said.at(AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
+        *said.at(AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
+        *said.apart(
+            AVERAGE,
+            (0.0, PLAYED_EPSILON),
+            (0.5, PLAYED_EPSILON),
+            _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
+        ),
+        *said.apart(
+            AVERAGE,
+            (0.5, PLAYED_EPSILON),
+            (1.0, PLAYED_EPSILON),
+            _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
+        ),
+        *said.apart(
+            AVERAGE,
+            (0.0, 0.1),
+            (0.5, None),
+            _stated(0.0, "“similar advantage”, section IV-C", places=1),
+        ),
+        *said.accuracy(
+            1.0, "others", "members", _stated(0.0, "“higher than for members”, section IV-C", Claim.ABOVE)
+        ),
+        *(
+            cell
+            for share in SHARES
+            for cell in said.accuracy(
+                share,
+                "members",
+                "validation",
+                _stated(SIMILAR, "“very similar”, section IV-C", Claim.AT_MOST),
+            )
+        ),
+    ]
+    return _shown(GENDER, played, cells)
+
+
+def _education(played: PlayedItem) -> ItemResult:
+    said = _AttributeClaims(EDUCATION, played)
+    high = "figure 5, p = 1, 0.07 to 0.10; no number is printed"
+    cells = [
+        *said.at(
+            OPTIMAL,
+            0.0,
+            _stated(0.0, "“perform poorly for low values of p”, section IV-C; figure 5, about 0"),
+        ),
+        *said.at(OPTIMAL, 1.0, _stated(0.07, high, Claim.ABOVE), "stated, from"),
+        *said.at(OPTIMAL, 1.0, _stated(0.10, high, Claim.AT_MOST), "stated, to"),
+        *said.apart(
+            OPTIMAL,
+            (1.0, PLAYED_EPSILON),
+            (0.0, PLAYED_EPSILON),
+            _stated(0.0, "figure 5, rises with p", Claim.ABOVE),
+        ),
+        *said.accuracy(
+            0.0, "others", "members", _stated(0.0, "“higher than in members”, section IV-C", Claim.ABOVE)
+        ),
+    ]
+    if (verdicts := said.found.get((1.0, 0.1))) is not None:
+        breaks = _stated(advantage_bound(0.1), "“breaking the DP bound”, section IV-C", Claim.ABOVE, 3)
+        what = f"advantage, {ATTACK_NAMES[OPTIMAL]}, 100% of members of low education, ε = 0.1"
+        cells.append(claim_number(what, advantage(verdicts[OPTIMAL]), breaks, real=said.real))
+    return _shown(EDUCATION, played, cells)
+
+
+def _shown(attribute: BiasedAttribute, played: PlayedItem, stated: list[ComparedNumber]) -> ItemResult:
+    experiments = tuple(attribute.experiments.values())
+    plain = [cell for experiment in experiments for cell in measured_numbers(experiment, played)]
+    charts = bias_charts(attribute.name, attribute.words, attribute.games(played))
+    return ItemResult((*stated, *plain), charts, data_notes(played.scope, experiments))
+
+
+FIGURE_4 = PaperItem(
+    title="Figure 4: Adult, a share of the members are men",
+    about="Members are 10,000 rows of Adult, p of them men; of 10,000 non-members half are. The column that "
+    "says so is not among the features. Men are harder to predict: with p = 1 losses of members are higher "
+    "than those of others, and an attack that takes a low loss for membership does worse than guessing. That "
+    "is reported as it is: negative, neither clipped nor flipped.",
+    plan=GENDER.plan,
+    show=_gender,
+    notes=(LABELS, OTHERS_THRESHOLD, NO_SHADOWS),
+)
+FIGURE_5 = PaperItem(
+    title="Figure 5: Adult, a share of the members have low education",
+    about="The same by education, whose two columns are not among the features.",
+    plan=EDUCATION.plan,
+    show=_education,
+    notes=(
+        (
+            "The paper's text counts some college as high education, its code as low; table II fits the "
+            "code, and so do we: 33,070 rows are low."
+        ),
+    ),
+)

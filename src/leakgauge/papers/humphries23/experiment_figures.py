@@ -1,0 +1,214 @@
+"""A figure of experiments: charts of advantage and accuracy, and what the paper says of each."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.humphries23.plans import (
+    ATTACK_NAMES,
+    AVERAGE,
+    BLIND,
+    GENERATED,
+    OPTIMAL,
+    SHADOW,
+    DependenceGame,
+    Experiment,
+    ExperimentVerdicts,
+)
+from leakgauge.papers.humphries23.statements import (
+    PARTS,
+    advantage,
+    advantage_bound,
+    claim_number,
+    experiment_label,
+    measured_numbers,
+    model_accuracies,
+    verdicts_of,
+)
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+
+WITHOUT = 10_000.0  # where training without noise stands on an axis of epsilons
+COLOURS = {AVERAGE: chart_style.SERIES[0], OPTIMAL: chart_style.SERIES[1], SHADOW: chart_style.SERIES[2]}
+IID_COLOURS = {AVERAGE: chart_style.SERIES[6], OPTIMAL: chart_style.SERIES[4], SHADOW: chart_style.SERIES[5]}
+GRID = np.geomspace(0.01, 1000.0, 101)
+
+
+def epsilon_position(game: DependenceGame) -> float:
+    """Where a game stands on an axis of epsilons."""
+    return WITHOUT if game.epsilon is None else game.epsilon
+
+
+def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
+    """Every attack with and without what members have in common, and the bound for independent records."""
+    games = verdicts_of(experiment, played)
+    traces: list[ChartSeries] = []
+    for control, colours in ((False, COLOURS), (True, IID_COLOURS)):
+        side = "IID" if control else "non-IID"
+        for label, colour in colours.items():
+            found = [
+                (epsilon_position(game), advantage(verdicts[label]))
+                for game, verdicts in games.items()
+                if game.control is control and label in verdicts
+            ]
+            traces.append(dot_series(f"{ATTACK_NAMES[label]}, {side}", found, colour))
+    traces.append(
+        line_series(
+            "bound for independent records",
+            GRID,
+            np.vectorize(advantage_bound)(GRID),
+            Stroke.DASHED,
+            chart_style.INK,
+        )
+    )
+    if (verdict := experiment.blind_verdict(played.verdicts)) is not None:
+        ends = np.array([GRID[0], WITHOUT])
+        traces.append(
+            line_series(
+                ATTACK_NAMES[BLIND],
+                ends,
+                np.full(2, advantage(verdict).value),
+                Stroke.DOTTED,
+                chart_style.CHANCE,
+            )
+        )
+    told = [
+        f"{game.words}: {advantage(verdicts[AVERAGE]).value:.3f} and {advantage(verdicts[OPTIMAL]).value:.3f}"
+        for game, verdicts in games.items()
+    ]
+    return series_chart(
+        f"{experiment.name}-advantage",
+        traces,
+        x_title="nominal ε (10,000 stands for training without noise)",
+        y_title="advantage, TPR - FPR",
+        caption=f"{experiment_label(experiment, played.scope, 'Advantage')}; 95 % intervals over repeats.",
+        alternative=f"Advantage of the average and of the optimal threshold. {'; '.join(told)}.",
+        log=True,
+    )
+
+
+def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
+    """How often the model is right about members, non-members and validation rows."""
+    games = verdicts_of(experiment, played)
+    traces, told = [], []
+    for control, dark in ((False, 0), (True, 4)):
+        side = "IID" if control else "non-IID"
+        for number, (part, words) in enumerate(PARTS.items()):
+            found = [
+                (epsilon_position(game), exact_number(model_accuracies(verdicts)[part]))
+                for game, verdicts in games.items()
+                if game.control is control and part in model_accuracies(verdicts)
+            ]
+            traces.append(dot_series(f"{words}, {side}", found, chart_style.SERIES[dark + number]))
+            told += [f"{words}, {side}: {ours.value:.3f}" for _, ours in found]
+    return series_chart(
+        f"{experiment.name}-accuracy",
+        traces,
+        x_title="nominal ε (10,000 stands for training without noise)",
+        y_title="accuracy of the model",
+        caption=f"{experiment_label(experiment, played.scope, 'Accuracy')}; means over repeats.",
+        alternative=f"Accuracy by nominal ε, in rising order: {'; '.join(told)}.",
+        log=True,
+    )
+
+
+ClaimsOfExperiment = Callable[[Experiment, Scope, ExperimentVerdicts], list[ComparedNumber]]
+HIDDEN = (
+    "So much noise hides the group too: at this ε the model has learned little of anything, and a threshold "
+    "that is not chosen on the counted records gains nothing from chance."
+)
+_LOUD = 10.0  # the largest ε at which so much may be put down to noise
+FILES = (
+    "adult.data, adult.test, compas-scores-two-years.csv, processed.*.data of heart disease, "
+    "student-por.csv, census-income.data and dataset_location.tgz"
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExperimentFigure:
+    """A figure: its experiments, and what the paper states of each."""
+
+    title: str
+    about: str
+    experiments: tuple[Experiment, ...]
+    statements: tuple[ClaimsOfExperiment, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def item(self) -> PaperItem:
+        return PaperItem(title=self.title, about=self.about, plan=self.plan, show=self.show, notes=self.notes)
+
+    def plan(self, scope: Scope) -> str:
+        """All experiments in one run."""
+        return "".join(experiment.plan(scope) for experiment in self.experiments)
+
+    def show(self, played: PlayedItem) -> ItemResult:
+        scope, cells, charts = played.scope, [], []
+        for experiment in self.experiments:
+            games = verdicts_of(experiment, played)
+            if not games:
+                continue
+            cells += [cell for state in self.statements for cell in state(experiment, scope, games)]
+            cells += measured_numbers(experiment, played)
+            charts += [advantage_chart(experiment, played), accuracy_chart(experiment, played)]
+        return ItemResult(tuple(cells), tuple(charts), data_notes(scope, self.experiments))
+
+
+def data_notes(scope: Scope, experiments: tuple[Experiment, ...]) -> tuple[str, ...]:
+    """What the figure rests on."""
+    counts = sorted({one.repeats[scope.scale] for one in experiments if one.games(scope.scale)})
+    repeats = f"{' or '.join(map(str, counts))} repeats of split and training; the paper has 50."
+    if all(experiment.is_real(scope) for experiment in experiments):
+        return (repeats,)
+    generated = (
+        f"Played on {GENERATED.words}, so that nothing is compared with the paper. --data names a folder "
+        f"with the published files: {FILES}."
+    )
+    return (repeats, generated)
+
+
+def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
+    """That an attack does better where members have something in common; stated, if it is said ``where``."""
+
+    def state(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
+        cells = []
+        for game, verdicts in games.items():
+            control = games.get(DependenceGame(game.experiment, game.epsilon, control=True))
+            if game.control or control is None:
+                continue
+            apart = metric_intervals.difference(advantage(verdicts[OPTIMAL]), advantage(control[OPTIMAL]))
+            what = "advantage, optimal threshold, non-IID less IID"
+            cells.append(
+                claim_number(
+                    f"{experiment_label(experiment, scope, what)}, {game.words.split(', ')[0]}",
+                    apart,
+                    None if where is None else PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+                    HIDDEN if game.epsilon is not None and game.epsilon <= _LOUD else "",
+                    real=experiment.is_real(scope),
+                )
+            )
+        return cells
+
+    return state
+
+
+def advantage_claim(
+    label: str, epsilon: float, published: PublishedNumber, *, of: str = "stated", control: bool = False
+) -> ClaimsOfExperiment:
+    """A statement about the advantage of one attack at one epsilon."""
+
+    def state(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
+        game = DependenceGame(experiment.name, epsilon, control)
+        if label not in games.get(game, {}):
+            return []
+        setting = experiment_label(experiment, scope, f"{of}: advantage, {ATTACK_NAMES[label]}", game)
+        return [
+            claim_number(setting, advantage(games[game][label]), published, real=experiment.is_real(scope))
+        ]
+
+    return state

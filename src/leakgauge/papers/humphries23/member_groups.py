@@ -1,0 +1,273 @@
+"""Figures 2, 3 and 6 to 9: members are of one cluster, one hospital, one school or one data set."""
+
+from functools import partial
+
+from leakgauge.papers import data_sets, metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.humphries23.experiment_figures import (
+    ExperimentFigure,
+    advantage_claim,
+    beats_control_claims,
+)
+from leakgauge.papers.humphries23.plans import (
+    ALL_EPSILONS,
+    AVERAGE,
+    OPTIMAL,
+    DependenceGame,
+    Experiment,
+    ExperimentVerdicts,
+)
+from leakgauge.papers.humphries23.statements import advantage, advantage_bound, claim_number, experiment_label
+from leakgauge.papers.paper import Scale, Scope
+
+TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}
+KEEP = 'duplicates = "keep"'
+LABELS = (
+    "Noise is set as in the paper's code, where ε is a label: its accountant has a sum of gradients that a "
+    "replaced record moves by one clipping norm, and it moves by two; and batches are shuffled, not drawn "
+    "anew. What is really promised stands in the report of each run."
+)
+OTHERS_THRESHOLD = (
+    "The paper's optimal threshold is the best on the very records that are counted. Here it is chosen for "
+    "each model on half of its records and counted on the other half; the in-sample optimum stands among the "
+    "numbers, beside what it comes to without any leak, √(π/8) √(1/n + 1/m)."
+)
+NO_SHADOWS = (
+    "Shadow models play at --scale full only. In the paper's code their labels drift away from their rows "
+    "(a quarter of Adult's are wrong), so that its numbers for this attack are too low."
+)
+
+
+def _clusters(direction: int, *, only_full: bool = False) -> Experiment:
+    return Experiment(
+        name=f"adult-clusters-{direction}",
+        words=f"Adult, members of cluster {direction + 1}",
+        data=partial(data_sets.adult, more=KEEP),
+        dependence=f'name = "clusters", k = 2, seed = 0, members = {direction}',
+        members=dict.fromkeys(Scale, 10_000),
+        epsilons=TWO,
+        shadows=True,
+        only_full=only_full,
+    )
+
+
+def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
+    """That less noise helps the attack."""
+    low, high = (games.get(DependenceGame(experiment.name, epsilon)) for epsilon in (1.0, 10.0))
+    if low is None or high is None:
+        return []
+    return [
+        claim_number(
+            experiment_label(
+                experiment, scope, "advantage, optimal threshold, at ε = 10 less at ε = 1, non-IID"
+            ),
+            metric_intervals.difference(advantage(high[OPTIMAL]), advantage(low[OPTIMAL])),
+            PublishedNumber(
+                value=0.0, where="“increases as the privacy level decreases”, IV-B", says=Claim.ABOVE
+            ),
+            real=experiment.is_real(scope),
+        )
+    ]
+
+
+_CLOSE = "“close to perfect advantage” for ε ≥ 1, section IV-B and figure 2; no number is printed"
+_LITTLE = PublishedNumber(
+    value=0.03, places=2, where="IID, figure 2, near 0; no number is printed", says=Claim.AT_MOST
+)
+_BREAKS = PublishedNumber(
+    value=advantage_bound(1.0),
+    places=3,
+    where="“the advantage bound does not hold in non-IID cases”, section IV-B",
+    says=Claim.ABOVE,
+)
+FIGURE_2 = ExperimentFigure(
+    title="Figure 2: Adult, members of one cluster",
+    about="k-means divides each class of Adult in two; members are 10,000 rows of one cluster, non-members "
+    "of the other. The control (IID) pools and reshuffles the same rows. The dashed line is the advantage "
+    "that ε allows where records are independent; here they are not, and it does not apply.",
+    experiments=(_clusters(0), _clusters(1, only_full=True)),
+    statements=(
+        *(
+            advantage_claim(
+                label, epsilon, PublishedNumber(value=least, places=1, where=_CLOSE, says=Claim.ABOVE)
+            )
+            for epsilon, least in ((1.0, 0.6), (10.0, 0.8))
+            for label in (AVERAGE, OPTIMAL)
+        ),
+        *(
+            advantage_claim(label, 1.0, _BREAKS, of="against the bound of the label")
+            for label in (AVERAGE, OPTIMAL)
+        ),
+        *(
+            advantage_claim(label, epsilon, _LITTLE, control=True)
+            for epsilon in (1.0, 10.0)
+            for label in (AVERAGE, OPTIMAL)
+        ),
+        _rises,
+        beats_control_claims("“significantly increase the adversary's performance”, section IV-B"),
+    ),
+    notes=(
+        LABELS,
+        OTHERS_THRESHOLD,
+        NO_SHADOWS,
+        (
+            "The blind control sees a record and no model. The member cluster is fixed, so a record alone "
+            "shows its cluster, and with it membership, to whoever has rows of both: what the attacks reach "
+            "is not all leaked by the model. In the mixture experiment of section III the cluster is secret."
+        ),
+    ),
+)
+FIGURE_3 = ExperimentFigure(
+    title="Figure 3: COMPAS, members of one cluster",
+    about="The same with 2,000 rows of COMPAS.",
+    experiments=(
+        Experiment(
+            name="compas-clusters",
+            words="COMPAS, members of cluster 1",
+            data=partial(data_sets.compas, more=f"is_recid = true, {KEEP}"),
+            dependence='name = "clusters", k = 2, seed = 1, members = 0',
+            members=dict.fromkeys(Scale, 2_000),
+            epsilons=TWO,
+        ),
+    ),
+    statements=(
+        advantage_claim(
+            OPTIMAL, 10.0, PublishedNumber(value=1.0, places=1, where="“≈ 1 for ε = 10”, section IV-B")
+        ),
+        beats_control_claims("“these results confirm our findings”, section IV-B"),
+    ),
+    notes=(
+        (
+            "k-means numbers the clusters of each class as it finds them, and which number meets which "
+            "decides how different the two groups are. With seeds 0, 1 and 2 of our k-means the optimal "
+            "threshold reaches about 0.9, 0.99 and 0.2 to 0.3 at ε = 10. The paper's code has seed 2 of "
+            "another version; we take seed 1, which gives groups as the paper describes them."
+        ),
+        (
+            "As in the paper, is_recid is among the features: it says whether somebody was ever charged "
+            "again and nearly gives away the label, which is the same within two years (AUC 0.97)."
+        ),
+    ),
+)
+FIGURE_8 = ExperimentFigure(
+    title="Figure 8: many classes (Location-30 for Texas)",
+    about="The paper has hospital stays of Texas in 100 classes, members from one health region. These files "
+    "are not among the data here; Location-30, with 30 classes of visitors of Bangkok, stands in as the case "
+    "of many classes, members of one cluster of k-means. Only the trend can be compared.",
+    experiments=(
+        Experiment(
+            name="location30-clusters",
+            words="Location-30, members of cluster 1",
+            data=data_sets.location_30,
+            dependence='name = "clusters", k = 2, seed = 0, members = 0',
+            members=dict.fromkeys(Scale, 1_000),
+            epsilons={Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS},
+            drawn=False,
+        ),
+    ),
+    statements=(beats_control_claims(),),
+    notes=(
+        (
+            "“The relative increase in advantage between the IID and non-IID experiments is significant” is "
+            "said of Texas. Clusters are a stronger dependence than its health regions."
+        ),
+    ),
+)
+
+
+HOSPITALS = {
+    "cleveland": ("Cleveland", (150, 300)),
+    "hungarian": ("Hungary", (147, 300)),
+    "switzerland": ("Switzerland", (61, 400)),
+    "va": ("VA Long Beach", (100, 360)),
+}
+SMALL = {Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS}
+HALF = (
+    "All rows of the group are members, so that nobody else has any: the blind control plays with half of "
+    "the members and others, and learns from the rest."
+)
+
+
+def _hospital(value: str, impute: str) -> Experiment:
+    words, blind = HOSPITALS[value]
+    alone = impute == "hospital"
+    return Experiment(
+        name=f"heart-{value}" + ("-imputed" if alone else ""),
+        words=f"heart disease, members of {words}" + (", gaps filled by hospital" if alone else ""),
+        data=partial(data_sets.heart, more=f'impute = "{impute}", {KEEP}'),
+        dependence=f'name = "source", group = "hospital", members = "{value}"',
+        stand_in=f'name = "source", group = "component", members = "{list(HOSPITALS).index(value)}"',
+        blind=blind,
+        batch=32,
+        epsilons=SMALL,
+        only_full=alone,
+    )
+
+
+def _census(mapping: str) -> Experiment:
+    alone = mapping == "paper"
+    return Experiment(
+        name="census" + ("-paper" if alone else ""),
+        words="members of census, others of Adult" + (", values as in the paper's code" if alone else ""),
+        data=partial(data_sets.census, more=f'mapping = "{mapping}"'),
+        dependence='name = "source", group = "data_set", members = "census"',
+        members={Scale.QUICK: 5_000, Scale.FULL: 10_000},
+        epsilons={Scale.QUICK: (1.0,), Scale.FULL: ALL_EPSILONS},
+        shadows=True,
+        only_full=alone,
+    )
+
+
+FIGURE_6 = ExperimentFigure(
+    title="Figure 6: heart disease, members of one hospital",
+    about="Four hospitals; members are all patients of one, non-members those of the three others.",
+    experiments=tuple(_hospital(value, impute) for impute in ("global", "hospital") for value in HOSPITALS),
+    statements=(
+        beats_control_claims("“significantly higher than when we shuffle all datasets”, section IV-D"),
+    ),
+    notes=(
+        (
+            "The paper's code fills gaps for each hospital by itself; a column that a hospital never asked "
+            "for then holds one constant, by which anybody tells the hospital. Here gaps are filled over all "
+            "hospitals; --scale full plays both."
+        ),
+        (
+            "“The advantage in the IID case slightly breaks the bound”: the paper puts it down to batches "
+            "that do not overlap. Its optimum is chosen on the counted records, and so few patients give it "
+            "0.044 to 0.061 where nothing leaks; the bound is 0.005 at ε = 0.01 and 0.050 at 0.1."
+        ),
+        OTHERS_THRESHOLD,
+        HALF,
+    ),
+)
+FIGURE_7 = ExperimentFigure(
+    title="Figure 7: students, members of one school",
+    about="All 423 students of Gabriel Pereira are members, all 226 of Mousinho da Silveira are not.",
+    experiments=(
+        Experiment(
+            name="student",
+            words="students, members of Gabriel Pereira",
+            data=partial(data_sets.student, more=KEEP),
+            dependence='name = "source", group = "school", members = "GP"',
+            blind=(211, 113),
+            batch=32,
+            epsilons=SMALL,
+        ),
+    ),
+    statements=(beats_control_claims("“succeed with higher probability” than shuffled, section IV-D"),),
+    notes=(HALF,),
+)
+FIGURE_9 = ExperimentFigure(
+    title="Figure 9: census, members of one way to make a data set",
+    about="Adult and Census-Income come from the same census, but others chose the rows. Members are from "
+    "Census-Income, non-members from Adult; no row is in both.",
+    experiments=(_census("shared"), _census("paper")),
+    statements=(beats_control_claims("“considerably higher for the non-IID setting”, section IV-D"),),
+    notes=(
+        (
+            "In the mapping of the paper's code a few values are written by one data set only, and tell it. "
+            "Here both write them alike; --scale full plays both. At --scale quick there are 5,000 members "
+            "in the place of 10,000."
+        ),
+    ),
+)

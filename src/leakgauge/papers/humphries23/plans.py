@@ -1,0 +1,212 @@
+"""The plans of Humphries et al. (2023): training, attacks, and the experiments of section IV."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.paper import Scale, Scope
+from leakgauge.verdict import Verdict
+
+CONFIDENCE = 0.95
+DELTA = 1e-5
+REPEATS = {Scale.QUICK: 3, Scale.FULL: 50}
+EPOCHS = 100
+ALL_EPSILONS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, None)  # nominal; the last one trains without noise
+AVERAGE, OPTIMAL, SHADOW, BLIND = "average", "optimal", "shadow", "blind"  # labels
+ATTACK_NAMES = {
+    AVERAGE: "average threshold",
+    OPTIMAL: "optimal threshold",
+    SHADOW: "shadow models",
+    BLIND: "blind control",
+}
+AUDIT = """
+[[audit]]
+name = "{name}"
+domain = "models"
+rounds = {rounds}
+block = 1
+data = {data}
+mechanism = {{ {mechanism} }}
+challenger = {{ game = "group", sampling = "shuffled", {challenger} }}
+metrics = {{ confidence = {confidence}, in_sample = true }}
+attacks = [
+{attacks}
+]
+"""
+ATTACKS = {
+    AVERAGE: 'name = "loss_threshold", threshold = "average", knowledge = "training_loss"',
+    OPTIMAL: 'name = "loss_threshold", threshold = "optimal", knowledge = "black_box"',
+    SHADOW: 'name = "shadow", shadows = 5, private = false, knowledge = "black_box"',
+    BLIND: 'name = "blind"',
+}
+
+
+def noise_table(epsilon: float | None) -> str:
+    """The mechanism of a plan: noise as in the paper's code, where epsilon is a label; none without one."""
+    if epsilon is None:
+        return 'name = "none"'
+    return (
+        f'name = "dp_adam", epsilon = {epsilon!r}, delta = {DELTA!r}, relation = "replace_one", clip = 1.0, '
+        'calibration = "humphries23"'
+    )
+
+
+def write_audit(
+    *, name: str, rounds: int, data: str, mechanism: str, challenger: list[str], attacks: list[str]
+) -> str:
+    """Write one audit of a plan; each training is a block, so that a run can be continued after any."""
+    return AUDIT.format(
+        name=name,
+        rounds=rounds,
+        data=data,
+        mechanism=mechanism,
+        challenger=", ".join(challenger),
+        confidence=CONFIDENCE,
+        attacks="\n".join(f'  {{ {ATTACKS[label]}, label = "{label}" }},' for label in attacks),
+    )
+
+
+def epsilon_text(epsilon: float | None) -> str:
+    """An epsilon in words.
+
+    >>> epsilon_text(0.1), epsilon_text(None)
+    ('ε = 0.1', 'no noise')
+    """
+    return "no noise" if epsilon is None else f"ε = {epsilon:g}"
+
+
+Epsilons: TypeAlias = tuple[float | None, ...]
+STAND_IN = 500  # members of a game on generated rows
+GENERATED = DataSet(
+    name="generated",
+    words="generated rows",
+    table='{ source = "synthetic", rows = 4000, components = 4 }',
+)
+
+
+@dataclass(frozen=True)
+class DependenceGame:
+    """One game: an experiment at a nominal epsilon, with or without what members have in common."""
+
+    experiment: str
+    epsilon: float | None
+    control: bool = False
+
+    @property
+    def audit(self) -> str:
+        """The name of its audit."""
+        epsilon = "none" if self.epsilon is None else f"{self.epsilon:g}"
+        return f"{self.experiment}-{epsilon}-{'iid' if self.control else 'dependent'}"
+
+    @property
+    def words(self) -> str:
+        return f"{epsilon_text(self.epsilon)}, {'IID' if self.control else 'non-IID'}"
+
+
+VerdictsByLabel: TypeAlias = Mapping[str, Verdict]  # by label
+ExperimentVerdicts: TypeAlias = Mapping[DependenceGame, VerdictsByLabel]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Experiment:
+    """Which rows, who is a member, and how much is played at each scale.
+
+    ``dependence`` is what members have in common, as a plan says it, ``stand_in`` the same on generated rows.
+    Without ``members`` all rows of the group are. Then nobody else has such rows: the blind control plays
+    with fewer members and others, ``blind``, and learns from the rest.
+    """
+
+    name: str
+    words: str
+    data: Callable[[Scope], DataSet | None]
+    dependence: str
+    stand_in: str = 'name = "source", group = "component", members = "0"'
+    members: Mapping[Scale, int] = field(default_factory=dict)
+    blind: tuple[int, int] | None = None
+    batch: int = 200
+    validation: int = 0
+    epsilons: Mapping[Scale, Epsilons] = field(
+        default_factory=lambda: {Scale.QUICK: (1.0,), Scale.FULL: ALL_EPSILONS}
+    )
+    controlled: bool = True
+    shadows: bool = False  # whether enough rows are left for them
+    drawn: bool = True  # whether the paper draws the same, on the same rows
+    only_full: bool = False
+    repeats: Mapping[Scale, int] = field(default_factory=lambda: REPEATS)
+
+    def rows(self, scope: Scope) -> DataSet:
+        """The published rows if their files are there, else generated ones."""
+        return self.data(scope) or GENERATED
+
+    def is_real(self, scope: Scope) -> bool:
+        return self.rows(scope) is not GENERATED
+
+    def games(self, scale: Scale) -> list[DependenceGame]:
+        """All that is played, but the blind control."""
+        if self.only_full and scale is not Scale.FULL:
+            return []
+        sides = (False, True) if self.controlled else (False,)
+        return [
+            DependenceGame(self.name, epsilon, control)
+            for epsilon in self.epsilons[scale]
+            for control in sides
+        ]
+
+    def plan(self, scope: Scope) -> str:
+        """One audit for each game, and one for the blind control, which needs no trained model."""
+        games = self.games(scope.scale)
+        attacks = [AVERAGE, OPTIMAL]
+        if self.shadows and scope.scale is Scale.FULL and self.is_real(scope):
+            attacks.append(SHADOW)
+        audits = [
+            write_audit(
+                name=game.audit,
+                rounds=self.repeats[scope.scale],
+                data=self.rows(scope).table,
+                mechanism=noise_table(game.epsilon),
+                challenger=self._challenger(scope, game.control),
+                attacks=attacks,
+            )
+            for game in games
+        ]
+        return "".join([*audits, self._blind_audit(scope)] if games else audits)
+
+    def judged(self, scale: Scale, verdicts: Iterable[Verdict]) -> ExperimentVerdicts:
+        """The verdicts of the games, by game and label."""
+        named = {game.audit: game for game in self.games(scale)}
+        found: dict[DependenceGame, dict[str, Verdict]] = {}
+        for verdict in verdicts:
+            if verdict.audit in named:
+                found.setdefault(named[verdict.audit], {})[verdict.label] = verdict
+        return found
+
+    def blind_verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
+        """What is known without a model."""
+        return next((verdict for verdict in verdicts if verdict.audit == f"{self.name}-{BLIND}"), None)
+
+    def _challenger(self, scope: Scope, control: bool) -> list[str]:
+        real = self.is_real(scope)
+        members = self.members.get(scope.scale) if real else STAND_IN
+        words = [f"epochs = {EPOCHS}, batch = {self.batch}"]
+        words += [f"members = {members}"] if members is not None else []
+        words += ["control = true"] if control else []
+        words += [f"validation = {self.validation if real else STAND_IN // 4}"] if self.validation else []
+        return [*words, f"dependence = {{ {self.dependence if real else self.stand_in} }}"]
+
+    def _blind_audit(self, scope: Scope) -> str:
+        """One epoch without noise: the model is not looked at."""
+        real = self.is_real(scope)
+        n, m = self.blind or (self.members.get(scope.scale), None)
+        if not real:
+            n, m = STAND_IN, None
+        words = [f"epochs = 1, batch = {self.batch}, members = {n}"]
+        words += [f"others = {m}, reference = 0.99"] if m is not None else []
+        return write_audit(
+            name=f"{self.name}-{BLIND}",
+            rounds=self.repeats[scope.scale],
+            data=self.rows(scope).table,
+            mechanism=noise_table(None),
+            challenger=[*words, f"dependence = {{ {self.dependence if real else self.stand_in} }}"],
+            attacks=[BLIND],
+        )

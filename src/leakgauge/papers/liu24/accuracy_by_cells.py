@@ -1,0 +1,230 @@
+"""Figures 1, 13, 14, 17, 19 and 20: accuracy and AUC against the number of cells."""
+
+import numpy as np
+
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24.charts import ACCURACY, AUC, cells_chart
+from leakgauge.papers.liu24.plans import (
+    HUNDRED,
+    INFORMED,
+    KNOWLEDGES,
+    LARGE,
+    USUAL,
+    VerdictsByVariant,
+    place_note,
+    substitute_note,
+)
+from leakgauge.papers.liu24.statements import (
+    growth_claims,
+    knowledge_claims,
+    lead_claim,
+    more_shadows_claims,
+    network_level_claims,
+    played_numbers,
+    sum_against_network_claims,
+    variant,
+    winner_claims,
+)
+from leakgauge.papers.metric_intervals import difference
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
+
+ACCURACY_SECTION = "section 5.3.1"
+FEWER_SHADOWS_NOTE = (
+    "At --scale quick networks learn from many shadows at few numbers of cells, for one target, and under "
+    "Gaussian noise from 20,000; --scale full plays them all, with ten targets."
+)
+THRESHOLDS_NOTE = (
+    "one_threshold and two_threshold take their thresholds from the law of the noise and the rates of the "
+    "adversary's people, so they need no shadows; reference uses 2,000."
+)
+
+
+def _figure_1(played: PlayedItem) -> ItemResult:
+    found = USUAL["laplace"].games(played.verdicts)
+    networks = {p: verdicts for p, verdicts in found.items() if p.hidden == HUNDRED}
+    chart = cells_chart("figure-1", ACCURACY, "laplace", INFORMED, networks, bound=True)
+    return ItemResult(tuple(_gaps(networks)), (chart,), (substitute_note(played.scope),))
+
+
+def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
+    """How far a network stays behind what is possible."""
+    cells = []
+    for p, verdicts in networks.items():
+        reached, n = ACCURACY.of(verdicts), np.array([float(p.n)])
+        limits = {
+            "bound for any mechanism": float(exact_values.any_mechanism("laplace", n)[0]),
+            "optimum against this noise": float(exact_values.accuracy("laplace", "likelihood", n)[0]),
+        }
+        gap = PublishedNumber(value=0.0, where="“a significant gap”, section 1", says=Claim.ABOVE)
+        for (limit, most), said in zip(limits.items(), (gap, None), strict=True):
+            cells.append(
+                ComparedNumber(
+                    setting=f"{limit} less network of {HUNDRED} units, {p.n} cells",
+                    ours=difference(exact_number(most), reached),
+                    published=said,
+                )
+            )
+    return cells
+
+
+def _figure_13(played: PlayedItem) -> ItemResult:
+    found = without_hundred(USUAL["laplace"].games(played.verdicts))
+    cells = (
+        *growth_claims(ACCURACY, found, ACCURACY_SECTION),
+        *knowledge_claims(ACCURACY, found, ACCURACY_SECTION),
+        *winner_claims(ACCURACY, "laplace", found, f"“a great advantage”, {ACCURACY_SECTION}"),
+        *sum_against_network_claims(ACCURACY, found, f"“around 1 % to 2 %”, {ACCURACY_SECTION}"),
+        *played_numbers(ACCURACY, "laplace", found),
+    )
+    charts = tuple(cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, found) for who in KNOWLEDGES)
+    return ItemResult(cells, charts, (place_note(played.scope),))
+
+
+def _figure_14(played: PlayedItem) -> ItemResult:
+    found = LARGE["laplace"].games(played.verdicts)
+    cells = (
+        *more_shadows_claims(ACCURACY, found, "“boosts”, section 5.3.2"),
+        *network_level_claims(ACCURACY, found, "two_threshold", "“the same level”, section 5.3.2"),
+        *played_numbers(ACCURACY, "laplace", found),
+    )
+    charts = tuple(cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, found) for who in KNOWLEDGES)
+    return ItemResult(cells, charts, (substitute_note(played.scope),))
+
+
+def _figure_19(played: PlayedItem) -> ItemResult:
+    found = USUAL["gaussian"].games(played.verdicts)
+    large = LARGE["gaussian"].games(played.verdicts)
+    cells = (
+        *winner_claims(ACCURACY, "gaussian", found, "“a clear advantage”, appendix D"),
+        *network_level_claims(
+            ACCURACY, large, "one_threshold", "“easier to achieve the optimal”, appendix D"
+        ),
+        *played_numbers(ACCURACY, "gaussian", found),
+        *played_numbers(ACCURACY, "gaussian", large, only_networks=True),
+    )
+    charts = tuple(
+        cells_chart(f"figure-19-{who}", ACCURACY, "gaussian", who, {**found, **networks_of(large)})
+        for who in KNOWLEDGES
+    )
+    return ItemResult(cells, charts, (substitute_note(played.scope),))
+
+
+def without_hundred(found: VerdictsByVariant) -> VerdictsByVariant:
+    """All but the networks of figure 1."""
+    return {p: verdicts for p, verdicts in found.items() if p.hidden is None}
+
+
+def networks_of(large: VerdictsByVariant) -> VerdictsByVariant:
+    """The networks that learned from more shadows than those of the usual games."""
+    most = max(p.shadows or 0 for p in large)
+    return {p: verdicts for p, verdicts in large.items() if p.shadows == most}
+
+
+FIGURE_1 = PaperItem(
+    title="Figure 1: what theory expects, and what a network of earlier work reaches",
+    about="An informed adversary trains the network of earlier work, one hidden layer of 100 units, on 2,000 "
+    "shadows of its own. The paper sets its accuracy beside what any mechanism of the same promise could "
+    "reveal in so many cells (Kairouz, Oh and Viswanath 2015). We add the best attack on the noise that "
+    "is really used, and the two simple rules.",
+    shares=USUAL["laplace"].runs,
+    show=_figure_1,
+    notes=(
+        (
+            "Part of the gap is the bound's: Laplace noise is not the worst mechanism of its promise. At 60 "
+            "cells the bound is 0.9725, and the best attack on Laplace noise reaches 0.9639."
+        ),
+        "The paper does not say how many shadows this network saw; we give it 2,000.",
+    ),
+)
+FIGURE_13 = PaperItem(
+    title="Figure 13: accuracy under Laplace noise, networks with 2,000 shadows",
+    about="In every round a group of 1,999 people is drawn anew, and the target is added or not; each count "
+    "gets Laplace noise of ε = 0.5. The informed adversary knows everybody but the target, the auxiliary one "
+    "has the traces of other people. Networks have as many hidden units as there are cells. The likelihood "
+    "attack and the optimum are ours.",
+    shares=USUAL["laplace"].runs,
+    show=_figure_13,
+    notes=(
+        THRESHOLDS_NOTE,
+        (
+            "Neither rule is the best attack: for both adversaries the likelihood attack is ahead of them, "
+            "and needs no shadows."
+        ),
+    ),
+)
+FIGURE_14 = PaperItem(
+    title="Figure 14: accuracy under Laplace noise, networks with 200,000 shadows",
+    about="The same game; now networks learn from a hundred times as many shadows.",
+    shares=LARGE["laplace"].runs,
+    show=_figure_14,
+    notes=(FEWER_SHADOWS_NOTE,),
+)
+FIGURE_19 = PaperItem(
+    title="Figure 19: accuracy under Gaussian noise",
+    about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration "
+    "(σ = 8.2543), networks with few and many shadows in one picture. No attack beats the sum of the cells "
+    "here.",
+    shares=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    show=_figure_19,
+    notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
+)
+
+
+def _figure_17(played: PlayedItem) -> ItemResult:
+    large = LARGE["laplace"].games(played.verdicts)
+    level = network_level_claims(AUC, large, "two_threshold", "learns the rule, appendix C")
+    return _auc_figure("figure-17", "laplace", played, "the same trends, appendix C", level)
+
+
+def _figure_20(played: PlayedItem) -> ItemResult:
+    large = LARGE["gaussian"].games(played.verdicts)
+    level = network_level_claims(AUC, large, "one_threshold", "“easier to achieve the optimal”, appendix D")
+    return _auc_figure("figure-20", "gaussian", played, "“a clear advantage”, appendix D", level)
+
+
+def _auc_figure(
+    name: str, noise: str, played: PlayedItem, where: str, level: list[ComparedNumber]
+) -> ItemResult:
+    usual, large = (without_hundred(runs[noise].games(played.verdicts)) for runs in (USUAL, LARGE))
+    cells = (
+        *winner_claims(AUC, noise, usual, where),
+        *level,
+        *_references(usual),
+        *played_numbers(AUC, noise, usual),
+        *played_numbers(AUC, noise, large, only_networks=True),
+    )
+    together = {**usual, **networks_of(large)}
+    charts = tuple(cells_chart(f"{name}-{who}", AUC, noise, who, together) for who in KNOWLEDGES)
+    return ItemResult(cells, charts, (substitute_note(played.scope),))
+
+
+def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
+    """What the reference costs, beside the sum alone."""
+    slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", says=Claim.ABOVE)
+    return [
+        lead_claim(AUC, found, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
+        for who in KNOWLEDGES
+    ]
+
+
+_OVERLAP = (
+    "Where the reference shares no cell with the target, both attacks are the same; among so few visits "
+    "that is nearly always so."
+)
+FIGURE_17 = PaperItem(
+    title="Figure 17: AUC under Laplace noise",
+    about="The chance that a release with the target scores higher than one without it. Networks with "
+    "2,000 and with 200,000 shadows are in one picture; the reference attack of Dwork et al. (2015) takes "
+    "one other person's trace as what is usual.",
+    shares=(*USUAL["laplace"].runs, *LARGE["laplace"].runs),
+    show=_figure_17,
+    notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
+)
+FIGURE_20 = PaperItem(
+    title="Figure 20: AUC under Gaussian noise",
+    about="The same with Gaussian noise (σ = 8.2543). No attack beats the sum of the cells.",
+    shares=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    show=_figure_20,
+    notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
+)

@@ -1,0 +1,143 @@
+"""A quantity against the number of cells, for all who played: exact lines where there are any, and dots."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import OurNumber
+from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24.plans import (
+    CELLS,
+    COLOURS,
+    FEW_CELLS,
+    HUNDRED,
+    INFORMED,
+    NETWORK,
+    CellAttackVariant,
+    VerdictsByVariant,
+)
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import count
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.verdict import Verdict
+
+EXACT = ("one_threshold", "two_threshold", "likelihood")  # attacks whose lines can be computed
+CEILING = "optimum of the informed"
+_NETWORKS = {2_000: chart_style.SERIES[3], 20_000: chart_style.SERIES[5], 200_000: chart_style.SERIES[5]}
+
+
+@dataclass(frozen=True)
+class MeasuredQuantity:
+    """What is read off a verdict, and what it comes to exactly for an informed adversary."""
+
+    name: str
+    measure: Callable[[Verdict], OurNumber]
+    exact: Callable[[str, str, Reals], Reals]
+    exact_for: tuple[str, ...] = EXACT
+
+    def of(self, verdicts: Sequence[Verdict]) -> OurNumber:
+        """The mean over targets."""
+        return metric_intervals.mean([self.measure(verdict) for verdict in verdicts])
+
+
+ACCURACY = MeasuredQuantity("accuracy", metric_intervals.accuracy, exact_values.accuracy)
+AUC = MeasuredQuantity("AUC", partial(metric_intervals.metric, metric="auc"), exact_values.auc)
+
+
+def variant_label(player: CellAttackVariant) -> str:
+    """What a line is called."""
+    if player.attack != NETWORK:
+        return player.attack
+    units = f", {HUNDRED} units" if player.hidden else ""
+    return f"network{units}, {count(player.shadows or 0)} shadows"
+
+
+def variant_colour(player: CellAttackVariant) -> str:
+    """The colour of an attack; networks by how much they learned from."""
+    return _NETWORKS[player.shadows or 0] if player.attack == NETWORK else COLOURS[player.attack]
+
+
+def cells_chart(
+    name: str,
+    quantity: MeasuredQuantity,
+    noise: str,
+    knowledge: str,
+    games: VerdictsByVariant,
+    *,
+    bound: bool = False,
+) -> Chart:
+    """Draw all players of one knowledge; ``bound`` adds what any mechanism of this promise could reveal."""
+    mine = {player: found for player, found in games.items() if player.knowledge == knowledge}
+    lines = exact_lines(quantity, noise) if knowledge == INFORMED else ceiling_line(quantity, noise)
+    if bound:
+        kov = exact_values.any_mechanism(noise, CELLS)
+        lines.insert(
+            0, line_series("KOV bound: any cells of ε = 0.5", CELLS, kov, Stroke.DASHED, chart_style.PROMISE)
+        )
+    series: dict[str, list[tuple[CellAttackVariant, OurNumber]]] = {}
+    for player, found in mine.items():
+        series.setdefault(variant_label(player), []).append((player, quantity.of(found)))
+    exact = EXACT if knowledge == INFORMED else ()
+    joined = [_joined(label, some) for label, some in series.items() if label not in exact]
+    points = [
+        dot_series(f"{label}, played", [(p.n, ours) for p, ours in some], variant_colour(some[0][0]))
+        for label, some in series.items()
+    ]
+    verdicts = [verdict for found in mine.values() for verdict in found]
+    return series_chart(
+        name,
+        [*lines, *joined, *points],
+        x_title="positive observations (cells)",
+        y_title=quantity.name,
+        caption=f"{noise.capitalize()} noise, {knowledge} adversary: {quantity.name}.",
+        alternative=_alternative_text(quantity, series),
+        played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
+    )
+
+
+def exact_lines(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
+    """The best attack and both rules, exact for an informed adversary."""
+    best = quantity.exact(noise, "likelihood", FEW_CELLS)
+    lines = [line_series("likelihood = optimum", FEW_CELLS, best, Stroke.LINE, COLOURS["likelihood"])]
+    strokes = {"two_threshold": Stroke.LINE, "one_threshold": _stroke_of_one(noise)}
+    for attack, stroke in strokes.items():
+        lines.append(
+            line_series(attack, CELLS, quantity.exact(noise, attack, CELLS), stroke, COLOURS[attack])
+        )
+    return lines
+
+
+def ceiling_line(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
+    """What nobody exceeds, who knows less than everything."""
+    best = quantity.exact(noise, "likelihood", FEW_CELLS)
+    return [line_series(CEILING, FEW_CELLS, best, Stroke.DASHED, chart_style.PROMISE)]
+
+
+def _stroke_of_one(noise: str) -> Stroke:
+    """Under Gaussian noise it lies on the optimum, which must stay visible."""
+    return Stroke.LINE if noise == "laplace" else Stroke.DASHED
+
+
+def _joined(label: str, found: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
+    """What was played, joined by a line: there is no exact one."""
+    places = np.array([float(player.n) for player, _ in found])
+    values = np.array([ours.value for _, ours in found])
+    return line_series(label, places, values, Stroke.DOTTED, variant_colour(found[0][0]))
+
+
+def _alternative_text(
+    quantity: MeasuredQuantity, series: dict[str, list[tuple[CellAttackVariant, OurNumber]]]
+) -> str:
+    most = max(player.n for some in series.values() for player, _ in some)
+    told = ", ".join(
+        f"{ours.value:.3f} for {label}"
+        for label, some in series.items()
+        for player, ours in some
+        if player.n == most
+    )
+    return f"{quantity.name} rises with the number of cells; at {most} cells it is {told}"

@@ -1,0 +1,206 @@
+"""Figures 12, 15 and 23 to 26: what networks have learned, seen in their weights."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+import numpy as np
+
+from leakgauge.catalog import prepare_audit
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
+from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex
+from leakgauge.domains.locations.scorers.per_target_scorer import PerTargetScorer
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.liu24.charts import ACCURACY, variant_label
+from leakgauge.papers.liu24.plans import (
+    AUXILIARY,
+    FEW_SHADOWS,
+    HUNDRED,
+    HUNDRED_UNITS,
+    INFORMED,
+    LARGE,
+    MANY_SHADOWS,
+    NETWORK,
+    SIXTY_CELLS,
+    CellAttackVariant,
+    RepeatedRuns,
+    many_shadows,
+    substitute_note,
+)
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
+from leakgauge.plan import Audit, Plan, read_plan
+from leakgauge.report.charts import heat_map
+from leakgauge.report.number_format import count
+from leakgauge.report.page import Chart
+from leakgauge.support.threads import single_threaded
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkWeights:
+    """A network's weights for cells as they are published, and which rule it learned.
+
+    Unit j says sigmoid(cells @ inner[:, j] + bias[j]). Units stand in the order of the cells they are matched
+    with; units without a cell come last. Each is turned so that it speaks for the target.
+    """
+
+    inner: Reals  # cells x units
+    bias: Reals
+    index: RuleIndex
+
+    @property
+    def diagonal(self) -> Reals:
+        return np.diagonal(self.inner)
+
+    @property
+    def contrast(self) -> float:
+        """How much larger weights are on the diagonal than beside it, on average."""
+        size = np.abs(self.inner)
+        on = float(np.diagonal(size).mean())
+        beside = (size.sum() - np.diagonal(size).sum()) / (size.size - min(size.shape))
+        return float(on / beside)
+
+
+def retrained_weights(
+    plans: Mapping[str, str], series: RepeatedRuns, player: CellAttackVariant
+) -> NetworkWeights:
+    """Train the network of a player again, as in the first run of a series."""
+    plan = plan_from_text(plans[series.runs[0].name])
+    audit = _first_with(plan, player)
+    game = prepare_audit(audit, plan)
+    (label,) = game.attacks
+    with single_threaded():
+        scorer = game.attacks[label].study(game.knowledges[label], stream(plan.seed, Role.STUDY))
+    trained = cast(MlpRule, cast(PerTargetScorer, scorer.score).watches[0].rule)
+    learned = trained.learned
+    network = learned.network
+    raw = network.inner / learned.size[:, None]
+    bias = network.inner_bias - (learned.centre / learned.size) @ network.inner
+    return NetworkWeights(*_ordered(raw, bias, np.sign(network.outer)), trained.index)
+
+
+def _ordered(inner: Reals, bias: Reals, signs: Reals) -> tuple[Reals, Reals]:
+    """Match cells and units so that the diagonal holds the most, and turn every unit to the target."""
+    from scipy.optimize import linear_sum_assignment
+
+    _, matched = linear_sum_assignment(np.abs(inner), maximize=True)
+    order = np.concatenate([matched, np.setdiff1d(np.arange(inner.shape[1]), matched)])
+    turned = np.where(signs < 0, -1.0, 1.0)
+    return (inner * turned)[:, order], (bias * turned)[order]
+
+
+def plan_from_text(text: str) -> Plan:
+    """Read a plan that was kept as text."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "plan.toml"
+        path.write_text(text, encoding="utf-8")
+        return read_plan(path)
+
+
+def _first_with(plan: Plan, player: CellAttackVariant) -> Audit:
+    for audit in plan.audits:
+        for contender in audit.contenders:
+            if f'label = "{contender.label}"' in player.words:
+                return replace(audit, contenders=(contender,))
+    raise BadInput(f"nobody like {player} played in this plan")
+
+
+def _weights_figure(
+    number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, many: bool, played: PlayedItem
+) -> ItemResult:
+    shadows = many_shadows("laplace", played.scope.scale, hidden) if many else FEW_SHADOWS
+    player = CellAttackVariant(
+        attack=NETWORK, knowledge=knowledge, n=SIXTY_CELLS, shadows=shadows, hidden=hidden
+    )
+    weights = retrained_weights(played.plans, run, player)
+    reached = ACCURACY.of(run.games(played.verdicts)[player])
+    who = f"{variant_label(player)}, {knowledge}"
+    cells = (
+        *(_vote_claims(weights, who, enough=shadows == MANY_SHADOWS) if many else _sum_claims(weights, who)),
+        ComparedNumber(
+            setting=f"share of the weights on the diagonal: {who}", ours=exact_number(weights.index.diagonal)
+        ),
+        ComparedNumber(setting=f"accuracy, {SIXTY_CELLS} cells: {who}, played", ours=reached),
+    )
+    return ItemResult(cells, (_chart(f"figure-{number}", weights, who),), (substitute_note(played.scope),))
+
+
+def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
+    """What speaks for the sum of all cells."""
+    index = weights.index
+    inner = weights.inner
+    return [
+        ComparedNumber(
+            setting=f"correlation of its score with the sum, less that with the votes: {who}",
+            ours=exact_number(index.one_threshold - index.two_threshold),
+            published=PublishedNumber(value=0.0, where="learns the one-threshold rule", says=Claim.ABOVE),
+        ),
+        ComparedNumber(
+            setting=f"mean weight over its standard deviation: {who}",
+            ours=exact_number(float(inner.mean() / inner.std())),
+        ),
+    ]
+
+
+def _vote_claims(weights: NetworkWeights, who: str, *, enough: bool) -> list[ComparedNumber]:
+    """What speaks for a vote of every cell; comparable if it learned from as many shadows as in the paper."""
+    learns = PublishedNumber(value=0.0, where="learns the two-threshold rule", says=Claim.ABOVE)
+    index, own = weights.index, weights.bias[: weights.diagonal.size]
+    return [
+        ComparedNumber(
+            setting=f"correlation of its score with the votes, less that with the sum: {who}",
+            ours=exact_number(index.two_threshold - index.one_threshold),
+            published=learns if enough else None,
+            why="" if enough else "Of fewer shadows than the paper's; use --scale full.",
+        ),
+        ComparedNumber(
+            setting=f"mean weight on the diagonal, in weights beside it: {who}",
+            ours=exact_number(weights.contrast),
+        ),
+        ComparedNumber(
+            setting=f"share of units whose bias opposes their own weight: {who}",
+            ours=exact_number(float(np.mean(np.sign(own) == -np.sign(weights.diagonal)))),
+        ),
+    ]
+
+
+def _chart(name: str, weights: NetworkWeights, who: str) -> Chart:
+    index = weights.index
+    return heat_map(
+        name,
+        weights.inner.T,
+        x_title="cell",
+        y_title="hidden unit",
+        caption=f"Weights of the first layer: {who}. Units are in the order of the cells they are matched "
+        "with, and turned to speak for the target.",
+        alternative=f"{index.diagonal:.2f} of the weights, by size, lie on the diagonal; the score "
+        f"correlates {index.one_threshold:.2f} with the sum of the cells and {index.two_threshold:.2f} "
+        "with their votes.",
+        height=460 if weights.inner.shape[1] <= SIXTY_CELLS else 640,
+    )
+
+
+def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *, many: bool) -> PaperItem:
+    shadows = "200,000" if many else count(FEW_SHADOWS)
+    fewer = " At --scale quick it learned from 20,000." if many and hidden else ""
+    return PaperItem(
+        title=f"Figure {number}: weights of {hidden or SIXTY_CELLS} units, {knowledge}, {shadows} shadows",
+        about=f"The network of an {knowledge} adversary that learned from {shadows} shadows under Laplace "
+        f"noise, trained again exactly as it played.{fewer} A network that adds up all cells has weights of "
+        "one size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
+        shares=run.runs,
+        show=partial(_weights_figure, number, run, knowledge, hidden, many),
+    )
+
+
+FIGURE_12 = _item(12, LARGE["laplace"], INFORMED, None, many=False)
+FIGURE_15 = _item(15, LARGE["laplace"], INFORMED, None, many=True)
+FIGURE_23 = _item(23, LARGE["laplace"], AUXILIARY, None, many=False)
+FIGURE_24 = _item(24, LARGE["laplace"], AUXILIARY, None, many=True)
+FIGURE_25 = _item(25, HUNDRED_UNITS, INFORMED, HUNDRED, many=False)
+FIGURE_26 = _item(26, HUNDRED_UNITS, INFORMED, HUNDRED, many=True)

@@ -1,0 +1,265 @@
+"""Not in the paper: the same games on check-ins of two cities, cabs of a third, and a synthetic city."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from leakgauge.domains.locations import challenger
+from leakgauge.papers import data_sets
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.liu24.charts import ACCURACY, variant_label
+from leakgauge.papers.liu24.crossover import VISITORS, with_visitors
+from leakgauge.papers.liu24.network_weights import plan_from_text
+from leakgauge.papers.liu24.plans import (
+    AUXILIARY,
+    CITY,
+    FEW_SHADOWS,
+    INFORMED,
+    KNOWLEDGES,
+    NETWORK,
+    PLACE_GRID,
+    SIXTY_CELLS,
+    CellAttackVariant,
+    VerdictsByVariant,
+    repeated_runs,
+    write_audit,
+)
+from leakgauge.papers.liu24.statements import DENSE, lead_of, variant
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
+from leakgauge.plan import Audit, Plan
+from leakgauge.report.charts import chart_style
+from leakgauge.report.charts.intervals import IntervalRow, interval_chart
+from leakgauge.report.number_format import count
+from leakgauge.report.page import Chart, Stroke
+from leakgauge.verdict import Verdict
+
+RULES = ("one_threshold", "two_threshold", "likelihood")
+CELLS = (20, SIXTY_CELLS, 140)
+TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
+ROUNDS = {Scale.QUICK: 10_000, Scale.FULL: 50_000}
+HOURS_800 = ("2012-04-09", "2012-05-12T08:00:00")
+THREE_WEEKS = ("2008-05-19", "2008-06-09")
+
+
+@dataclass(frozen=True)
+class SizedDataSet:
+    """A data set, and how large a group its people allow."""
+
+    data: DataSet
+    group: int
+
+
+def other_data_sets(scope: Scope) -> list[SizedDataSet]:
+    """The synthetic city, and what the folder of the data sets has."""
+    found = [
+        (CITY, 2_000),
+        (data_sets.kuala_lumpur(scope, HOURS_800), 830),
+        (data_sets.new_york(scope, PLACE_GRID, HOURS_800), 240),
+        (data_sets.cabs(scope, PLACE_GRID, THREE_WEEKS), 130),
+    ]
+    return [SizedDataSet(data, group) for data, group in found if data is not None]
+
+
+def _variants() -> list[CellAttackVariant]:
+    rules = [
+        CellAttackVariant(attack=rule, knowledge=who, n=n)
+        for n in CELLS
+        for who in KNOWLEDGES
+        for rule in RULES
+    ]
+    networks = [
+        CellAttackVariant(attack=NETWORK, knowledge=who, n=SIXTY_CELLS, shadows=FEW_SHADOWS)
+        for who in KNOWLEDGES
+    ]
+    return [*rules, *networks]
+
+
+def _plan(scope: Scope, name: str) -> str:
+    return "".join(
+        write_audit(
+            f"{name}-{place.data.name}",
+            scope,
+            "laplace",
+            _variants(),
+            data=place.data,
+            group=place.group,
+            rounds=ROUNDS[scope.scale],
+        )
+        for place in other_data_sets(scope)
+    )
+
+
+OTHER_DATA_RUNS = repeated_runs("elsewhere", TIMES, _plan)
+
+
+def verdicts_on(verdicts: Iterable[Verdict], place: SizedDataSet) -> VerdictsByVariant:
+    """What was played on one data set."""
+    return OTHER_DATA_RUNS.games(
+        verdict for verdict in verdicts if _data_set_name(verdict.audit) == place.data.name
+    )
+
+
+def _data_set_name(audit: str) -> str:
+    """The data set of an audit."""
+    return audit.partition("-")[2]
+
+
+def usual_others(plans: Iterable[str]) -> dict[str, float]:
+    """How many others are usual in the cells of the targets, by data set."""
+    counts: dict[str, list[float]] = {}
+    for plan in map(plan_from_text, plans):
+        for audit in plan.audits:
+            counts.setdefault(_data_set_name(audit.name), []).append(_usual_in(plan, audit))
+    return {name: float(np.mean(found)) for name, found in counts.items()}
+
+
+def _usual_in(plan: Plan, audit: Audit) -> float:
+    game = challenger.build(
+        data=audit.data,
+        challenger=audit.challenger,
+        mechanism=audit.mechanism,
+        folder=plan.folder,
+        seed=plan.seed,
+    )
+    pool = game.traces.of(game.people.pool)
+    cells = game.traces.cells(int(game.people.targets[0]))
+    share = float(pool.visitors()[cells].mean() / pool.n_people)
+    return share * (game.setting.group_size - 1)
+
+
+WEIGHED = "Where some cells are much busier than others, a network can weigh them; the plain sum cannot."
+
+
+def _show(played: PlayedItem) -> ItemResult:
+    found = {place: verdicts_on(played.verdicts, place) for place in other_data_sets(played.scope)}
+    usual = usual_others(played.plans.values())
+    cells = [cell for place, some in found.items() for cell in _cells(place, some, usual[place.data.name])]
+    charts = (_lead_chart(found, usual), _interval_chart(found, usual))
+    return ItemResult(tuple(cells), charts, tuple(_note(place, usual[place.data.name]) for place in found))
+
+
+def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
+    where = place.data.words
+    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", says=Claim.ABOVE)
+    cells = [
+        ComparedNumber(setting=f"{where}: others usual in a target's cell", ours=exact_number(usual)),
+        *(
+            ComparedNumber(
+                setting=f"{where}: two_threshold less one_threshold, {who}, {SIXTY_CELLS} cells",
+                ours=lead_of(ACCURACY, found, variant("two_threshold", who), variant("one_threshold", who)),
+                published=wins,
+                why=DENSE if who == AUXILIARY else "",
+            )
+            for who in KNOWLEDGES
+        ),
+        *(
+            ComparedNumber(
+                setting=f"{where}: one_threshold less network, {who}, {SIXTY_CELLS} cells",
+                ours=lead_of(
+                    ACCURACY, found, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
+                ),
+                published=PublishedNumber(value=0.0, where="section 5.3.1", says=Claim.ABOVE),
+                why=WEIGHED if who == AUXILIARY else "",
+            )
+            for who in KNOWLEDGES
+        ),
+    ]
+    for p, verdicts in found.items():
+        exact = p.knowledge == INFORMED and p.attack in RULES
+        cells.append(
+            ComparedNumber(
+                setting=f"{where}: {variant_label(p)}, {p.knowledge}, {p.n} cells, played",
+                ours=ACCURACY.of(verdicts),
+                exact=float(ACCURACY.exact("laplace", p.attack, np.array([float(p.n)]))[0])
+                if exact
+                else None,
+            )
+        )
+    return cells
+
+
+def _note(place: SizedDataSet, usual: float) -> str:
+    smaller = "" if place.group == 2_000 else " (the paper: 2,000, for which there are too few people)"
+    return (
+        f"{place.data.words[:1].upper()}{place.data.words[1:]}: groups of {count(place.group)}{smaller}; "
+        f"in a target's cell {usual:.1f} others are usual."
+    )
+
+
+def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+    """What votes gain on the sum, against how full the cells are."""
+    busy = [with_visitors(n) for n in VISITORS]
+    xs = np.array([cell.usual for cell in busy])
+    leads = np.array([cell.two_threshold(SIXTY_CELLS) - cell.one_threshold(SIXTY_CELLS) for cell in busy])
+    traces: list[ChartSeries] = [
+        line_series(
+            "exact, for the cell of figure 7 made emptier and fuller",
+            xs,
+            leads,
+            Stroke.LINE,
+            chart_style.SERIES[7],
+        ),
+        line_series("no difference", xs[[0, -1]], np.zeros(2), Stroke.DOTTED, chart_style.CHANCE),
+    ]
+    two, one = (variant(rule, AUXILIARY) for rule in ("two_threshold", "one_threshold"))
+    for i, (place, some) in enumerate(found.items()):
+        traces.append(
+            dot_series(
+                place.data.words,
+                [(usual[place.data.name], lead_of(ACCURACY, some, two, one))],
+                chart_style.SERIES[i],
+            )
+        )
+    told = ", ".join(
+        f"{lead_of(ACCURACY, some, two, one).value:+.3f} in {place.data.words}"
+        for place, some in found.items()
+    )
+    return series_chart(
+        "elsewhere-lead",
+        traces,
+        x_title="others usual in a target's cell",
+        y_title="two_threshold less one_threshold",
+        caption=f"Auxiliary adversary, {SIXTY_CELLS} cells: what votes gain on the sum, in accuracy.",
+        alternative=f"The gain falls from above zero to below it as cells fill up: {told}.",
+        log=True,
+    )
+
+
+def _interval_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+    rows = []
+    for place, some in found.items():
+        for attack in (*RULES, NETWORK):
+            p = variant(attack, AUXILIARY, shadows=FEW_SHADOWS if attack == NETWORK else None)
+            ours = ACCURACY.of(some[p])
+            rows.append(
+                IntervalRow(
+                    label=f"{place.data.words} · {usual[place.data.name]:.1f} others",
+                    series=variant_label(p),
+                    shown=f"{ours.value:.3f} ({ours.low:.3f} to {ours.high:.3f})",
+                    value=ours.value,
+                    low=ours.low,
+                    high=ours.high,
+                )
+            )
+    return interval_chart(
+        "elsewhere-accuracy",
+        rows,
+        title="accuracy",
+        caption=f"Auxiliary adversary, {SIXTY_CELLS} cells: accuracy by data set.",
+        alternative="; ".join(f"{row.label}, {row.series}: {row.shown}" for row in rows),
+        span=(0.5, 1.0),
+    )
+
+
+ELSEWHERE = PaperItem(
+    title="Not in the paper: the same on other data",
+    about="Whether votes or the sum do better, and how well either does, depends on how full the cells "
+    "are. Here the game under Laplace noise is played on whatever the folder of the data sets has "
+    "(--data): Foursquare check-ins of Kuala Lumpur and New York, cabs of San Francisco; and on the "
+    "synthetic city.",
+    shares=OTHER_DATA_RUNS.runs,
+    show=_show,
+)

@@ -1,0 +1,252 @@
+"""The plans of Liu et al. (2024): noise, data, attacks and runs, and their verdicts by attack."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import log, sqrt
+from typing import TypeAlias
+
+import numpy as np
+
+from leakgauge.papers import data_sets
+from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.paper import PaperRun, Scale, Scope
+from leakgauge.report.charts import chart_style
+from leakgauge.verdict import Verdict
+
+EPSILON = 0.5  # per observation
+SCALE = 1 / EPSILON  # of the Laplace noise on one cell
+DELTA = 1 / (2 * 1999)  # 1 / 2m for m = 1,999 people
+SIGMA = sqrt(2 * log(1.25 / DELTA)) / EPSILON  # the classic calibration: 8.2543
+MECHANISMS = {
+    "laplace": f'{{ name = "laplace", epsilon = {EPSILON} }}',
+    "gaussian": f'{{ name = "gaussian", epsilon = {EPSILON}, delta = {DELTA!r}, calibration = "classic" }}',
+}
+METRICS = {"laplace": "one_run", "gaussian": "dkw"}  # at this delta the one-run bound could show nothing
+NOISES = tuple(MECHANISMS)
+CONFIDENCE = 0.999  # there are many intervals
+CELLS = np.arange(1.0, 141.0)  # positive observations
+FEW_CELLS = np.concatenate([CELLS[:10], CELLS[11:40:2], CELLS[44::5]])  # where the optimum is computed
+SIXTY_CELLS = 60  # where the paper looks more closely
+COLOURS = {
+    "one_threshold": chart_style.SERIES[0],
+    "two_threshold": chart_style.SERIES[1],
+    "likelihood": chart_style.SERIES[2],
+    "reference": chart_style.SERIES[4],
+    "shadow_mlp": chart_style.SERIES[3],
+}
+
+
+PLACE_GRID = (12, 8)
+PEOPLE = 15_793  # a target, and 7,896 + 7,896 others
+LAST_800_HOURS = ("2013-11-28T16:00:00", "2014-01-01")
+CITY = DataSet(
+    name="city",
+    words="a synthetic city",
+    table=f'{{ source = "synthetic", users = {PEOPLE}, sites = {PLACE_GRID[0] * PLACE_GRID[1]}, epochs = 800, '
+    "visits = 10, skew = 1.5 }",
+)
+
+
+def main_place(scope: Scope) -> DataSet:
+    """Milan, if there is its file in the folder of the data sets."""
+    return data_sets.milan(scope, PLACE_GRID, LAST_800_HOURS) or CITY
+
+
+def substitute_note(scope: Scope) -> str:
+    """Say what the games were played on, in short."""
+    if main_place(scope) is not CITY:
+        return "Played on Social Pulse Milano, its last 800 hours, on a grid of 12 x 8 places."
+    return "Played on a synthetic city in place of Milan, whose tweets were not given (see figure 13)."
+
+
+def place_note(scope: Scope) -> str:
+    """Say what the games were played on, and why."""
+    if main_place(scope) is not CITY:
+        return substitute_note(scope)
+    return (
+        "The tweets of Milan were not given (--data with social-pulse-milano.geojson in it), so the games "
+        "are played on a substitute: a synthetic city of the same shape, 15,793 people, 96 places, 800 "
+        "hours. How often people are seen there is our choice, 10 visits on average and many more for a "
+        "few, since the paper does not say; what an auxiliary adversary reaches depends on it (see the "
+        "crossover)."
+    )
+
+
+INFORMED, AUXILIARY = KNOWLEDGES = ("informed", "auxiliary")
+RULES = ("one_threshold", "two_threshold", "likelihood", "reference")
+NETWORK = "shadow_mlp"
+FEW_SHADOWS, MANY_SHADOWS = 2_000, 200_000  # shadows
+HUNDRED = 100  # hidden units of earlier work
+CELL_COUNTS = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
+LARGE_CELL_COUNTS = {
+    Scale.QUICK: (20, SIXTY_CELLS),
+    Scale.FULL: CELL_COUNTS[Scale.FULL],
+}  # where networks learn from many
+ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
+TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with a target and a split of its own
+LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
+AUDIT = """
+[[audit]]
+name = "{name}"
+domain = "locations"
+rounds = {rounds}
+block = 2500
+data = {data}
+challenger = {{ group_size = {group}, per_epoch = 1, reference = {reference}, targets = {{ n = 1, \
+min_visits = 140 }} }}
+mechanism = {mechanism}
+metrics = {{ confidence = {confidence} }}
+attacks = [
+{attacks}
+]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellAttackVariant:
+    """An attack, what it knows, and how many cells of the target it looks at.
+
+    Networks have as many hidden units as cells, unless ``hidden`` says otherwise.
+    """
+
+    attack: str
+    knowledge: str
+    n: int
+    shadows: int | None = None
+    hidden: int | None = None
+
+    @classmethod
+    def of(cls, verdict: Verdict) -> "CellAttackVariant":
+        """Who a verdict is about."""
+        said = verdict.parameters["attack"]
+        return cls(
+            attack=verdict.attack,
+            knowledge=verdict.knowledge,
+            n=int(verdict.parameters["knowledge"]["observations"]),
+            shadows=said.get("shadows"),
+            hidden=said.get("hidden"),
+        )
+
+    @property
+    def words(self) -> str:
+        """The line of a plan."""
+        fit = '"never"' if self.attack == "likelihood" else None  # only the target's cells are looked at
+        said = {"shadows": self.shadows, "hidden": self.hidden, "fit": fit}
+        more = "".join(f", {key} = {value}" for key, value in said.items() if value is not None)
+        knowledge = f'{{ name = "{self.knowledge}", observations = {self.n} }}'
+        parts = (self.attack, self.shadows, self.hidden, self.knowledge, self.n)
+        label = "-".join(str(part) for part in parts if part is not None)
+        return f'  {{ name = "{self.attack}"{more}, knowledge = {knowledge}, label = "{label}" }},'
+
+
+VerdictsByVariant: TypeAlias = Mapping[CellAttackVariant, tuple[Verdict, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedRuns:
+    """The same game several times, each with a target, a split and groups of its own."""
+
+    name: str
+    runs: tuple[PaperRun, ...]
+
+    def games(self, verdicts: Iterable[Verdict]) -> VerdictsByVariant:
+        """The verdicts of these runs among others, by who played."""
+        found: dict[CellAttackVariant, tuple[Verdict, ...]] = {}
+        for verdict in verdicts:
+            if verdict.audit.partition("-")[0].rpartition("_")[0] == self.name:
+                player = CellAttackVariant.of(verdict)
+                found[player] = (*found.get(player, ()), verdict)
+        return found
+
+
+def repeated_runs(name: str, times: Mapping[Scale, int], plan: Callable[[Scope, str], str]) -> RepeatedRuns:
+    """Make the runs of a series; ``plan`` writes one of them, given how its audits are to be called."""
+
+    def write(number: int, scope: Scope) -> str:
+        return plan(scope, f"{name}_{number}") if number < times[scope.scale] else ""
+
+    most = max(times.values())
+    return RepeatedRuns(
+        name,
+        tuple(
+            PaperRun(name=f"{name}_{number}", plan=partial(write, number), further=number)
+            for number in range(most)
+        ),
+    )
+
+
+def write_audit(
+    name: str,
+    scope: Scope,
+    noise: str,
+    players: Sequence[CellAttackVariant],
+    *,
+    data: DataSet | None = None,
+    group: int = 2_000,
+    rounds: int | None = None,
+) -> str:
+    """Write a game: a group drawn from half of the people; on the main data set unless another is given."""
+    return AUDIT.format(
+        name=name,
+        rounds=rounds or ROUNDS[scope.scale],
+        data=(data or main_place(scope)).table,
+        group=group,
+        reference=0.5,
+        mechanism=MECHANISMS[noise],
+        confidence=CONFIDENCE,
+        attacks="\n".join(player.words for player in players),
+    )
+
+
+def many_shadows(noise: str, scale: Scale, hidden: int | None = None) -> int:
+    """How many shadows stand for "200k": where a quick look can do without them, a tenth."""
+    needed = scale is Scale.FULL or (noise == "laplace" and hidden is None)
+    return MANY_SHADOWS if needed else MANY_SHADOWS // 10
+
+
+def _usual(noise: str, scope: Scope, name: str) -> str:
+    """Every attack, with networks that learn from few shadows."""
+    players = {n: _variants(n, [FEW_SHADOWS]) for n in CELL_COUNTS[scope.scale]}
+    if noise == "laplace":  # for figure 1
+        for n, found in players.items():
+            found.append(
+                CellAttackVariant(
+                    attack=NETWORK, knowledge=INFORMED, n=n, shadows=FEW_SHADOWS, hidden=HUNDRED
+                )
+            )
+    return _audits(name, scope, noise, players)
+
+
+def _large(noise: str, scope: Scope, name: str) -> str:
+    """Every attack, with networks that learn from few shadows and from many."""
+    shadows = [FEW_SHADOWS, many_shadows(noise, scope.scale)]
+    return _audits(name, scope, noise, {n: _variants(n, shadows) for n in LARGE_CELL_COUNTS[scope.scale]})
+
+
+def _hundred(scope: Scope, name: str) -> str:
+    """Networks with a hundred hidden units."""
+    shadows = [FEW_SHADOWS, many_shadows("laplace", scope.scale, HUNDRED)]
+    return _audits(name, scope, "laplace", {SIXTY_CELLS: _variants(SIXTY_CELLS, shadows, HUNDRED)})
+
+
+def _audits(name: str, scope: Scope, noise: str, players: Mapping[int, Sequence[CellAttackVariant]]) -> str:
+    """One audit or, where it takes long, one for each number of cells: what is done is kept."""
+    if scope.scale is Scale.QUICK:
+        return write_audit(name, scope, noise, [player for some in players.values() for player in some])
+    return "".join(write_audit(f"{name}-{n}", scope, noise, some) for n, some in players.items())
+
+
+def _variants(n: int, shadows: Sequence[int], hidden: int | None = None) -> list[CellAttackVariant]:
+    return [
+        CellAttackVariant(
+            attack=attack, knowledge=knowledge, n=n, shadows=number, hidden=hidden if number else None
+        )
+        for knowledge in KNOWLEDGES
+        for attack, number in (*((rule, None) for rule in RULES), *((NETWORK, number) for number in shadows))
+    ]
+
+
+USUAL = {noise: repeated_runs(noise, TIMES, partial(_usual, noise)) for noise in NOISES}
+LARGE = {noise: repeated_runs(f"{noise}_large", LARGE_TIMES, partial(_large, noise)) for noise in NOISES}
+HUNDRED_UNITS = repeated_runs("hundred", LARGE_TIMES, _hundred)

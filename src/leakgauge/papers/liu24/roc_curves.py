@@ -1,0 +1,161 @@
+"""Figures 18, 21 and 27: ROC curves at 60 cells, with the rarest false alarms in view."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24.accuracy_by_cells import FEWER_SHADOWS_NOTE
+from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
+from leakgauge.papers.liu24.plans import (
+    FEW_SHADOWS,
+    HUNDRED,
+    HUNDRED_UNITS,
+    KNOWLEDGES,
+    LARGE,
+    NETWORK,
+    SIXTY_CELLS,
+    CellAttackVariant,
+    RepeatedRuns,
+    VerdictsByVariant,
+    substitute_note,
+)
+from leakgauge.papers.liu24.statements import (
+    WINNERS,
+    lead_claim,
+    more_shadows_claims,
+    played_numbers,
+    variant,
+)
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
+from leakgauge.report.charts.roc import RocCurve, roc_chart
+from leakgauge.report.page import Chart
+from leakgauge.verdict import Verdict
+
+RARE = 0.01  # a false-positive rate
+PLACES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])  # where curves of several targets are averaged
+ORDER = ("one_threshold", "two_threshold", "likelihood", NETWORK, "reference")  # as colours are given out
+
+
+def _exact_tpr(noise: str, _: str, n: Reals) -> Reals:
+    """Of the best attack alone; at a rate of false alarms that votes cannot have, they have no answer."""
+    return np.array([float(exact_values.optimum(noise, int(k)).tpr_at(RARE)[1]) for k in n])
+
+
+TPR = MeasuredQuantity(
+    "TPR at 1 % FPR",
+    partial(metric_intervals.metric, metric=f"tpr_at_fpr_{RARE}"),
+    _exact_tpr,
+    exact_for=("likelihood",),
+)
+
+
+def _figure_18(played: PlayedItem) -> ItemResult:
+    return _roc_figure(
+        "figure-18", "laplace", LARGE["laplace"], played, "small false positive rates, appendix C"
+    )
+
+
+def _figure_21(played: PlayedItem) -> ItemResult:
+    return _roc_figure("figure-21", "gaussian", LARGE["gaussian"], played, "“a clear advantage”, appendix D")
+
+
+def _figure_27(played: PlayedItem) -> ItemResult:
+    return _roc_figure(
+        "figure-27", "laplace", HUNDRED_UNITS, played, "behaves like the other network, appendix G"
+    )
+
+
+def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
+    found = {p: some for p, some in run.games(played.verdicts).items() if p.n == SIXTY_CELLS}
+    first, second = WINNERS[noise]
+    above = PublishedNumber(value=0.0, where=where, says=Claim.ABOVE)
+    cells: list[ComparedNumber] = []
+    if run is HUNDRED_UNITS:
+        cells += _behind(found, where)
+    else:
+        cells += [
+            lead_claim(TPR, found, variant(first, who), variant(second, who), above) for who in KNOWLEDGES
+        ]
+    if noise == "laplace":
+        cells += more_shadows_claims(TPR, found, "learns the better rule, appendix C and G")
+    cells += played_numbers(TPR, noise, found)
+    charts = tuple(_chart(f"{name}-{who}", noise, who, found) for who in KNOWLEDGES)
+    return ItemResult(tuple(cells), charts, (substitute_note(played.scope),))
+
+
+def _behind(found: VerdictsByVariant, where: str) -> list[ComparedNumber]:
+    """That few shadows teach a hundred units no more than the sum."""
+    few = PublishedNumber(value=0.0, where=where, says=Claim.AT_MOST)
+    return [
+        lead_claim(
+            TPR,
+            found,
+            variant(NETWORK, who, shadows=FEW_SHADOWS, hidden=HUNDRED),
+            variant("one_threshold", who),
+            few,
+        )
+        for who in KNOWLEDGES
+    ]
+
+
+def _chart(name: str, noise: str, knowledge: str, found: VerdictsByVariant) -> Chart:
+    mine = sorted((p for p in found if p.knowledge == knowledge), key=_rank)
+    curves = [RocCurve(variant_label(p), *_mean_curve(found[p])) for p in mine]
+    best = exact_values.optimum(noise, SIXTY_CELLS).high
+    allowed = RocCurve("optimum of the informed", best.fpr.tolist(), best.tpr.tolist())
+    at_rare = ", ".join(f"{TPR.of(found[p]).value:.3f} for {variant_label(p)}" for p in mine)
+    return roc_chart(
+        name,
+        curves,
+        [allowed],
+        log=True,
+        caption=f"{noise.capitalize()} noise, {knowledge} adversary, {SIXTY_CELLS} cells: ROC curves.",
+        alternative=f"At one false alarm in a hundred, hits are {at_rare}.",
+    )
+
+
+def _rank(p: CellAttackVariant) -> tuple[bool, int]:
+    """Few shadows come where their colour is given out, many after all the others."""
+    return (p.shadows or 0) > FEW_SHADOWS, ORDER.index(p.attack)
+
+
+def _mean_curve(verdicts: Sequence[Verdict]) -> tuple[list[float], list[float]]:
+    """Of one target, its curve; of several, the mean of their hits at equal false alarms."""
+    if len(verdicts) == 1:
+        return verdicts[0].roc["fpr"], verdicts[0].roc["tpr"]
+    hits = [np.interp(PLACES, verdict.roc["fpr"], verdict.roc["tpr"]) for verdict in verdicts]
+    return PLACES.tolist(), np.mean(hits, axis=0).tolist()
+
+
+FIGURE_18 = PaperItem(
+    title="Figure 18: ROC curves under Laplace noise, 60 cells",
+    about="Hits against false alarms, both on logarithmic axes, for networks with few and with many "
+    "shadows in one picture. The dashed line is the most that anybody can reach who knows everybody else.",
+    shares=LARGE["laplace"].runs,
+    show=_figure_18,
+    notes=(FEWER_SHADOWS_NOTE,),
+)
+FIGURE_21 = PaperItem(
+    title="Figure 21: ROC curves under Gaussian noise, 60 cells",
+    about="The same with Gaussian noise (σ = 8.2543): one_threshold lies on the optimum.",
+    shares=LARGE["gaussian"].runs,
+    show=_figure_21,
+    notes=(FEWER_SHADOWS_NOTE,),
+)
+FIGURE_27 = PaperItem(
+    title="Figure 27: ROC curves of networks with 100 hidden units, Laplace noise, 60 cells",
+    about="Networks of earlier work have 100 hidden units, however many cells there are.",
+    shares=HUNDRED_UNITS.runs,
+    show=_figure_27,
+    notes=(
+        (
+            "At --scale quick these networks learn from 20,000 shadows instead of 200,000, which is too "
+            "few to leave the sum behind."
+        ),
+    ),
+)

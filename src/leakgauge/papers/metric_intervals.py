@@ -1,0 +1,77 @@
+"""What attacks were measured to reach, as the papers count it, and by how much one beats another."""
+
+from collections.abc import Sequence
+from math import hypot
+
+from leakgauge.core.errors import BadInput
+from leakgauge.papers.comparison import OurNumber
+from leakgauge.report.number_format import level
+from leakgauge.verdict import Verdict
+
+
+def accuracy(verdict: Verdict) -> OurNumber:
+    """Balanced accuracy (TPR + TNR) / 2 at the attack's own threshold.
+
+    The two rates come from different rounds, so their errors are independent and add in squares
+    (Newcombe 1998; Zou and Donner 2008).
+    """
+    found = [verdict.metrics.get("tpr"), verdict.metrics.get("tnr")]
+    rates = [
+        (rate.low, rate.value, rate.high)
+        for rate in found
+        if rate is not None and rate.low is not None and rate.value is not None and rate.high is not None
+    ]
+    if len(rates) < 2:
+        raise BadInput(
+            f"{verdict.audit}, {verdict.label}: no rates at the attack's own threshold; play more rounds"
+        )
+    value = sum(middle for _, middle, _ in rates) / 2
+    below = hypot(*(middle - low for low, middle, _ in rates)) / 2
+    above = hypot(*(high - middle for _, middle, high in rates)) / 2
+    return OurNumber(value=value, low=max(value - below, 0.0), high=min(value + above, 1.0))
+
+
+def metric(verdict: Verdict, metric: str) -> OurNumber:
+    """A metric of a verdict, such as "auc_mean", with its interval."""
+    found = verdict.metrics.get(metric)
+    if found is None or found.value is None or found.low is None or found.high is None:
+        raise BadInput(f"{verdict.audit}, {verdict.label}: {metric} has no interval; play more rounds")
+    return OurNumber(value=found.value, low=found.low, high=found.high)
+
+
+def difference(first: OurNumber, second: OurNumber) -> OurNumber:
+    """By how much the first is larger, if their errors are not of opposite signs more often than of the same.
+
+    The intervals are put together as those of independent estimates (Zou and Donner 2008). Attacks that face
+    the same releases tend to err together, so for them it is wider than it would have to be.
+    """
+    value = first.value - second.value
+    below = hypot(first.value - first.low, second.high - second.value)
+    above = hypot(first.high - first.value, second.value - second.low)
+    return OurNumber(value=value, low=value - below, high=value + above)
+
+
+def mean(found: Sequence[OurNumber]) -> OurNumber:
+    """The mean over games that have nothing random in common; their errors add in squares."""
+    if not found:
+        raise BadInput("a mean needs one game at least")
+    value = sum(ours.value for ours in found) / len(found)
+    below = hypot(*(ours.value - ours.low for ours in found)) / len(found)
+    above = hypot(*(ours.high - ours.value for ours in found)) / len(found)
+    return OurNumber(value=value, low=value - below, high=value + above)
+
+
+def advantage(verdict: Verdict) -> OurNumber:
+    """TPR - FPR at the attack's own threshold: twice the balanced accuracy, less one."""
+    found = accuracy(verdict)
+    return OurNumber(value=2 * found.value - 1, low=2 * found.low - 1, high=2 * found.high - 1)
+
+
+def confidence_text(verdicts: Sequence[Verdict]) -> str:
+    """How sure the intervals are.
+
+    >>> confidence_text([])
+    ''
+    """
+    found = {verdict.metrics["tpr"].confidence for verdict in verdicts if "tpr" in verdict.metrics}
+    return " or ".join(level(sure) for sure in sorted(found))

@@ -1,0 +1,159 @@
+"""Figures 8 and 14: crafted weights beside honest ones."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from leakgauge.core.game import Reals
+from leakgauge.domains.federated.attacks.trained_neuron import Attack
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, honest_layer
+from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer
+from leakgauge.domains.federated.neurons.stealth import (
+    Stealth,
+    WeightDensities,
+    chosen_neuron_stealth,
+    first_layer_stealth,
+    flat_weights,
+    weight_densities,
+)
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
+from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
+from leakgauge.papers.nguyen23.server import setup_without_games
+from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.report.charts import chart_style
+from leakgauge.report.charts.histograms import DensityCurve, HistogramBars, density_chart
+from leakgauge.report.page import Chart, Stroke
+
+EPSILONS = (2, 3, 5)
+NAMES = {TRAINED: "trained neuron", LIKELIHOOD: "likelihood neuron"}
+SMALL_CHANGE = (
+    "Training moved the weights by little, which the eye does not see; a test of 50,000 of them does."
+)
+LARGER = "The few weights of the chosen neuron itself grow in training, and are scaled."
+NO_DISGUISE = "No training, no disguise: each unit looks at one feature, and all its other weights are zero."
+
+
+@dataclass(frozen=True, eq=False)
+class CraftedWeights:
+    """The crafted weights for one target, and how they differ from honest ones."""
+
+    first: Reals
+    honest: Reals
+    of_first: Stealth
+    of_second: Stealth
+
+
+@cache
+def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
+    staged = setup_without_games(scope, FACES, FeatureForm.NON_NEGATIVE, noise_table("bitrand", epsilon))
+    rng = staged.rng()
+    if label == LIKELIHOOD:
+        crafted: CraftedNeuron = staged.craft(1)[1][0]
+    else:
+        course = Attack(neurons=NEURONS).course(noisy=True)
+        crafted = NeuronTrainer.of(staged.server, course, rng)((0, int(rng.integers(2**63)))).neuron
+    units, features = crafted.first.shape
+    return CraftedWeights(
+        flat_weights((crafted.first, crafted.first_bias)),
+        flat_weights(honest_layer(features, units, rng)),
+        first_layer_stealth(crafted, rng),
+        chosen_neuron_stealth(crafted, rng),
+    )
+
+
+def _densities(scope: Scope, epsilon: int) -> WeightDensities:
+    weights = _weights(scope, TRAINED, epsilon)
+    return weight_densities(weights.first, weights.honest)
+
+
+def _figure_8(played: PlayedItem) -> ItemResult:
+    scope = played.scope
+    cells = [
+        _cell(scope, label, epsilon, layer) for label in NAMES for epsilon in EPSILONS for layer in (1, 2)
+    ]
+    found = {epsilon: _densities(scope, epsilon) for epsilon in EPSILONS}
+    curves = [
+        DensityCurve(f"trained at ε = {epsilon}", one.points, one.crafted_curve, Stroke.LINE, colour)
+        for (epsilon, one), colour in zip(found.items(), chart_style.SERIES[1:], strict=False)
+    ]
+    usual = found[EPSILONS[0]]
+    curves.append(
+        DensityCurve("honest", usual.points, usual.honest_curve, Stroke.DASHED, chart_style.SERIES[0])
+    )
+    chart = density_chart(
+        "figure-8",
+        [],
+        curves,
+        x_title="weight of the first layer",
+        y_title="density",
+        caption="Kernel density estimates of crafted and honest weights of the first layer.",
+        alternative="Flat densities between minus and plus one over the root of the features, which nearly "
+        "coincide.",
+    )
+    return ItemResult(tuple(cells), (chart,), (data_note(scope, (FACES,)),))
+
+
+def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
+    weights = _weights(scope, label, epsilon)
+    found = weights.of_first if layer == 1 else weights.of_second
+    stated = PublishedNumber(
+        value=0.01, places=2, where="p-value of a test if “indistinguishable”, section 7", says=Claim.ABOVE
+    )
+    part = "first layer" if layer == 1 else "chosen neuron"
+    why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER
+    return claim_number(
+        f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
+        exact_number(found.p_value),
+        stated if label == TRAINED else None,
+        f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
+        f"{found.statistic:.3f}; norm {found.times_honest:.2f} times the honest; {found.zeros:.1%} zeros.",
+    )
+
+
+def _figure_14(played: PlayedItem) -> ItemResult:
+    scope = played.scope
+    charts = [_histogram(scope, epsilon) for epsilon in EPSILONS]
+    cells = [
+        ComparedNumber(
+            setting=f"distance of the distribution functions, trained neuron, first layer, ε = {epsilon}",
+            ours=exact_number(_weights(scope, TRAINED, epsilon).of_first.statistic),
+            why="“Largely resemble one another” (section 7): a look at a histogram shows no more than this.",
+        )
+        for epsilon in EPSILONS
+    ]
+    return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
+
+
+def _histogram(scope: Scope, epsilon: int) -> Chart:
+    found = _densities(scope, epsilon)
+    return density_chart(
+        f"figure-14-{epsilon}",
+        [
+            HistogramBars("crafted", found.edges, found.crafted_bars, chart_style.SERIES[1]),
+            HistogramBars("honest", found.edges, found.honest_bars, chart_style.SERIES[0]),
+        ],
+        [
+            DensityCurve(
+                "crafted, smooth", found.points, found.crafted_curve, Stroke.LINE, chart_style.SERIES[1]
+            )
+        ],
+        x_title="weight of the first layer",
+        y_title="density",
+        caption=f"Trained under BitRand at nominal ε = {epsilon}.",
+        alternative="Two histograms that nearly cover one another.",
+    )
+
+
+FIGURE_8 = PaperItem(
+    title="Figure 8: densities of crafted and honest weights",
+    about="The first layer that was trained for one target under BitRand at nominal ε = 2, 3 and 5, beside "
+    "one as PyTorch initialises it, by kernel density estimates; and a test of Kolmogorov and Smirnov, which "
+    "a client could run. The likelihood neuron needs no training, and hides nothing.",
+    show=_figure_8,
+)
+FIGURE_14 = PaperItem(
+    title="Figure 14: histograms of crafted and honest weights",
+    about="The same as histograms.",
+    show=_figure_14,
+)

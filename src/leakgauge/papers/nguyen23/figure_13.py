@@ -1,0 +1,291 @@
+"""Figure 13: how many noisy gradients have to be averaged until DP-SGD no longer hides a target."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient
+from leakgauge.papers import metric_intervals
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
+from leakgauge.papers.nguyen23.plans import LIKELIHOOD, likelihood_attack, write_audit
+from leakgauge.papers.nguyen23.server import audit_setup
+from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import count
+from leakgauge.report.page import Chart, Stroke
+
+WANTED = 0.99
+MOST = 10**9
+
+
+def averaged_success(apart: npt.ArrayLike, iterations: int, present: float = 1.0) -> Reals:
+    """Games won by the matched filter; ``apart`` is a target's gradient in units of one iteration's noise.
+
+    The sum over T iterations is normal with a variance of T, and a mean of m ``apart`` where the target was
+    in m batches; a member is in each with probability ``present``. The threshold is half of what is due, T
+    ``present`` ``apart`` / 2. With present = 1 this is Phi(apart sqrt(T) / 2).
+
+    >>> round(float(averaged_success(2.0, 4)), 4)
+    0.9772
+    """
+    from scipy.special import ndtr
+
+    apart = np.asarray(apart, dtype=np.float64)
+    half = present * iterations / 2
+    silent = ndtr(half * apart / math.sqrt(iterations))
+    if present >= 1:
+        return np.asarray(silent)
+    times, chances = _times(iterations, present)
+    told = ndtr((times - half) * apart[..., None] / math.sqrt(iterations)) @ chances
+    return np.asarray((told + silent) / 2)
+
+
+def iterations_for(share: Callable[[int], float], wanted: float = WANTED) -> int | None:
+    """The first number of iterations at which a share of games is won; none if it takes a billion."""
+    high = 1
+    while share(high) < wanted:
+        high *= 2
+        if high > MOST:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if share(middle) >= wanted else (middle, high)
+    return high
+
+
+def _times(iterations: int, present: float) -> tuple[Reals, Reals]:
+    """How often a member is there, and how likely that is; what is beyond twelve deviations is left out."""
+    from scipy.stats import binom
+
+    middle, reach = iterations * present, 12 * math.sqrt(iterations * present * (1 - present)) + 2
+    times = np.arange(max(0, int(middle - reach)), min(iterations, int(middle + reach)) + 1, dtype=np.float64)
+    return times, binom.pmf(times, iterations, present)
+
+
+EPSILONS = (7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
+DELTAS = (1e-2, 1e-3, 1e-5)
+CHOSEN = (1, 2, 4, 8)
+PRESENT = (1.0, 0.5, 0.25)
+TARGETS = {Scale.QUICK: 8, Scale.FULL: 25}
+ROUNDS = {Scale.QUICK: 40, Scale.FULL: 400}
+BATCH = 20  # clipped gradients are divided by it, and so is the noise: it does not matter
+PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
+
+
+def _plan(scope: Scope) -> str:
+    """A few points, really played."""
+    return "".join(
+        write_audit(
+            f"noisy-{chosen}-{iterations}-{present:g}",
+            scope,
+            CIFAR_10,
+            FeatureForm.SIGNED,
+            'name = "none"',
+            [likelihood_attack(CIFAR_10, FeatureForm.SIGNED)],
+            challenger=f"chosen = {chosen}, iterations = {iterations}, present = {present}, "
+            f"gradient_noise = {{ epsilon = {EPSILONS[-1]}, delta = {DELTAS[0]} }}",
+            targets=TARGETS[scope.scale],
+            rounds=ROUNDS[scope.scale],
+            batch=BATCH,
+        )
+        for chosen, iterations, present in PLAYED
+    )
+
+
+RUN = PaperRun(name="gradient_noise", plan=_plan)
+
+
+def chosen_neuron_shares(plan: str, chosen: int) -> Reals:
+    """For each target, how much of a clipped gradient is that of the chosen neurons: 1 would be all."""
+    first = PLAYED[0]
+    staged = audit_setup([plan], f"noisy-{first[0]}-{first[1]}-{first[2]:g}")
+    server = replace(staged.server, shape=replace(staged.server.shape, chosen=chosen))
+    attack, rng = staged.attack(), stream(staged.seed, Role.STUDY)
+    networks = server.networks(attack.craft(server, rng), rng)
+    return np.array(
+        [
+            np.linalg.norm(clipped_neuron_gradient(network, target[None], label[None], 1.0))
+            for network, target, label in zip(networks, server.targets, server.target_labels, strict=True)
+        ]
+    )
+
+
+def iterations_needed(shares: Reals, epsilon: float, delta: float, present: float = 1.0) -> tuple[int, int]:
+    """Iterations until .99 of games are won: against the median target, and on average over all."""
+    apart = shares / GradientNoise(epsilon=epsilon, delta=delta).multiplier
+    middle = float(np.median(apart))
+    found = (
+        iterations_for(lambda n: float(averaged_success(middle, n, present))),
+        iterations_for(lambda n: float(averaged_success(apart, n, present).mean())),
+    )
+    assert found[0] is not None
+    assert found[1] is not None
+    return found[0], found[1]
+
+
+def delta_chart(found: Mapping[int, Reals]) -> Chart:
+    """One chosen neuron, for several delta."""
+    places = np.array(EPSILONS)
+    middle = {delta: _line(found[1], delta) for delta in DELTAS}
+    return series_chart(
+        "figure-13-delta",
+        [
+            line_series(f"δ = {delta:g}", places, middle[delta], Stroke.LINE, colour)
+            for delta, colour in zip(DELTAS, chart_style.SERIES, strict=False)
+        ],
+        x_title="ε of one iteration",
+        y_title="iterations",
+        caption=f"Iterations until {WANTED} of games about the median target are won; one chosen neuron.",
+        alternative=f"At δ = 0.01 they fall from {middle[0.01][0]:.0f} to {middle[0.01][-1]:.0f}.",
+    )
+
+
+def neurons_chart(found: Mapping[int, Reals]) -> Chart:
+    """Several chosen neurons, beside what dividing by their number would give."""
+    places = np.array(EPSILONS)
+    middle = {chosen: _line(found[chosen], DELTAS[0]) for chosen in CHOSEN}
+    return series_chart(
+        "figure-13-neurons",
+        [
+            trace
+            for chosen, colour in zip(CHOSEN, chart_style.SERIES, strict=False)
+            for trace in (
+                line_series(f"{chosen} chosen", places, middle[chosen], Stroke.LINE, colour),
+                line_series(f"1 chosen, over {chosen}", places, middle[1] / chosen, Stroke.DOTTED, colour),
+            )
+            if chosen > 1 or trace.stroke is Stroke.LINE
+        ],
+        x_title="ε of one iteration",
+        y_title="iterations",
+        caption="The same with copies of the chosen neuron, δ = 0.01; dotted, what dividing would give.",
+        alternative=f"At ε = 10 they are {', '.join(f'{middle[k][-1]:.0f} with {k}' for k in CHOSEN)}.",
+    )
+
+
+def _line(shares: Reals, delta: float) -> Reals:
+    return np.array([float(iterations_needed(shares, epsilon, delta)[0]) for epsilon in EPSILONS])
+
+
+FEW = 99  # "less than 100 iterations"
+HEAD = (
+    "Clipping limits the whole gradient of an example, of which the chosen neuron's part is {least:.3f} to "
+    "{most:.3f} here. It is small where the weights behind the chosen neuron, which an honest server draws, "
+    "happen to say little; the mean over targets waits for the slowest. "
+)
+
+
+def _show(played: PlayedItem) -> ItemResult:
+    scope = played.scope
+    (plan,) = played.plans.values()
+    found = {chosen: chosen_neuron_shares(plan, chosen) for chosen in CHOSEN}
+    cells = [
+        *(cell for epsilon in EPSILONS for cell in _stated(found[1], epsilon)),
+        *(_smaller(found[1], delta) for delta in DELTAS[1:]),
+        *(cell for chosen in CHOSEN[1:] for cell in _more_neurons(found, chosen)),
+        *(_sometimes(found, present) for present in PRESENT[1:]),
+        *_played(found, played),
+    ]
+    return ItemResult(
+        tuple(cells), (delta_chart(found), neurons_chart(found)), (data_note(scope, (CIFAR_10,)),)
+    )
+
+
+def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
+    stated = PublishedNumber(
+        value=FEW, where="“less than 100 iterations” for ε > 8, appendix E", says=Claim.AT_MOST
+    )
+    median, mean = iterations_needed(of_one, epsilon, DELTAS[0])
+    noise = GradientNoise(epsilon=epsilon, delta=DELTAS[0])
+    why = HEAD.format(least=of_one.min(), most=of_one.max())
+    best = iterations_for(lambda n: float(averaged_success(1 / noise.multiplier, n)))
+    return [
+        claim_number(
+            f"iterations until {WANTED} of games are won, {who}, ε = {epsilon:g} (exact, after all of them: "
+            f"{noise.guarantee(n).exact_epsilon:,.0f})",
+            exact_number(n),
+            stated if epsilon > 8 else None,
+            f"{why}If it were all of the gradient, {best} would do.",
+        )
+        for who, n in (("median target", median), ("all targets", mean))
+    ]
+
+
+def _smaller(of_one: Reals, delta: float) -> ComparedNumber:
+    return ComparedNumber(
+        setting=f"iterations until {WANTED} of games are won, median target, ε = 9, δ = {delta:g}",
+        ours=exact_number(iterations_needed(of_one, 9.0, delta)[0]),
+        why="They grow with ln(1.25 / δ), as the variance of the noise does.",
+    )
+
+
+def _more_neurons(found: Mapping[int, Reals], chosen: int) -> list[ComparedNumber]:
+    one, many = (iterations_needed(found[k], 9.0, DELTAS[0])[0] for k in (1, chosen))
+    return [
+        claim_number(
+            f"iterations, median target, ε = 9: with 1 chosen neuron over with {chosen}",
+            exact_number(one / many),
+            PublishedNumber(value=float(chosen), places=0, where="K neurons divide them by K, appendix E"),
+            "A clipped gradient has one norm to share: once K copies make up much of it, more of them add "
+            "little. And the weights behind them differ, so that one copy may tell more than the first.",
+        )
+    ]
+
+
+def _sometimes(found: Mapping[int, Reals], present: float) -> ComparedNumber:
+    always, less = (iterations_needed(found[8], 9.0, DELTAS[0], share)[0] for share in (1.0, present))
+    return ComparedNumber(
+        setting=f"iterations, median target, ε = 9, 8 chosen neurons, in {present:.0%} of the batches over "
+        "in all",
+        ours=exact_number(less / always),
+        why=f"{count(less)} instead of {count(always)}: the server averages over batches in which the "
+        "target is not. That takes one over the square of the share, or more: how often is left to chance.",
+    )
+
+
+def _played(found: Mapping[int, Reals], played: PlayedItem) -> Sequence[ComparedNumber]:
+    """Games with real gradients, beside the formula for the very networks that were sent."""
+    by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == LIKELIHOOD}
+    multiplier = GradientNoise(epsilon=EPSILONS[-1], delta=DELTAS[0]).multiplier
+    cells = []
+    for chosen, iterations, present in PLAYED:
+        verdict = by_name.get(f"noisy-{chosen}-{iterations}-{present:g}")
+        if verdict is not None:
+            exact = averaged_success(found[chosen] / multiplier, iterations, present).mean()
+            cells.append(
+                ComparedNumber(
+                    setting=f"success, ε = 10, {chosen} chosen, {iterations} iterations, in {present:.0%} "
+                    "of the batches, played",
+                    ours=metric_intervals.accuracy(verdict),
+                    exact=float(exact),
+                    drawn=True,
+                )
+            )
+    return cells
+
+
+FIGURE_13 = PaperItem(
+    title="Figure 13: averaging the noise of DP-SGD away",
+    about="Clients clip the gradient of every example to a norm of 1 and add Gaussian noise of standard "
+    "deviation sqrt(2 ln(1.25 / δ)) / ε to their sum. The server sends the same model again and again, "
+    "averages what comes back, and looks for the target's own gradient in it. How often it is right follows "
+    "exactly from the normal law if no other row makes the neuron active; a few points are played.",
+    shares=(RUN,),
+    show=_show,
+    notes=(
+        (
+            "The ε of one iteration is spent anew in each. Beside it stands the exact ε of all iterations "
+            "together, for a row that may be replaced by another."
+        ),
+        "The paper clips nothing and does not say when noise counts as eliminated; we ask for 0.99 of games.",
+        "The batch does not matter: noise and gradients are divided by it alike.",
+    ),
+)

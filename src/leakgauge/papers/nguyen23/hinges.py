@@ -1,0 +1,156 @@
+"""Beyond the paper: what a neuron with so many hinges keeps of the exact likelihood ratio."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leakgauge.core.game import Reals
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
+from leakgauge.domains.federated.data.dataset import Ints
+from leakgauge.domains.federated.neurons.batch_threshold import batch_rates, best_batch_threshold
+from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise, feature_distribution
+from leakgauge.domains.federated.neurons.network import Floats
+from leakgauge.domains.federated.neurons.perturbed_rows import perturb, perturbed_values
+from leakgauge.papers.comparison import ComparedNumber, exact_number
+from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
+from leakgauge.papers.nguyen23.plans import EPSILONS, noise_table
+from leakgauge.papers.nguyen23.server import AuditSetup, setup_without_games
+from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.series_chart import line_series, series_chart
+from leakgauge.report.charts import chart_style
+from leakgauge.report.page import Chart, Stroke
+
+HINGES = {Scale.QUICK: (2, 8, 16, 32, 64), Scale.FULL: (2, 4, 8, 16, 32, 64, 128)}
+TARGETS = {Scale.QUICK: 2, Scale.FULL: 5}
+DRAWS = 2_000  # of a target
+OTHERS = {Scale.QUICK: 6_000, Scale.FULL: 60_000}  # perturbed rows of clients
+FORM = FeatureForm.NON_NEGATIVE
+
+
+@dataclass(frozen=True, eq=False)
+class SuccessByHinges:
+    """Games won at one epsilon, as a mean over targets."""
+
+    clipped: float
+    by_hinges: dict[int, float]
+    exact: float  # by the ratio itself, which no neuron with few hinges draws
+
+
+def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
+    """Score clients' rows, which nobody built on, with neurons of more and more hinges."""
+    staged = setup_without_games(scope, CIFAR_10, FORM, noise_table("bitrand", epsilon))
+    n = TARGETS[scope.scale]
+    attacks = {hinges: Attack(form="ratio", hinges=hinges) for hinges in HINGES[scope.scale]}
+    return SuccessByHinges(
+        _won(staged, Attack(), n, scope),
+        {hinges: _won(staged, attack, n, scope) for hinges, attack in attacks.items()},
+        _exact(staged, n, scope),
+    )
+
+
+def _won(staged: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
+    server = replace(staged.server, targets=staged.server.targets[:n])
+    mechanism, rng = server.training.mechanism, staged.rng()
+    found = []
+    for place, crafted in enumerate(attack.craft(server, stream(staged.seed, Role.STUDY))):
+        own = perturbed_values(crafted, server.targets[[place]], DRAWS, mechanism, rng)
+        others = perturbed_values(crafted, _clients(staged, scope), 1, mechanism, rng)
+        found.append(batch_rates(own, others, server.others).won)
+    return float(np.mean(found))
+
+
+def _clients(staged: AuditSetup, scope: Scope) -> Floats:
+    """Rows of clients, as many as wanted: again and again, if they are few, to be perturbed anew."""
+    rows = staged.challenger.pool.rows
+    return rows[np.arange(OTHERS[scope.scale]) % len(rows)]
+
+
+def _exact(staged: AuditSetup, n: int, scope: Scope) -> float:
+    """By the sum over features of the exact log-likelihood ratio, cut where it wins most on own rows."""
+    server, rng = staged.server, staged.rng()
+    mechanism = server.training.mechanism
+    assert isinstance(mechanism, TabulatedNoise)
+    half = len(server.rows) // 2
+    usual = _log_law(server.rows[:half], staged)
+
+    def drawn(rows: Floats, often: int) -> Ints:
+        return mechanism.encoding.places(perturb(rows, often, server.training.mechanism, rng))
+
+    held_back, clients = drawn(server.rows[half:], 2), drawn(_clients(staged, scope), 1)
+    found = []
+    for target in server.targets[:n, None]:
+        ratio = _log_law(target, staged) - usual
+        own, others = (_total(ratio, drawn(target, DRAWS)), _total(ratio, held_back))
+        threshold, _ = best_batch_threshold(own, others, server.others)
+        fresh = _total(ratio, drawn(target, DRAWS))
+        found.append(batch_rates(fresh, _total(ratio, clients), server.others, threshold).won)
+    return float(np.mean(found))
+
+
+def _log_law(rows: Floats, staged: AuditSetup) -> Reals:
+    law = feature_distribution(rows, staged.server.training.mechanism, staged.rng())
+    return np.log(law.probabilities)  # type: ignore[attr-defined]
+
+
+def _total(ratio: Reals, places: Ints) -> Reals:
+    """The sum over features of what each level of it tells."""
+    total = np.zeros(len(places))
+    for feature, row in enumerate(ratio):
+        total += row[places[:, feature]]
+    return total
+
+
+def _show(played: PlayedItem) -> ItemResult:
+    scope = played.scope
+    found = {epsilon: success_by_hinges(scope, epsilon) for epsilon in EPSILONS[scope.scale]}
+    cells = [cell for epsilon, one in found.items() for cell in _cells(scope, epsilon, one)]
+    return ItemResult(tuple(cells), (_chart(scope, found),), (data_note(scope, (CIFAR_10,)),))
+
+
+def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNumber]:
+    here = f"{CIFAR_10.words(scope, FORM)}, ε = {epsilon}"
+    numbers = {
+        "two hinges a feature, clipped": one.clipped,
+        **{f"{hinges} hinges a feature": won for hinges, won in one.by_hinges.items()},
+        "the exact ratio": one.exact,
+    }
+    return [
+        ComparedNumber(setting=f"success, {label}: {here}", ours=exact_number(won))
+        for label, won in numbers.items()
+    ]
+
+
+def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
+    places = np.array(HINGES[scope.scale], dtype=float)
+    traces = []
+    for (epsilon, one), colour in zip(found.items(), chart_style.colours(len(found)), strict=True):
+        won = np.array(list(one.by_hinges.values()))
+        traces += [
+            line_series(f"ε = {epsilon}", places, won, Stroke.LINE, colour),
+            line_series(
+                f"exact ratio, ε = {epsilon}", places, np.full(places.size, one.exact), Stroke.DOTTED, colour
+            ),
+        ]
+    most = HINGES[scope.scale][-1]
+    told = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in found.items())
+    return series_chart(
+        "hinges",
+        traces,
+        x_title="hinges a feature",
+        y_title="games won",
+        caption=f"{CIFAR_10.words(scope, FORM)}, batches of {CIFAR_10.batch}: success by the number of "
+        "ReLUs that draw the function of one feature.",
+        alternative=f"Success rises with the number of hinges; with {most} it is {told}.",
+        log=True,
+    )
+
+
+HINGES_ITEM = PaperItem(
+    title="Beyond the paper: how many hinges the likelihood ratio needs",
+    about="On features that are never negative, under BitRand: how much likelier a perturbed value is with "
+    "the target than without is a jagged function of it, since bits are flipped one by one. A neuron draws "
+    "it with so many ReLUs at equal distances; the exact function, as a score, is the limit. Success by "
+    "rates of fresh draws at clients' rows that nobody built on, for a batch of 100.",
+    show=_show,
+)

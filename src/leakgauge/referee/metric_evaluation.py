@@ -1,0 +1,100 @@
+"""All metrics by name, and their evaluation on trials, of many releases or of a single one."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, Protocol
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Trials
+from leakgauge.core.randomness import Role, stream
+from leakgauge.referee import metrics
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.low_fpr import LOW_FPRS
+
+
+class EpsilonMetric(Protocol):
+    """A lower confidence bound on epsilon."""
+
+    def __call__(self, trials: Trials) -> Estimate: ...
+
+    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+        """Bound for an attack that says "in" or "out" on every trial, with these counts."""
+        ...
+
+
+def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., Callable[[Trials], Estimate]]]:
+    """Name every metric that is not a bound on epsilon; a file may hold several variants.
+
+    Some are there on request only: those of a file whose ``ON_REQUEST`` is among the ``requested``.
+    """
+    found: dict[str, Callable[..., Callable[[Trials], Estimate]]] = {}
+    for file in iter_modules(metrics.__path__):
+        if not file.name.startswith("epsilon_"):
+            module = import_module(f"{metrics.__name__}.{file.name}")
+            if getattr(module, "ON_REQUEST", None) not in (None, *requested):
+                continue
+            variants: Mapping[str, dict[str, Any]] = getattr(module, "VARIANTS", {file.name: {}})
+            for name, parameters in variants.items():
+                found[name] = _with_parameters(module.Metric, parameters)
+    return found
+
+
+def evaluate(metric: Callable[[Trials], Estimate], trials: Trials, confidence: float) -> Estimate:
+    """Ask one metric; where the trials break its assumptions, the answer says so."""
+    try:
+        return metric(trials)
+    except BadInput as refusal:
+        return Estimate(value=None, confidence=confidence, method="none", reason=str(refusal))
+
+
+def _with_parameters(metric: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    return lambda **more: metric(**parameters, **more)
+
+
+# Metrics that pool all trials; others compare releases, or a target with itself in another round.
+POOLED_METRICS = (
+    *("accuracy", "advantage", "advantage_own", "auc", "tnr", "tpr"),
+    *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS),
+)
+ONE_RELEASE_SCOPE = "over the records of one release: nothing is said of other releases"
+ONE_RELEASE_REASON = "there is one release, and no other round to set beside it"
+_ORDER = 3  # block of the stream of ties: the order of records decides which of them choose a threshold
+
+
+def evaluate_rate(
+    name: str, metric: Callable[[Trials], Estimate], trials: Trials, confidence: float
+) -> Estimate:
+    """Ask a rate metric; of one release its interval is over records, and its method says so.
+
+    Given the release, the scores of records are independent draws of members and of others. No bound on
+    epsilon and no finding may rest on that: chance in the release itself is not part of it.
+    """
+    if not is_one_release(trials):
+        return evaluate(metric, trials, confidence)
+    if name not in POOLED_METRICS:
+        answer = evaluate(metric, trials, confidence)
+        return replace(answer, reason=ONE_RELEASE_REASON) if answer.low is None else answer
+    answer = evaluate(metric, _record_by_record(trials), confidence)
+    reason = None if answer.reason is None else _of_records(answer.reason)
+    if answer.low is None and answer.value is None:
+        return replace(answer, reason=reason)
+    return replace(answer, method=f"{_of_records(answer.method)}, {ONE_RELEASE_SCOPE}", reason=reason)
+
+
+def is_one_release(trials: Trials) -> bool:
+    """Whether all trials, of which there are several, share their round."""
+    return len(trials) > 1 and bool((trials.rounds == trials.rounds[0]).all())
+
+
+def _record_by_record(trials: Trials) -> Trials:
+    """The same trials, each as a round of its own, in an order that has nothing to do with that of a file."""
+    order = stream(0, Role.TIES, _ORDER).permutation(len(trials))
+    return replace(trials, rounds=order.astype(np.int64))
+
+
+def _of_records(text: str) -> str:
+    return text.replace("jackknife over rounds", "jackknife").replace("rounds", "records")

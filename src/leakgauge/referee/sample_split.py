@@ -1,0 +1,21 @@
+"""Two halves of the trials: one chooses, the other counts."""
+
+import numpy as np
+
+from leakgauge.core.game import Bits, Trials
+from leakgauge.referee.jackknife import round_numbers
+
+
+def selection_half(trials: Trials) -> Bits:
+    """Mark the trials that choose a threshold; the others count. No score is looked at.
+
+    Every second trial of each world, in the order of rounds, so that both halves have both worlds even in a
+    file that alternates them; where trials share rounds, every second round.
+    """
+    if trials.shared_rounds:
+        return round_numbers(trials) % 2 == 0
+    half = np.zeros(len(trials), bool)
+    order = np.argsort(trials.rounds, kind="stable")
+    for world in (True, False):
+        half[order[trials.members[order] == world][::2]] = True
+    return half

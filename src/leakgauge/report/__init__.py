@@ -1,0 +1,1 @@
+"""Verdicts and exposures as one HTML file."""

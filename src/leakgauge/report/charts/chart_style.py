@@ -1,0 +1,53 @@
+"""What all charts share: colours that follow the page's theme, and the way to a spec."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from leakgauge.report.page import LegendEntry, Stroke
+
+SERIES = (
+    "var(--series-1, #1f6fb2)",
+    "var(--series-2, #b9531a)",
+    "var(--series-3, #27825a)",
+    "var(--series-4, #8449a8)",
+    "var(--series-5, #8f6d00)",
+    "var(--series-6, #a8436e)",
+    "var(--series-7, #0d7f82)",
+    "var(--series-8, #5b6470)",
+)
+PROMISE = "var(--promise, #b3261e)"
+CHANCE = "var(--soft, #545d68)"
+INK = "var(--ink, #1c2127)"
+DASHES = {Stroke.LINE: [1, 0], Stroke.DASHED: [7, 4], Stroke.DOTTED: [2, 3]}
+
+
+def colours(n: int) -> list[str]:
+    """As many series colours as asked for; after eight they start again."""
+    return [SERIES[place % len(SERIES)] for place in range(n)]
+
+
+def unique_labels(labels: Sequence[str]) -> list[str]:
+    """Each label once, in the order of its first appearance."""
+    return list(dict.fromkeys(labels))
+
+
+def colour_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
+    """Each label in the colour that the key gives it."""
+    return {"domain": [key.label for key in keys], "range": [key.colour for key in keys]}
+
+
+def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
+    """Each label with the line that the key gives it."""
+    return {
+        "domain": [key.label for key in keys],
+        "range": [DASHES.get(key.stroke, DASHES[Stroke.LINE]) for key in keys],
+    }
+
+
+def vega_spec(chart: Any) -> dict[str, Any]:
+    """The chart as a Vega-Lite spec that fills its place; the page brings version and theme."""
+    fitted = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
+    drawn: dict[str, Any] = fitted.to_dict()
+    drawn.pop("$schema", None)
+    drawn.pop("config", None)
+    return drawn

@@ -1,0 +1,149 @@
+"""Estimates with their intervals, each beside what is allowed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import brief
+from leakgauge.report.page import Chart, LegendEntry, Stroke
+from leakgauge.report.vocabulary import SEPARATOR
+
+_LABEL_LINES = f"split(datum.label, '{SEPARATOR}')"
+MEASURED, ALLOWED = "measured", "most the promise allows"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalRow:
+    """One row: a value, its interval, and the most it may be; ``shown`` and ``within`` are its words.
+
+    A row without ``value`` is a lower bound: a bar as long as what has been shown.
+    """
+
+    label: str
+    shown: str
+    within: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    allowed: float | None = None
+    series: str = MEASURED
+
+
+def interval_chart(
+    name: str,
+    rows: Sequence[IntervalRow],
+    *,
+    title: str,
+    caption: str,
+    alternative: str,
+    span: tuple[float, float] | None = None,
+    chance: float | None = None,
+    share: bool = False,
+) -> Chart:
+    """Draw one row per label (one line in it per series), and a mark where the promise ends.
+
+    ``span`` fixes the axis, ``chance`` is where blind guessing stands, a ``share`` is written as a percentage
+    and labels are broken at " · ".
+    """
+    import altair as alt
+
+    series = chart_style.unique_labels([row.series for row in rows])
+    several = len(series) > 1
+    keys = _keys(rows, series, chance)
+    scale = alt.Scale(domain=span) if span else alt.Scale(type=_axis_type(rows), domain=[0, _end(rows)])
+    axis = alt.Axis(format="~%" if share else ".6~g", tickCount=6)
+
+    def along(field: str) -> Any:
+        return alt.X(f"{field}:Q", title=title, scale=scale, axis=axis)
+
+    base = alt.Chart().encode(
+        y=alt.Y(
+            "label:N", title=None, sort=None, axis=alt.Axis(domain=False, ticks=False, labelExpr=_LABEL_LINES)
+        ),
+        color=alt.Color("series:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
+        tooltip=[
+            alt.Tooltip("label:N", title="who"),
+            *([alt.Tooltip("series:N", title="metric")] if several else []),
+            alt.Tooltip("shown:N", title="measured"),
+            alt.Tooltip("within:N", title="allowed"),
+        ],
+        **({"yOffset": alt.YOffset("series:N", sort=series)} if several else {}),
+    )
+    bar = base.mark_bar(clip=True, size=8 if several else 12, cornerRadiusEnd=2)
+    whisker = base.mark_rule(clip=True, strokeWidth=3)
+    point = base.mark_point(clip=True, filled=True, size=80, opacity=1)
+    end = base.mark_tick(clip=True, thickness=3, size=16 if several else 26, opacity=1)
+    layers = [
+        point.encode(x=along("value")).transform_filter("datum.value !== null"),
+        whisker.encode(x=along("low"), x2="high:Q").transform_filter(
+            "datum.high !== null && datum.low !== null"
+        ),
+        bar.encode(x=along("from"), x2="low:Q").transform_filter(
+            "datum.value === null && datum.low !== null"
+        ),
+        end.encode(x=along("allowed"), color=alt.Color("bound:N")).transform_filter("datum.allowed !== null"),
+    ]
+    zoom = alt.selection_interval(name="zoom", bind="scales", encodings=["x"])
+    layers[0] = layers[0].add_params(zoom)
+    if chance is not None:
+        rule = alt.Chart(alt.Data(values=[{"chance": chance}])).mark_rule(
+            clip=True, strokeDash=[2, 3], color=chart_style.CHANCE
+        )
+        layers.append(rule.encode(x=along("chance")))
+    data = alt.Data(values=[_values(row) for row in rows])
+    step = 20 * len(series) + 8 if several else 34
+    height = step * len({row.label for row in rows})
+    return Chart(
+        name,
+        caption,
+        alternative,
+        chart_style.vega_spec(alt.layer(*layers, data=data).properties(height=height)),
+        keys,
+    )
+
+
+def _values(row: IntervalRow) -> dict[str, Any]:
+    return {
+        "label": row.label,
+        "series": row.series,
+        "value": brief(row.value),
+        "low": brief(row.low),
+        "high": brief(row.high),
+        "allowed": brief(row.allowed),
+        "bound": ALLOWED,
+        "from": 0,
+        "shown": row.shown,
+        "within": row.within or "no bound",
+    }
+
+
+def _keys(
+    rows: Sequence[IntervalRow], series: Sequence[str], chance: float | None
+) -> tuple[LegendEntry, ...]:
+    stroke = Stroke.BAR if all(row.value is None for row in rows) else Stroke.DOT
+    measured = (
+        LegendEntry(label, colour, stroke)
+        for label, colour in zip(series, chart_style.colours(len(series)), strict=True)
+    )
+    bounded = any(brief(row.allowed) is not None for row in rows)
+    return (
+        *measured,
+        *([LegendEntry(ALLOWED, chart_style.PROMISE, Stroke.TICK)] if bounded else []),
+        *([LegendEntry("blind guessing", chart_style.CHANCE, Stroke.DOTTED)] if chance is not None else []),
+    )
+
+
+def _end(rows: Sequence[IntervalRow]) -> float:
+    return 1.08 * max(_known(rows, "value", "low", "high", "allowed"), default=0.0) or 1.0
+
+
+def _axis_type(rows: Sequence[IntervalRow]) -> str:
+    """Linear, unless a promise is so far from all measurements that they would shrink to a point."""
+    measured = max(_known(rows, "value", "low", "high"), default=0.0)
+    return "symlog" if max(_known(rows, "allowed"), default=0.0) > 20 * max(1.0, measured) else "linear"
+
+
+def _known(rows: Sequence[IntervalRow], *parts: str) -> list[float]:
+    found = (brief(getattr(row, part)) for row in rows for part in parts)
+    return [part for part in found if part is not None]

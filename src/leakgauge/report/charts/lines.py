@@ -1,0 +1,164 @@
+"""A quantity against a parameter: measured with intervals, allowed by theory, published elsewhere."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.report import number_format
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import brief
+from leakgauge.report.page import Chart, LegendEntry, Stroke
+
+MOST_TICKS = 12
+WIDE = 50.0  # a parameter that spans more than this factor gets a logarithmic axis
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartPoint:
+    """A value at one setting of the parameter, with its interval where there is one."""
+
+    x: float
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ChartLine:
+    """Points under one label."""
+
+    label: str
+    points: tuple[ChartPoint, ...]
+
+
+def line_chart(
+    name: str,
+    measured: Sequence[ChartLine],
+    *,
+    allowed: Sequence[ChartLine] = (),
+    published: Sequence[ChartLine] = (),
+    x_title: str,
+    y_title: str,
+    caption: str,
+    alternative: str,
+    share: bool = False,
+) -> Chart:
+    """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds."""
+    import altair as alt
+
+    if not any(line.points for line in (*measured, *allowed, *published)):
+        raise BadInput(f"chart {name}: there is no point to draw")
+    kinds = {"measured": measured, "allowed": allowed, "published": published}
+    rows = [
+        _row(kind, line.label, point, share)
+        for kind, lines in kinds.items()
+        for line in lines
+        for point in line.points
+    ]
+    keys = _keys(measured, allowed, published)
+    settings = sorted({row["x"] for row in rows})
+    ticks = {"values": settings} if len(settings) <= MOST_TICKS else {"tickCount": 6}
+    base = alt.Chart().encode(
+        x=alt.X(
+            "x:Q",
+            title=x_title,
+            scale=alt.Scale(**_horizontal_scale(rows)),
+            axis=alt.Axis(format=".6~g", **ticks),
+        ),
+        color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
+        tooltip=[
+            alt.Tooltip("label:N", title="line"),
+            alt.Tooltip("kind:N", title="what"),
+            alt.Tooltip("x:Q", title=x_title, format=".4~g"),
+            alt.Tooltip("read:N", title="value"),
+        ],
+    )
+    vertical = {
+        "title": y_title,
+        "axis": alt.Axis(format="~%" if share else ".6~g", grid=True),
+        "scale": alt.Scale(domain=_vertical_domain(rows, share), nice=False),
+    }
+    base = base.encode(y=alt.Y("value:Q", **vertical))
+    # A line has many rows, so hovering reads its points, not the line.
+    line = base.mark_line(clip=True, strokeWidth=2.2).encode(
+        tooltip=alt.value(None),
+        strokeDash=alt.StrokeDash("label:N", scale=alt.Scale(**chart_style.dash_scale(keys)), legend=None),
+    )
+    whisker = base.mark_rule(clip=True, strokeWidth=2).encode(y=alt.Y("low:Q", **vertical), y2="high:Q")
+    point = base.mark_point(clip=True, filled=True, opacity=1).encode(
+        size=alt.condition("datum.kind === 'measured'", alt.value(60), alt.value(25))
+    )
+    hollow = base.mark_point(clip=True, filled=False, shape="diamond", size=130, strokeWidth=2, opacity=1)
+    layers = [
+        line.transform_filter("datum.kind !== 'published'"),
+        point.transform_filter("datum.kind !== 'published'"),
+    ]
+    if any(row["low"] is not None and row["high"] is not None for row in rows):
+        layers.append(whisker.transform_filter("datum.low !== null && datum.high !== null"))
+    if published:
+        layers.append(hollow.transform_filter("datum.kind === 'published'"))
+    layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
+    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=300)
+    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+
+
+def _row(kind: str, label: str, point: ChartPoint, share: bool) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "label": label,
+        "x": brief(point.x),
+        "value": brief(point.value),
+        "low": brief(point.low),
+        "high": brief(point.high),
+        "read": _read(point, share),
+    }
+
+
+def _read(point: ChartPoint, share: bool) -> str:
+    value, low, high = (
+        (number_format.percent, number_format.lower_percent, number_format.upper_percent)
+        if share
+        else (number_format.measured, number_format.lower, number_format.upper)
+    )
+    if point.low is None or point.high is None:
+        return value(point.value)
+    return f"{value(point.value)} ({low(point.low)} to {high(point.high)})"
+
+
+def _keys(
+    measured: Sequence[ChartLine], allowed: Sequence[ChartLine], published: Sequence[ChartLine]
+) -> tuple[LegendEntry, ...]:
+    """Measured lines by colour; a published one shares the colour of the measured line of the same label."""
+    ours = chart_style.unique_labels([line.label for line in measured])
+    theirs = [
+        label for label in chart_style.unique_labels([line.label for line in published]) if label not in ours
+    ]
+    return (
+        *(
+            LegendEntry(label, colour, Stroke.LINE)
+            for label, colour in zip(ours, chart_style.colours(len(ours)), strict=True)
+        ),
+        *(
+            LegendEntry(label, chart_style.PROMISE, Stroke.DASHED)
+            for label in chart_style.unique_labels([line.label for line in allowed])
+        ),
+        *(LegendEntry(label, chart_style.INK, Stroke.DIAMOND) for label in theirs),
+    )
+
+
+def _vertical_domain(rows: Sequence[dict[str, Any]], share: bool) -> list[float]:
+    """The span of the values with a margin; from zero on, unless they are shares."""
+    found = [row[part] for row in rows for part in ("value", "low", "high") if row[part] is not None] or [0.0]
+    low, high = min(found) if share else min([0.0, *found]), max(found)
+    margin = 0.05 * (high - low) or 0.05
+    return [low - margin if share else low, high + margin]
+
+
+def _horizontal_scale(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The scale of the parameter, with a margin; logarithmic where it spans orders of magnitude."""
+    low, high = min(row["x"] for row in rows), max(row["x"] for row in rows)
+    if low > 0 and high > WIDE * low:
+        return {"type": "log", "domain": [low / 1.3, high * 1.3], "nice": False}
+    margin = 0.04 * (high - low) or 0.5
+    return {"type": "linear", "domain": [low - margin, high + margin], "nice": False}

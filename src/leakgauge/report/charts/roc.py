@@ -1,0 +1,149 @@
+"""ROC curves with what theory allows drawn over them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.report.charts import chart_style
+from leakgauge.report.number_format import brief
+from leakgauge.report.page import Chart, LegendEntry, Stroke
+
+MOST_POINTS = 110  # of one curve
+LOWEST_FPR, HIGHEST_FLOOR = 1e-5, 1e-2
+_WHOLE_POWER = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """True-positive rates at rising false-positive rates; straight lines join them."""
+
+    label: str
+    fpr: Sequence[float]
+    tpr: Sequence[float]
+
+    def __post_init__(self) -> None:
+        if not len(self.fpr) == len(self.tpr) > 0:
+            raise BadInput(
+                f"ROC of {self.label!r}: {len(self.fpr)} FPRs but {len(self.tpr)} TPRs; give as many"
+            )
+        if not (np.diff(self.fpr) >= 0).all():
+            raise BadInput(f"ROC of {self.label!r}: FPRs must not fall")
+
+
+CHANCE_CURVE = RocCurve("blind guessing", (0.0, 1.0), (0.0, 1.0))
+
+
+def roc_chart(
+    name: str,
+    curves: Sequence[RocCurve],
+    allowed: Sequence[RocCurve] = (),
+    *,
+    log: bool,
+    caption: str,
+    alternative: str,
+) -> Chart:
+    """Draw measured curves, what a promise allows, and blind guessing, on linear or logarithmic axes."""
+    import altair as alt
+
+    keys = _keys(curves, allowed)
+    order = list(range(len(keys)))
+    floor = _floor(curves) if log else 0.0
+    scale = alt.Scale(type="log", domain=[floor, 1], nice=False) if log else alt.Scale(domain=[0, 1])
+    grid = alt.condition(_WHOLE_POWER, alt.value(1), alt.value(0)) if log else 1
+    axis = alt.Axis(format="~%", tickCount=5, grid=True, gridOpacity=grid)
+    points = alt.Data(values=_points([*curves, *allowed, CHANCE_CURVE], floor))
+    base = (
+        alt.Chart(points)
+        .transform_calculate(description="names[datum.curve]")
+        .encode(
+            x=alt.X("fpr:Q", title="False alarms: non-members accused (FPR)", scale=scale, axis=axis),
+            y=alt.Y("tpr:Q", title="Hits: members recognised (TPR)", scale=scale, axis=axis),
+            color=alt.Color(
+                "curve:O",
+                scale=alt.Scale(domain=order, range=chart_style.colour_scale(keys)["range"]),
+                legend=None,
+            ),
+        )
+    )
+    line = base.mark_line(clip=True, strokeWidth=2.2).encode(
+        strokeDash=alt.StrokeDash(
+            "curve:O", scale=alt.Scale(domain=order, range=chart_style.dash_scale(keys)["range"]), legend=None
+        )
+    )
+    near = alt.selection_point(
+        name="near",
+        on="pointerover",
+        clear="pointerout",
+        nearest=True,
+        empty=False,
+        fields=["curve", "fpr", "tpr"],
+    )
+    # In the tooltip of the nearest point Vega-Lite 6.4 reads words off the mark, not its row: both have this.
+    dots = base.mark_point(clip=True, filled=True, size=70, aria=True).encode(
+        description=alt.Description("description:N"),
+        opacity=alt.condition(near, alt.value(1), alt.value(0)),
+        tooltip=[
+            alt.Tooltip("description:N", title="curve"),
+            alt.Tooltip("fpr:Q", title="false alarms", format=".3~p"),
+            alt.Tooltip("tpr:Q", title="hits", format=".3~p"),
+        ],
+    )
+    zoom = alt.selection_interval(name="zoom", bind="scales")
+    names = alt.param(name="names", value=[key.label for key in keys])
+    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=330)
+    return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
+
+
+def thin_curve(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
+    """At most so many points of a curve, denser where false alarms are rare; both ends stay."""
+    fpr, tpr = np.asarray(curve.fpr, dtype=float), np.asarray(curve.tpr, dtype=float)
+    if fpr.size <= most:
+        return fpr, tpr
+    evenly = np.linspace(0, fpr.size - 1, most // 2).astype(int)
+    positive = fpr[fpr > 0]
+    rare = np.searchsorted(fpr, np.geomspace(positive[0], 1.0, most // 2 - 1)) if positive.size else evenly
+    corner = np.searchsorted(fpr, [0.0], side="right") - 1  # the hits that cost no false alarm
+    kept = np.unique(np.clip(np.concatenate([evenly, rare, corner]), 0, fpr.size - 1))
+    return fpr[kept], tpr[kept]
+
+
+def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
+    """The curve from ``floor`` on with points in between: on logarithmic axes its straight lines are bent."""
+    fpr, tpr = thin_curve(curve, MOST_POINTS // 2)
+    between = np.geomspace(floor, 1.0, MOST_POINTS // 2)
+    where = np.concatenate([fpr, between])
+    rates = np.concatenate([tpr, np.interp(between, fpr, tpr)])
+    seen = (where >= floor) & (rates >= floor)
+    order = np.lexsort((rates[seen], where[seen]))
+    return where[seen][order], rates[seen][order]
+
+
+def _points(curves: Sequence[RocCurve], floor: float) -> list[dict[str, Any]]:
+    """Carry the number of the curve, not its name: there are many points."""
+    return [
+        {"curve": place, "fpr": brief(fpr), "tpr": brief(tpr)}
+        for place, curve in enumerate(curves)
+        for fpr, tpr in zip(*(resample_curve(curve, floor) if floor else thin_curve(curve)), strict=True)
+    ]
+
+
+def _keys(curves: Sequence[RocCurve], allowed: Sequence[RocCurve]) -> tuple[LegendEntry, ...]:
+    colours = chart_style.colours(len(curves))
+    return (
+        *(
+            LegendEntry(curve.label, colour, Stroke.LINE)
+            for curve, colour in zip(curves, colours, strict=True)
+        ),
+        *(LegendEntry(curve.label, chart_style.PROMISE, Stroke.DASHED) for curve in allowed),
+        LegendEntry(CHANCE_CURVE.label, chart_style.CHANCE, Stroke.DOTTED),
+    )
+
+
+def _floor(curves: Sequence[RocCurve]) -> float:
+    """The power of ten at which logarithmic axes begin: just below the rarest false alarms measured."""
+    smallest = min((fpr for curve in curves for fpr in curve.fpr if fpr > 0), default=HIGHEST_FLOOR)
+    return float(10.0 ** np.floor(np.log10(np.clip(smallest, LOWEST_FPR, HIGHEST_FLOOR)) + 1e-9))

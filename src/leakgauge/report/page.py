@@ -1,0 +1,186 @@
+"""The HTML page: escaping, charts, sections, and one file that needs nothing but a browser."""
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined, Template
+from markupsafe import Markup
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support import files as support_files
+from leakgauge.version import VERSION
+
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+
+
+def render_html(template: str, **values: Any) -> Markup:
+    """Fill a template; every value that is not ``Markup`` is escaped.
+
+    >>> render_html("<b>{{ name }}</b>", name="<script>")
+    Markup('<b>&lt;script&gt;</b>')
+    """
+    return Markup(_compiled(template).render(**values))
+
+
+def json_in_html(value: Any) -> Markup:
+    """JSON that cannot end the element it stands in.
+
+    >>> json_in_html("</script>")
+    Markup('"\\\\u003c/script\\\\u003e"')
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+    return Markup(text.translate(_ESCAPES))
+
+
+@lru_cache
+def _compiled(template: str) -> Template:
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(template)
+
+
+_VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that writes the specs
+
+
+class Stroke(StrEnum):
+    """How a chart draws something; the key beside the chart draws it in the same way."""
+
+    LINE = "line"
+    DASHED = "dashed"
+    DOTTED = "dotted"
+    DOT = "dot"
+    BAR = "bar"
+    TICK = "tick"
+    DIAMOND = "diamond"
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """One entry of the key of a chart."""
+
+    label: str
+    colour: str
+    stroke: Stroke
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """A Vega-Lite chart, and what it shows in words for whoever cannot see it.
+
+    ``name`` is its place in the page: lower-case letters, digits and dashes, used once.
+    """
+
+    name: str
+    caption: str
+    alternative: str
+    spec: dict[str, Any]
+    keys: tuple[LegendEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.name):
+            raise BadInput(f"a chart is called {self.name!r}; use lower-case letters, digits and dashes")
+
+    @property
+    def figure(self) -> Markup:
+        """The place where it is drawn, to be put into the HTML of its section."""
+        return render_html(_FIGURE, chart=self)
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page: its HTML is trusted, so make it with ``render_html``.
+
+    Charts that the HTML does not place come after it.
+    """
+
+    title: str
+    html: str
+    charts: tuple[Chart, ...] = field(default=())
+
+
+def write_page(title: str, sections: Sequence[Section], path: Path, *, lead: str = "") -> Path:
+    """Write the page: all or nothing, and nothing in it reaches for the network."""
+    charts = [chart for section in sections for chart in section.charts]
+    twice = {chart.name for chart in charts if sum(other.name == chart.name for other in charts) > 1}
+    if twice:
+        raise BadInput(f"{path.name}: charts {sorted(twice)} are there twice; a name is used once in a page")
+    scripts = [Markup(_vega_bundle()), Markup(_resource("page.js"))] if charts else []
+    html = render_html(
+        _resource("page.html.jinja"),
+        title=title,
+        lead=lead,
+        sections=[
+            (f"part-{place}", section, _section_html(section)) for place, section in enumerate(sections, 1)
+        ],
+        specs=json_in_html({chart.name: chart.spec for chart in charts}),
+        style=Markup(_resource("page.css")),
+        scripts=scripts,
+        policy=_content_security_policy(scripts),
+        version=VERSION,
+    )
+    support_files.write_file(
+        path, html.encode(errors="replace")
+    )  # of text that is none, such as odd file names
+    return path
+
+
+def _section_html(section: Section) -> Markup:
+    placed = Markup(section.html)
+    missing = [chart.figure for chart in section.charts if f'id="{chart.name}"' not in placed]
+    return Markup("").join([placed, *missing])
+
+
+def _content_security_policy(scripts: Sequence[str]) -> str:
+    """A content security policy: these scripts and no other, no network at all.
+
+    They may evaluate: browsers that are driven by a program do so in the name of the page.
+    """
+    digests = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src 'unsafe-eval' {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+@lru_cache(maxsize=1)
+def _vega_bundle() -> str:
+    """The JavaScript that draws charts: Vega, Vega-Lite and Vega-Embed, in a scope of their own."""
+    import vl_convert
+
+    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VEGA_LITE)
+    if "</script" in code or "<!--" in code:
+        raise RuntimeError("the chart library holds text that would end its own script element")
+    return f"(() => {{{code}\n}})();"
+
+
+@lru_cache
+def _resource(name: str) -> str:
+    return files("leakgauge.report").joinpath(name).read_text(encoding="utf-8")
+
+
+_FIGURE = """
+<figure class="chart">
+<figcaption>{{ chart.caption }}</figcaption>
+{% if chart.keys|length > 1 %}
+<ul class="keys">
+{% for key in chart.keys %}
+<li><i class="{{ key.stroke }}" style="--key: {{ key.colour }}"></i>{{ key.label }}</li>
+{% endfor %}
+</ul>
+{% endif %}
+<div class="drawing" id="{{ chart.name }}" role="img" aria-label="{{ chart.alternative }}">
+<p class="note">A chart is drawn here where JavaScript is on. The tables hold the same numbers.</p>
+</div>
+</figure>
+"""

@@ -1,0 +1,182 @@
+"""What the numbers rest on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from leakgauge.report import vocabulary
+from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note
+from leakgauge.report.number_format import NOTHING, confidence, count, times
+from leakgauge.report.page import Section, render_html
+from leakgauge.verdict import Finding, Verdict
+
+ORDER = 70
+MOST_ROWS, MOST_AUDITS, MOST_METHODS, LONGEST_SETTING, LONGEST_PART = 80, 30, 40, 60, 300
+
+_TEMPLATE = """
+<ul>
+{% if single %}
+<li><strong>One release.</strong> Against {{ single }} there was a single round. Its rates are over the
+records of that release, as if these were drawn from many; nothing is said of other releases. An ε shown
+takes chance in the release into account.</li>
+{% endif %}
+{% if several %}
+<li><strong>Rounds are independent.</strong> Each round is one release with fresh noise; every interval
+counts rounds.{% if shared %} Trials of several targets in one round share a release and are never counted
+as independent.{% endif %}</li>
+{% endif %}
+{% for text in coins %}
+<li><strong>Coins:</strong> membership was {{ text }}.</li>
+{% endfor %}
+<li><strong>Many verdicts.</strong> Each interval is stated for itself. A finding is stricter: the chance of
+error is divided by the number of verdicts in the plan ({{ corrected }}), so that all findings hold
+together.</li>
+<li><strong>When play ended.</strong>
+{% if stopped %}
+Play against {{ stopped }} stopped as soon as a violation was shown. That finding comes from a test that may
+be read at any time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of
+rounds are not valid there.
+{% else %}
+Play went on for all its rounds. Intervals hold for a number of rounds fixed beforehand: rounds that were
+added because of what the first ones showed would make them too narrow.
+{% endif %}
+</li>
+<li><strong>Nothing is chosen on the rounds that count.</strong> Thresholds and events are fixed beforehand
+or chosen on other rounds.{% if given %} Scores that were made elsewhere must have been made in that way too,
+which cannot be checked here.{% endif %}</li>
+<li><strong>An ε shown is a lower bound</strong>, never an estimate of the whole leak.</li>
+</ul>
+<div class="scroll" role="region" aria-label="How each adversary was judged" tabindex="0">
+<table>
+<caption>How each adversary was judged. {{ omitted }}</caption>
+<thead><tr>
+<th scope="col">Adversary</th><th scope="col">Attack</th><th scope="col">Knows</th><th scope="col">Coins</th>
+<th scope="col" class="n">Rounds</th><th scope="col" class="n">Targets</th>
+<th scope="col" class="n">Corrected for</th><th scope="col">Stopped early</th>
+<th scope="col" class="n">Rounds to refute ε without an error</th>
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.name }}</th><td>{{ row.attack }}</td><td>{{ row.knowledge }}</td>
+<td>{{ row.coins }}</td>
+<td class="n">{{ row.rounds }}</td><td class="n">{{ row.targets }}</td><td class="n">{{ row.corrected }}</td>
+<td>{{ row.stopped }}</td><td class="n">{{ row.needed }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+<div class="scroll" role="region" aria-label="Methods" tabindex="0">
+<table>
+<caption>How each number was found. {{ omitted_methods }}</caption>
+<thead><tr><th scope="col">Metric</th><th scope="col">Method</th><th scope="col" class="n">Confidence</th>
+<th scope="col" class="n">Verdicts</th></tr></thead>
+<tbody>
+{% for metric, method, sure, n in methods %}
+<tr><th scope="row">{{ metric }}</th><td>{{ method }}</td>
+<td class="n">{{ sure }}</td><td class="n">{{ n }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+<details>
+<summary>Settings of each audit</summary>
+{% for audit, domain, parts in audits %}
+<h3>{{ audit }}</h3>
+<dl class="settings">
+<div><dt>domain</dt><dd>{{ domain }}</dd></div>
+{% for part, text in parts %}
+<div><dt>{{ part }}</dt><dd>{{ text }}</dd></div>
+{% endfor %}
+</dl>
+{% endfor %}
+<p class="note">{{ omitted_audits }}</p>
+</details>
+"""
+
+
+def section(run: JudgedRun) -> Section:
+    """Coins, independence, correction, stopping, and the method of each estimate."""
+    verdicts = run.verdicts
+    shown, audits, methods = most_severe(verdicts, MOST_ROWS), by_audit(verdicts), _methods(verdicts)
+    stopped = [verdict for verdict in verdicts if verdict.stopped_early]
+    single = [verdict for verdict in verdicts if verdict.rounds == 1 and verdict.n_targets > 1]
+    html = render_html(
+        _TEMPLATE,
+        shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
+        single=times(len(single), "adversary") if single else "",
+        several=len(single) < len(verdicts),
+        coins=[
+            vocabulary.COINS.get(coins, vocabulary.clip(coins))
+            for coins in dict.fromkeys(v.coins for v in verdicts)
+        ],
+        given=any(verdict.coins == "given" for verdict in verdicts),
+        corrected=count(max(verdict.corrected_for for verdict in verdicts)),
+        stopped=times(len(stopped), "adversary") if stopped else "",
+        looks=run.manifest.get("looks"),
+        rows=[
+            _row(name, verdict)
+            for name, verdict in zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True)
+        ],
+        omitted=omission_note(len(shown), len(verdicts), "adversaries"),
+        methods=methods[:MOST_METHODS],
+        omitted_methods=omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
+        audits=[_settings(audit, rivals[0]) for audit, rivals in list(audits.items())[:MOST_AUDITS]],
+        omitted_audits=omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
+    )
+    return Section("What the numbers rest on", html)
+
+
+def _row(name: str, verdict: Verdict) -> dict[str, str]:
+    needed = "never enough" if verdict.finding is Finding.UNDECIDED else NOTHING
+    return {
+        "name": name,
+        "attack": vocabulary.clip(verdict.attack),
+        "knowledge": vocabulary.clip(verdict.knowledge),
+        "coins": vocabulary.clip(verdict.coins),
+        "rounds": count(verdict.rounds),
+        "targets": count(verdict.n_targets),
+        "corrected": count(verdict.corrected_for),
+        "stopped": "yes" if verdict.stopped_early else "no",
+        "needed": count(verdict.rounds_needed) if verdict.rounds_needed is not None else needed,
+    }
+
+
+def _methods(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, str]]:
+    present = vocabulary.metrics_in(verdicts)
+    known = [name for name in vocabulary.METRIC_TERMS if name in present]
+    others = sorted(present - set(known))
+    uses: dict[tuple[str, str, str], int] = {}
+    for name in [*known, *others]:
+        for verdict in verdicts:
+            if estimate := verdict.metrics.get(name):
+                key = vocabulary.term(name).title, vocabulary.clip(estimate.method, 200), confidence(estimate)
+                uses[key] = uses.get(key, 0) + 1
+    return [(*key, count(n)) for key, n in uses.items()]
+
+
+def _settings(audit: str, verdict: Verdict) -> tuple[str, str, list[tuple[str, str]]]:
+    parts = (
+        (part, vocabulary.clip(_written(values), LONGEST_PART))
+        for part, values in verdict.parameters.items()
+        if part != "attack"
+    )
+    return (
+        vocabulary.clip(audit),
+        vocabulary.clip(verdict.domain),
+        [(vocabulary.clip(part), text) for part, text in parts if text],
+    )
+
+
+def _written(values: Any) -> str:
+    """Settings in a line; long lists are counted, not shown, lest a report carry raw values."""
+    match values:
+        case Mapping():
+            return ", ".join(
+                f"{vocabulary.clip(key, LONGEST_SETTING)} = {_written(value)}"
+                for key, value in values.items()
+            )
+        case list() | tuple() if len(values) > 8:
+            return f"({count(len(values))} values)"
+        case list() | tuple():
+            return "[" + ", ".join(_written(value) for value in values) + "]"
+        case _:
+            return vocabulary.clip(values, LONGEST_SETTING)

@@ -1,0 +1,41 @@
+"""How the data behind the audits were read: what was kept, and what was refused."""
+
+from leakgauge.report import vocabulary
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.page import Section, render_html
+
+ORDER = 65
+MOST_NOTES, MOST_AUDITS, LONGEST = 20, 4, 400
+
+_TEMPLATE = """
+<p>Bad rows are counted, and left out of the data that were audited; they are told by their lines, without
+what is in them. {{ omitted }}</p>
+<ul>
+{% for note in notes %}
+<li>{{ note.text }} <span class="note">({{ note.audits }})</span></li>
+{% endfor %}
+</ul>
+"""
+
+
+def section(run: JudgedRun) -> Section | None:
+    """One line for each file that was read; nothing where there was none."""
+    notes = run.manifest.get("notes") or {}
+    if not notes:
+        return None
+    shown = [
+        {"text": vocabulary.clip(text, LONGEST), "audits": _names(audits)} for text, audits in notes.items()
+    ]
+    omitted = (
+        f"Shown are {MOST_NOTES} of {len(shown)} files; manifest.json holds them all."
+        if len(shown) > MOST_NOTES
+        else ""
+    )
+    return Section("The data", render_html(_TEMPLATE, notes=shown[:MOST_NOTES], omitted=omitted))
+
+
+def _names(audits: list[str]) -> str:
+    """The audits of one file, shortened where a sweep has many."""
+    named = ", ".join(vocabulary.clip(name) for name in audits[:MOST_AUDITS])
+    more = f" and {len(audits) - MOST_AUDITS} more" if len(audits) > MOST_AUDITS else ""
+    return f"{'audit' if len(audits) == 1 else 'audits'} {named}{more}"

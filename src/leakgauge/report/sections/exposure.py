@@ -1,0 +1,329 @@
+"""Exposure of every person or record: a section of the report, and a page of its own."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.report import page, vocabulary
+from leakgauge.report.charts import chart_style
+from leakgauge.report.charts.histograms import people_chart
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.number_format import count, level, number, percent, upper
+from leakgauge.report.page import Chart, Section, render_html
+
+QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
+
+
+def unit_plural(audit: Mapping[str, Any]) -> str:
+    """What the exposed are: people, or the records of a log.
+
+    >>> unit_plural({"unit": "record"}), unit_plural({})
+    ('records', 'people')
+    """
+    return "records" if audit.get("unit") == "record" else "people"
+
+
+def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
+    """What ``exposure_answer`` answers."""
+    whom = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
+    return f"How many {whom} could be recognised?"
+
+
+def spent_lines(audit: Mapping[str, Any]) -> list[str]:
+    """What the answers of a log have cost its records; nothing for people of a plan."""
+    if "spent" not in audit:
+        return []
+    found = audit["spent"]
+    most = found["delta"]["1.0"]
+    at = f", at δ of at most {number(most)}" if most else ""
+    numbers = " / ".join(count(int(found["answers"][share])) for share in QUANTILE_KEYS)
+    return [
+        f"Answers that contain them: {numbers}",
+        f"ε of those answers, by sequential composition{at}: {epsilon_quantiles(found['epsilon'])}",
+    ]
+
+
+def exposure_answer(audit: Mapping[str, Any]) -> str:
+    """How many each adversary would recognise, and how well it does against the most exposed one.
+
+    It answers ``exposure_question``, and is empty where that was not counted.
+    """
+    against = audit["adversaries"]
+    if not against or any("recognised" not in one for one in against):
+        return ""
+    first, *others = against
+    people = [f"{first['adversary']} would recognise {_people_share(audit, first)}"]
+    people += [f"{one['adversary']} {_people_share(audit, one)}" for one in others]
+    most = [rounded_value(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
+    sure = level(first["recognised"]["accuracy"])
+    return (
+        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least {sure} of the "
+        f"time, and about the most exposed one {most[0] if len(set(most)) == 1 else _joined(most)}."
+    )
+
+
+def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
+    """How many people one adversary would recognise, for its chart; empty where that was not counted."""
+    if "recognised" not in against:
+        return ""
+    sure = level(against["recognised"]["accuracy"])
+    return f"{_people_share(audit, against)} recognised, right about them at least {sure} of the time"
+
+
+def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What numbers are and rest on, each said once; what holds for some audits only, with their names."""
+    found: dict[str, list[str]] = {}
+    for audit in audits:
+        said = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
+        for text in dict.fromkeys([*said, *audit["notes"]]):
+            found.setdefault(text, []).append(vocabulary.clip(audit["audit"]))
+    return [
+        text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in found.items()
+    ]
+
+
+def nominal_promise(promised: Mapping[str, Any]) -> str:
+    """The epsilon on the label, and what it protects.
+
+    >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
+    'Promised is ε\xa0=\xa00.5 for one event'
+    """
+    return f"Promised is {vocabulary.promise_text(promised['nominal'])}"
+
+
+def personal_promise(promised: Mapping[str, Any]) -> str:
+    """What the numbers of a person are."""
+    delta = number(promised["delta"]["1.0"])
+    return f"A person gets the composition over all cells they move, here at δ of at most {delta}"
+
+
+def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:
+    """What epsilon is at most for half of the people, for 95% and for all; nothing is rounded down.
+
+    >>> epsilon_quantiles({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
+    '1.24 / 14.0 / ∞'
+    """
+    found = (quantiles[share] for share in QUANTILE_KEYS)
+    return " / ".join("∞" if value is None else upper(value) for value in found)
+
+
+def metric_quantiles(name: str, quantiles: Mapping[str, float]) -> str:
+    """What a metric is at most for half of the people, for 95% and for all.
+
+    >>> metric_quantiles("accuracy", {"0.5": 0.7312, "0.95": 0.9, "1.0": 0.99999})
+    '73.1% / 90.0% / >99.9%'
+    """
+    return " / ".join(
+        rounded_value(quantiles[share], share=vocabulary.term(name).is_share) for share in QUANTILE_KEYS
+    )
+
+
+def rounded_value(value: float, *, share: bool) -> str:
+    """A number to a thousandth: it is not known better. What is not quite one is never shown as one."""
+    text, most = (f"{value:.1%}", ">99.9%") if share else (f"{value:.3f}", ">0.999")
+    return most if value < 1 and text in ("100.0%", "1.000") else text
+
+
+def _people_share(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
+    n = against["recognised"]["people"]
+    return f"{count(n)} ({percent(n / max(audit['people'], 1))})"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+PEOPLE_TITLE = "How exposed is everybody?"
+LOG_TITLE = "How exposed is every record?"
+MOST_AUDITS = 6
+
+_TEMPLATE = """
+{% if answers %}
+<div class="headline no-promise">
+<p class="statement">{{ question }}</p>
+{% for title, answer in answers %}
+<p class="answer">{% if answers|length > 1 %}<strong>{{ title }}</strong>: {% endif %}{{ answer }}</p>
+{% endfor %}
+<p>Blind guessing is right half of the time.</p>
+</div>
+{% endif %}
+<p>What adversaries would reach against each {{ one }}, worked out from the law of the release; nothing was
+played for it. Who is who stands in <code>exposure.csv</code>, for the owner of the data alone; this page
+names nobody. {{ omitted }}</p>
+{% for audit in audits %}
+<h3>{{ audit.title }}</h3>
+<p>{{ audit.text }}</p>
+{% for chart in audit.charts %}
+{{ chart.figure }}
+{% endfor %}
+<div class="scroll" role="region" aria-label="Exposure" tabindex="0">
+<table>
+<caption>What an adversary reaches at most against half of the {{ audit.many }}, 95% of them,
+and all</caption>
+<thead><tr><th scope="col">Adversary</th>
+{% for metric, meaning in metrics %}
+<th scope="col" class="n" title="{{ meaning }}">{{ metric }}</th>
+{% endfor %}
+<th scope="col" class="n" title="how far numbers may be off by the way they are computed">Error</th>
+</tr></thead>
+<tbody>
+{% for row in audit.rows %}
+<tr><th scope="row">{{ row.name }}</th>
+{% for cell in row.cells %}
+<td class="n">{{ cell }}</td>
+{% endfor %}
+<td class="n">{{ row.error }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% if audit.spent %}
+<p>What the answers have cost already, for half of the {{ audit.many }} / 95% of them / all, at most:</p>
+<ul>
+{% for line in audit.spent %}
+<li>{{ line }}</li>
+{% endfor %}
+</ul>
+{% endif %}
+{% if audit.promised %}
+<p>{{ audit.promised.text }}</p>
+<div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
+<table class="narrow">
+<caption>The ε that is left for half of the people, 95% of them, and all, at most</caption>
+<thead><tr><th scope="col">Composition over a person's own cells</th>
+<th scope="col" class="n">ε at most</th></tr></thead>
+<tbody>
+{% for name, spread in audit.promised.rows %}
+<tr><th scope="row">{{ name }}</th><td class="n">{{ spread }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% endif %}
+{% endfor %}
+<h3>What these numbers are and rest on</h3>
+<ul>
+{% for note in notes %}
+<li>{{ note }}</li>
+{% endfor %}
+</ul>
+"""
+
+
+def write_exposure_page(summary: Mapping[str, Any], path: Path) -> Path:
+    """Write the page of a summary."""
+    most = max(summary["audits"], key=lambda audit: audit["people"], default={"people": 0})
+    lead = f"{count(most['people'])} {unit_plural(most)} in the data."
+    logs = bool(summary["audits"]) and all(unit_plural(audit) == "records" for audit in summary["audits"])
+    return page.write_page(LOG_TITLE if logs else PEOPLE_TITLE, [exposure_section(summary)], path, lead=lead)
+
+
+def exposure_section(summary: Mapping[str, Any]) -> Section:
+    """The answer first, then for each audit a panel of people for every adversary, and quantiles."""
+    audits = summary["audits"]
+    told = audits[:MOST_AUDITS]
+    shown = [_audit(place, audit) for place, audit in enumerate(told, start=1)]
+    omitted = (
+        f"Shown are {MOST_AUDITS} of {len(audits)} audits; exposure.json holds them all."
+        if len(audits) > MOST_AUDITS
+        else ""
+    )
+    html = render_html(
+        _TEMPLATE,
+        question=exposure_question(told),
+        one="record" if any(unit_plural(audit) == "records" for audit in told) else "person",
+        answers=[
+            (vocabulary.clip(audit["audit"]), exposure_answer(audit))
+            for audit in told
+            if exposure_answer(audit)
+        ],
+        audits=shown,
+        metrics=[(vocabulary.term(name).title, vocabulary.term(name).meaning) for name in _metrics(audits)],
+        notes=exposure_notes(told),
+        omitted=omitted,
+    )
+    return Section(
+        "Exposure of everybody", html, tuple(chart for audit in shown for chart in audit["charts"])
+    )
+
+
+def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    return list(
+        dict.fromkeys(name for audit in audits for one in audit["adversaries"] for name in one["metrics"])
+    )
+
+
+def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
+    whom = unit_plural(audit)
+    return {
+        "title": vocabulary.clip(audit["audit"]),
+        "text": f"{count(audit['people'])} {whom}, each taken as the one an adversary asks about.",
+        "many": whom,
+        "spent": spent_lines(audit),
+        "rows": [_row(one) for one in audit["adversaries"]],
+        "promised": _promised(audit.get("promised")),
+        "charts": _charts(place, audit),
+    }
+
+
+def _row(against: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "name": against["adversary"],
+        "cells": [metric_quantiles(name, metric["quantiles"]) for name, metric in against["metrics"].items()],
+        "error": number(against["error"]),
+    }
+
+
+def _promised(promised: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not promised:
+        return None
+    rows = [
+        ("by what is promised to each cell (Kairouz et al. 2015)", epsilon_quantiles(promised["kairouz"])),
+        ("by the law of the noise (tight)", epsilon_quantiles(promised["tight"])),
+    ]
+    return {"text": f"{nominal_promise(promised)}. {personal_promise(promised)}.", "rows": rows}
+
+
+def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
+    """One panel for each adversary, all of the same scale."""
+    against, people = audit["adversaries"], max(audit["people"], 1)
+    shares = [np.array(one["histogram"]["people"], dtype=float) / people for one in against]
+    most = max((float(share.max()) for share in shares), default=1.0)
+    return [
+        _chart(f"exposure-{place}-{n}", audit, one, share, most, colour)
+        for n, (one, share, colour) in enumerate(
+            zip(against, shares, chart_style.colours(len(against)), strict=True), start=1
+        )
+    ]
+
+
+def _chart(
+    name: str, audit: Mapping[str, Any], against: Mapping[str, Any], shares: Any, most: float, colour: str
+) -> Chart:
+    metric = against["histogram"]["metric"]
+    reached = recognised_text(audit, against)
+    middle = against["metrics"][metric]["quantiles"]["0.5"]
+    half = f"half of the {unit_plural(audit)} at most {rounded_value(middle, share=vocabulary.term(metric).is_share)}"
+    return people_chart(
+        name,
+        np.array(against["histogram"]["edges"]),
+        shares,
+        level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
+        most=most,
+        colour=colour,
+        x_title="right guesses" if metric == "accuracy" else vocabulary.term(metric).title,
+        caption=f"{against['adversary']}: {reached or half}",
+        alternative=f"{vocabulary.term(metric).title} of {against['adversary']}: {half}",
+        who=unit_plural(audit),
+    )
+
+
+ORDER = 55
+
+
+def section(run: JudgedRun) -> Section | None:
+    """Quantiles and histograms; nothing where ``leakgauge expose`` has not been run into the folder."""
+    summary = run.manifest.get("exposure")
+    return exposure_section(summary) if summary and summary["audits"] else None

@@ -1,0 +1,117 @@
+"""What was promised, for what, and what the label says."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from leakgauge.core.guarantee import Unit
+from leakgauge.report import vocabulary
+from leakgauge.report.judged_run import JudgedRun, omission_note
+from leakgauge.report.number_format import NOTHING, count, number, upper
+from leakgauge.report.page import Section, render_html
+
+ORDER = 25
+MOST_ROWS = 40
+_ALL_REPLACED = "data in which they are all replaced by others"
+INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
+
+_TEMPLATE = """
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
+the unit the game is about. The ε on a label may protect something smaller, or not be what the mechanism
+really gives; where the exact law of the mechanism is known, a column says what it gives.
+{% if composed %}
+Where the label protects a part of what a person owns, the last columns say what is left for the person who
+owns most, with a little more δ: composed from what is promised to each part (Kairouz et al. 2015), and,
+tighter, from the law of the noise.
+{% endif %}</p>
+{% for text in dependent %}
+<p class="note">{{ text }}</p>
+{% endfor %}
+<div class="scroll" role="region" aria-label="The promises" tabindex="0">
+<table>
+<caption>The promise of each audit. {{ omitted }}</caption>
+<thead><tr>
+<th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
+<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">On the label</th>
+<th scope="col" class="n">ε by the exact law</th>
+{% if composed %}
+<th scope="col" class="n">Parts</th><th scope="col" class="n">at δ</th>
+<th scope="col" class="n">ε by Kairouz</th><th scope="col" class="n">ε, tight</th>
+{% endif %}
+</tr></thead>
+<tbody>
+{% for row in rows %}
+<tr><th scope="row">{{ row.audit }}</th><td class="n">{{ row.epsilon }}</td><td class="n">{{ row.delta }}</td>
+<td>{{ row.unit }}</td><td>{{ row.relation }}</td><td>{{ row.nominal }}</td>
+<td class="n">{{ row.exact }}</td>
+{% for cell in row.composed %}
+<td class="n">{{ cell }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+"""
+
+
+def section(run: JudgedRun) -> Section | None:
+    """One line per audit that promises something."""
+    promises = {verdict.audit: verdict.promised for verdict in run.verdicts if verdict.promised}
+    if not promises:
+        return None
+    shown = list(promises.items())[:MOST_ROWS]
+    composed = any(promised.get("composed") for _, promised in shown)
+    rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
+    omitted = omission_note(len(rows), len(promises), "promises")
+    html = render_html(
+        _TEMPLATE,
+        rows=rows,
+        composed=composed,
+        omitted=omitted,
+        dependent=_dependence_notes(run, dict(shown)),
+    )
+    return Section("What was promised", html)
+
+
+def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
+    """Where records depend on one another, what each label would allow if they did not."""
+    bounds = {
+        vocabulary.promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
+        for verdict in run.verdicts
+        if verdict.audit in shown and verdict.bounds.get(INDEPENDENT) is not None
+    }
+    return [
+        "The members of some audits depend on one another, as patients of one hospital do. The label, "
+        f"{label}, would keep the advantage (hits minus false alarms) at or below {upper(bound)} if records "
+        "were independent. That bound does not apply here: the promise in the table is for all records of a "
+        "release together."
+        for label, bound in bounds.items()
+    ]
+
+
+def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
+    """What promises to parts add up to, where any audit of the table has that; bounds are rounded up."""
+    if not wanted:
+        return []
+    found = promised.get("composed")
+    if not found:
+        return [NOTHING] * 4
+    tight = upper(found["tight"]) if found["tight"] is not None else NOTHING
+    kairouz = upper(found["kairouz"]) if found["kairouz"] is not None else "∞"
+    return [count(found["parts"]), number(found["delta"]), kairouz, tight]
+
+
+def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
+    nominal = promised.get("nominal") or {}
+    unit, relation = str(promised.get("unit") or NOTHING), str(promised.get("relation") or NOTHING)
+    return {
+        "audit": vocabulary.clip(audit),
+        "epsilon": number(promised.get("epsilon")),
+        "delta": number(promised.get("delta")),
+        "unit": vocabulary.UNITS.get(unit, vocabulary.clip(unit)),
+        "relation": _ALL_REPLACED
+        if unit == Unit.GROUP
+        else vocabulary.RELATIONS.get(relation, vocabulary.clip(relation)),
+        "nominal": vocabulary.promise_text(nominal) if nominal.get("epsilon") is not None else NOTHING,
+        "exact": number(promised.get("exact_epsilon")),
+    }

@@ -1,0 +1,98 @@
+"""Seeds, versions and the command that gives the same numbers again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from leakgauge.report import vocabulary
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.number_format import count
+from leakgauge.report.page import Section, render_html
+
+ORDER = 90
+LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 10_000, 60, 5
+UNKNOWN = "not recorded"
+
+_TEMPLATE = """
+<p>Every random number that leakgauge draws comes from the seed, so the same plan with the same versions
+gives the same trials, on any machine and with any number of workers. Answers and noise that came from
+elsewhere, which “The data” would tell, come out differently each time.</p>
+{% if command %}
+<p>{% if saved %}Save the plan below as <code>{{ saved }}</code>, then run:{% else %}Run:{% endif %}</p>
+<pre class="command"><code>{{ command }}</code></pre>
+{% else %}
+<p class="note">The command that made these verdicts was not recorded.</p>
+{% endif %}
+<dl class="settings">
+<div><dt>Seed</dt><dd>{{ seed }}</dd></div>
+<div><dt>Digest of plan, data and code</dt><dd><code>{{ digest }}</code></dd></div>
+{% for name, digest in data %}
+<div><dt>Data of {{ name }}</dt><dd><code>{{ digest }}</code></dd></div>
+{% endfor %}
+</dl>
+<div class="scroll" role="region" aria-label="Versions" tabindex="0">
+<table class="narrow">
+<caption>Versions{% if not versions %}: not recorded{% endif %}</caption>
+<thead><tr><th scope="col">Package</th><th scope="col">Version</th></tr></thead>
+<tbody>
+{% for name, version in versions %}
+<tr><th scope="row">{{ name }}</th><td>{{ version }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+</div>
+{% if plan %}
+<details>
+<summary>The plan</summary>
+<pre><code>{{ plan }}</code></pre>
+{% if cut %}
+<p class="note">Cut after {{ cut }} characters; the run folder holds the whole plan.</p>
+{% endif %}
+</details>
+{% endif %}
+"""
+
+
+def section(run: JudgedRun) -> Section:
+    """All that is needed to play it again."""
+    verdicts = run.verdicts
+    name, text = _plan(run.manifest.get("plan"))
+    given = run.manifest.get("command")
+    seeds = list(dict.fromkeys(verdict.seed for verdict in verdicts))
+    written = [
+        str(seed) for seed in ([run.manifest["seed"]] if run.manifest.get("seed") is not None else seeds)
+    ]
+    html = render_html(
+        _TEMPLATE,
+        command=vocabulary.clip(given, 1000) if given else f"leakgauge run {name}" if name else "",
+        saved=(_plan_of(str(given)) if given else name) if text else "",
+        seed=", ".join(written[:MOST_SEEDS]),
+        digest=vocabulary.clip(run.manifest.get("digest") or UNKNOWN),
+        data=_pairs(run.manifest.get("data")),
+        versions=_pairs(run.manifest.get("versions")),
+        plan=text[:LONGEST_PLAN],
+        cut=count(LONGEST_PLAN) if len(text) > LONGEST_PLAN else "",
+    )
+    return Section("How to reproduce it", html)
+
+
+def _plan(given: object) -> tuple[str, str]:
+    """The name and the text of a plan that is given as a text, or as the path of one."""
+    if not given:
+        return "", ""
+    if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml") and "\n" not in given):
+        path = Path(given)
+        return vocabulary.clip(path.name), path.read_text(encoding="utf-8") if path.is_file() else ""
+    return "plan.toml", str(given)
+
+
+def _plan_of(command: str) -> str:
+    """The file that a command asks for."""
+    return next((vocabulary.clip(word) for word in command.split() if word.endswith(".toml")), "plan.toml")
+
+
+def _pairs(given: object) -> list[tuple[str, str]]:
+    if not isinstance(given, Mapping):
+        return []
+    return [
+        (vocabulary.clip(key), vocabulary.clip(value)) for key, value in list(given.items())[:MOST_VERSIONS]
+    ]

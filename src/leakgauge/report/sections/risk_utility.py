@@ -1,0 +1,103 @@
+"""Risk beside utility: what an adversary reaches, and what the release is still good for."""
+
+from leakgauge.referee.estimate import Estimate
+from leakgauge.report import vocabulary
+from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
+from leakgauge.report.html_table import HtmlTableRow, html_table
+from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.number_format import NOTHING, percent
+from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.vocabulary import headline_metric
+from leakgauge.verdict import Verdict
+
+ORDER = 42
+MOST_ROWS, MOST_LINES = 80, 8
+UTILITY_COLUMNS = {  # what challengers say of utility, and the words for it
+    "noisy": "Classifier right",
+    "clean": "Without noise",
+    "members": "Model right about members",
+    "others": "Model right about others",
+    "validation": "Model right about validation rows",
+}
+MAIN_UTILITIES = (
+    "noisy",
+    "validation",
+    "others",
+)  # what a point is placed by: protected data, or rows not trained on
+
+_TEMPLATE = """
+<p>Noise protects people and spoils data. Each point is an audit: to the right, how often an honest user of
+what is released is right; upwards, how often an adversary is. A good setting is far to
+the right and low.</p>
+{% if chart %}{{ chart.figure }}{% endif %}
+{{ table }}
+"""
+
+
+def section(run: JudgedRun) -> Section | None:
+    """One point for each adversary of an audit whose utility is known."""
+    known = [verdict for verdict in run.verdicts if _main_utility(verdict) is not None]
+    if not known:
+        return None
+    shown = most_severe(known, MOST_ROWS)
+    columns = [name for name in UTILITY_COLUMNS if any(name in (verdict.utility or {}) for verdict in shown)]
+    chart = _chart(shown)
+    rows = [
+        HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in columns)))
+        for name, verdict in zip(vocabulary.adversary_names(shown, run.verdicts), shown, strict=True)
+    ]
+    table = html_table(
+        "Risk and utility",
+        [("Adversary right", ""), *((UTILITY_COLUMNS[name], "") for name in columns)],
+        rows,
+        caption="Right answers of an honest user, and right guesses of each adversary. "
+        + omission_note(len(shown), len(known), "adversaries"),
+    )
+    html = render_html(_TEMPLATE, chart=chart, table=table)
+    return Section("Risk and utility", html, (chart,) if chart else ())
+
+
+def _chart(verdicts: list[Verdict]) -> Chart | None:
+    labels = list(dict.fromkeys(verdict.label for verdict in verdicts))[:MOST_LINES]
+    lines = []
+    for label in labels:
+        mine = sorted((v for v in verdicts if v.label == label), key=lambda v: _main_utility(v) or 0.0)
+        lines.append(ChartLine(vocabulary.clip(label), tuple(map(_point, mine))))
+    if not any(point.value is not None for line in lines for point in line.points):
+        return None
+    return line_chart(
+        "risk-and-utility",
+        lines,
+        x_title="right answers of an honest user",
+        y_title="right guesses of the adversary",
+        caption="Risk against utility; whiskers are intervals.",
+        alternative="; ".join(
+            f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where an honest "
+            f"user is right {percent(point.x)} of the time"
+            for line in lines
+            for point in line.points
+        ),
+        share=True,
+    )
+
+
+def _point(verdict: Verdict) -> ChartPoint:
+    risk = _risk(verdict)
+    return ChartPoint(x=_main_utility(verdict) or 0.0, value=risk.value, low=risk.low, high=risk.high)
+
+
+def _main_utility(verdict: Verdict) -> float | None:
+    """How good the release is, by the first of the measures that there is."""
+    return (
+        next((verdict.utility[name] for name in MAIN_UTILITIES if name in verdict.utility), None)
+        if verdict.utility
+        else None
+    )
+
+
+def _useful(verdict: Verdict, name: str) -> str:
+    return percent((verdict.utility or {}).get(name))
+
+
+def _risk(verdict: Verdict) -> Estimate:
+    return verdict.metrics[headline_metric(verdict, "accuracy")]

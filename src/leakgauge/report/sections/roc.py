@@ -1,0 +1,104 @@
+"""ROC curves with theory drawn over them."""
+
+from collections.abc import Sequence
+
+from leakgauge.report import vocabulary
+from leakgauge.report.charts.roc import RocCurve, roc_chart
+from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note, severest_first
+from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.verdict import Verdict
+
+ORDER = 30
+MOST_AUDITS, MOST_CURVES = 6, 4
+ALLOWED = "most the promise allows"
+LOW_RATES = ("tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001")
+
+_TEMPLATE = """
+<p>An adversary may be bold or careful. Each curve shows, for every degree of boldness, which share of the
+members it recognises (hits) at the price of which share of non-members wrongly accused (false alarms).
+Blind guessing lies on the dotted line; the further above it, the more is learned. A curve above the dashed
+red line has more hits than the promise allows, though single points may lie above it by chance: the finding
+rests on intervals, not on this picture. The second view of each stretches the corner where false alarms are
+rare, and a few people can be named with near certainty.</p>
+{% if together %}
+<p class="note">A curve takes all targets of a round together, under one threshold. Whoever is after one
+person sets a threshold for them; the numbers that are means of targets do so, and may say more than the
+curve.</p>
+{% endif %}
+<p class="note">Move over a curve to read it, turn the wheel to zoom, drag to move, double-click to return.
+{% if thinned %}Curves are thinned to fit this file, least where false alarms are rare.
+{% endif %}{{ omitted }}</p>
+{% for title, charts in audits %}
+<h3>{{ title }}</h3>
+<div class="pair">
+{% for chart in charts %}
+{{ chart.figure }}
+{% endfor %}
+</div>
+{% endfor %}
+"""
+
+
+def section(run: JudgedRun) -> Section | None:
+    """Two views of each audit's curves, linear and logarithmic."""
+    verdicts = run.verdicts
+    drawable = [verdict for verdict in verdicts if verdict.roc.get("fpr")]
+    if not drawable:
+        return None
+    audits = by_audit(drawable)
+    first = list(by_audit(severest_first(drawable)))[:MOST_AUDITS]
+    chosen = {audit: most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
+    shown = sum(map(len, chosen.values()))
+    pairs = [
+        (vocabulary.clip(audit), [_chart(place, rivals, log) for log in (False, True)])
+        for place, (audit, rivals) in enumerate(chosen.items(), start=1)
+    ]
+    html = render_html(
+        _TEMPLATE,
+        audits=pairs,
+        thinned=any(len(verdict.roc["fpr"]) > 50 for rivals in chosen.values() for verdict in rivals),
+        together=any(
+            verdict.n_targets > 1 and verdict.rounds > 1 for rivals in chosen.values() for verdict in rivals
+        ),
+        omitted=omission_note(shown, len(drawable), "curves"),
+    )
+    return Section("Hits against false alarms", html, tuple(chart for _, charts in pairs for chart in charts))
+
+
+def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
+    names = vocabulary.adversary_names(rivals, rivals)
+    bounds = {
+        (tuple(verdict.bound_roc["fpr"]), tuple(verdict.bound_roc["tpr"])): name
+        for name, verdict in zip(names, rivals, strict=True)
+        if verdict.bound_roc and verdict.bound_roc.get("fpr")
+    }
+    return roc_chart(
+        f"roc-{place}-{'log' if log else 'linear'}",
+        [
+            RocCurve(name, verdict.roc["fpr"], verdict.roc["tpr"])
+            for name, verdict in zip(names, rivals, strict=True)
+        ],
+        [
+            RocCurve(ALLOWED if len(bounds) == 1 else f"{ALLOWED} ({name})", fpr, tpr)
+            for (fpr, tpr), name in bounds.items()
+        ],
+        log=log,
+        caption="Logarithmic axes: rare false alarms" if log else "Linear axes",
+        alternative=_alternative(names, rivals, log),
+    )
+
+
+def _alternative(names: Sequence[str], rivals: Sequence[Verdict], log: bool) -> str:
+    read = [
+        f"{name}: {vocabulary.term(metric).title.lower()} {vocabulary.value_text(metric, verdict.metrics[metric].value)}"
+        + (
+            f" (allowed {vocabulary.bound_text(metric, bound)})"
+            if (bound := verdict.bounds.get(metric)) is not None
+            else ""
+        )
+        for name, verdict in zip(names, rivals, strict=True)
+        for metric in LOW_RATES
+        if metric in verdict.metrics
+    ]
+    axes = "logarithmic" if log else "linear"
+    return f"ROC curves on {axes} axes of {', '.join(names)}. " + ". ".join(read)

@@ -1,0 +1,159 @@
+"""Audits of a sweep, compared along the parameter that was swept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakgauge.report import vocabulary
+from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
+from leakgauge.report.judged_run import JudgedRun, omission_note
+from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.vocabulary import AVERAGED, headline_metric, is_averaged
+from leakgauge.verdict import Verdict
+
+ORDER = 40
+MOST_SWEEPS, MOST_LINES = 3, 8
+PROMISED = "promised"
+
+_TEMPLATE = """
+<p>The same audit was played at several settings. Where the line of what was shown comes close to what was
+promised, the promise is nearly used up; how both move tells which setting to choose. Every point shares its
+random numbers with the others, so differences between settings are less noisy than each point by
+itself.</p>
+<p class="note">{{ omitted }}</p>
+{% for title, charts in sweeps %}
+<h3>{{ title }}</h3>
+<div class="pair">
+{% for chart in charts %}
+{{ chart.figure }}
+{% endfor %}
+</div>
+{% endfor %}
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class SweepPoint:
+    """One adversary at one setting: the parameter along the axis, and all other settings as a label."""
+
+    x: float
+    label: str
+    verdict: Verdict
+
+
+def section(run: JudgedRun) -> Section | None:
+    """One pair of charts for each sweep; nothing where no number was swept."""
+    verdicts = run.verdicts
+    bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
+    sweeps = [
+        (vocabulary.clip(f"{base}, by {axis}"), axis, points)
+        for base in bases
+        for axis, points in [_sweep_points([v for v in verdicts if v.audit.partition("@")[0] == base])]
+        if axis
+    ]
+    if not sweeps:
+        return None
+    pairs = [
+        (title, _charts(place, axis, points))
+        for place, (title, axis, points) in enumerate(sweeps[:MOST_SWEEPS])
+    ]
+    lines = max(len({point.label for point in points}) for _, _, points in sweeps[:MOST_SWEEPS])
+    omitted = " ".join(
+        filter(
+            None,
+            [
+                omission_note(min(len(sweeps), MOST_SWEEPS), len(sweeps), "sweeps"),
+                f"At most {MOST_LINES} lines are drawn in a chart." if lines > MOST_LINES else "",
+            ],
+        )
+    )
+    html = render_html(_TEMPLATE, sweeps=pairs, omitted=omitted)
+    return Section("Settings compared", html, tuple(chart for _, charts in pairs for chart in charts))
+
+
+def settings(audit: str) -> dict[str, str]:
+    """The settings in the name of a sweep point.
+
+    >>> settings("city@epsilon=0.5,suppress=1")
+    {'epsilon': '0.5', 'suppress': '1'}
+    """
+    parts = (part.partition("=") for part in audit.partition("@")[2].split(","))
+    return {key: value for key, equals, value in parts if equals}
+
+
+def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
+    """The numeric parameter with the most values, and every verdict placed along it."""
+    values: dict[str, set[float | None]] = {}
+    for verdict in verdicts:
+        for key, value in settings(verdict.audit).items():
+            values.setdefault(key, set()).add(_number(value))
+    numeric = {key: len(found) for key, found in values.items() if None not in found and len(found) > 1}
+    if not numeric:
+        return "", []
+    axis = max(numeric, key=lambda key: numeric[key])
+    points = []
+    for verdict in verdicts:
+        point = settings(verdict.audit)
+        x = _number(point.pop(axis, ""))
+        if x is not None:
+            rest = ", ".join(f"{key}={value}" for key, value in point.items() if len(values[key]) > 1)
+            points.append(
+                SweepPoint(x, vocabulary.clip(" · ".join(filter(None, [verdict.label, rest])), 44), verdict)
+            )
+    return axis, sorted(points, key=lambda point: point.x)
+
+
+def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
+    labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
+    kept = [point for point in points if point.label in labels]
+    charts = [_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon")]
+    if any("accuracy" in point.verdict.metrics for point in kept):
+        charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
+    return charts
+
+
+def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[str], metric: str) -> Chart:
+    lines = [
+        ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
+    ]
+    bounded = [(p.x, p.verdict.bounds.get(headline_metric(p.verdict, metric))) for p in points]
+    allowed = {(x, bound) for x, bound in bounded if bound is not None}
+    one_each = len({x for x, _ in allowed}) == len(allowed)
+    bounds = (
+        [ChartLine(PROMISED, tuple(ChartPoint(x=x, value=bound) for x, bound in sorted(allowed)))]
+        if allowed
+        else []
+    )
+    title = "ε shown (lower bound)" if metric == "epsilon" else vocabulary.term(metric).title
+    if all(is_averaged(p.verdict, metric) for p in points):
+        title = f"{title} {AVERAGED}"
+    read = "; ".join(
+        f"{axis} {p.x:g}, {p.label}: {vocabulary.interval_text(metric, estimate)}"
+        for p in points
+        if (estimate := p.verdict.metrics.get(headline_metric(p.verdict, metric)))
+    )
+    return line_chart(
+        name,
+        lines,
+        allowed=bounds if one_each else [],
+        x_title=vocabulary.clip(axis, 44),
+        y_title=title,
+        caption=f"{title} against {vocabulary.clip(axis, 44)}",
+        alternative=vocabulary.clip(read, 2000),
+        share=vocabulary.term(metric).is_share,
+    )
+
+
+def _point(point: SweepPoint, metric: str) -> ChartPoint:
+    estimate = point.verdict.metrics.get(headline_metric(point.verdict, metric))
+    if estimate is None:
+        return ChartPoint(x=point.x, value=None)
+    if metric == "epsilon":
+        return ChartPoint(x=point.x, value=estimate.low)
+    return ChartPoint(x=point.x, value=estimate.value, low=estimate.low, high=estimate.high)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

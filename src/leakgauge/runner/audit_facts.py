@@ -1,0 +1,92 @@
+"""What a challenger said of itself; with it, trials can be judged later without its data."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leakgauge.catalog import PreparedAudit
+from leakgauge.core.game import Coins
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.support.table_reader import read_dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFacts:
+    """The promise, the number of targets, how the bits were decided, and a digest of what is behind it.
+
+    ``notes`` tell how the data were read, and hold nothing of anybody.
+    """
+
+    guarantee: Guarantee | None
+    n_targets: int
+    coins: Coins
+    data: str
+    notes: tuple[str, ...] = ()
+    utility: dict[str, float] | None = None  # what the release is good for, where the challenger knows
+
+
+def facts_of(game: PreparedAudit) -> AuditFacts:
+    """Ask the challenger of a game."""
+    challenger = game.challenger
+    return AuditFacts(
+        guarantee=challenger.guarantee,
+        n_targets=challenger.n_targets,
+        coins=challenger.coins,
+        data=game.digest,
+        notes=tuple(getattr(challenger, "notes", ())),
+        utility=getattr(challenger, "utility", None),
+    )
+
+
+def facts_to_json(facts: AuditFacts) -> dict[str, Any]:
+    """Write facts as values JSON can hold; an infinite number becomes a string.
+
+    >>> facts_to_json(AuditFacts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
+    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': [], 'utility': None}
+    """
+    guarantee = None
+    if facts.guarantee is not None:
+        curve = facts.guarantee.curve
+        guarantee = {key: _number(value) for key, value in vars(facts.guarantee).items()}
+        guarantee["curve"] = curve and {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
+        if (composed := facts.guarantee.composed) is not None:
+            guarantee["composed"] = {key: _number(value) for key, value in vars(composed).items()}
+            guarantee["composed"]["parts"] = composed.parts
+    return {
+        "guarantee": guarantee,
+        "n_targets": int(facts.n_targets),
+        "coins": facts.coins.value,
+        "data": facts.data,
+        "notes": list(facts.notes),
+        "utility": facts.utility,
+    }
+
+
+def facts_from_json(table: dict[str, Any]) -> AuditFacts:
+    """Read facts back."""
+    guarantee = table["guarantee"]
+    if guarantee is not None:
+        curve = guarantee["curve"]
+        numbers = {key: float(value) if value == "inf" else value for key, value in guarantee.items()}
+        if composed := guarantee.get("composed"):
+            numbers["composed"] = {
+                key: float(value) if value == "inf" else value for key, value in composed.items()
+            }
+        numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
+        guarantee = read_dataclass(Guarantee, numbers, "guarantee")
+    return AuditFacts(
+        guarantee=guarantee,
+        n_targets=table["n_targets"],
+        coins=Coins(table["coins"]),
+        data=table["data"],
+        notes=tuple(table.get("notes", ())),
+        utility=table.get("utility"),
+    )
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (int, float, np.number)) and not isinstance(value, bool):
+        return "inf" if math.isinf(value) else float(value)
+    return value

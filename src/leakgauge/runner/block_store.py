@@ -1,0 +1,119 @@
+"""Finished blocks on disk: the whole state of a run."""
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.support import files
+
+TRIAL_COLUMNS = ("rounds", "targets", "members", "scores")
+EXTRA_COLUMNS = ("spent", "utility")  # columns by name; each begins with that word and a dot
+
+# What reading damaged bytes may raise, from the archive, its compression or the arrays in it.
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+@dataclass(frozen=True)
+class RoundBlock:
+    """A fixed number of consecutive rounds; the last one of an audit may be shorter."""
+
+    index: int
+    rounds: range
+
+
+def split_rounds(n_rounds: int, size: int) -> list[RoundBlock]:
+    """Cut rounds into blocks.
+
+    >>> [block.rounds for block in split_rounds(5, 2)]
+    [range(0, 2), range(2, 4), range(4, 5)]
+    """
+    return [
+        RoundBlock(index, range(first, min(first + size, n_rounds)))
+        for index, first in enumerate(range(0, n_rounds, size))
+    ]
+
+
+@dataclass(frozen=True)
+class BlockStore:
+    """The blocks of one contender.
+
+    ``identity`` says whose they are (run, audit, label). It enters the checksum of every file, so that
+    a file from elsewhere is never taken for one of these.
+    """
+
+    folder: Path
+    identity: str
+
+    def path(self, block: RoundBlock) -> Path:
+        return self.folder / f"block-{block.index:08d}.npz"
+
+    def save(self, block: RoundBlock, trials: Trials) -> None:
+        """Write a block."""
+        columns = {name: getattr(trials, name) for name in TRIAL_COLUMNS}
+        columns |= {
+            f"{kind}.{name}": column
+            for kind in EXTRA_COLUMNS
+            for name, column in sorted(getattr(trials, kind).items())
+        }
+        header = json.dumps({"coins": trials.coins, "reading": asdict(trials.reading)}, sort_keys=True)
+        checksum = self._checksum(block, header, columns)
+        archive = io.BytesIO()
+        np.savez_compressed(archive, header=np.array(header), checksum=np.array(checksum), **columns)
+        files.write_file(self.path(block), archive.getvalue())
+
+    def load(self, block: RoundBlock) -> Trials | None:
+        """Read a block; one that is missing, damaged, foreign or of other rounds is no block."""
+        try:
+            with np.load(io.BytesIO(self.path(block).read_bytes()), allow_pickle=False) as archive:
+                columns = {name: archive[name] for name in (*TRIAL_COLUMNS, *_extra_columns(archive))}
+                header, checksum = str(archive["header"]), str(archive["checksum"])
+            if checksum != self._checksum(block, header, columns):
+                return None
+        except _DAMAGE:
+            return None
+        about = json.loads(header)
+        return Trials(
+            **{name: columns[name] for name in TRIAL_COLUMNS},
+            coins=Coins(about["coins"]),
+            reading=Reading(**about["reading"]),
+            spent=_columns_of_kind(columns, "spent"),
+            utility=_columns_of_kind(columns, "utility"),
+        )
+
+    def _checksum(self, block: RoundBlock, header: str, columns: dict[str, Any]) -> str:
+        rounds = [block.rounds.start, block.rounds.stop]
+        shapes = {name: [column.dtype.str, *column.shape] for name, column in columns.items()}
+        digest = sha256(json.dumps([self.identity, block.index, rounds, header, shapes]).encode())
+        for name in shapes:
+            digest.update(np.ascontiguousarray(columns[name]).tobytes())
+        return digest.hexdigest()
+
+
+def _extra_columns(names: Iterable[str]) -> list[str]:
+    return [name for kind in EXTRA_COLUMNS for name in sorted(names) if name.startswith(f"{kind}.")]
+
+
+def _columns_of_kind(columns: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name.removeprefix(f"{kind}."): columns[name] for name in columns if name.startswith(f"{kind}.")}

@@ -1,0 +1,89 @@
+"""The blocks of an audit taken in order, as far as the audit goes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from leakgauge import verdict
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import Trials
+from leakgauge.plan import Audit, Stop
+from leakgauge.runner.block_store import BlockStore, RoundBlock
+from leakgauge.runner.manifest import Manifest
+from leakgauge.verdict import StoppingSchedule
+
+
+@dataclass(eq=False)
+class BlockSequence:
+    """Consecutive blocks from the first on; an audit that stops early ends with the one that decides it.
+
+    How many blocks were played, by whom and in which order does not change where it ends.
+    """
+
+    labels: tuple[str, ...]
+    decided: Callable[[Trials], bool] | None  # nothing: the audit plays all its rounds
+    parts: list[Mapping[str, Trials]] = field(default_factory=list)
+
+    def add(self, trials: Mapping[str, Trials]) -> bool:
+        """Take the next block; say whether every contender is decided now."""
+        self.parts.append(trials)
+        return self.decided is not None and all(map(self.decided, map(self.trials, self.labels)))
+
+    def trials(self, label: str) -> Trials:
+        """Return the trials of one contender."""
+        parts = [part[label] for part in self.parts]
+        if any(part.reading != parts[0].reading for part in parts):
+            raise BadInput(
+                f"{label}: the attack studied differently when the run was continued (another machine or "
+                "other library versions?); run into another --out"
+            )
+        return replace(
+            parts[0],
+            rounds=np.concatenate([part.rounds for part in parts]),
+            targets=np.concatenate([part.targets for part in parts]),
+            members=np.concatenate([part.members for part in parts]),
+            scores=np.concatenate([part.scores for part in parts]),
+            spent={name: np.concatenate([part.spent[name] for part in parts]) for name in parts[0].spent},
+            utility={
+                name: np.concatenate([part.utility[name] for part in parts]) for name in parts[0].utility
+            },
+        )
+
+
+def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
+    """Return the empty prefix of an audit."""
+    labels = tuple(contender.label for contender in audit.contenders)
+    schedule = stopping_schedule(audit)
+    if schedule is None:
+        return BlockSequence(labels, None)
+    ask = partial(
+        verdict.promise_refuted,
+        guarantee=run.facts[audit.name].guarantee,
+        metrics=audit.metrics,
+        n_verdicts=run.n_verdicts,
+        schedule=schedule,
+    )
+    return BlockSequence(labels, ask)
+
+
+def stopping_schedule(audit: Audit) -> StoppingSchedule | None:
+    """Return when an audit that may stop early is looked at."""
+    return None if audit.stop is Stop.ROUNDS else StoppingSchedule(block=audit.block, planned=audit.rounds)
+
+
+def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials] | None:
+    """Read one block of all contenders; it counts only where it is whole."""
+    found = {label: store.load(block) for label, store in stores.items()}
+    whole = {label: trials for label, trials in found.items() if trials is not None}
+    return whole if len(whole) == len(found) else None
+
+
+def require_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials]:
+    """Read a block that has to be there."""
+    if (trials := load_block(stores, block)) is None:
+        raise IncompleteRun(
+            f"block {block.index} (rounds {block.rounds.start} to {block.rounds.stop - 1}) is missing"
+        )
+    return trials

@@ -1,0 +1,127 @@
+"""A run folder's trials -> verdicts."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leakgauge import catalog, verdict
+from leakgauge.core.errors import BadInput, IncompleteRun
+from leakgauge.core.game import Trials
+from leakgauge.plan import Audit, Contender, Plan
+from leakgauge.runner import manifest
+from leakgauge.runner.audit_facts import AuditFacts
+from leakgauge.runner.block_store import split_rounds
+from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
+from leakgauge.runner.manifest import Manifest
+from leakgauge.support import files
+from leakgauge.support.files import lock_folder
+from leakgauge.verdict import Verdict, VerdictSubject
+
+VERDICTS_FILE = "verdicts.json"
+
+
+def judge_folder(folder: Path) -> list[Verdict]:
+    """Judge the trials in a run folder anew, and write ``verdicts.json``."""
+    content = manifest.load(folder)
+    with lock_folder(folder):
+        return judge_run(manifest.from_json(content, folder), content, folder)
+
+
+def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verdict]:
+    """Judge a run whose folder is held."""
+    verdicts = [
+        found
+        for audit in run.plan.audits
+        for found in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder))
+    ]
+    files.write_json(folder / VERDICTS_FILE, verdict.verdicts_to_json(verdicts))
+    return verdicts
+
+
+def refuse_unjudgeable(audit: Audit, known: AuditFacts) -> None:
+    """Stop before the first round if the trials to come could not be judged as the plan asks."""
+    schedule, metrics = stopping_schedule(audit), audit.metrics
+    try:
+        metric = verdict.epsilon_metric(metrics, known.guarantee, schedule, metrics.confidence)
+        if schedule is None:
+            return
+        if known.guarantee is None:
+            raise BadInput("nothing was promised that could be decided on")
+        rounds, targets = (places.ravel() for places in np.indices((2, known.n_targets)))
+        metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), known.coins))
+    except BadInput as error:
+        if schedule is not None:
+            raise BadInput(f"stop = 'decided' cannot be used here, stop = 'rounds' can: {error}") from None
+        raise
+
+
+def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder: Path) -> BlockSequence:
+    """Take an audit's blocks as far as it goes; stop if one of them is missing."""
+    prefix, stores = empty_sequence(audit, run), run.stores(folder, audit)
+    for block in split_rounds(audit.rounds, audit.block):
+        try:
+            if prefix.add(require_block(stores, block)):
+                break
+        except IncompleteRun as error:
+            way_on = manifest.how_to_continue(content, folder)
+            raise IncompleteRun(f"{folder}: audit {audit.name!r}: {error}; continue with: {way_on}") from None
+    return prefix
+
+
+def _judge_audit(audit: Audit, run: Manifest, prefix: BlockSequence) -> list[Verdict]:
+    stopped_early = len(prefix.parts) < len(split_rounds(audit.rounds, audit.block))
+    verdicts = []
+    for contender in audit.contenders:
+        try:
+            verdicts.append(
+                verdict.judge_trials(
+                    prefix.trials(contender.label),
+                    guarantee=run.facts[audit.name].guarantee,
+                    subject=replace(
+                        verdict_subject(contender, audit, run.plan), utility=run.facts[audit.name].utility
+                    ),
+                    metrics=audit.metrics,
+                    n_verdicts=run.n_verdicts,
+                    stopped_early=stopped_early,
+                    schedule=stopping_schedule(audit),
+                )
+            )
+        except BadInput as error:
+            raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
+    return verdicts
+
+
+def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSubject:
+    """Return what a verdict is about."""
+    parameters = {
+        "data": audit.data,
+        "challenger": catalog.redacted_challenger(audit.domain, audit.challenger),
+        "mechanism": audit.mechanism,
+        "attack": contender.attack_parameters,
+    }
+    if contender.knowledge_parameters:
+        parameters["knowledge"] = catalog.redacted_knowledge(audit.domain, contender.knowledge_parameters)
+    return VerdictSubject(
+        audit=audit.name,
+        domain=audit.domain,
+        label=contender.label,
+        attack=contender.attack,
+        knowledge=contender.knowledge,
+        parameters=parameters,
+        seed=plan.seed,
+    )
+
+
+def read_verdicts(folder: Path) -> list[Verdict]:
+    """Read the verdicts of a run folder that has been judged."""
+    manifest.load(folder)
+    path = folder / VERDICTS_FILE
+    try:
+        return verdict.verdicts_from_json(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}") from None

@@ -1,0 +1,1 @@
+"""Technical helpers that every layer may use; they import nothing but core."""

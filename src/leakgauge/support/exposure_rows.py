@@ -1,0 +1,80 @@
+"""The rows of the file that names everybody and how exposed they are, for the owner of the data alone."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from leakgauge.core.exposure import EXPOSURE_METRICS, AdversaryExposure, Exposure, SpentBudgets
+from leakgauge.core.game import Reals
+
+_PROMISED = ("epsilon_nominal", "delta", "epsilon_kairouz", "epsilon_tight")
+_BLOCK = 2**16  # rows that are made at once
+RowIndices: TypeAlias = npt.NDArray[np.intp]
+
+
+def exposure_csv(found: Sequence[tuple[str, Exposure]]) -> str:
+    """The text of the file: a header, then the most exposed first, audit after audit."""
+    adversaries = list(dict.fromkeys(one.adversary for _, each in found for one in each.against))
+    text = io.StringIO()
+    file = csv.writer(text, lineterminator="\n")
+    metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
+    if any(each.spent for _, each in found):
+        file.writerow(["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(found)])
+    else:
+        file.writerow(["audit", "person", "cells", *_PROMISED, *metrics])
+    for name, each in found:
+        order = each.order
+        for first in range(0, order.size, _BLOCK):
+            file.writerows(_rows(name, each, order[first : first + _BLOCK], adversaries))
+    return text.getvalue()
+
+
+def _rows(
+    name: str, each: Exposure, rows: RowIndices, adversaries: Sequence[str]
+) -> Iterator[tuple[object, ...]]:
+    known = {one.adversary: one for one in each.against}
+    numbers = [
+        _formatted(known[adversary].metric(metric)[rows], ".5f") if adversary in known else [""] * rows.size
+        for adversary in adversaries
+        for metric in EXPOSURE_METRICS
+    ]
+    names, cells = each.names[rows].tolist(), each.cells[rows].tolist()
+    before, after = _guarantee_cells(each, rows), []
+    if each.spent is not None:
+        before = [_formatted(values[rows], ".6g") for values in (each.spent.epsilon, each.spent.delta)]
+        after = _log_cells(each.spent, each.against, rows)
+    return zip([name] * rows.size, names, cells, *before, *numbers, *after, strict=True)
+
+
+def _guarantee_cells(each: Exposure, rows: RowIndices) -> list[list[str]]:
+    promised = each.promised
+    if promised is None:
+        return [[""] * rows.size for _ in _PROMISED]
+    others = (promised.delta, promised.kairouz, promised.tight)
+    return [[f"{promised.nominal:.6g}"] * rows.size, *(_formatted(values[rows], ".6g") for values in others)]
+
+
+def _log_columns(found: Sequence[tuple[str, Exposure]]) -> list[str]:
+    """What only a log has: the advantage of the strongest adversary, and the costliest queries."""
+    ranks = max(each.spent.top.shape[1] for _, each in found if each.spent)
+    costs = [name for rank in range(1, ranks + 1) for name in (f"query_{rank}", f"query_{rank}_epsilon")]
+    return ["informed_advantage", *costs]
+
+
+def _log_cells(
+    spent: SpentBudgets, against: Sequence[AdversaryExposure], rows: RowIndices
+) -> list[list[str]]:
+    columns = [_formatted(2 * against[0].accuracy[rows] - 1, ".5f")]
+    for top, cost in zip(spent.top[rows].T, spent.top_epsilon[rows].T):
+        columns.append(np.where(top >= 0, spent.queries[top], "").tolist())
+        written = _formatted(cost, ".6g")
+        columns.append([text if place >= 0 else "" for text, place in zip(written, top.tolist())])
+    return columns
+
+
+def _formatted(values: Reals, form: str) -> list[str]:
+    return [format(value, form) for value in values.tolist()]

@@ -1,0 +1,88 @@
+"""Atomic file writes, and a lock that lets one process write to a folder."""
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+PARTIAL_SUFFIX = ".partial"
+
+
+def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
+    """Put a file in place in one step, and onto the disk before that; ``private``: for its owner alone."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        mode = stat.S_IRUSR | stat.S_IWUSR if private else 0o666
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise BadInput(
+            f"{path}: cannot be written ({error.strerror}); free the space or choose another folder"
+        ) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a value as JSON; dates become strings."""
+    write_file(path, (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode())
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove what writers left that were killed; call it only while holding the folder's lock."""
+    for leftover in folder.rglob(f"*{PARTIAL_SUFFIX}"):
+        leftover.unlink()
+
+
+LOCK_NAME = "lock"
+_TRIES = 5  # somebody may be looking at the status for an instant
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder; the system lets go of it when the process ends, however it ends."""
+    try:
+        file = (folder / LOCK_NAME).open("ab")
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be written to ({error.strerror}); choose another folder") from None
+    with file:
+        for left in reversed(range(_TRIES)):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if not left:
+                    raise BadInput(
+                        f"another run is writing to {folder}; wait for it to end, or choose another --out"
+                    ) from None
+                time.sleep(0.05)
+        if not os.fstat(file.fileno()).st_nlink:  # whoever held it has removed the folder
+            raise BadInput(f"another run in {folder} ended just now and left nothing; start again")
+        yield
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a run is writing to the folder now."""
+    try:
+        with (folder / LOCK_NAME).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

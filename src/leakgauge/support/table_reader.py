@@ -1,0 +1,117 @@
+"""Turn a table of a plan into a frozen value, or say what is wrong with it, and where."""
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
+from enum import Enum
+from numbers import Integral, Real
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+from leakgauge.core.errors import BadInput
+
+Value = TypeVar("Value")
+
+
+def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> Value:
+    """Build a frozen dataclass from a table: known keys, right types, nothing missing.
+
+    Whole numbers serve as reals; lists become tuples; strings become enum members; tables
+    become nested dataclasses. ``where`` begins every message.
+
+    >>> from leakgauge.core.guarantee import Guarantee
+    >>> read_dataclass(Guarantee, {"epsilon": 1}, "audit 'x': mechanism").epsilon
+    1.0
+    """
+    if not isinstance(table, Mapping):
+        raise BadInput(f"{where}: expected a table, got {_shortened(table)}")
+    known: dict[str, Field[Any]] = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    for key in table:
+        require_known(key, list(known), f"{where}: no key")
+    hints = typing.get_type_hints(kind)
+    for name, field in known.items():
+        if name not in table and field.default is MISSING and field.default_factory is MISSING:
+            raise BadInput(f"{where}: {name!r} is missing; add {name} = ...")
+    values = {key: convert_value(hints[key], value, f"{where}.{key}") for key, value in table.items()}
+    try:
+        return kind(**values)
+    except BadInput as error:
+        name = where.rpartition(" ")[2].strip("'")  # a value that names itself need not do it twice
+        raise BadInput(f"{where}: {str(error).removeprefix(f'{name}: ')}") from None
+
+
+def require_known(name: object, known: Sequence[object], kind: str) -> None:
+    """Refuse a name that is not known, and point to the nearest one that is."""
+    if any(name == one and isinstance(name, bool) == isinstance(one, bool) for one in known):
+        return
+    near = get_close_matches(str(name), [one for one in known if isinstance(one, str)], n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
+    raise BadInput(f"{kind} is called {name!r}; {hint}")
+
+
+def convert_value(kind: Any, value: Any, where: str) -> Any:
+    """Check one value against a type hint."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return value
+    if origin in (Union, types.UnionType):
+        return _convert_union(arguments, value, where)
+    if origin is typing.Literal:
+        require_known(value, list(arguments), f"{where}: no choice")
+        return value
+    if origin is tuple or kind is tuple:
+        return _convert_tuple(arguments, value, where)
+    if origin in (dict, Mapping) or kind is dict:
+        return dict(value) if isinstance(value, Mapping) else _refuse(value, "a table", where)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        require_known(value, [member.value for member in kind], f"{where}: no choice")
+        return kind(value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return read_dataclass(kind, value, where)
+    if kind is float:
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        return float(value) if real else _refuse(value, "a number", where)
+    if kind is int:
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        return int(value) if whole else _refuse(value, "a whole number", where)
+    if kind is bool:
+        return value if isinstance(value, bool) else _refuse(value, "true or false", where)
+    if kind is str:
+        return value if isinstance(value, str) else _refuse(value, "a string", where)
+    if kind is type(None):
+        return None if value is None else _refuse(value, "nothing", where)
+    return value
+
+
+def _convert_union(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
+    problems = []
+    for kind in kinds:
+        if kind is type(None) and value is not None:
+            continue
+        try:
+            return convert_value(kind, value, where)
+        except BadInput as error:
+            problems.append(str(error))
+    raise BadInput(problems[0])
+
+
+def _convert_tuple(kinds: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, (list, tuple)):
+        _refuse(value, "a list", where)
+    if not kinds or kinds[-1] is Ellipsis:
+        kinds = (kinds[0] if kinds else Any,) * len(value)
+    if len(kinds) != len(value):
+        raise BadInput(f"{where}: expected {len(kinds)} values, got {len(value)}")
+    return tuple(
+        convert_value(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value))
+    )
+
+
+def _refuse(value: Any, rule: str, where: str) -> Any:
+    raise BadInput(f"{where}: must be {rule}, got {_shortened(value)}")
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

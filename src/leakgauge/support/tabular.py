@@ -1,0 +1,103 @@
+"""CSV and Parquet files of users, read by DuckDB in an in-memory database without network access."""
+
+import glob
+import gzip
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from leakgauge.core.errors import BadInput
+
+Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when it is needed
+
+_REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
+_LONGEST_ERROR = 300  # characters of what it says
+
+
+def open_database() -> Connection:
+    """Open an empty database; it may read files until it is closed to them."""
+    import duckdb
+
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "threads": 1,
+        },
+    )
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+def duckdb_error_line(error: Exception) -> str:
+    """What DuckDB says is wrong with a file, in one line: why, without the row, which is about somebody."""
+    first, *rest = str(error).splitlines()
+    why = next((f": {line.strip()}" for line in rest if line.startswith(_REASONS)), "")
+    return (first.rstrip(" .") + why)[:_LONGEST_ERROR].rstrip(" .")
+
+
+def lock_database(connection: Connection) -> Connection:
+    """Take files, the network and all settings away from a database, for good."""
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+DELIMITERS = (",", ";", "\t", "|")
+
+
+@contextmanager
+def open_table_file(
+    path: Path, where: str = "data.source", others: Sequence[str] = ()
+) -> Iterator[tuple[Connection, dict[str, str]]]:
+    """A database with the file as its table ``given``, and the types of the columns as DuckDB names them.
+
+    ``others`` are endings that the caller reads by itself, for the message about unknown ones.
+    """
+    import duckdb
+
+    reader = _reader(path, where, others)
+    with open_database() as connection:
+        try:
+            # a prepared path: no word of it becomes SQL, though * and ? would match files
+            connection.execute(f"CREATE TABLE given AS SELECT * FROM {reader}", [glob.escape(str(path))])
+        except duckdb.Error as error:
+            raise BadInput(f"{where}: {path.name} cannot be read: {_read_error(error)}") from None
+        types = {name: kind for name, kind, *_ in connection.execute("DESCRIBE given").fetchall()}
+        yield connection, types
+
+
+def _reader(path: Path, where: str, others: Sequence[str]) -> str:
+    """What stands after FROM; of a text, only the types of columns are guessed, by all of their values."""
+    if path.name.lower().endswith(PARQUET):
+        return "read_parquet(?)"
+    if path.name.lower().endswith(DELIMITED):
+        form = "header = true, skip = 0, quote = '\"', escape = '\"', comment = '', sample_size = -1"
+        return f"read_csv(?, delim = '{_delimiter(path, where)}', {form})"
+    known = ", ".join([*others, *DELIMITED, *PARQUET])
+    raise BadInput(f"{where}: {path.name!r} has an unknown ending; known: {known}")
+
+
+def _delimiter(path: Path, where: str) -> str:
+    """What stands between the names of the columns, in the first line."""
+    unpacked = gzip.open if path.name.lower().endswith(".gz") else open
+    try:
+        with unpacked(path, "rt", encoding="utf-8-sig") as file:
+            first = file.readline()
+    except (OSError, UnicodeError, EOFError) as error:
+        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is it a text in UTF-8?") from None
+    if not first.strip():
+        raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
+    return max(DELIMITERS, key=first.count)
+
+
+def _read_error(error: Exception) -> str:
+    if "sniffing" in str(error):
+        return (
+            "a row has more or fewer values than the first line has names, or a quote is not closed; mend it"
+        )
+    return f"{duckdb_error_line(error)}; is the file whole?"

@@ -1,0 +1,124 @@
+"""Functions and values that a plan names as "module:name", from its own folder or from what is installed."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from importlib import import_module, invalidate_caches
+from inspect import getsourcefile
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+
+@dataclass(frozen=True, eq=False)
+class UserCodeLoader:
+    """Loads modules of one plan, each once; remembers the text of every file it used."""
+
+    folder: Path
+    sources: dict[str, str] = field(default_factory=dict)
+    _modules: dict[str, ModuleType] = field(default_factory=dict)
+
+    def load(self, reference: str, where: str) -> Any:
+        """Return what "module:name" stands for."""
+        module_name, colon, name = reference.partition(":")
+        if not (colon and all(part.isidentifier() for part in (*module_name.split("."), *name.split(".")))):
+            raise BadInput(f'{where}: must be written "module:name", got {reference!r}')
+        if module_name not in self._modules:
+            self._modules[module_name] = self._module(module_name, where)
+        found: Any = self._modules[module_name]
+        for part in name.split("."):
+            if not hasattr(found, part):
+                raise BadInput(f"{where}: the module {module_name!r} has no {name!r}; check the spelling")
+            found = getattr(found, part)
+        return found
+
+    def _module(self, name: str, where: str) -> ModuleType:
+        for file in _module_files(self.folder, name):
+            if file.is_file():
+                return self._from_file(file, where)
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise BadInput(f"{where}: importing {name!r} raised {_error_text(error)}") from error
+            raise BadInput(
+                f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}"
+            ) from None
+        except Exception as error:
+            raise BadInput(f"{where}: importing {name!r} raised {_error_text(error)}") from error
+        file_name = getsourcefile(module) if getattr(module, "__file__", None) else None
+        self._remember(name, Path(file_name) if file_name else None)
+        return module
+
+    def _from_file(self, file: Path, where: str) -> ModuleType:
+        """Run a file of the plan's folder afresh; workers get its functions by value, and need no path."""
+        import cloudpickle
+
+        source = file.read_bytes()
+        module = ModuleType(f"leakgauge_plan_{sha256(bytes(file.resolve()) + source).hexdigest()[:16]}")
+        module.__file__ = str(file)
+        self._remember(file.relative_to(self.folder).as_posix(), file)
+        sys.modules[module.__name__] = module
+        cloudpickle.register_pickle_by_value(module)
+        try:
+            with _importable_folder(self.folder) as imported:
+                exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
+        except SyntaxError as error:
+            raise BadInput(f"{where}: {file}, line {error.lineno}: {error.msg}") from error
+        except (Exception, SystemExit) as error:
+            raise BadInput(f"{where}: running {file} raised {_error_text(error)}") from error
+        for name, path in imported.items():
+            self._remember(name, path)
+        return module
+
+    def _remember(self, name: str, file: Path | None) -> None:
+        self.sources[name] = file.read_text(errors="surrogateescape") if file else ""
+
+
+@contextmanager
+def _importable_folder(folder: Path) -> Iterator[dict[str, Path]]:
+    """Let modules of a folder be imported for a while, afresh; tell which were.
+
+    They are not left among the known modules, where those of another plan might be taken for them; what uses
+    them still holds them, and they travel to workers by value.
+    """
+    import cloudpickle
+
+    imported: dict[str, Path] = {}
+    before = dict(sys.modules)
+    for name in _modules_of_folder(folder):
+        del sys.modules[name]
+    no_bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    sys.path.insert(0, str(folder))
+    invalidate_caches()
+    try:
+        yield imported
+    finally:
+        sys.path.remove(str(folder))
+        sys.dont_write_bytecode = no_bytecode
+        for name, file in _modules_of_folder(folder).items():
+            imported[name] = file
+            cloudpickle.register_pickle_by_value(sys.modules[name])
+            del sys.modules[name]
+        sys.modules.update({name: module for name, module in before.items() if name not in sys.modules})
+
+
+def _modules_of_folder(folder: Path) -> dict[str, Path]:
+    """Return the known modules that are files of a folder and would be imported from it by their names."""
+    known = {name: getattr(module, "__file__", None) for name, module in list(sys.modules.items())}
+    return {
+        name: Path(file) for name, file in known.items() if file and Path(file) in _module_files(folder, name)
+    }
+
+
+def _module_files(folder: Path, module: str) -> tuple[Path, Path]:
+    stem = folder.joinpath(*module.split("."))
+    return stem.with_name(f"{stem.name}.py"), stem / "__init__.py"
+
+
+def _error_text(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

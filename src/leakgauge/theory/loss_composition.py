@@ -1,0 +1,222 @@
+"""The best possible attack on many noisy cells: tight composition by the privacy loss distribution."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, floor, sqrt
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtr
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+from leakgauge.core.guarantee import TradeoffCurve
+from leakgauge.theory import gdp, tradeoff
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell
+from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
+
+_TAIL = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window
+_NORMAL_TAIL = 9.0  # standard deviations: 1e-19
+
+
+def bernstein_window(moments: Sequence[tuple[float, float, float, int]], mu: float) -> tuple[float, float]:
+    """Where a sum lies: (mean, variance, largest, number) of each kind of loss; a Gaussian loss of ``mu``.
+
+    Bernstein's inequality (1927) for the bounded losses, at most twice the largest away from their mean.
+    """
+    mean = sum(n * mean for mean, _, _, n in moments)
+    variance = sum(n * variance for _, variance, _, n in moments)
+    most = sum(n * largest for _, _, largest, n in moments)
+    linear = max((2 * largest for _, _, largest, _ in moments), default=0.0) * _TAIL / 3
+    reach = linear + sqrt(linear**2 + 2 * variance * _TAIL)
+    low, high = max(-most, mean - reach), min(most, mean + reach)
+    return low + mu * (mu / 2 - _NORMAL_TAIL), high + mu * (mu / 2 + _NORMAL_TAIL)
+
+
+def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> PositiveLosses:
+    """Add up independent losses: lattice laws, each so many times, and a Gaussian loss of ``mu``.
+
+    Without a Gaussian part the bins of the result are atoms on the lattice.
+    """
+    low, high = bernstein_window([(*_moments(law, step), n) for law, n in laws], mu)
+    if sum(n for _, n in laws) == 1 and mu == 0:
+        return _atoms(laws[0][0][1:], 1, step)
+    first, last = floor(low / step) - 1, ceil(high / step) + 1
+    size = next_fast_len(last - first + 1, real=True)
+    transform = rfft(_gaussian(mu, step, size)) if mu > 0 else np.ones(size // 2 + 1, dtype=complex)
+    for law, n in laws:
+        transform *= rfft(_both_sides(law, step, size)) ** n
+    total = np.maximum(irfft(transform, size), 0.0)
+    if mu == 0:
+        last = min(last, sum(n * (law.size - 1) for law, n in laws))
+        return _atoms(total[np.arange(max(first, 1), last + 1) % size], max(first, 1), step)
+    return _bins(total, max(first, 0), last, first, step)
+
+
+def _atoms(members: Reals, first: int, step: float) -> PositiveLosses:
+    losses: Reals = step * np.arange(first, first + members.size, dtype=np.float64)[::-1]
+    return PositiveLosses(losses, losses, members[::-1], members[::-1] * np.exp(-losses))
+
+
+def _bins(total: Reals, first: int, last: int, lowest: int, step: float) -> PositiveLosses:
+    """Bins [j step, (j + 1) step); the mirror image of a bin holds its probability for a non-member."""
+    places = np.arange(first, last + 1)[::-1]
+    members = total[places % total.size]
+    most = members * np.exp(-step * places)
+    mirror = np.where(-1 - places >= lowest, total[(-1 - places) % total.size], 0.0)
+    others = np.clip(mirror, most * np.exp(-step), most)
+    low: Reals = step * places.astype(np.float64)
+    return PositiveLosses(low, low + step, members, others)
+
+
+def _both_sides(law: Reals, step: float, size: int) -> Reals:
+    places = np.arange(law.size)
+    circle = np.zeros(size)
+    np.add.at(circle, places % size, law)
+    np.add.at(circle, -places[1:] % size, law[1:] * np.exp(-step * places[1:]))
+    return circle
+
+
+def _gaussian(mu: float, step: float, size: int) -> Reals:
+    """Probabilities, for a member, of the bins [j step, (j + 1) step) of a loss N(mu^2 / 2, mu^2)."""
+    low, high = (floor(mu * (mu / 2 + side * _NORMAL_TAIL) / step) for side in (-1, 1))
+    places: npt.NDArray[np.int64] = np.arange(low, high + 2)
+    edges = step * places / mu - mu / 2
+    upper = edges[:-1] > 0  # differences of small numbers, not of numbers near 1
+    masses = np.where(upper, -np.diff(ndtr(-edges)), np.diff(ndtr(edges)))
+    circle = np.zeros(size)
+    np.add.at(circle, places[:-1] % size, masses)
+    return circle
+
+
+def _moments(law: Reals, step: float) -> tuple[float, float, float]:
+    losses = step * np.arange(law.size)
+    mirror = np.exp(-losses)
+    mean = float(losses @ (law * (1 - mirror)))
+    return mean, max(0.0, float(losses**2 @ (law * (1 + mirror))) - mean**2), float(losses[-1])
+
+
+# The best possible attack on many noisy cells: tight composition by privacy losses.
+#
+# The losses of independent cells add up. Their sum is found twice, on a lattice that reveals no less and on one
+# that reveals no more; the truth lies between, up to the rounding of the Fourier transform (1e-12).
+
+
+AnyCell: TypeAlias = LaplaceCell | GeometricCell | ResponseCell
+CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
+
+_POINTS = 2**17  # of the lattice
+_CORNERS = 2000  # of half a curve
+_KINDS = 128  # of Laplace cells, before neighbours are taken together
+
+
+@dataclass(frozen=True, eq=False)
+class BestAttack:
+    """The trade-off of the best possible attack, from below and from above; ``high`` is the bound."""
+
+    low: TradeoffCurve
+    high: TradeoffCurve
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Balanced accuracy, from below and from above."""
+        return tradeoff.max_accuracy(self.low), tradeoff.max_accuracy(self.high)
+
+    @property
+    def auc(self) -> tuple[float, float]:
+        """Area under the ROC curve, from below and from above."""
+        return tradeoff.max_auc(self.low), tradeoff.max_auc(self.high)
+
+    def tpr_at(self, fpr: npt.ArrayLike) -> tuple[Reals, Reals]:
+        """True-positive rate at a false-positive rate, from below and from above."""
+        return tradeoff.max_tpr(fpr, self.low), tradeoff.max_tpr(fpr, self.high)
+
+
+def best_attack(cells: Iterable[tuple[AnyCell, int]] = (), mu: float = 0.0) -> BestAttack:
+    """The best attack on a target who moves these cells: each kind and how many, Gaussian ones by ``mu``.
+
+    >>> low, high = best_attack([(LaplaceCell(0.5), 20)]).accuracy
+    >>> round(low, 4), round(high, 4)
+    (0.8509, 0.8509)
+    """
+    counts: Counter[AnyCell] = Counter()
+    for cell, n in cells:
+        if not (n >= 0 and n == int(n)):
+            raise BadInput(f"{cell}: the number of cells must be a whole number >= 0, got {n}")
+        counts[cell] += int(n)
+    used = [(cell, n) for cell, n in counts.items() if n]
+    return _best_attack(tuple(sorted(used, key=repr)), float(mu))
+
+
+def cells_under_laplace(shifts: npt.ArrayLike, scale: float) -> list[tuple[AnyCell, int]]:
+    """The cells that a target moves by ``shifts``, under Laplace noise of one scale."""
+    return [(LaplaceCell(float(size) / scale), n) for size, n in _sizes(shifts)]
+
+
+def cells_under_geometric(shifts: npt.ArrayLike, scale: float) -> list[tuple[AnyCell, int]]:
+    """The cells that a target moves by whole ``shifts``, under two-sided geometric noise e^(-|x| / scale)."""
+    return [(GeometricCell(1 / scale, int(size)), n) for size, n in _sizes(shifts) if _whole(size)]
+
+
+@lru_cache(maxsize=256)
+def _best_attack(groups: CellCounts, mu: float) -> BestAttack:
+    if not groups:
+        return BestAttack(gdp.curve_below(mu), gdp.curve(mu))
+    fewer, more = _taken_together(groups, up=False), _taken_together(groups, up=True)
+    step = _step(more, mu)
+    low = sum_losses([(cell.gathered(step), n) for cell, n in fewer], mu, step)
+    high = sum_losses([(cell.spread(step), n) for cell, n in more], mu, step)
+    return BestAttack(inner_curve(low.coarser(_CORNERS)), outer_curve(high.coarser(_CORNERS)))
+
+
+def _step(groups: CellCounts, mu: float) -> float:
+    """A step that carries the atoms exactly, where one does, and is fine enough for the rest."""
+    low, high = bernstein_window([(*cell.moments, cell.largest, n) for cell, n in groups], mu)
+    step = (high - low) / _POINTS
+    unit = _common_unit([cell.unit for cell, _ in groups])
+    if unit is None:
+        return step if all(cell.continuous for cell, _ in groups) else step / 8
+    if mu == 0 and not any(cell.continuous for cell, _ in groups):
+        return unit if unit >= step / 16 else step / 8
+    return unit / ceil(unit / step)
+
+
+def _common_unit(units: list[float]) -> float | None:
+    """The largest number of which all units are multiples, if the least unit is at most 64 of it."""
+    least = min(units)
+    for parts in range(1, 65):
+        multiples = np.array(units) / least * parts
+        if (np.abs(multiples - np.round(multiples)) < 1e-9).all():
+            return least / parts
+    return None
+
+
+def _taken_together(groups: CellCounts, *, up: bool) -> CellCounts:
+    """If there are many, treat Laplace cells of nearly equal shift as equal, at the larger or smaller one."""
+    laplace_cells = sorted((cell.ratio, n) for cell, n in groups if isinstance(cell, LaplaceCell))
+    if len(laplace_cells) <= _KINDS:
+        return groups
+    rest: list[tuple[AnyCell, int]] = [(cell, n) for cell, n in groups if not isinstance(cell, LaplaceCell)]
+    parts = np.array_split(np.arange(len(laplace_cells)), _KINDS)
+    for part in parts:
+        ratio = laplace_cells[part[-1] if up else part[0]][0]
+        rest.append((LaplaceCell(ratio), sum(laplace_cells[i][1] for i in part)))
+    return tuple(rest)
+
+
+def _sizes(shifts: npt.ArrayLike) -> list[tuple[float, int]]:
+    sizes = np.abs(np.ravel(np.asarray(shifts, dtype=float)))
+    if not np.isfinite(sizes).all():
+        raise BadInput(f"shifts must be finite numbers, got {shifts!r}")
+    values, counts = np.unique(sizes[sizes > 0], return_counts=True)
+    return list(zip(values.tolist(), counts.tolist(), strict=True))
+
+
+def _whole(size: float) -> bool:
+    if size != int(size):
+        raise BadInput(f"geometric noise: shifts must be whole numbers, got {size}")
+    return True

@@ -1,0 +1,241 @@
+"""The privacy loss of one noisy cell (Laplace, geometric, randomized response), exact and on a lattice."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Reals
+
+
+class NoisyCell(Protocol):
+    """The law of the loss of one cell, for a member; the loss of a non-member has the law of its negative."""
+
+    @property
+    def largest(self) -> float: ...
+
+    @property
+    def unit(self) -> float:
+        """All atoms are whole multiples of it."""
+        ...
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there is more than atoms."""
+        ...
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """The mean, and the variance or more."""
+        ...
+
+    def spread(self, step: float) -> Reals:
+        """On a lattice, revealing no less."""
+        ...
+
+    def gathered(self, step: float) -> Reals:
+        """On a lattice, revealing no more."""
+        ...
+
+
+@dataclass(frozen=True, order=True)
+class LaplaceCell:
+    """A shift of ``ratio`` scales under Laplace noise.
+
+    With y the output in scales, the loss is 2y - ratio between the two centres and +-ratio beyond them: half
+    of the members' outputs lie at the upper end, and the density below it is e^-(ratio - loss)/2 / 4.
+    """
+
+    ratio: float
+    continuous = True
+
+    def __post_init__(self) -> None:
+        _require_loss("the ratio of shift to scale", self.ratio)
+
+    @property
+    def largest(self) -> float:
+        return self.ratio
+
+    @property
+    def unit(self) -> float:
+        return self.ratio
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        return float(self.ratio + np.expm1(-self.ratio)), min(self.ratio**2, 4.0)
+
+    def spread(self, step: float) -> Reals:
+        whole, rest = self._whole_and_rest(step)
+        level = np.exp((step * np.arange(whole + 1) - self.ratio) / 2) / 2
+        width = np.append(np.full(whole, step), rest)
+        above = level * 4 * np.sinh(width / 4) ** 2 / -np.expm1(-step)
+        end_above = 0.5 * np.expm1(-rest) / np.expm1(-step)
+        law = np.append(level * np.expm1(width / 2) - above, 0.0)
+        law[1:] += above
+        law[whole] += 0.5 - end_above
+        law[whole + 1] += end_above
+        return with_zero_loss(law, step)
+
+    def gathered(self, step: float) -> Reals:
+        """Join outputs into bins centred at lattice points, whose loss is exactly that of their centre.
+
+        The end atom, where it is off the lattice, takes in as much of its neighbourhood as it needs to
+        come down to the nearest lattice point.
+        """
+        whole, rest = self._whole_and_rest(step)
+        kept = 1 - np.sqrt(-np.expm1(-rest))  # e^-width/2 of the neighbourhood
+        edge = (self.ratio + 2 * np.log(kept)) / step
+        if not edge > 1:
+            return np.ones(1)
+        center = int(np.ceil(edge)) - 1
+        steps = np.arange(center + 1)
+        overhang = edge - center
+        half_width = step * np.where((center - steps) % 2 == 0, overhang, 1 - overhang)
+        law = np.zeros(whole + 1)
+        law[steps] = np.exp((step * steps - self.ratio) / 2) * np.sinh(half_width / 2)
+        law[whole] += (2 - kept) / 2
+        return with_zero_loss(law, step)
+
+    def _whole_and_rest(self, step: float) -> tuple[int, float]:
+        whole, rest = whole_and_rest(self.ratio, step)
+        return int(whole), float(rest)
+
+
+@dataclass(frozen=True, order=True)
+class GeometricCell:
+    """A whole ``shift`` under two-sided geometric noise, whose probabilities fall by e^-rate per unit."""
+
+    rate: float
+    shift: int = 1
+    continuous = False
+
+    def __post_init__(self) -> None:
+        _require_loss("the rate", self.rate)
+        if not (self.shift >= 1 and self.shift == int(self.shift)):
+            raise BadInput(f"geometric noise: the shift must be a whole number >= 1, got {self.shift}")
+
+    @property
+    def largest(self) -> float:
+        return self.rate * self.shift
+
+    @property
+    def unit(self) -> float:
+        return self.rate
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        return _moments(*self._atoms())
+
+    def spread(self, step: float) -> Reals:
+        return spread_on_lattice(*self._atoms(), step)
+
+    def gathered(self, step: float) -> Reals:
+        return gather_on_lattice(*self._atoms(), step)
+
+    def _atoms(self) -> tuple[Reals, Reals]:
+        below = np.arange(
+            (self.shift + 1) // 2, dtype=np.float64
+        )  # how far an output lies below the upper centre
+        masses = np.exp(-self.rate * below) * np.tanh(self.rate / 2)
+        masses[0] = expit(self.rate)
+        return self.rate * (self.shift - 2 * below), masses
+
+
+@dataclass(frozen=True, order=True)
+class ResponseCell:
+    """One randomized response; with two categories the most revealing law of any epsilon-DP cell.
+
+    (Kairouz, Oh and Viswanath 2015.)
+    """
+
+    epsilon: float
+    categories: int = 2
+    continuous = False
+
+    def __post_init__(self) -> None:
+        _require_loss("epsilon", self.epsilon)
+        if not self.categories >= 2:
+            raise BadInput(f"randomized response needs at least 2 categories, got {self.categories}")
+
+    @property
+    def largest(self) -> float:
+        return self.epsilon
+
+    @property
+    def unit(self) -> float:
+        return self.epsilon
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        return _moments(*self._atoms())
+
+    def spread(self, step: float) -> Reals:
+        return spread_on_lattice(*self._atoms(), step)
+
+    def gathered(self, step: float) -> Reals:
+        return gather_on_lattice(*self._atoms(), step)
+
+    def _atoms(self) -> tuple[Reals, Reals]:
+        return np.array([self.epsilon]), np.array([expit(self.epsilon - np.log(self.categories - 1))])
+
+
+def _moments(losses: Reals, masses: Reals) -> tuple[float, float]:
+    mean = float(losses @ (masses * -np.expm1(-losses)))
+    return mean, max(0.0, float(losses**2 @ (masses * (1 + np.exp(-losses)))) - mean**2)
+
+
+def _require_loss(name: str, value: float) -> None:
+    if not 0 < value < np.inf:
+        raise BadInput(
+            f"{name} must be > 0 and finite, got {value}; leave out cells that the target does not move"
+        )
+
+
+# Privacy losses on a lattice, of pairs of laws that mirror each other.
+#
+# A law is kept as the probabilities, for a member, of the losses 0, step, 2 step, ...; the losses below zero
+# follow: P(loss = -l) = e^-l P(loss = l). ``spread_on_lattice`` pushes an atom to the two nearest lattice points so that
+# its probability in both worlds stays what it is: the worlds can only become easier to tell apart (Blackwell
+# 1953; Doroshenko et al. 2022). ``gather_on_lattice`` lets an atom answer at random a little more often: they can only
+# become harder to tell apart.
+
+
+_ON_LATTICE = 1e-9  # in steps
+
+
+def spread_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
+    """Put atoms (all losses above zero) on the lattice, revealing no less."""
+    whole, rest = whole_and_rest(losses, step)
+    above = masses * np.expm1(-rest) / np.expm1(-step)
+    law = np.zeros(int(whole.max()) + 2)
+    np.add.at(law, whole, masses - above)
+    np.add.at(law, whole + 1, above)
+    return with_zero_loss(law, step)
+
+
+def gather_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
+    """Put atoms (all losses above zero) on the lattice, revealing no more."""
+    whole, rest = whole_and_rest(losses, step)
+    law = np.zeros(int(whole.max()) + 1)
+    np.add.at(law, whole, masses * expit(losses - rest) / expit(losses))
+    return with_zero_loss(law, step)
+
+
+def whole_and_rest(losses: npt.ArrayLike, step: float) -> tuple[npt.NDArray[np.int64], Reals]:
+    """Steps that fit into each loss, and what is left of it."""
+    losses = np.asarray(losses, dtype=float)
+    steps = losses / step
+    nearest = np.round(steps)
+    exact = np.abs(steps - nearest) < _ON_LATTICE
+    whole = np.where(exact, nearest, np.floor(steps))
+    return whole.astype(np.int64), np.where(exact, 0.0, losses - whole * step)
+
+
+def with_zero_loss(law: Reals, step: float) -> Reals:
+    """Set the probability of loss zero, which the losses above it settle."""
+    law = np.trim_zeros(law[1:], "b")
+    below = np.exp(-step * np.arange(1, law.size + 1))
+    return np.append(max(0.0, 1.0 - float(np.sum(law * (1 + below)))), law)

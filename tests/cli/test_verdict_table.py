@@ -1,0 +1,100 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leakgauge.cli import verdict_table as shown
+from leakgauge.runner.in_memory import judge
+from leakgauge.verdict import Finding
+
+
+@pytest.fixture(scope="module")
+def verdict():
+    rng = np.random.default_rng(1)
+    members = rng.random(500) < 0.5
+    return judge(members, members + rng.normal(size=500), epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("findings", "code"),
+    [
+        (["not violated"], 0),
+        ([None], 0),
+        (["not violated", "undecided"], 3),
+        (["undecided", "violated", "not violated"], 1),
+    ],
+)
+def test_the_worst_finding_decides_the_exit_code(verdict, findings, code):
+    assert shown.exit_code([replace(verdict, finding=finding) for finding in findings]) == code
+
+
+def test_the_worst_come_first_and_many_are_cut(verdict, capsys):
+    many = [replace(verdict, label=f"kept-{n}", finding="not violated") for n in range(60)]
+    worst = replace(verdict, label="the-worst", finding="violated")
+    shown.print_table([*many, worst])
+    out = capsys.readouterr().out
+    assert out.startswith("VIOLATED: 1 of 61 adversaries")
+    rows = [line.split()[0] for line in out.splitlines() if "violated  " in line]
+    assert rows[0] == "the-worst"
+    assert len(rows) == shown.MOST_TABLE_ROWS
+    assert "and 21 more" in out
+
+
+def test_an_instrument_that_sees_nothing_says_so(verdict, capsys):
+    blind = {"null": {"rate": 0.0, "low": 0.0, "high": 0.02}, "planted": {"epsilon": None}}
+    shown.print_table([verdict, replace(verdict, label="blind", instrument=blind)])
+    assert "smallest ε it could have detected: none at these rounds." in capsys.readouterr().out
+
+
+def test_a_promise_beyond_reach_is_told(verdict, capsys):
+    shown.print_table([replace(verdict, finding="undecided", rounds_needed=None)])
+    assert "no number of rounds would do" in capsys.readouterr().out
+
+
+def test_names_are_not_taken_for_markup(verdict, capsys):
+    shown.print_table([replace(verdict, label="[bold]x[/bold]")])
+    assert "[bold]x[/bold]" in capsys.readouterr().out
+
+
+def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
+    known = verdict.metrics
+    metrics = known | {
+        "accuracy_mean": replace(known["accuracy"], value=0.93, low=0.91, high=0.95),
+        "auc_mean": replace(known["auc"], value=0.97, low=0.961, high=0.979),
+    }
+    several = replace(verdict, n_targets=5, metrics=metrics)
+    shown.print_table([several])
+    out = capsys.readouterr().out
+    assert "91.0% to 95.0%   0.961 to 0.979" in out
+    assert "was right 93.0% of the time on average over the targets (91.0% to 95.0%)" in out
+    assert "Accuracy and AUC: on average over the targets, each with a threshold of its own." in out
+    shown.print_table([several, replace(several, n_targets=1)])
+    assert "over the targets where several are the same in all rounds, each" in capsys.readouterr().out
+    shown.print_table([verdict])
+    assert "average" not in capsys.readouterr().out
+
+
+def test_where_no_bound_on_epsilon_exists_none_is_said_to_be_missed(verdict, capsys):
+    none = replace(verdict.metrics["epsilon"], value=None, low=None, high=None, reason="given")
+    given = replace(
+        verdict,
+        label="given",
+        metrics=verdict.metrics | {"epsilon": none},
+        instrument=verdict.instrument | {"planted": {"epsilon": None}},
+    )
+    shown.print_table([verdict, given])
+    out = capsys.readouterr().out
+    assert "none at these rounds" not in out
+    assert "(where there is a bound on ε)." in out
+    shown.print_table([given])
+    assert "could have detected: none, without a bound on ε." in capsys.readouterr().out
+
+
+def test_weak_promises_beside_others_are_counted_by_themselves(verdict, capsys):
+    promised = {**(verdict.promised or {}), "epsilon": 24_026.0, "unit": "group"}
+    weak = replace(verdict, label="weak", finding=Finding.UNDECIDED, promised=promised, rounds_needed=None)
+    shown.print_table([weak, replace(verdict, finding="not violated")])
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("UNDECIDED: for 1 of 2 adversaries the promise is too weak to be broken; 1 did not")
+    assert "ε = 24,026, is next to none" in out
+    assert "so few rounds" not in out

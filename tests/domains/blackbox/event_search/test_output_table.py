@@ -1,0 +1,197 @@
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.blackbox.event_search.output_table import (
+    MISSING,
+    ValueKind,
+    encode_values,
+    require_supported,
+    tabulate,
+    text_parts,
+    value_kind,
+)
+
+
+def test_equal_values_have_equal_symbols_and_others_do_not():
+    values = [1, 1.0, 2, "1", None, True, 0.0, -0.0, "a", "a"]
+    _, keys, kinds = encode_values(values)
+    symbols = list(zip(keys.tolist(), kinds.tolist()))
+    assert symbols[0] != symbols[1]  # a whole number and a real one: the type alone may tell
+    assert keys[0] == keys[1]
+    assert symbols[8] == symbols[9]
+    assert len(set(symbols)) == len(values) - 1
+
+
+def test_numbers_are_kept_and_everything_else_is_not_a_number():
+    numbers, _, kinds = encode_values([3, 2.5, True, None, "7", MISSING, np.float32(0.5), Fraction(1, 4)])
+    np.testing.assert_array_equal(numbers, [3, 2.5, 1, np.nan, np.nan, np.nan, 0.5, 0.25])
+    assert kinds.tolist() == [
+        ValueKind.WHOLE, ValueKind.REAL, ValueKind.TRUTH, ValueKind.NONE, ValueKind.TEXT, ValueKind.MISSING, ValueKind.REAL, ValueKind.REAL
+    ]  # fmt: skip
+
+
+def test_every_nan_is_the_same_symbol():
+    other = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0]
+    _, keys, kinds = encode_values([float("nan"), float(other), -float("nan"), float("inf")])
+    assert len(set(keys[:3].tolist())) == 1
+    assert kinds.tolist() == [ValueKind.NAN] * 3 + [ValueKind.INFINITE]
+
+
+def test_whole_numbers_beyond_floats_stay_different():
+    numbers, keys, _ = encode_values([2**70, 2**70 + 1, 10**400, -(10**400), 5])
+    assert len(set(keys.tolist())) == 5
+    np.testing.assert_array_equal(numbers, [2.0**70, 2.0**70, np.inf, -np.inf, 5])
+
+
+def test_a_value_is_encoded_the_same_whatever_stands_beside_it():
+    values = [2**70, 3, 2.5, None, "x", 10**400, float("nan"), True, MISSING]
+    together = encode_values(values)
+    for row, value in enumerate(values):
+        for all_of_them, alone in zip(together, encode_values([value])):
+            np.testing.assert_array_equal(all_of_them[row], alone[0])
+
+
+def test_arrays_and_lists_are_encoded_alike():
+    for values in (np.array([1, 2**60 + 1]), np.array([0.5, np.nan]), np.array([True, False])):
+        for one, other in zip(encode_values(values), encode_values(values.tolist())):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_symbols_of_texts_are_the_same_in_every_process():
+    code = "from leakgauge.domains.blackbox.event_search.output_table import encode; print(*encode(['leak', 'gauge'])[1])"
+    seen = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("value", [1j, {1}, object(), b"x"], ids=lambda value: type(value).__name__)
+def test_other_types_are_refused_by_name(value):
+    with pytest.raises(BadInput, match=type(value).__name__):
+        value_kind(type(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("about -3.5 people", ["about", -3.5, "people"]),
+        ("1e3;x2", [1000.0, "x2"]),
+        ("", []),
+    ],
+)
+def test_words_and_numbers_are_told_apart(text, words):
+    found = dict(text_parts([text]))
+    assert [column[0] for path, column in found.items() if path[0] == "#word"] == words
+
+
+def test_rounds_without_a_text_miss_all_parts():
+    assert dict(text_parts([None, "ab"])) == {
+        ("#text length",): [MISSING, 2],
+        ("#word", 0): [MISSING, "ab"],
+        ("#character", 0): [MISSING, "a"],
+        ("#character", 1): [MISSING, "b"],
+    }
+
+
+def column(table, *path):
+    return table.numbers[:, table.paths.index(path)].tolist()
+
+
+def kinds(table, *path):
+    return table.kinds[:, table.paths.index(path)].tolist()
+
+
+def test_a_number_is_one_column():
+    assert tabulate([1.5, 2.5]).paths == ((),)
+    assert column(tabulate([1.5, 2.5])) == [1.5, 2.5]
+
+
+def test_lists_of_varying_length_have_missing_places_and_a_length():
+    table = tabulate([[1, 2], [3], []])
+    assert column(table, "#length") == [2, 1, 0]
+    assert kinds(table, 1) == [ValueKind.WHOLE, ValueKind.MISSING, ValueKind.MISSING]
+
+
+def test_dicts_are_laid_out_by_key_and_remember_the_order_of_their_keys():
+    table = tabulate([{"a": 1, "b": {"c": 2}}, {"b": {"c": 3}, "a": 4}, {"a": 5}])
+    assert column(table, "a") == [1, 4, 5]
+    assert kinds(table, "b", "c") == [ValueKind.WHOLE, ValueKind.WHOLE, ValueKind.MISSING]
+    assert len(set(table.keys[:, table.paths.index(("#keys",))].tolist())) == 3
+
+
+def test_arrays_are_laid_out_as_lists_are():
+    arrays = [np.arange(6.0).reshape(2, 3), np.ones((2, 3))]
+    one, other = tabulate(arrays), tabulate([array.tolist() for array in arrays])
+    assert set(one.paths) == set(other.paths)
+    for path in one.paths:
+        for name in ("numbers", "keys", "kinds"):
+            np.testing.assert_array_equal(
+                getattr(one, name)[:, one.paths.index(path)], getattr(other, name)[:, other.paths.index(path)]
+            )
+
+
+def test_places_come_in_reading_order():
+    paths = [path for path in tabulate([list(range(12))]).paths if path and isinstance(path[0], int)]
+    assert paths == [(place,) for place in range(12)]
+
+
+def test_an_array_without_dimensions_is_a_number():
+    assert column(tabulate([np.array(2.5), 1])) == [2.5, 1]
+
+
+def test_texts_of_many_kinds_are_taken_apart_and_labels_are_not():
+    sentences = [f"about {n} people" for n in range(100)]
+    table = tabulate(sentences)
+    assert column(table, "#word", 1) == list(range(100))
+    assert column(table, "#text length") == [len(text) for text in sentences]
+    assert tabulate(["yes", "no"] * 50).paths == ((),)
+
+
+def test_later_rounds_fit_the_columns_of_earlier_ones():
+    paths = tabulate([{"a": 1, "b": "x"}, {"a": 2}]).paths
+    later = tabulate([{"b": "x", "c": 3}], paths)
+    assert later.paths == paths
+    assert kinds(later, "a") == [ValueKind.MISSING]
+
+
+MIXED = [
+    None, 3, [1, 2.5, None], [], {"a": [1, {"b": "text"}]}, {"a": 2}, np.arange(3), np.ones((2, 2)), "word",
+    True, (4, 5), np.array(7), *(f"{n} of {n + 1}" for n in range(70)),
+]  # fmt: skip
+
+
+def test_a_row_does_not_depend_on_its_neighbours():
+    table = tabulate(MIXED)
+    for row, output in enumerate(MIXED):
+        alone = tabulate([output], table.paths)
+        np.testing.assert_array_equal(alone.numbers[0], table.numbers[row])
+        np.testing.assert_array_equal(alone.keys[0], table.keys[row])
+        np.testing.assert_array_equal(alone.kinds[0], table.kinds[row])
+
+
+def test_what_is_supported_is_let_through():
+    require_supported(MIXED)
+    require_supported([np.array([None, "a", 1.5], dtype=object)])
+
+
+@pytest.mark.parametrize(
+    "output",
+    [[1, {2}], {"a": {"b": 1j}}, np.array([1j]), [np.array([object()])]],
+    ids=["set", "complex", "array", "object"],
+)
+def test_an_unsupported_type_is_found_however_deep(output):
+    with pytest.raises(BadInput, match=r"of type '(set|complex|object)'"):
+        require_supported([1, output])

@@ -1,0 +1,116 @@
+"""Training against torch's own modules and optimiser."""
+
+import numpy as np
+import pytest
+import torch
+
+from domains.federated.small_games import small_server
+from leakgauge.domains.federated.attacks.trained_neuron import Attack
+from leakgauge.domains.federated.neurons.neuron_training import (
+    EpochRows,
+    NeuronTrainer,
+    initial_neuron,
+    train_epochs,
+)
+
+
+def lessons(n, rng):
+    for _ in range(n):
+        yield EpochRows(rng.normal(size=(30, 4)).astype(np.float32), rng.random(30) < 0.3, 2.5)
+
+
+@pytest.mark.parametrize("batch", [None, 8])
+def test_a_neuron_learns_as_a_torch_module_would(batch):
+    start = initial_neuron(6, 4, np.random.default_rng(1))
+    first, second = torch.nn.Linear(4, 6), torch.nn.Linear(6, 1)
+    first.weight.data, first.bias.data = (
+        torch.from_numpy(part.copy()) for part in (start.first, start.first_bias)
+    )
+    second.weight.data, second.bias.data = (
+        torch.from_numpy(start.second.copy())[None],
+        torch.tensor([start.bias]),
+    )
+    module = torch.nn.Sequential(first, torch.nn.ReLU(), second)
+    adam = torch.optim.Adam(module.parameters(), lr=0.01)
+    for lesson in lessons(5, np.random.default_rng(2)):
+        size = batch or 30
+        for low in range(0, 30, size):
+            rows = torch.from_numpy(lesson.rows[low : low + size])
+            wanted = torch.from_numpy(lesson.active[low : low + size]).float()
+            chance = torch.sigmoid(module(rows)[:, 0])
+            losses = -(2.5 * wanted * torch.log(chance) + (1 - wanted) * torch.log(1 - chance))
+            adam.zero_grad()
+            losses.mean().backward()
+            adam.step()
+    *_, found = train_epochs(start, lessons(5, np.random.default_rng(2)), batch=batch, rate=0.01)
+    rows = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
+    np.testing.assert_allclose(found.values(rows), module(torch.from_numpy(rows))[:, 0].detach(), atol=1e-4)
+    assert np.abs(found.values(rows) - start.values(rows)).max() > 0.1
+
+
+def test_each_epoch_is_a_neuron_of_its_own():
+    start = initial_neuron(6, 4, np.random.default_rng(1))
+    kept = start.first.copy()
+    epochs = list(train_epochs(start, lessons(3, np.random.default_rng(2)), batch=None, rate=0.01))
+    assert len(epochs) == 3
+    assert (start.first == kept).all()
+    assert (epochs[0].first != epochs[1].first).any()
+    assert (epochs[1].first != epochs[2].first).any()
+
+
+BITRAND = {"name": "bitrand", "epsilon": 10.0}
+SMALL = Attack(neurons=40, positives=300, rate=1e-3, batch=50, epochs=4)
+
+
+def taught(mechanism, attack, **setting):
+    _, server = small_server(mechanism, targets=1, **setting)
+    teacher = NeuronTrainer.of(
+        server, attack.course(noisy=mechanism["name"] != "none"), np.random.default_rng(1)
+    )
+    return server, teacher, teacher((0, 2))
+
+
+def test_without_noise_training_ends_when_the_target_alone_is_active():
+    server, teacher, trained = taught({"name": "none"}, Attack(neurons=60, rate=1e-2))
+    assert trained.separated
+    assert len(trained.history) == trained.epochs
+    assert trained.on_top <= trained.epochs
+    assert trained.history[-1].tpr == 1.0
+    assert trained.history[-1].won > trained.history[0].won
+    values = trained.neuron.values(server.rows)
+    own = trained.neuron.values(server.targets)[0]
+    assert own > 0 > values.max()
+    assert own == pytest.approx(-values.max(), rel=1e-3)  # the bias is midway
+    assert len(teacher.rows) + len(teacher.held_back) == len(server.rows)
+
+
+def test_a_limit_of_epochs_is_kept_to():
+    _, _, trained = taught({"name": "none"}, Attack(neurons=5, rate=1e-6, epochs=3))
+    assert not trained.separated
+    assert len(trained.history) == 3
+
+
+def test_under_noise_the_epoch_that_is_kept_wins_most_on_rows_that_were_held_back():
+    server, teacher, trained = taught(BITRAND, SMALL)
+    assert len(trained.history) == 4
+    mechanism, rng = server.training.mechanism, np.random.default_rng(3)
+    copies = np.tile(server.targets.astype(float), (2_000, 1))
+    own = trained.neuron.values(mechanism.sample(copies, rng).astype(np.float32))
+    others = trained.neuron.values(teacher.held_back)
+    won = (np.mean(own > 0) + np.mean(others <= 0) ** 19) / 2
+    assert won >= max(rates.won for rates in trained.history) - 0.03
+
+
+def test_noise_is_fresh_in_every_epoch():
+    _, teacher, _ = taught(BITRAND, SMALL)
+    lessons = list(teacher._lessons(teacher.knowledge.targets[:1], np.random.default_rng(4)))
+    assert [lesson.active.sum() for lesson in lessons] == [300] * 4
+    assert [len(lesson.rows) for lesson in lessons] == [300 + len(teacher.rows)] * 4
+    drawn = {row.tobytes() for lesson in lessons for row in lesson.rows[lesson.active]}
+    assert len(drawn) == 4 * 300
+
+
+def test_no_row_is_both_trained_on_and_held_back():
+    _, teacher, _ = taught({"name": "none"}, Attack(neurons=5, epochs=1))
+    trained_on = {row.tobytes() for row in teacher.rows}
+    assert not any(row.tobytes() in trained_on for row in teacher.held_back)

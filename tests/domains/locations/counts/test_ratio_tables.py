@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+from scipy.stats import binom
+
+from leakgauge.domains.locations.counts.ratio_tables import (
+    MAX_LOG_RATIO,
+    CellsByRate,
+    ColumnRatios,
+    RatioGrid,
+    RatioTable,
+    TableRows,
+    averaged_ratio_table,
+    bounded_log_ratio,
+    noise_reach,
+    relevant_counts,
+    tabulate_ratios,
+    weighted_log_ratio,
+)
+from leakgauge.domains.locations.counts.release_distribution import (
+    GaussianDensity,
+    IntegerOutputs,
+    LaplaceDensity,
+)
+from strategies.summing import log_masses
+
+
+def test_all_places_between_the_ends_can_be_read():
+    for between in (IntegerOutputs(), LaplaceDensity(2.0), GaussianDensity(0.3), GaussianDensity(5.0)):
+        columns = RatioGrid.over(-3.0, 11.0, between)
+        low, high = columns.readable
+        assert low <= -3 <= 11 <= high
+        assert columns.places.size == columns.n
+        assert columns.ends == (columns.places[0], pytest.approx(columns.places[-1]))
+
+
+def test_a_part_of_the_columns_lies_where_it_did():
+    columns = RatioGrid.over(-3.0, 11.0, GaussianDensity(1.0))
+    part = columns.part(4, 9)
+    assert part.places.tolist() == pytest.approx(columns.places[4:10].tolist())
+
+
+def test_rows_read_their_own_column_or_between_two_rows():
+    table, columns = np.arange(12.0).reshape(3, 4), np.array([3, 0, 1])
+    assert TableRows(np.array([0, 1, 2])).of(columns, table).tolist() == [3, 4, 9]
+    assert TableRows(np.array([0, 1, 1]), np.array([0.5, 0, 1.0])).of(columns, table).tolist() == [5, 4, 9]
+
+
+@pytest.mark.parametrize("scale", [0.001, 0.4, 3.0, 500.0])
+def test_laplace_densities_are_read_exactly_between_whole_numbers(scale):
+    """The log ratio of two mixtures of Laplace densities, directly and from their values at whole numbers."""
+    rng = np.random.default_rng(1)
+    weights_in, weights_out = rng.dirichlet(np.ones(6), 2)
+
+    def log_mixture(x, weights):
+        logs = np.log(weights) - np.abs(x[:, None] - np.arange(6)) / scale
+        top = logs.max(axis=1)
+        return np.log(np.exp(logs - top[:, None]).sum(axis=1)) + top
+
+    columns = RatioGrid.over(-4.0, 9.0, LaplaceDensity(scale))
+    at_nodes = [log_mixture(columns.places, w)[None] for w in (weights_in, weights_out)]
+    table = RatioTable(columns, ColumnRatios.of(*at_nodes, LaplaceDensity(scale)), None)
+    whole = np.arange(-4.0, 9.0)
+    places = np.concatenate([rng.uniform(-4, 9, 400), whole, whole + 3e-4, whole + 1 - 3e-4])
+    expected = log_mixture(places, weights_in) - log_mixture(places, weights_out)
+    found = table.read(places, TableRows(np.zeros(places.size, dtype=np.intp)), None)
+    np.testing.assert_allclose(found, expected, atol=1e-9 / min(scale, 1))
+
+
+@pytest.mark.parametrize("sigma", [0.2, 1.0, 6.0])
+def test_gaussian_densities_are_read_closely(sigma):
+    weights = np.stack([np.append(0.0, binom.pmf(np.arange(5), 4, 0.3)), binom.pmf(np.arange(6), 5, 0.3)])
+
+    def log_ratio(x):
+        logs = -((x[:, None] - np.arange(6)) ** 2) / (2 * sigma**2)
+        top = logs.max(axis=1, keepdims=True)
+        sums = np.exp(logs - top) @ weights.T
+        return np.log(sums[:, 0] / sums[:, 1])
+
+    columns = RatioGrid.over(-4.0, 9.0, GaussianDensity(sigma))
+    table = RatioTable(
+        columns,
+        ColumnRatios.of(log_ratio(columns.places)[None], np.zeros((1, columns.n)), GaussianDensity(sigma)),
+        None,
+    )
+    places = np.linspace(-4, 9, 999)
+    found = table.read(places, TableRows(np.zeros(999, dtype=np.intp)), None)
+    np.testing.assert_allclose(found, log_ratio(places), atol=1e-5)
+
+
+def test_what_one_world_forbids_is_certain_and_what_both_forbid_says_nothing():
+    low, high = np.array([-np.inf, -np.inf, -1.0, -2.0]), np.array([-np.inf, -3.0, -np.inf, -2.5])
+    assert bounded_log_ratio(low, high).tolist() == [0, -MAX_LOG_RATIO, MAX_LOG_RATIO, 0.5]
+
+
+def test_a_target_who_may_be_elsewhere_is_averaged():
+    present, absent, weights = (
+        np.array([1.0, 1.0, 1.0]),
+        np.array([0.2, 0.2, 0.2]),
+        np.array([0.0, 1.0, 0.25]),
+    )
+    expected = np.log(weights * np.exp(present) + (1 - weights) * np.exp(absent))
+    np.testing.assert_allclose(weighted_log_ratio(present, absent, weights), expected)
+
+
+class Triangle:
+    """Noise of -1, 0 or 1."""
+
+    between = IntegerOutputs()
+
+    def log_at(self, distances):
+        near = np.abs(distances) <= 1
+        chances = np.array([0.2, 0.5, 0.3])[np.where(near, distances + 1, 0).astype(int)]
+        return np.where(near, np.log(chances), -np.inf)
+
+
+class Steady:
+    """A law that falls by e^-0.3 per step."""
+
+    between = IntegerOutputs()
+
+    def log_at(self, distances):
+        return -0.3 * np.abs(distances)
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (20, 21)])
+@pytest.mark.parametrize("law", [Triangle(), Steady()])
+def test_a_table_holds_the_ratios_of_direct_sums(law, sizes):
+    cells, columns = (
+        CellsByRate(*sizes, 2, np.array([0.1, 0.4])),
+        RatioGrid.over(-2.0, 26.0, IntegerOutputs()),
+    )
+    table = tabulate_ratios(law, cells, columns)
+    counts = np.arange(sizes[1] + 3)
+    for row, rate in enumerate(cells.rates):
+        inside, outside = (np.append(log_masses(n, rate, 2), [-np.inf] * (sizes[1] - n)) for n in sizes)
+        for column, place in enumerate(columns.places):
+            there = logsumexp(inside + law.log_at(place - 1.0 - counts))
+            away = logsumexp(inside + law.log_at(place - 1.0 * counts))
+            without = logsumexp(outside + law.log_at(place - 1.0 * counts))
+            for ratios, log in ((table.present, there), (table.absent, away)):
+                if ratios is not None and max(log, without) > -np.inf:
+                    assert ratios.at[row, column] == pytest.approx(
+                        np.clip(log - without, -1e6, 1e6), abs=1e-9
+                    )
+    assert (table.absent is None) == (sizes[0] == sizes[1])
+
+
+def test_a_table_may_be_made_from_any_law():
+    cells, law = CellsByRate(20, 20, 0, np.array([0.1])), Steady()
+    columns, counts = RatioGrid.over(0.0, 9.0, IntegerOutputs()), range(21)
+    log_law = law.log_at(columns.places - np.arange(22.0)[:, None])
+    np.testing.assert_allclose(
+        averaged_ratio_table(log_law, counts, cells, columns).present.at,
+        tabulate_ratios(law, cells, columns).present.at,
+        atol=1e-9,
+    )
+
+
+def test_a_flat_law_needs_no_counts_near_its_outputs():
+    cells = CellsByRate(10_000, 10_000, 0, np.array([0.001]))
+    assert len(relevant_counts(Steady(), cells, -9000.0, 9000.0)) < 300
+
+
+def test_the_spread_of_a_law_is_where_it_has_fallen():
+    distance = noise_reach(Steady(), 30.0)
+    assert 100 <= distance <= 112
+    assert noise_reach(Triangle(), 30.0) == 2
+
+
+def test_outputs_are_at_home_near_their_counts():
+    low, high = CellsByRate(1000, 1000, 0, np.array([0.01, 0.02])).home(5.0, 20.0)
+    assert low == -5
+    assert 40 < high < 80

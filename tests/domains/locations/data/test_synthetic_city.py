@@ -1,0 +1,212 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, kstest, norm
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.data_loader import load_visits
+from leakgauge.domains.locations.data.synthetic_city import (
+    MobilityModel,
+    SyntheticCity,
+    generate_city,
+    weekly_rhythm,
+)
+
+
+def test_shares_of_an_hour_are_those_of_its_quarters():
+    hours, _ = weekly_rhythm(168, 3600, home=0.3)
+    quarters, _ = weekly_rhythm(168 * 4, 900, home=0.3)
+    days, _ = weekly_rhythm(7, 86_400, home=0.3)
+    np.testing.assert_allclose(quarters.reshape(168, 4).sum(axis=1), hours)
+    np.testing.assert_allclose(hours.reshape(7, 24).sum(axis=1), days)
+
+
+def test_weeks_repeat_and_nights_are_quiet():
+    two, _ = weekly_rhythm(336, 3600, home=0.3)
+    np.testing.assert_allclose(two[:168], two[168:])
+    week = two[:168].reshape(7, 24)
+    assert (week[:, 3] < week[:, 18] / 5).all()
+    np.testing.assert_array_equal(week[0], week[4])
+    assert not np.array_equal(week[0], week[5])
+
+
+@pytest.mark.parametrize("home", [0.0, 0.05, 0.3, 0.9])
+def test_as_many_visits_are_at_home_as_asked_and_more_by_night(home):
+    weights, at_home = weekly_rhythm(168, 3600, home)
+    assert weights @ at_home == pytest.approx(home, abs=1e-9)
+    assert (at_home[3::24] >= at_home[12::24]).all()
+
+
+POSITIONS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+ATTRACTION = np.array([1.0, 2.0, 4.0])
+RHYTHM = np.array([0.25, 0.75])
+AT_HOME = np.array([0.9, 0.2])
+
+
+def chances(home):
+    """The law of one visit, written out."""
+    distance = np.sqrt(((POSITIONS - POSITIONS[home]) ** 2).sum(axis=1))
+    pull = ATTRACTION * np.exp(-distance / 1.5)
+    places = (1 - AT_HOME) * (pull / pull.sum())[:, None] + AT_HOME * (np.arange(3) == home)[:, None]
+    return (places * RHYTHM).ravel()
+
+
+@pytest.fixture
+def habits():
+    return MobilityModel.of(POSITIONS, ATTRACTION, 1.5, RHYTHM, AT_HOME)
+
+
+@pytest.mark.parametrize("home", [0, 1, 2])
+def test_a_single_visit_follows_the_law(habits, home):
+    n = 200_000
+    cells, counts = habits.draw(np.full(n, home), np.ones(n, dtype=np.int64), np.random.default_rng(home))
+    assert (counts == 1).all()
+    assert chisquare(np.bincount(cells, minlength=6), n * chances(home)).pvalue > 1e-3
+
+
+def test_two_distinct_visits_are_drawn_one_after_the_other(habits):
+    n = 200_000
+    cells, counts = habits.draw(np.ones(n, dtype=np.int64), np.full(n, 2), np.random.default_rng(4))
+    assert (counts == 2).all()
+    law = chances(1)
+    expected = {
+        pair: sum(law[a] * law[b] / (1 - law[a]) for a, b in permutations(pair))
+        for pair in ((i, j) for i in range(6) for j in range(i + 1, 6))
+    }
+    pairs = cells.reshape(n, 2)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    found = [int(((pairs == pair).all(axis=1)).sum()) for pair in expected]
+    assert chisquare(found, n * np.array(list(expected.values()))).pvalue > 1e-3
+
+
+def test_everybody_gets_what_they_want_in_their_place(habits):
+    homes = np.array([0, 1, 2, 0])
+    cells, counts = habits.draw(homes, np.array([6, 1, 3, 2]), np.random.default_rng(5))
+    assert counts.tolist() == [6, 1, 3, 2]
+    assert cells[:6].tolist() == list(range(6))
+
+
+def test_the_default_has_the_size_of_the_published_week_in_milan():
+    traces = generate_city(SyntheticCity(), seed=1).traces
+    assert traces.visits.shape == (4840, 100 * 168)
+    assert traces.n_visits.min() >= 1
+    assert traces.n_visits.mean() == pytest.approx(21.5, abs=4 * 21.5 * np.sqrt(np.e - 1) / np.sqrt(4840))
+    assert traces.map.days.tolist() == [hour // 24 for hour in range(168)]
+    assert traces.visits.has_canonical_format
+    assert traces.visits.dtype == np.uint8
+
+
+def test_activity_is_log_normal():
+    n_visits = generate_city(
+        SyntheticCity(users=4000, visits=300, skew=0.4, sites=400, epochs=720), seed=2
+    ).traces.n_visits
+    logs = (np.log(n_visits) - np.log(300) + 0.4**2 / 2) / 0.4
+    assert kstest(logs, norm.cdf).pvalue > 1e-3
+
+
+def test_popularity_spreads_as_asked():
+    def spread(popularity):
+        city = SyntheticCity(users=20_000, sites=200, popularity=popularity, home=0.0, radius=1e9, skew=0.0)
+        traces = generate_city(city, seed=3).traces
+        return np.log(traces.visitors().reshape(200, 168).sum(axis=1)).std()
+
+    assert spread(0.0) < 0.05
+    assert spread(1.0) == pytest.approx(1.0, abs=0.2)  # the deviation of 200 draws
+
+
+def test_people_stay_near_home():
+    def distance(radius):
+        city = SyntheticCity(
+            users=2000, sites=400, popularity=0.0, home=0.0, radius=radius, spacing=1000, skew=0.0
+        )
+        traces = generate_city(city, seed=4).traces
+        spots = traces.map.positions[traces.visits.indices // 168]
+        owners = np.repeat(np.arange(2000), traces.n_visits)
+        centres = np.stack([np.bincount(owners, spots[:, k]) / traces.n_visits for k in (0, 1)], axis=1)
+        return np.hypot(*(spots - centres[owners]).T).mean()
+
+    assert distance(1000) < distance(4000) / 1.5 < distance(1e6) / 1.5
+
+
+def test_nights_are_quiet_and_spent_at_home():
+    traces = generate_city(SyntheticCity(users=5000, skew=0.0), seed=5).traces
+    hours = traces.map.epochs(traces.visits.indices.astype(np.int64)) % 24
+    by_hour = np.bincount(hours, minlength=24)
+    assert by_hour[3] * 3 < by_hour[18]
+    places = traces.visits.indices // 168
+    owners = np.repeat(np.arange(5000), traces.n_visits)
+    often = np.array([np.bincount(places[owners == i]).argmax() for i in range(300)])
+    mine = owners < 300
+    at_favourite = places[mine] == often[owners[mine]]
+    night = np.isin(hours[mine], [0, 1, 2, 3, 4])
+    assert at_favourite[night].mean() > at_favourite[~night].mean() + 0.2
+
+
+@pytest.mark.parametrize(("layout", "sites"), [("grid", 100), ("grid", 7), ("irregular", 60)])
+def test_places_lie_apart_from_one_another(layout, sites):
+    positions = generate_city(
+        SyntheticCity(users=10, sites=sites, layout=layout), seed=6
+    ).traces.map.positions
+    assert positions.shape == (sites, 2)
+    gaps = np.hypot(*(positions[:, None] - positions[None]).transpose(2, 0, 1)) + 1e12 * np.eye(sites)
+    assert gaps.min() > 0
+    if layout == "grid":
+        assert gaps.min() == pytest.approx(1600)
+
+
+def test_a_seed_decides_everything():
+    first, again, other = (generate_city(SyntheticCity(users=50), seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.traces.visits.indices, again.traces.visits.indices)
+    assert first.digest == again.digest
+    assert first.digest != other.digest
+    assert not np.array_equal(first.traces.visits.indices, other.traces.visits.indices)
+
+
+def test_people_drawn_in_blocks_are_as_many_as_asked(monkeypatch):
+    from leakgauge.domains.locations.data import synthetic_city
+
+    monkeypatch.setattr(synthetic_city, "AT_ONCE", 500)
+    traces = generate_city(SyntheticCity(users=300), seed=1).traces
+    assert traces.n_people == 300
+    assert traces.n_visits.min() >= 1
+
+
+def test_days_follow_from_the_length_of_an_epoch():
+    city = SyntheticCity(users=5, sites=3, epochs=8, epoch="6h", visits=2)
+    assert generate_city(city, seed=1).traces.map.days.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"users": 0}, r"data: users must be >= 1, got 0"),
+        ({"sites": 20_000}, r"sites must be <= 10000"),
+        ({"visits": float("nan")}, r"visits must be > 0"),
+        ({"visits": 1e6}, r"at most a quarter of the cells"),
+        ({"skew": -1}, r"skew must be in \[0, 5\]"),
+        ({"popularity": float("inf")}, r"popularity must be in"),
+        ({"home": 1.0}, r"home must be in \[0, 1\)"),
+        ({"radius": 0}, r"radius must be a length"),
+        ({"epoch": "5h"}, r"does not fit into a day"),
+        ({"layout": "ring"}, r"data.layout: no choice is called 'ring'"),
+        ({"user": 5}, r"data: no key is called 'user'; did you mean 'users'"),
+        ({"users": 2.5}, r"data.users: must be a whole number"),
+    ],
+)
+def test_a_city_that_cannot_be_is_refused(tmp_path, table, message):
+    with pytest.raises(BadInput, match=message):
+        load_visits({"source": "synthetic", **table}, tmp_path, seed=1)
+
+
+@pytest.mark.slow
+def test_a_million_people_fit_into_memory_and_a_minute():
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    traces = generate_city(SyntheticCity(users=1_000_000, epochs=720, visits=20), seed=1).traces
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert traces.n_people == 1_000_000
+    assert traces.visits.nnz == pytest.approx(20e6, rel=0.01)
+    assert after.ru_utime - before.ru_utime < 40  # about 6 s on one core
+    assert after.ru_maxrss < 4_000_000

@@ -1,0 +1,39 @@
+import io
+import json
+
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.visit_files import geojson_reader
+from leakgauge.domains.locations.data.visit_files.geojson_reader import iterate_features
+
+ITEMS = [{"type": "Feature", "id": i, "text": 'a "features": [ ] { , ' * (i % 3)} for i in range(20)]
+
+
+@pytest.mark.parametrize("chunk", [7, 50, 1000, 1 << 20])
+@pytest.mark.parametrize("form", ["collection", "list", "lines", "sequence"])
+def test_features_come_one_by_one_wherever_the_chunks_end(monkeypatch, chunk, form):
+    text = {
+        "collection": json.dumps({"crs": {"a": [1]}, "features": ITEMS, "bbox": [1]}),
+        "list": json.dumps(ITEMS, indent=1),
+        "lines": "\n".join(map(json.dumps, ITEMS)) + "\n\n",
+        "sequence": "".join("\x1e" + json.dumps(item) + "\n" for item in ITEMS),
+    }[form]
+    first = len(text) if form == "collection" and chunk < 50 else chunk  # the opening must fit into a chunk
+    monkeypatch.setattr(geojson_reader, "CHUNK", max(chunk, 50) if form == "collection" else first)
+    assert list(iterate_features(io.StringIO(text), "x")) == ITEMS
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"features": [{"a": 1}', '{"features": [{"a": 1}, {"b"', '[{"a": 1}, oops]', '{"a": 1} {"b": '],
+    ids=repr,
+)
+def test_a_file_that_is_cut_off_is_refused_and_not_half_read(text):
+    with pytest.raises(BadInput, match=r"x: feature 2 is no JSON .* cut off or damaged"):
+        list(iterate_features(io.StringIO(text), "x"))
+
+
+def test_no_features_are_no_features():
+    assert list(iterate_features(io.StringIO('{"type": "FeatureCollection", "features": []}'), "x")) == []
+    assert list(iterate_features(io.StringIO("  "), "x")) == []

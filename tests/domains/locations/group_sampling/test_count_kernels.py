@@ -1,0 +1,41 @@
+import os
+import sys
+
+import pytest
+
+from leakgauge.domains.locations.group_sampling import count_kernels
+
+
+@pytest.fixture
+def fresh():
+    """Whatever a test makes of numba is forgotten again."""
+    count_kernels.kernels.cache_clear()
+    yield
+    count_kernels.kernels.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_without_numba_there_is_nothing_compiled(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert count_kernels.kernels() is None
+
+
+@pytest.mark.usefixtures("fresh")
+def test_numba_may_be_told_not_to_compile(monkeypatch):
+    if not os.environ.get("CI"):
+        pytest.importorskip("numba")
+    monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
+    assert count_kernels.kernels() is None
+
+
+def test_where_nothing_can_be_written_loops_are_compiled_all_the_same():
+    asked = []
+
+    def njit(loop, cache=False):
+        asked.append(cache)
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return loop
+
+    assert count_kernels._compile(njit, count_kernels.turn) is count_kernels.turn
+    assert asked == [True, False]

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from scipy.stats import nbinom
+
+from domains.locations.small_town import traces
+from leakgauge.core.guarantee import Relation
+from leakgauge.domains.locations.data.traces import CellMap, Traces
+from leakgauge.domains.locations.knowledge import PastReleasesKnowledge
+from leakgauge.domains.locations.mobility.cell_rates import (
+    ReferenceRates,
+    _likeliest_shape,
+    rates_from_past,
+    rates_from_reference,
+)
+from leakgauge.domains.locations.partial_traces import known_cells
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
+from leakgauge.mechanisms import laplace
+
+
+def people_at(rates, n_people, n_epochs, seed=0):
+    """People who are in every cell with the chance given, independently."""
+    visits = np.random.default_rng(seed).random((n_people, rates.size)) < rates
+    return traces(visits, n_epochs)
+
+
+def test_visits_are_neither_lost_nor_made_up():
+    rng = np.random.default_rng(1)
+    rates = np.outer(rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(10))).ravel() * 5
+    people = people_at(rates, 500, 10)
+    found = rates_from_reference(people).everywhere
+    assert found.sum() == pytest.approx(people.n_visits.mean(), rel=0.02)
+
+
+def test_the_shape_is_found_where_it_is_known():
+    """Visitors drawn from negative binomial laws, by SciPy."""
+    rng = np.random.default_rng(2)
+    expected = rng.uniform(0.1, 5.0, size=20_000)
+    for shape in (0.5, 5.0):
+        visitors = nbinom.rvs(shape, shape / (shape + expected), random_state=rng)
+        assert _likeliest_shape(visitors, expected) == pytest.approx(shape, rel=0.1)
+
+
+def test_the_likelihood_is_that_of_negative_binomial_counts():
+    """The shape found is better than its neighbours, by SciPy's law."""
+    rng = np.random.default_rng(3)
+    expected = rng.uniform(0.1, 5.0, size=500)
+    visitors = nbinom.rvs(3.0, 3.0 / (3.0 + expected), random_state=rng)
+    found = _likeliest_shape(visitors, expected)
+    at, below, above = (
+        nbinom.logpmf(visitors, shape, shape / (shape + expected)).sum()
+        for shape in (found, 0.9 * found, 1.1 * found)
+    )
+    assert at > below
+    assert at > above
+
+
+def test_cells_that_follow_place_and_epoch_are_hardly_believed_to_differ():
+    rng = np.random.default_rng(4)
+    rates = np.outer(rng.dirichlet(np.ones(10)), rng.dirichlet(np.full(20, 5.0))).ravel() * 8
+    people = people_at(rates, 400, 20)
+    found = rates_from_reference(people)
+    raw = people.visitors() / 400
+    assert found.shape > 20
+    assert np.square(found.everywhere - rates).sum() < 0.3 * np.square(raw - rates).sum()
+
+
+def test_cells_of_their_own_are_believed_where_many_people_were_seen():
+    rng = np.random.default_rng(5)
+    rates = rng.gamma(0.5, 0.05, size=400).clip(max=0.9)
+    people = people_at(rates, 2_000, 20)
+    found, raw = rates_from_reference(people).everywhere, people.visitors() / 2_000
+    assert np.abs(found - raw).max() < 0.01
+    assert np.square(found - rates).sum() <= 1.02 * np.square(raw - rates).sum()
+
+
+def test_a_cell_where_nobody_was_seen_is_possible_and_the_more_popular_its_place_the_likelier():
+    visits = np.zeros((20, 6), dtype=int)
+    visits[:, 0], visits[:4, 1], visits[:2, 3] = 1, 1, 1
+    found = rates_from_reference(
+        traces(visits, n_epochs=3)
+    ).everywhere  # cell 2 is of the popular place, 5 is not
+    assert 0 < found[5] < found[2] < 1
+
+
+def test_the_target_is_one_more_visitor():
+    rates = ReferenceRates(np.array([0, 3]), 100, np.array([0.01, 0.01]), shape=2.0)
+    cells = np.array([0, 1])
+    np.testing.assert_allclose(rates(cells), [3 / 300, 6 / 300])
+    np.testing.assert_allclose(rates(cells, np.array([0.0, 0.5])), [2 / 300, 5.5 / 300])
+
+
+def test_a_target_of_the_crowd_finds_the_rate_that_is_expected():
+    """Of random people's cells: what the reference says is right on average, and without them too low."""
+    rng = np.random.default_rng(6)
+    rates = rng.gamma(1.0, 0.01, size=2_000).clip(max=0.9)
+    everybody = people_at(rates, 600, 40, seed=6)
+    found = rates_from_reference(everybody.of(np.arange(200)))
+    cells = np.concatenate([everybody.cells(person) for person in range(200, 600)])
+    assert found(cells).mean() == pytest.approx(rates[cells].mean(), rel=0.05)
+    assert found(cells, 0.0).mean() < 0.9 * rates[cells].mean()
+
+
+def test_a_crowd_that_is_everywhere_stays_below_certainty():
+    everywhere = traces(np.ones((10, 6), dtype=int), n_epochs=3)
+    assert (rates_from_reference(everywhere)(np.arange(6)) < 1).all()
+
+
+def test_a_reference_nobody_of_which_moves_is_no_reason_to_fail():
+    nobody = Traces(
+        traces(np.ones((3, 6), dtype=int)).visits * np.uint8(0), CellMap(2, 3, np.zeros(3, dtype=np.int64))
+    )
+    nobody.visits.eliminate_zeros()
+    assert (rates_from_reference(nobody).everywhere > 0).all()
+
+
+SIZE, CELLS = 100, np.array([1, 7, 20])
+
+
+def past(chain, rates, n_releases, seed=0):
+    """Releases of groups of 100 people, with a target in half of them, in three cells."""
+    rng = np.random.default_rng(seed)
+    members = rng.random((n_releases, 1)) < 0.5
+    counts = rng.binomial(SIZE, rates, size=(n_releases, rates.size))
+    counts[np.ix_(members[:, 0], CELLS)] += 1
+    where = traces(np.ones((1, rates.size), dtype=int), n_epochs=6).map
+    public = PublicParameters(chain, SIZE, 1, Relation.ADD_REMOVE, where)
+    return PastReleasesKnowledge(public, (known_cells(CELLS),), chain.sample(counts, rng), members)
+
+
+def rates_of(seed=1):
+    rng = np.random.default_rng(seed)
+    return 0.04 * np.outer(rng.lognormal(sigma=0.7, size=4), rng.lognormal(sigma=0.3, size=6)).ravel()
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        ReleaseChain(noise=laplace.Mechanism(scale=2.0), group_size=SIZE, round=True, clamp=True, suppress=1),
+        ReleaseChain(noise=laplace.Mechanism(scale=2.0), group_size=SIZE),
+        ReleaseChain(noise=None, group_size=SIZE, suppress=2),
+        ReleaseChain(noise=None, group_size=SIZE),
+    ],
+    ids=["chain", "unrounded", "suppressed", "raw"],
+)
+def test_many_earlier_releases_show_the_rates_without_the_target(chain):
+    rates = rates_of()
+    rates[CELLS] *= [0.5, 1.5, 2.0]  # cells need not be what their place and epoch suggest
+    (found,) = rates_from_past(past(chain, rates, 2_000), chain)
+    np.testing.assert_allclose(found, rates[CELLS], rtol=0.12)
+
+
+def test_a_single_release_with_the_target_shows_how_popular_places_and_epochs_are():
+    chain = ReleaseChain(noise=None, group_size=SIZE, suppress=1)
+    rates = rates_of()
+    earlier = past(chain, rates, 30)
+    only_with = PastReleasesKnowledge(
+        earlier.public, earlier.sketches, earlier.releases, np.ones((30, 1), dtype=bool)
+    )
+    (found,) = rates_from_past(only_with, chain)
+    np.testing.assert_allclose(found, rates[CELLS], rtol=0.3)

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from domains.locations.small_town import LAPLACE, RAW, game, town, traces
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.knowledge import build
+from leakgauge.domains.locations.mobility.mobility_profile import total_variation
+from leakgauge.domains.locations.mobility.simulated_people import (
+    SimulatedPeople,
+    known_profile,
+    people_of_other_city,
+    stand_in_target,
+)
+from leakgauge.domains.locations.partial_traces import PartialTrace
+
+
+def habits_of(people):
+    """Visits per person, and the shares of places, by adding up."""
+    visits = people.visits.toarray().reshape(people.n_people, people.map.n_places, people.map.n_epochs)
+    return visits.sum() / people.n_people, visits.sum(axis=(0, 2)) / visits.sum()
+
+
+def uneven_town():
+    rng = np.random.default_rng(1)
+    places = np.repeat([0.02, 0.1, 0.3, 0.05], 6)
+    return traces(rng.random((600, 24)) < places, n_epochs=6)
+
+
+@pytest.mark.parametrize("name", ["auxiliary", "past", "zero"])
+def test_known_habits_are_those_of_the_people_there(name):
+    challenger = game(uneven_town(), RAW, group_size=200)
+    knowledge = build(name, {"releases": 5} if name == "past" else {}, challenger, seed=1)
+    mean, space = habits_of(challenger.traces)
+    found = known_profile(knowledge)
+    assert found.mean == pytest.approx(mean, rel=0.1)
+    assert total_variation(found.space, space) < 0.05
+
+
+@pytest.mark.parametrize("marginals", ["deconvolution", "guan24", "log", "power", "raw", "published"])
+def test_a_release_is_enough_to_make_up_people_who_move_alike(marginals):
+    challenger = game(uneven_town(), LAPLACE | {"round": True, "clamp": True}, group_size=200)
+    zero = build("zero", {}, challenger, seed=1)
+    said = SimulatedPeople(marginals=marginals)
+    people = said.people(said.habits(zero.earlier, zero.public), zero.public, np.random.default_rng(1))
+    assert people.n_people == 5000
+    mean, space = habits_of(people)
+    true_mean, true_space = habits_of(challenger.traces)
+    assert mean == pytest.approx(true_mean, rel=0.3)  # repeated visits count once
+    if marginals == "deconvolution":
+        assert total_variation(space, true_space) < 0.06
+
+
+def test_there_are_always_more_people_than_a_group_has():
+    public = build("zero", {}, game(town(8000, density=0.01), RAW, group_size=3000), seed=1).public
+    assert SimulatedPeople().n_people(public) == 6000
+    assert SimulatedPeople(traces=3001).n_people(public) == 3001
+    with pytest.raises(BadInput, match="too few for groups of 3000"):
+        SimulatedPeople(traces=3000).n_people(public)
+
+
+def test_the_marginals_of_the_paper_need_a_known_chain():
+    zero = build("zero", {}, game(town(), RAW), seed=1)
+    own = type(zero.public)(object(), 20, 1, zero.public.relation, zero.public.map)
+    with pytest.raises(BadInput, match="needs a chain that is known"):
+        SimulatedPeople(marginals="log").habits(zero.earlier, own)
+
+
+def test_people_elsewhere_live_on_a_map_of_the_same_size():
+    public = build("zero", {}, game(town(), RAW), seed=1).public
+    people = people_of_other_city(public.map, 300, np.random.default_rng(1))
+    assert people.n_people == 300
+    assert people.map is public.map
+    again = people_of_other_city(public.map, 300, np.random.default_rng(1))
+    np.testing.assert_array_equal(people.visits.indices, again.visits.indices)
+
+
+def test_a_stand_in_has_cells_of_somebody_and_as_many():
+    people = town(200)
+    sketch = PartialTrace(np.array([1, 5, 9]), np.array([1.0, 0.5, 1.0]))
+    found = stand_in_target(people, sketch, np.random.default_rng(1))
+    assert (np.diff(found.cells) > 0).all()
+    assert found.weights is sketch.weights
+    assert any(np.isin(found.cells, people.cells(person)).all() for person in range(200))
+
+
+def test_a_stand_in_for_somebody_busier_than_all_has_cells_of_several():
+    people = town(20, density=0.05)
+    sketch = PartialTrace(np.arange(23), np.ones(23))
+    found = stand_in_target(people, sketch, np.random.default_rng(1))
+    assert np.unique(found.cells).size == 23
+    assert np.isin(np.unique(people.visits.indices), found.cells).all()

@@ -1,0 +1,301 @@
+import pickle
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.stats import chisquare, dlaplace, laplace, norm
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.mechanisms import exponential, gaussian, geometric
+from leakgauge.mechanisms import laplace as laplace_noise
+
+SCALE, SIGMA, SIZE = 2.0, 1.7, 12
+NOISES = {
+    "none": None,
+    "laplace": laplace_noise.Mechanism(scale=SCALE),
+    "gaussian": gaussian.Mechanism(sigma=SIGMA, delta=1e-5),
+    "geometric": geometric.Mechanism(scale=SCALE),
+}
+CONTINUOUS = {"laplace": laplace(scale=SCALE), "gaussian": norm(scale=SIGMA)}
+COMBINATIONS = list(product(NOISES, (False, True), (False, True), (0, 1, 3, SIZE)))
+COUNTS = (0, 1, 4, 11, 12)
+
+
+def is_whole(combination) -> bool:
+    return combination[0] not in CONTINUOUS or combination[1]
+
+
+def named(combination) -> str:
+    return f"{combination[0]}{'-round' * combination[1]}{'-clamp' * combination[2]}-{combination[3]}"
+
+
+WHOLE = pytest.mark.parametrize("combination", [c for c in COMBINATIONS if is_whole(c)], ids=named)
+UNROUNDED = pytest.mark.parametrize("combination", [c for c in COMBINATIONS if not is_whole(c)], ids=named)
+
+
+def chain_of(combination) -> ReleaseChain:
+    noise, rounds, clamps, suppress = combination
+    return ReleaseChain(noise=NOISES[noise], group_size=SIZE, round=rounds, clamp=clamps, suppress=suppress)
+
+
+def published(value, combination):
+    """What the steps after the noise make of one value, written out."""
+    _, rounds, clamps, suppress = combination
+    value = np.floor(value) if rounds else value
+    value = min(max(value, 0), SIZE) if clamps else value
+    return 0.0 if suppress and value <= suppress else float(value)
+
+
+def whole_law(combination, count: int) -> dict[float, float]:
+    """The law of whole outputs, adding up textbook probabilities of every noisy count."""
+    values = np.arange(count - 150, count + 151)
+    if combination[0] in CONTINUOUS:
+        noise, low = CONTINUOUS[combination[0]], values - count
+        above = noise.sf(low) - noise.sf(low + 1)
+        masses = np.where(low >= 0, above, noise.cdf(low + 1) - noise.cdf(low))
+    elif combination[0] == "geometric":
+        masses = dlaplace.pmf(values - count, 1 / SCALE)
+    else:
+        masses = (values == count).astype(float)
+    law: dict[float, float] = {}
+    for value, mass in zip(values, masses, strict=True):
+        output = published(value, combination)
+        law[output] = law.get(output, 0.0) + float(mass)
+    return law
+
+
+def lumps(combination, count: int) -> dict[float, float]:
+    """Outputs that have a probability although noise is not rounded, by the textbook."""
+    noise, _, clamps, suppress = combination
+    law = CONTINUOUS[noise]
+    if clamps and suppress >= SIZE:
+        return {0.0: 1.0}
+    found = {0.0: float(law.cdf(suppress - count))} if clamps or suppress else {}
+    return found | ({float(SIZE): float(law.sf(SIZE - count))} if clamps else {})
+
+
+@WHOLE
+@pytest.mark.parametrize("count", COUNTS)
+def test_the_law_of_whole_outputs_is_the_sum_over_all_noisy_counts(combination, count):
+    law = whole_law(combination, count)
+    outputs = np.array(sorted(law))
+    found = np.exp(chain_of(combination).log_law(outputs, count))
+    expected = np.array([law[output] for output in outputs])
+    likely = expected > 1e-250
+    np.testing.assert_allclose(found[likely], expected[likely], rtol=1e-9)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    others = np.setdiff1d(np.concatenate([np.arange(-40, 60), [0.5, -0.5, 3.5]]), outputs)
+    assert np.isneginf(chain_of(combination).log_law(others, count)).all()
+
+
+@UNROUNDED
+@pytest.mark.parametrize("count", COUNTS)
+def test_lumps_and_density_of_unrounded_outputs_are_those_of_the_textbook_and_sum_to_one(combination, count):
+    noise, _, clamps, suppress = combination
+    chain, lumped = chain_of(combination), lumps(combination, count)
+    for output, probability in lumped.items():
+        assert np.exp(chain.log_law(output, count)) == pytest.approx(probability, rel=1e-9)
+    low = suppress if clamps or suppress else count - 120.0
+    high = SIZE if clamps else count + 120.0
+    if high <= low:
+        assert lumped == {0.0: 1.0}
+        assert np.isneginf(chain.log_law(np.array([3.3, SIZE, 14.0]), count)).all()
+        return
+    edges = np.linspace(low, high, 40_001)
+    grid = (edges[1:] + edges[:-1]) / 2
+    np.testing.assert_allclose(chain.log_law(grid, count), CONTINUOUS[noise].logpdf(grid - count), atol=1e-9)
+    density = np.exp(chain.log_law(grid, count)).sum() * (grid[1] - grid[0])
+    assert density + sum(lumped.values()) == pytest.approx(1, abs=1e-4)
+    impossible = [suppress / 2] * (suppress > 0) + [-0.5] * (clamps or suppress > 0) + [SIZE + 0.5] * clamps
+    assert np.isneginf(chain.log_law(np.array(impossible), count)).all()
+
+
+def assert_follow(found: np.ndarray, masses: np.ndarray) -> None:
+    """Chi-square; what is rare is taken together, or at least rare."""
+    n, common = found.sum(), masses * found.sum() >= 5
+    rare = n * (1 - masses[common].sum())
+    if rare < 1:
+        assert n - found[common].sum() <= 6
+        found, masses = found[common], masses[common]
+    else:
+        found = np.append(found[common], found[~common].sum())
+        masses = np.append(masses[common], rare / n)
+    if found.size > 1:
+        assert chisquare(found, masses / masses.sum() * found.sum()).pvalue > 1e-3
+
+
+@WHOLE
+@pytest.mark.parametrize("count", [0, 4, 11])
+def test_whole_samples_follow_the_law(combination, count):
+    outputs = chain_of(combination).sample(np.full(20_000, count), np.random.default_rng(20240501))
+    law = whole_law(combination, count)
+    found = np.array([(outputs == name).sum() for name in law])
+    assert found.sum() == outputs.size
+    assert_follow(found, np.array(list(law.values())))
+
+
+@UNROUNDED
+@pytest.mark.parametrize("count", [0, 4, 11])
+def test_unrounded_samples_follow_the_law(combination, count):
+    noise, _, clamps, suppress = combination
+    outputs = chain_of(combination).sample(np.full(20_000, count), np.random.default_rng(20240501))
+    lumped = lumps(combination, count)
+    low = suppress if clamps or suppress else -np.inf
+    high = max(low, SIZE) if clamps else np.inf
+    edges = np.unique(np.array([-np.inf, *np.arange(count - 8, count + 9, 0.5), np.inf]).clip(low, high))
+    between = outputs[~np.isin(outputs, list(lumped))]
+    found = np.append(np.histogram(between, edges)[0], [(outputs == name).sum() for name in lumped])
+    assert found.sum() == outputs.size
+    assert_follow(found, np.append(np.diff(CONTINUOUS[noise].cdf(edges - count)), list(lumped.values())))
+
+
+def test_laplace_noise_rounded_down_has_the_probability_between_two_whole_numbers():
+    chain = ReleaseChain(noise=laplace_noise.Mechanism(epsilon=0.5), group_size=100, round=True)
+    outputs, counts = np.arange(-50, 51)[:, None], np.arange(0, 20)
+    expected = laplace.cdf(outputs + 1 - counts, scale=2) - laplace.cdf(outputs - counts, scale=2)
+    np.testing.assert_allclose(np.exp(chain.log_law(outputs, counts)), expected, atol=1e-15)
+
+
+@pytest.mark.parametrize("distance", [-4000, -31, -1, 0, 1, 30, 700, 4000])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
+def test_tails_are_exact_far_below_the_smallest_float(noise, distance):
+    with mpmath.workdps(60):
+        if noise == "gaussian":
+            exact = log_normal_between(distance, distance + 1, SIGMA)
+        else:
+            r = mpmath.exp(-1 / mpmath.mpf(SCALE))
+            up = mpmath.mpf(1) / 2 if noise == "laplace" else 1 / (1 + r)
+            steps, side = (distance, up) if distance >= 0 else (-1 - distance, 1 - up)
+            exact = mpmath.log(side * (1 - r)) + steps * mpmath.log(r)
+        chain = ReleaseChain(noise=NOISES[noise], group_size=10, round=True)
+        assert float(chain.log_law(20 + distance, 20)) == pytest.approx(float(exact), rel=1e-12)
+
+
+def log_normal_between(low, high, sigma):
+    """By the smaller tail, with many digits."""
+    low, high = (low, high) if low >= 0 else (-high, -low)
+    return mpmath.log(
+        (mpmath.erfc(low / (sigma * mpmath.sqrt(2))) - mpmath.erfc(high / (sigma * mpmath.sqrt(2)))) / 2
+    )
+
+
+@pytest.mark.parametrize("sigma", [0.05, 1.0, 40.0, 1e4])
+def test_rounded_gaussian_noise_keeps_its_digits_whatever_its_scale(sigma):
+    chain = ReleaseChain(noise=gaussian.Mechanism(sigma=sigma, delta=1e-5), group_size=10, round=True)
+    for z in (-30, -3, -0.5, 0, 0.1, 2, 25):
+        distance = int(np.floor(z * sigma))
+        with mpmath.workdps(60):
+            exact = log_normal_between(distance, distance + 1, mpmath.mpf(sigma))
+        assert float(chain.log_law(distance, 0)) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize("suppress", [0, 2])
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
+def test_lumps_keep_their_digits(noise, suppress):
+    chain = ReleaseChain(noise=NOISES[noise], group_size=10**6, round=True, clamp=True, suppress=suppress)
+    counts = np.array([0, 1, 5, 60, 3000])
+    with mpmath.workdps(60):
+        for count in counts:
+            beyond = suppress + 1 - int(count)  # noise of less than this is published as 0
+            if noise == "gaussian":
+                exact = mpmath.log(mpmath.erfc(-beyond / (SIGMA * mpmath.sqrt(2))) / 2)
+            else:
+                r = mpmath.exp(-1 / mpmath.mpf(SCALE))
+                down = mpmath.mpf(1) / 2 if noise == "laplace" else r / (1 + r)
+                exact = mpmath.log(down * r**-beyond if beyond <= 0 else 1 - (1 - down) * r**beyond)
+            assert float(chain.log_law(0, count)) == pytest.approx(float(exact), rel=1e-12)
+
+
+@WHOLE
+@pytest.mark.parametrize("counts", [np.arange(SIZE + 1), np.array([5]), np.array([2, 9])], ids=str)
+def test_a_table_holds_the_law_and_its_rows_sum_to_one(combination, counts):
+    chain = chain_of(combination)
+    outputs, law = chain.table(counts)
+    assert (np.diff(outputs) > 0).all()
+    np.testing.assert_allclose(law.sum(axis=1), 1, rtol=1e-12)
+    np.testing.assert_allclose(law, np.exp(chain.log_law(outputs, counts[:, None])), atol=3e-17, rtol=1e-12)
+
+
+@UNROUNDED
+def test_there_is_no_table_of_outputs_that_are_not_whole(combination):
+    with pytest.raises(BadInput, match="round = true"):
+        chain_of(combination).table(np.arange(3))
+
+
+def test_a_table_far_from_the_clamp_holds_only_what_occurs():
+    chain = ReleaseChain(noise=NOISES["laplace"], group_size=10**6, round=True, clamp=True)
+    outputs, law = chain.table(np.array([5000, 5001]))
+    assert outputs.size < 200
+    np.testing.assert_allclose(law.sum(axis=1), 1, rtol=1e-12)
+
+
+def test_raw_counts_are_published_as_they_are():
+    counts = np.arange(20).reshape(4, 5)
+    chain = ReleaseChain(noise=None, group_size=15)
+    np.testing.assert_array_equal(chain.sample(counts, np.random.default_rng(1)), counts)
+    assert chain.whole
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_counts_stay_what_they_are_and_outputs_are_reals(noise, dtype):
+    counts = np.arange(6, dtype=dtype).reshape(2, 3)
+    counts.setflags(write=False)
+    chain = ReleaseChain(noise=NOISES[noise], group_size=5, round=True, clamp=True, suppress=1)
+    outputs = chain.sample(counts, np.random.default_rng(1))
+    assert outputs.dtype == np.float64
+    assert outputs.shape == (2, 3)
+    np.testing.assert_array_equal(outputs, chain.sample(counts, np.random.default_rng(1)))
+    assert not np.signbit(outputs).any()
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
+@pytest.mark.parametrize("rounds", [False, True])
+def test_the_noise_is_the_same_whatever_the_counts(noise, rounds):
+    chain = ReleaseChain(noise=NOISES[noise], group_size=9, round=rounds)
+    zeros, counts = np.zeros((50, 4)), np.random.default_rng(1).integers(0, 9, (50, 4))
+    noise_of = [chain.sample(c, np.random.default_rng(2)) - c for c in (zeros, counts)]
+    np.testing.assert_allclose(*noise_of, atol=1e-6)
+
+
+def test_counts_that_are_not_whole_are_refused():
+    chain = ReleaseChain(noise=None, group_size=5)
+    for bad in (0.5, np.nan):
+        with pytest.raises(BadInput, match="whole numbers"):
+            chain.sample(np.array([1.0, bad]), np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("bad", [-1, np.nan, 1.5, np.inf])
+def test_what_is_suppressed_is_a_whole_number(bad):
+    with pytest.raises(BadInput, match="suppress must be a whole number >= 0"):
+        ReleaseChain(noise=None, group_size=5, suppress=bad)
+
+
+@pytest.mark.parametrize("bad", [0, -3, np.nan, 2.5])
+def test_a_group_has_people(bad):
+    with pytest.raises(BadInput, match="group_size must be a whole number >= 1"):
+        ReleaseChain(noise=None, group_size=bad)
+
+
+def test_noise_that_counts_have_no_law_for_is_refused():
+    with pytest.raises(BadInput, match="'exponential'; use laplace, gaussian or geometric"):
+        ReleaseChain(noise=exponential.Mechanism(epsilon=1.0), group_size=5)
+
+
+def test_a_chain_travels_to_workers():
+    chain = ReleaseChain(noise=NOISES["gaussian"], group_size=7, clamp=True, suppress=1)
+    assert chain.whole is False
+    again = pickle.loads(pickle.dumps(chain))
+    assert again == chain
+    np.testing.assert_array_equal(again.log_law(np.arange(9), 3), chain.log_law(np.arange(9), 3))
+
+
+def test_only_clamping_and_suppression_bind_the_law_to_the_counts():
+    outputs, counts = np.arange(-5.0, 9.0), np.arange(14)
+    for noise in NOISES.values():
+        free = ReleaseChain(noise=noise, group_size=9, round=True)
+        assert free.shift_free
+        np.testing.assert_allclose(free.log_law(outputs + 3, counts + 3), free.log_law(outputs, counts))
+        assert not ReleaseChain(noise=noise, group_size=9, round=True, suppress=1).shift_free

@@ -1,0 +1,172 @@
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from leakgauge.core.guarantee import Guarantee, Relation, Unit
+from leakgauge.domains.locations import guarantee
+from leakgauge.domains.locations.guarantee import (
+    composed_epsilon,
+    guarantee_per_person,
+    noise_guarantee,
+    stated_guarantee,
+)
+from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.theory import tradeoff
+
+
+@pytest.mark.parametrize("kind", [laplace, geometric])
+def test_pure_noise_promises_as_many_epsilons_as_there_are_cells(kind):
+    found = noise_guarantee(kind.Mechanism(epsilon=0.5, unit=Unit.EVENT), 20, Relation.ADD_REMOVE)
+    assert found.epsilon == found.exact_epsilon == pytest.approx(10.0)
+    assert (found.delta, found.unit, found.nominal_epsilon, found.nominal_unit) == (
+        0,
+        Unit.USER,
+        0.5,
+        Unit.EVENT,
+    )
+    assert found.sensitivity == 20
+
+
+def test_the_curve_of_laplace_noise_is_that_of_the_best_attack():
+    """The table of optima for 20 cells at 0.5 each, found by characteristic functions and simulation."""
+    found = noise_guarantee(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE)
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(0.8509, abs=1e-4)
+
+
+def test_noise_for_a_larger_unit_is_larger_and_promises_a_person_the_same_in_all():
+    """User-level noise with a cap of 9 visits: who has 9 gets epsilon, who has fewer gets less."""
+    noise = laplace.Mechanism(epsilon=1.0, sensitivity=9.0, unit=Unit.USER)
+    assert noise_guarantee(noise, 9, Relation.ADD_REMOVE).epsilon == pytest.approx(1.0)
+    assert noise_guarantee(noise, 3, Relation.ADD_REMOVE).epsilon == pytest.approx(1 / 3)
+
+
+def test_gaussian_noise_composes_by_squares():
+    noise = gaussian.Mechanism(sigma=8.2543, delta=1e-5)
+    found = noise_guarantee(noise, 20, Relation.ADD_REMOVE)
+    assert found.epsilon == pytest.approx(2.180, abs=1e-3)  # the exact epsilon of 20 such cells
+    mu = np.sqrt(20) / 8.2543
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(norm.cdf(mu / 2), abs=1e-4)
+
+
+def test_the_relation_is_that_of_the_game():
+    assert (
+        noise_guarantee(laplace.Mechanism(epsilon=1.0), 3, Relation.REPLACE_ONE).relation
+        is Relation.REPLACE_ONE
+    )
+
+
+def test_a_stated_promise_is_composed_over_the_units_a_person_owns():
+    stated = Guarantee(epsilon=0.5, delta=1e-6, unit=Unit.USER_DAY)
+    found = stated_guarantee(stated, 7, Relation.ADD_REMOVE)
+    assert (found.epsilon, found.delta) == (pytest.approx(3.5), pytest.approx(7e-6, rel=1e-3))
+    assert (found.unit, found.nominal_epsilon, found.nominal_unit) == (Unit.USER, 0.5, Unit.USER_DAY)
+
+
+def test_the_curve_of_a_stated_promise_is_randomized_response_repeated():
+    """Seven answers that are right with chance e^.5 / (1 + e^.5) each: the majority is the best guess."""
+    found = stated_guarantee(Guarantee(epsilon=0.5), 7, Relation.ADD_REMOVE)
+    right = 1 / (1 + np.exp(-0.5))
+    assert tradeoff.max_accuracy(found.curve) == pytest.approx(binom.sf(3, 7, right), abs=1e-6)
+
+
+def test_one_unit_needs_no_composition():
+    found = stated_guarantee(Guarantee(epsilon=0.5, unit=Unit.USER), 1, Relation.ADD_REMOVE)
+    assert (found.epsilon, found.curve) == (0.5, None)
+
+
+def laplace_tight(epsilon: float, n: int, delta: float) -> float:
+    """Epsilon of n Laplace cells, by counting losses of a great many draws: P(L > x) - e^x E(e^-L; L > x)."""
+    rng = np.random.default_rng(1)
+    noise = rng.laplace(scale=1 / epsilon, size=(400_000, n))
+    losses = epsilon * (np.abs(noise + 1) - np.abs(noise)).sum(axis=1)  # of members: counts are one higher
+    low, high = 0.0, n * epsilon
+    for _ in range(60):
+        x = (low + high) / 2
+        above = losses[losses > x]
+        lost = np.sum(-np.expm1(x - above)) / losses.size
+        low, high = (x, high) if lost > delta else (low, x)
+    return high
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [5, 20])
+def test_the_tight_composition_is_that_of_simulated_losses(n, monkeypatch):
+    monkeypatch.setattr(guarantee, "SLACK", 1e-2)  # rare enough to matter, common enough to be seen
+    found = guarantee.composed_epsilon(laplace.Mechanism(epsilon=0.5), n)
+    assert found.tight == pytest.approx(laplace_tight(0.5, n, 1e-2), abs=0.02)
+
+
+def test_one_laplace_cell_composes_as_its_formula_says():
+    """At epsilon x the delta of Laplace noise is 1 - e^((x - e) / 2)."""
+    found = guarantee.composed_epsilon(laplace.Mechanism(epsilon=0.5), 1)
+    assert found.tight == pytest.approx(0.5 + 2 * np.log(1 - 1e-5), abs=1e-6)
+    assert found.kairouz == pytest.approx(np.log(np.exp(0.5) - 1e-5 * (1 + np.exp(0.5))), abs=1e-9)
+    assert (found.parts, found.delta) == (1, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        laplace.Mechanism(epsilon=0.5),
+        laplace.Mechanism(epsilon=1.0, sensitivity=9.0, unit=Unit.USER),
+        geometric.Mechanism(epsilon=0.5),
+        gaussian.Mechanism(epsilon=0.5, delta=1e-5),
+        gaussian.Mechanism(sigma=8.2543, delta=2.5e-4),
+    ],
+    ids=["laplace", "user", "geometric", "gaussian", "classic"],
+)
+def test_what_is_known_of_each_cell_alone_allows_more_than_the_law(noise):
+    for n in (2, 20, 140):
+        found = guarantee.composed_epsilon(noise, n)
+        assert found.tight < found.kairouz <= n * guarantee.one_cell_guarantee(noise).epsilon
+
+
+def test_gaussian_cells_compose_at_the_delta_of_all_of_them():
+    noise = gaussian.Mechanism(sigma=8.2543, delta=1e-6)
+    found = guarantee.composed_epsilon(noise, 20)
+    assert found.delta == pytest.approx(1 - (1 - 1e-6) ** 20 * (1 - 1e-5), rel=1e-9)
+    mu, x = np.sqrt(20) / 8.2543, found.tight
+    assert norm.cdf(mu / 2 - x / mu) - np.exp(x) * norm.cdf(-mu / 2 - x / mu) == pytest.approx(found.delta)
+
+
+def test_a_promise_carries_both_compositions():
+    found = noise_guarantee(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
+    assert (found.parts, round(found.kairouz, 4), round(found.tight, 3)) == (20, 9.8594, 9.106)
+    stated = stated_guarantee(Guarantee(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
+    assert (round(stated.kairouz, 4), stated.tight) == (9.8594, None)  # no law, no tight bound
+
+
+LAPLACE = laplace.Mechanism(epsilon=0.5, unit=Unit.EVENT)
+
+
+def test_everybody_gets_the_composition_over_their_own_cells():
+    found = guarantee_per_person(LAPLACE, np.array([20, 1, 20, 7]))
+    for person, n in enumerate((20, 1, 20, 7)):
+        alone = composed_epsilon(LAPLACE, n)
+        assert found.kairouz[person] == pytest.approx(alone.kairouz)
+        assert found.tight[person] == pytest.approx(alone.tight)
+    assert (found.nominal, found.unit) == (0.5, "event")
+    assert found.delta.tolist() == [1e-5] * 4
+
+
+def test_who_moves_nothing_is_promised_everything():
+    found = guarantee_per_person(LAPLACE, np.array([0, 3]))
+    assert (found.kairouz[0], found.tight[0]) == (0.0, 0.0)
+
+
+def test_of_many_numbers_no_bound_is_too_small_nor_above_kairouz():
+    numbers = np.arange(1, 400)
+    found = guarantee_per_person(LAPLACE, numbers)
+    for n in (5, 64, 65, 130, 287, 399):
+        exact = composed_epsilon(LAPLACE, n)
+        assert exact.tight - 1e-9 <= found.tight[n - 1] <= 1.06 * exact.tight
+    assert (found.tight <= found.kairouz).all()
+    assert (np.diff(found.tight) >= -1e-9).all()
+
+
+def test_the_deltas_of_gaussian_cells_grow_with_their_number():
+    noise = gaussian.Mechanism(sigma=4.0, delta=1e-6, unit=Unit.EVENT)
+    numbers = np.arange(1, 300)
+    found = guarantee_per_person(noise, numbers)
+    np.testing.assert_allclose(found.delta, 1 - (1 - 1e-6) ** numbers * (1 - 1e-5), rtol=1e-9)
+    assert found.tight[249] == pytest.approx(composed_epsilon(noise, 250).tight)

@@ -1,0 +1,40 @@
+import pytest
+
+from domains.models.tiny_tables import COMPAS_NAMES, COMPAS_ROWS
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data.sources import load_table
+
+COMPAS = {"source": "compas"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "compas-scores-two-years.csv").write_text(f"{COMPAS_NAMES}\n{COMPAS_ROWS}")
+    return tmp_path
+
+
+def test_the_rows_are_those_of_the_analysis_of_propublica(folder):
+    found = load_table(COMPAS, folder, 1)
+    assert found.labels.tolist() == [0, 1, 0]  # not 31 days, no days, a traffic offence, -1
+    assert found.rows[:, found.names.index("days_b_screening_arrest")].tolist() == pytest.approx(
+        [29 / 60, 1, 0]
+    )
+    assert found.rows[:, found.names.index("c_charge_degree=M")].tolist() == [0, 0, 1]
+
+
+def test_what_nearly_gives_away_the_label_is_a_feature_only_when_asked_for(folder):
+    assert "is_recid" not in load_table(COMPAS, folder, 1).names
+    asked = load_table(COMPAS | {"is_recid": True}, folder, 1)
+    assert asked.rows[:, asked.names.index("is_recid")].tolist() == [0, 1, 1]
+
+
+def test_names_and_numbers_of_people_are_no_features(folder):
+    assert {name.partition("=")[0] for name in load_table(COMPAS, folder, 1).names} == {
+        "age", "age_cat", "c_charge_degree", "days_b_screening_arrest", "priors_count", "race", "sex",
+    }  # fmt: skip
+
+
+def test_another_file_of_that_name_is_refused(folder):
+    (folder / "compas-scores-two-years.csv").write_text("id,age\n1,2\n")
+    with pytest.raises(BadInput, match=r"compas-scores-two-years\.csv lacks a column; none is called"):
+        load_table(COMPAS, folder, 1)

@@ -1,0 +1,28 @@
+import pytest
+
+from domains.models.tiny_tables import STUDENT
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data.sources import load_table
+
+
+@pytest.mark.parametrize("text", [STUDENT, STUDENT.replace('"', "")])  # as published, and without quotes
+def test_ten_points_pass_and_neither_school_nor_earlier_grades_are_features(tmp_path, text):
+    (tmp_path / "student-por.csv").write_text(text)
+    found = load_table({"source": "student"}, tmp_path, 1)
+    assert [found.classes[label] for label in found.labels] == ["pass", "fail", "pass"]
+    assert found.groups["school"].values == ("GP", "MS")
+    assert found.groups["school"].codes.tolist() == [0, 0, 1]
+    assert found.names == ("sex=M", "age", "Mjob=at_home", "Mjob=health", "Mjob=teacher")
+    assert found.rows[:, 1].tolist() == pytest.approx([1, 2 / 3, 0])
+
+
+def test_a_pupil_without_a_grade_is_refused(tmp_path):
+    (tmp_path / "student-por.csv").write_text(STUDENT.replace(";11\n", ";\n"))
+    with pytest.raises(BadInput, match=r"'G3' of student-por\.csv must be a number in each row"):
+        load_table({"source": "student"}, tmp_path, 1)
+
+
+def test_a_pupil_without_an_age_is_refused(tmp_path):
+    (tmp_path / "student-por.csv").write_text(STUDENT.replace("18", ""))
+    with pytest.raises(BadInput, match=r"'age' has no value \(or NaN\) in 1 of 3 rows"):
+        load_table({"source": "student"}, tmp_path, 1)

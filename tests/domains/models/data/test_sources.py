@@ -1,0 +1,163 @@
+import duckdb
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data import sources
+from leakgauge.domains.models.data.sources import load_table
+
+TEXT = """id,age,colour,smokes,hospital,outcome
+a,20,red,true,north,ill
+b,40,green,false,north,well
+c,30,blue,false,south,ill
+d,20,red,true,south,well
+"""
+PATIENTS = {"source": "rows.csv", "label": "outcome", "group": "hospital", "drop": ["id"]}
+
+
+@pytest.fixture(autouse=True)
+def _forget():
+    sources._table_cache.clear()
+
+
+def write(folder, text=TEXT):
+    (folder / "rows.csv").write_text(text)
+    return folder
+
+
+def refusal(table, folder):
+    with pytest.raises(BadInput) as error:
+        load_table(table, folder, 1)
+    return str(error.value)
+
+
+def test_texts_become_features_and_numbers_are_scaled(tmp_path):
+    found = load_table(PATIENTS, write(tmp_path), 1)
+    assert found.names == ("age", "colour=blue", "colour=green", "colour=red", "smokes=true")
+    assert found.rows.dtype == np.float32
+    assert found.rows.tolist() == [[0, 0, 0, 1, 1], [1, 0, 1, 0, 0], [0.5, 1, 0, 0, 0], [0, 0, 0, 1, 1]]
+    assert found.classes == ("ill", "well")
+    assert found.labels.tolist() == [0, 1, 0, 1]
+    assert found.groups["hospital"].values == ("north", "south")
+    assert found.groups["hospital"].codes.tolist() == [0, 0, 1, 1]
+    assert found.notes == ("rows.csv: 4 rows, 5 features, 2 classes",)
+
+
+def test_parquet_is_read_as_well(tmp_path):
+    write(tmp_path)
+    with duckdb.connect(":memory:") as database:
+        database.execute(f"COPY (FROM '{tmp_path / 'rows.csv'}') TO '{tmp_path / 'rows.parquet'}'")
+    same = load_table(PATIENTS | {"source": "rows.parquet"}, tmp_path, 1)
+    assert same.rows.tolist() == load_table(PATIENTS, tmp_path, 1).rows.tolist()
+
+
+def test_codes_are_categories_when_a_plan_says_so(tmp_path):
+    found = load_table(PATIENTS | {"categories": ["age"]}, write(tmp_path), 1)
+    assert found.names[:3] == ("age=20", "age=30", "age=40")
+
+
+def test_whole_numbers_are_classes_in_their_order(tmp_path):
+    (tmp_path / "rows.csv").write_text("x,label\n1,10\n2,9\n3,10\n")
+    found = load_table({"source": "rows.csv"}, tmp_path, 1)
+    assert found.classes == ("9", "10")
+    assert found.labels.tolist() == [1, 0, 1]
+
+
+def test_rows_that_occur_twice_are_left_out_whatever_their_group(tmp_path):
+    twice = write(tmp_path, TEXT + "e,20,red,true,south,ill\n")  # as a, which is of the other hospital
+    found = [load_table(PATIENTS, twice, seed) for seed in range(10)]
+    assert {len(one) for one in found} == {4}
+    assert {tuple(np.bincount(one.groups["hospital"].codes)) for one in found} == {(2, 2), (1, 3)}
+    assert found[0].notes[-1] == "left out: 1 of 5 rows, which occur more than once"
+    assert len(load_table(PATIENTS | {"duplicates": "keep"}, twice, 1)) == 5
+
+
+def test_columns_without_a_difference_are_left_out(tmp_path):
+    text = "".join(f"{line},{'same' if i else 'x'}\n" for i, line in enumerate(TEXT.splitlines()))
+    found = load_table(PATIENTS, write(tmp_path, text), 1)
+    assert "x" not in found.names
+    assert found.notes[1] == "left out, for all rows are the same in them: 'x'"
+
+
+def test_gaps_are_refused_with_their_column_or_filled_by_all_rows(tmp_path):
+    write(tmp_path, TEXT.replace("b,40,green", "b,,"))
+    said = refusal(PATIENTS, tmp_path)
+    assert "'age' has no value (or NaN) in 1 of 4 rows" in said
+    assert "impute = true" in said
+    found = load_table(PATIENTS | {"impute": True}, tmp_path, 1)
+    assert found.rows[1].tolist() == pytest.approx(
+        [1 / 3, 1, 1 / 3 * 0]
+    )  # 23.33 years, between 20 and 30; red
+    assert found.names == ("age", "colour=red", "smokes=true")
+    assert found.notes[1].startswith("2 missing values in 2 columns were filled in")
+
+
+def test_words_for_missing_values_are_named_by_the_plan(tmp_path):
+    write(tmp_path, TEXT.replace("b,40", "b,?"))
+    assert "'age' of rows.csv holds numbers in 3 rows and other texts in 1" in refusal(PATIENTS, tmp_path)
+    found = load_table(PATIENTS | {"missing": ["?"], "impute": True}, tmp_path, 1)
+    assert found.rows[:, 0].tolist() == pytest.approx([0, 1 / 3, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        (TEXT, {"group": "hospitl"}, "did you mean 'hospital'?"),
+        (TEXT, {"label": "outcom"}, "did you mean 'outcome'?"),
+        (TEXT, {"drop": ["idd"]}, "data.drop: no column of rows.csv is called 'idd'; did you mean 'id'?"),
+        (TEXT, {"group": "outcome"}, "'outcome' is the label"),
+        (TEXT, {"drop": ["hospital"]}, "'hospital' is the label or a group"),
+        (TEXT, {"duplicates": "yes"}, "data.duplicates: no choice is called 'yes'"),
+        (TEXT.replace("well", "ill"), {}, "all 4 rows of rows.csv have the label 'ill'"),
+        (TEXT.replace(",well", ","), {}, "the label has no value in 2 of 4 rows"),
+        (TEXT.replace("north", ""), {}, "group 'hospital' has no value in 2 of 4 rows"),
+        (TEXT.replace("40", "inf"), {}, "'age' holds an infinity in row 1"),
+        (TEXT.replace("40", "nan"), {}, "'age' has no value (or NaN) in 1 of 4 rows"),
+        (TEXT, {"label": "age", "drop": ["id", "outcome"]}, None),
+        (TEXT.replace("40", "40.5"), {"label": "age"}, "'age' holds fractions"),
+        (TEXT.splitlines()[0] + "\n", {}, "rows.csv has no rows"),
+        (TEXT, {"drop": ["id", "age", "colour", "smokes"]}, "no column of 0 differs between two rows"),
+        (
+            TEXT.replace("20", "2020-01-02").replace("40", "2020-01-03").replace("30", "2020-01-04"),
+            {},
+            "DATE",
+        ),
+    ],
+)
+def test_what_a_model_cannot_learn_from_is_refused(tmp_path, text, more, message):
+    write(tmp_path, text)
+    if message is None:
+        assert load_table(PATIENTS | more, tmp_path, 1).classes == ("20", "30", "40")
+    else:
+        assert message in refusal(PATIENTS | more, tmp_path)
+
+
+def test_a_column_of_names_is_refused(tmp_path):
+    rows = "".join(f"p{i},{i % 7},{'ab'[i % 2]}\n" for i in range(1_001))
+    (tmp_path / "rows.csv").write_text("who,x,label\n" + rows)
+    assert "'who' has 1,001 different texts" in refusal({"source": "rows.csv"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"source": "none.csv"}, "there is no file 'none.csv'"),
+        ({"source": 7}, "must be a file or one of synthetic, adult, census, compas, heart, location30"),
+        ({"source": "adult", "grup": "sex"}, "did you mean 'group'?"),
+        ({"rows": 2}, "rows must be >= 20, got 2"),
+    ],
+)
+def test_other_words_are_refused(tmp_path, table, message):
+    assert message in refusal(table, tmp_path)
+
+
+def test_data_are_read_once_until_the_file_changes(tmp_path):
+    first = load_table(PATIENTS, write(tmp_path), 1)
+    assert load_table(PATIENTS, tmp_path, 1) is first
+    write(tmp_path, TEXT + "e,90,red,true,south,ill\n")
+    assert len(load_table(PATIENTS, tmp_path, 1)) == 5
+
+
+def test_rows_cannot_be_written_to(tmp_path):
+    with pytest.raises(ValueError, match="read-only"):
+        load_table(PATIENTS, write(tmp_path), 1).rows[0] = 1

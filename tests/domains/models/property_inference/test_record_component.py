@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from leakgauge.domains.models.property_inference.record_component import (
+    component_log_odds,
+    fit_record_classifier,
+    mixture_ratio,
+    one_against_rest,
+)
+from leakgauge.domains.models.training.gradient_descent import Examples
+
+MODELS = np.array(
+    [[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]]
+)  # chance of a model, a row per component
+RECORDS = np.array([[0.5, 0.4, 0.1], [0.2, 0.2, 0.6], [0.1, 0.8, 0.1]])
+
+
+def enumerated(model: int, record: int) -> float:
+    """Bayes' rule by going through the game: a component, a coin, a record of it or of another component."""
+    chance = {True: 0.0, False: 0.0}
+    for members in range(3):
+        for coin in (True, False):
+            sources = [members] if coin else [kind for kind in range(3) if kind != members]
+            for source in sources:
+                drawn = 1 / 3 * 1 / 2 / len(sources)
+                chance[coin] += drawn * MODELS[members, model] * RECORDS[source, record]
+    return chance[True] / chance[False]
+
+
+@pytest.mark.parametrize("model", range(3))
+@pytest.mark.parametrize("record", range(3))
+def test_the_ratio_is_what_going_through_the_whole_game_gives(model, record):
+    found = mixture_ratio(np.log(MODELS[:, model]), np.log(RECORDS[:, record]))
+    assert np.exp(found) == pytest.approx(enumerated(model, record))
+
+
+def test_where_the_component_of_members_is_known_only_the_record_counts():
+    sure = np.array([-np.inf, 0.0, -np.inf])
+    of_record = np.log(RECORDS[:, 2])
+    assert component_log_odds(of_record, 1) == pytest.approx(np.log(0.6 / ((0.1 + 0.1) / 2)))
+    assert mixture_ratio(sure, of_record) == pytest.approx(component_log_odds(of_record, 1))
+
+
+def test_chances_too_small_to_write_out_are_compared_all_the_same():
+    far = np.array([0.0, -2000.0])
+    assert mixture_ratio(far, far) == pytest.approx(2000 - np.log(2))
+
+
+APART = 2.0
+
+
+def normal(n, rng, *, shift=0.0, flipped=False) -> Examples:
+    """Normal rows; shifted in the first feature, in the other direction for the second class if flipped."""
+    rows, labels = rng.standard_normal((n, 3)), rng.integers(2, size=n)
+    rows[:, 0] += shift * np.where(flipped & (labels == 1), -1, 1)
+    return Examples(rows.astype(np.float32), labels, 2)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_normal_components_are_told_apart_as_well_as_they_can_be(flipped):
+    """Two normal laws 2 apart: the best rule is right with chance Phi(1), and the log odds are 2 x."""
+    rng = np.random.default_rng(4)
+    kinds = [normal(n, rng, shift=sign * APART / 2, flipped=flipped) for n, sign in ((6_000, 1), (1_500, -1))]
+    found = fit_record_classifier(kinds, rng)
+    assert found.accuracy == pytest.approx(norm.cdf(APART / 2), abs=0.03)
+    asked = normal(500, rng)
+    logs = found(asked)
+    direction = np.where(flipped & (asked.labels == 1), -1, 1)
+    np.testing.assert_allclose(logs[:, 0] - logs[:, 1], APART * asked.rows[:, 0] * direction, atol=0.6)
+    np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1)
+
+
+def test_components_that_do_not_differ_are_guessed():
+    rng = np.random.default_rng(4)
+    assert fit_record_classifier([normal(2_000, rng) for _ in range(4)], rng).accuracy == pytest.approx(
+        0.25, abs=0.04
+    )
+
+
+def test_one_component_is_set_against_the_rows_of_all_others():
+    rng = np.random.default_rng(4)
+    kinds = [normal(n, rng) for n in (3, 4, 5)]
+    one, rest = one_against_rest(kinds, 1)
+    assert one is kinds[1]
+    np.testing.assert_array_equal(rest.rows, np.concatenate([kinds[0].rows, kinds[2].rows]))
+
+
+def test_wide_tables_of_many_classes_are_learned_without_a_column_for_each_pair():
+    rng = np.random.default_rng(4)
+    kinds = [
+        Examples(rng.random((60, 300), dtype=np.float32) + shift, rng.integers(30, size=60), 30)
+        for shift in (np.float32(0), np.float32(0.5))
+    ]
+    found = fit_record_classifier(kinds, rng)
+    assert found.softmax.weights.shape == (330, 2)
+    assert found.accuracy > 0.9

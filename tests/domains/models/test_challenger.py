@@ -1,0 +1,250 @@
+"""Models trained by the rules of a game: what is released, promised, and known."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, Coins, Scorer, play
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.domains.models import knowledge
+from leakgauge.domains.models.challenger import build
+from leakgauge.domains.models.release import cross_entropy
+from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
+from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.support.progress import listen_to_progress
+from leakgauge.theory.metric_bounds import humphries_advantage
+
+DATA = {"rows": 400, "features": 5}
+NOISE = {"name": "dp_sgd", "sigma": 2.0, "relation": "replace_one"}
+SMALL = {"members": 60, "epochs": 2, "batch": 20, "hidden": [8]}
+MIXED = {"name": "source", "group": "component", "members": "0"}
+
+
+def challenger(mechanism=NOISE, **table):
+    return build(data=DATA, challenger=SMALL | table, mechanism=mechanism, folder=Path(), seed=3)
+
+
+def released(made, rounds=3):
+    bits = made.flip(rounds, np.random.default_rng(1))
+    return bits, made.release(bits, np.random.default_rng(2))
+
+
+def test_an_empty_slot_has_no_part_in_training():
+    made = challenger(NOISE | {"relation": "add_remove"}, targets=5)
+    _, played = released(made)
+    one = next(one for one in played if not one.deal.present.all())
+    blank = one.table.rows.copy()
+    blank[one.deal.training[~one.deal.present]] = 0.5
+    other = type(one)(type(one.table)(blank, one.table.labels, 2), one.deal, one.recipe, one.seed)
+    np.testing.assert_array_equal(one.model.weights, other.model.weights)
+    full = blank.copy()
+    full[one.deal.training[one.deal.present]] = 0.5
+    another = type(one)(type(one.table)(full, one.table.labels, 2), one.deal, one.recipe, one.seed)
+    assert not np.array_equal(one.model.weights, another.model.weights)
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "shuffled"])
+def test_whoever_sees_every_step_sees_the_training_of_that_model(sampling):
+    made = challenger(game="strong", sampling=sampling)
+    _, played = released(made)
+    for one in played:
+        for step in one.steps():
+            network = step.network
+            assert step.others.size == 0 or step.others.max() < 59
+            assert (step.in_batch is None) == (sampling == "poisson")
+        # A step's network is overwritten in place: after the last one it is that which was released.
+        assert np.array_equal(network.weights, one.model.weights)
+
+
+def test_the_same_stream_releases_the_same_models_and_another_noise_keeps_the_rows():
+    one, again = (released(challenger(targets=5))[1][0] for _ in range(2))
+    louder = released(challenger(NOISE | {"sigma": 4.0}, targets=5))[1][0]
+    np.testing.assert_array_equal(one.model.weights, again.model.weights)
+    np.testing.assert_array_equal(one.deal.training, louder.deal.training)
+    assert not np.array_equal(one.model.weights, louder.model.weights)
+
+
+def test_losses_are_those_of_the_right_class():
+    one = released(challenger(targets=5))[1][0]
+    logits = one.model.logits(one.shown.rows).astype(float)
+    chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    expected = [-np.log(chances[i, label]) for i, label in enumerate(one.shown.labels)]
+    np.testing.assert_allclose(cross_entropy(one.model, one.shown), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
+def test_the_mean_loss_is_that_of_the_members(table):
+    one = released(challenger(dependence=MIXED, **table))[1][0]
+    members = one.table.take(one.deal.training)
+    assert one.mean_loss == pytest.approx(cross_entropy(one.model, members).mean())
+
+
+@pytest.mark.parametrize("game", ["strong", "iid", "exchangeable"])
+@pytest.mark.parametrize("relation", Relation)
+def test_where_coins_decide_the_mean_loss_tells_nothing_of_them(game, relation):
+    """A model that does not change with its members has the same mean loss whatever the coins say."""
+    made = challenger(NOISE | {"relation": relation}, game=game, targets=1 if game == "strong" else 59)
+    found = []
+    for bits in (np.zeros(made.n_targets, dtype=bool), np.ones(made.n_targets, dtype=bool)):
+        (one,) = made.release(bits[None], np.random.default_rng(2))
+        vars(one)["model"] = made.release(bits[None] | True, np.random.default_rng(2))[0].model
+        assert np.isin(one.deal.settled, one.deal.trained_on).all()
+        always = one.table.take(one.deal.settled)
+        assert len(always) == 60 - made.n_targets
+        assert one.mean_loss == pytest.approx(cross_entropy(one.model, always).mean())
+        found.append(one.mean_loss)
+    assert found[0] == found[1]
+
+
+def test_without_a_member_that_is_not_in_question_there_is_no_mean_loss():
+    made = challenger(targets=60)
+    with pytest.raises(BadInput, match="all members are in question"):
+        knowledge.build("training_loss", {}, made, 0).view(released(made)[1])
+
+
+@pytest.mark.parametrize("game", ["strong", "iid", "exchangeable"])
+def test_a_record_is_promised_what_the_noise_promises(game):
+    made = challenger(game=game, targets=1)
+    schedule = TrainingSchedule(rows=60, batch=20, epochs=2)
+    expected = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(schedule)
+    assert made.guarantee.epsilon == pytest.approx(expected.epsilon)
+    assert made.guarantee.unit is Unit.RECORD
+    assert made.guarantee.sensitivity == 2.0
+
+
+@pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
+def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(table):
+    made = challenger(dependence=MIXED, **table)
+    record = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(
+        TrainingSchedule(rows=60, batch=20, epochs=2)
+    )
+    assert made.guarantee.unit is Unit.GROUP
+    assert made.guarantee.nominal_epsilon == pytest.approx(record.epsilon)
+    assert made.guarantee.nominal_unit is Unit.RECORD
+    # Six Gaussian steps, each moved by up to 2 x 60 clips: rho = 6 x (2 x 60 / 2)^2 / 2, of which epsilon is
+    # at most rho + 2 sqrt(rho log(1 / delta)) (Bun and Steinke 2016), and more than rho where delta is small.
+    rho = 6 * 60**2 / 2
+    assert rho < made.guarantee.epsilon < rho + 2 * np.sqrt(rho * np.log(1e5))
+    text = made.notes[1]
+    assert "does not describe this risk" in text
+    bound = float(humphries_advantage(record.epsilon, 1e-5))
+    told = float(text.partition("at or below ")[2].partition(";")[0])
+    assert bound <= told < bound + 1e-3  # rounded up, as in the rest of a report
+    assert any("Blind control" in note for note in made.notes) == (table["game"] == "group")
+
+
+@pytest.mark.parametrize("table", [{"control": True}, {"dependence": {"name": "none"}}])
+def test_a_control_keeps_the_number_of_members_so_that_rows_cannot_just_leave(table):
+    with pytest.raises(BadInput, match="keep their number, so that another row takes"):
+        challenger(NOISE | {"relation": "add_remove"}, **{"game": "group", "dependence": MIXED} | table)
+    challenger({"name": "none", "relation": "add_remove"}, game="group", dependence=MIXED, control=True)
+
+
+def test_the_control_of_a_group_is_promised_what_a_record_is():
+    made = challenger(game="group", dependence=MIXED, control=True)
+    assert made.guarantee.unit is Unit.RECORD
+    assert made.coins is Coins.GIVEN
+
+
+def test_without_noise_nothing_is_promised():
+    assert challenger({"name": "none"}).guarantee is None
+
+
+def test_the_owner_sees_how_often_models_are_right():
+    made = challenger(game="group", dependence=MIXED, validation=20)
+    _, played = released(made)
+    found = made.utility_of(played)
+    assert set(found) == {"members", "others", "validation"}
+    one = played[1]
+    right = one.model.logits(one.table.rows[one.deal.others]).argmax(axis=1)
+    assert found["others"][1] == np.mean(right == one.table.labels[one.deal.others])
+
+
+def test_utility_and_fresh_targets_reach_the_trials():
+    made = challenger(game="group", dependence=MIXED)
+    nobody = Adversary(
+        knowledge.build("black_box", {}, made, 0),
+        Scorer(lambda seen, rng: np.array([-cross_entropy(*pair) for pair in zip(seen.models, seen.shown)])),
+    )
+    found = play(made, {"a": nobody}, 5, range(3), 0)["a"]
+    assert (found.targets == 0).all()
+    assert set(found.utility) == {"members", "others"}
+    assert [np.unique(found.utility["others"][found.rounds == r]).size for r in range(3)] == [1, 1, 1]
+
+
+def test_training_tells_of_its_epochs():
+    heard = []
+    with listen_to_progress(heard.append):
+        _ = released(challenger(targets=5))[1][0].model
+    assert heard == ["epoch 1 of 2", "epoch 2 of 2"]
+
+
+def test_canaries_have_a_wrong_label_and_nobody_else():
+    plain, odd = challenger(targets=5), challenger(targets=5, mislabel=True)
+    changed = np.flatnonzero(plain.table.labels != odd.table.labels)
+    np.testing.assert_array_equal(changed, np.sort(plain.game.targets))
+    assert any("canaries" in note for note in odd.notes)
+
+
+def test_a_black_box_knows_fixed_targets_and_no_others():
+    box = knowledge.build("black_box", {}, challenger(targets=5), 0)
+    assert len(box.targets) == 5
+    assert box.n_members == 60
+    assert knowledge.build("black_box", {}, challenger(game="group", dependence=MIXED), 0).targets is None
+
+
+def test_components_are_the_adversarys_own_rows():
+    made = challenger(game="mixture", dependence=MIXED, targets=5)
+    found = knowledge.build("components", {}, made, 0)
+    assert found.names == ("0", "1")
+    assert found.fixed is None
+    assert sum(map(len, found.components)) == len(found.reference)
+    fixed = knowledge.build("blind", {}, challenger(game="group", dependence=MIXED), 0)
+    assert fixed.fixed == 0
+
+
+def test_the_blind_see_no_model():
+    made = challenger(game="group", dependence=MIXED)
+    seen = knowledge.build("blind", {}, made, 0).view(released(made)[1])
+    assert vars(seen).keys() == {"shown"}
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "words"),
+    [
+        ("strong", {"targets": 5}, "knowledge 'strong' needs game = 'strong'"),
+        ("components", {"targets": 5}, "it needs game = 'mixture' or 'group'"),
+        ("blind", {"game": "group", "dependence": MIXED, "reference": 0}, "no rows of component '0'"),
+        ("clairvoyant", {"targets": 5}, "knowledge: none is called 'clairvoyant'"),
+    ],
+)
+def test_knowledge_that_a_game_cannot_give_is_refused(name, table, words):
+    with pytest.raises(BadInput, match=words):
+        knowledge.build(name, {}, challenger(**table), 0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "table", "words"),
+    [
+        ({}, {}, "mechanism: 'name' is missing"),
+        ({"name": "dp_adma"}, {}, "did you mean 'dp_adam'"),
+        ({"name": "dp_adam", "epsilon": 1.0}, {}, "'relation' is missing"),
+        (NOISE, {"batch": 100}, "challenger.batch: 100 rows exceed the 60"),
+        (NOISE, {"epochs": 0}, "epochs must be >= 1"),
+        (NOISE | {"relation": "add_remove"}, {"sampling": "shuffled"}, "shuffled batches have a fixed size"),
+        (NOISE, {"targest": 5}, "did you mean 'targets'"),
+        (NOISE, {"rate": -1.0}, "rate must be > 0"),
+        ({"name": "none", "optimizer": "adamw"}, {}, "optimizer"),
+    ],
+)
+def test_tables_that_make_no_sense_are_refused(mechanism, table, words):
+    with pytest.raises(BadInput, match=words):
+        challenger(mechanism, **table)
+
+
+def test_a_group_of_shuffled_batches_is_promised_more_than_one_of_poisson_batches():
+    made = [challenger(game="group", dependence=MIXED, sampling=one) for one in BatchSampling]
+    by = dict(zip(BatchSampling, made))
+    assert by[BatchSampling.SHUFFLED].guarantee.epsilon < by[BatchSampling.POISSON].guarantee.epsilon

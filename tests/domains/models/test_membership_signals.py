@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from domains.models.memorised import Table
+from leakgauge.domains.models.membership_signals import (
+    log_mean,
+    log_odds,
+    log_true_probability,
+    per_round,
+    signal_matrix,
+)
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
+
+RECORDS = Examples(np.zeros((3, 2), dtype=np.float32), np.array([0, 1, 2]), 3)
+
+
+def test_log_chances_and_log_odds_are_those_of_the_records_own_class():
+    model = Table([0.7, 0.2, 0.1])
+    np.testing.assert_allclose(log_true_probability(model, RECORDS), np.log([0.7, 0.2, 0.1]))
+    np.testing.assert_allclose(log_odds(model, RECORDS), np.log([0.7 / 0.3, 0.2 / 0.8, 0.1 / 0.9]))
+
+
+def test_log_odds_tell_sure_models_apart_where_one_minus_the_probability_is_zero():
+    records = Examples(np.ones((1, 1), dtype=np.float32), np.array([0]), 2)
+    odds = [
+        log_odds(MlpClassifier(MlpShape(1, 2, ()), np.array([logit, 0, 0, 0], dtype=np.float32)), records)[0]
+        for logit in (40, 60)
+    ]
+    assert odds == pytest.approx([40, 60])
+
+
+def test_a_model_that_is_certain_gets_finite_numbers():
+    for model in (Table([1.0, 0.0, 0.0]), Table([0.0, 0.0, 1.0])):
+        assert np.isfinite(log_true_probability(model, RECORDS)).all()
+        odds = log_odds(model, RECORDS)
+        assert np.isfinite(odds).all()
+        assert np.ptp(odds) > 1_000
+
+
+def test_signals_of_models_have_one_row_for_each_model():
+    found = signal_matrix([Table([0.5, 0.3, 0.2]), Table([0.2, 0.2, 0.6])], RECORDS, log_true_probability)
+    np.testing.assert_allclose(np.exp(found), [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
+
+
+def test_a_mean_of_logarithms_is_over_what_counts_and_does_not_vanish():
+    logs = np.array([[-690.0, np.log(0.5)], [-690.0, np.log(0.1)], [0.0, np.log(0.3)]])
+    where = np.array([[True, True], [True, False], [False, True]])
+    np.testing.assert_allclose(log_mean(logs, where), [-690.0, np.log(0.4)])
+
+
+def test_what_follows_from_records_is_worked_out_once_while_they_stay_the_same():
+    same = Examples(RECORDS.rows.copy(), RECORDS.labels.copy(), 3)
+    others = Examples(RECORDS.rows + 1, RECORDS.labels, 3)
+    relabelled = Examples(RECORDS.rows, RECORDS.labels[::-1], 3)
+    worked_out: list[Examples] = []
+    seen = ModelsView([Table([1, 0, 0])] * 4, [RECORDS, same, others, relabelled])
+    for _, shown, found in per_round(seen, lambda records: (worked_out.append(records), records)[1]):
+        np.testing.assert_array_equal(found.rows, shown.rows)
+        np.testing.assert_array_equal(found.labels, shown.labels)
+    assert len(worked_out) == 3

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from domains.queries.log.logs import RECORDS, written
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.log.exposure import STEPS, expose_query_log
+from leakgauge.domains.queries.log.files import QueryLogFiles
+from leakgauge.theory import gdp
+
+
+def test_each_record_has_what_its_own_answers_give_away(tmp_path):
+    table = written(tmp_path, RECORDS, "people.csv")
+    log = written(tmp_path, "query,records,epsilon,sigma\na,1;2,0.3,\nb,2,,2\nc,2,1,\nd,4,0.3,\n")
+    steps = []
+    found = expose_query_log(QueryLogFiles(log, data=table), begin=steps.append)
+    (informed,) = found.against
+    assert tuple(steps) == STEPS
+    assert found.names.tolist() == ["1", "2", "3", "4"]
+    assert found.cells.tolist() == [1, 3, 0, 1]
+    assert informed.accuracy[[0, 2, 3]] == pytest.approx(
+        [1 - np.exp(-0.15) / 2, 0.5, 1 - np.exp(-0.15) / 2], abs=1e-5
+    )
+    assert (informed.auc[2], informed.tpr[2], found.spent.epsilon[2]) == (0.5, 0.01, 0.0)
+    assert informed.accuracy[1] > max(1 - np.exp(-0.5) / 2, ndtr(0.25))
+    assert found.spent.epsilon[1] == pytest.approx(1.3 + gdp.epsilon_at(0.5, 1e-5), rel=1e-9)
+    assert found.spent.delta.tolist() == [0.0, 1e-5, 0.0, 0.0]
+    assert found.spent.queries[found.spent.top[1]].tolist() == ["b", "c", "a"]
+    assert found.order[0] == 1
+    assert any("fresh noise" in note for note in found.notes)
+
+
+def test_mixed_scales_are_told_as_often_as_a_simulation_finds(tmp_path):
+    log = written(tmp_path, "query,records,scale,sigma\n1,x,4,\n2,x,2,\n3,x,,3\n4,x,1.5,\n5,x,4,\n")
+    (informed,) = expose_query_log(QueryLogFiles(log)).against
+    rng = np.random.default_rng(7)
+    scales, n = np.array([4.0, 2.0, 1.5, 4.0]), 400_000
+    noise = rng.laplace(size=(n, 4)) * scales
+    loss = ((np.abs(noise + 1) - np.abs(noise)) / scales).sum(axis=1)
+    loss += (1 / 3) * rng.standard_normal(n) + 1 / 18  # of a Gaussian answer: N(mu^2 / 2, mu^2)
+    assert informed.accuracy[0] == pytest.approx((loss > 0).mean(), abs=0.003)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, float("nan")])
+def test_a_delta_that_is_no_probability_is_refused(tmp_path, delta):
+    with pytest.raises(BadInput, match="--delta"):
+        expose_query_log(QueryLogFiles(written(tmp_path, "query,records,epsilon\n1,a,1\n")), delta=delta)

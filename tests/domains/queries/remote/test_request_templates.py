@@ -1,0 +1,115 @@
+import json
+
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.query import Query, QueryKind
+from leakgauge.domains.queries.remote.plan_tables import AskRequest, QueriesServiceTable
+from leakgauge.domains.queries.remote.remote_oracle import query_values
+from leakgauge.domains.queries.remote.request_templates import HttpMethod, RequestTemplate
+
+URL = "http://127.0.0.1:8700"
+
+
+def test_a_string_that_is_one_placeholder_becomes_its_value_and_others_its_text():
+    template = RequestTemplate(
+        path="/r/{round}",
+        json={"ids": "{ids}", "deep": [{"n": "{bound}", "not": "{where} "}, 7, True], "none": "{column}"},
+    )
+    words = {"round": 5, "ids": [1, "a"], "bound": 2.5, "where": "x = 'y'", "column": None}
+    call = template.fill(words, None)
+    assert json.loads(call.content) == {
+        "ids": [1, "a"],
+        "deep": [{"n": 2.5, "not": "x = 'y' "}, 7, True],
+        "none": None,
+    }
+    assert (call.method, call.path) == ("POST", "/r/5")
+
+
+def test_what_stands_in_a_path_cannot_lead_elsewhere():
+    template = RequestTemplate(path="/q/{round}?where={where}", method=HttpMethod.GET)
+    call = template.fill({"round": "../a b", "where": "age > 3 & x = 'ü'"}, None)
+    assert call.path == "/q/..%2Fa%20b?where=age%20%3E%203%20%26%20x%20%3D%20%27%C3%BC%27"
+    assert call.content is None
+
+
+def test_the_name_of_a_request_tells_nothing_of_anybody():
+    assert RequestTemplate(path="/q/{ids}").fill({"ids": [17]}, None).name == "POST /q/{ids}"
+
+
+def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
+    assert RequestTemplate(path="/").fill({}, "abc").headers == {"Authorization": "Bearer abc"}
+    own = RequestTemplate(path="/", headers={"X-Api-Key": "key {token}"}).fill({}, "abc")
+    assert own.headers == {"X-Api-Key": "key abc"}
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ({"path": "rounds"}, "path must begin with /"),
+        ({"path": "/{ronud}"}, "did you mean 'round'"),
+        ({"path": "/", "json": {"a": [{"b": "{nobody}"}]}}, "known: absent, present"),
+        ({"path": "/", "json": {"t": "{token}"}}, "no placeholder here is called 'token'"),
+        ({"path": "/", "json": {"t": float("nan")}}, "JSON cannot"),
+        ({"path": "/", "json": object()}, "JSON cannot"),
+        ({"path": "/", "headers": {"X": 3}}, "must be a string"),
+        ({"path": "/", "headers": {"Authorization": "Bearer abc"}}, "would be written to the manifest"),
+        ({"path": "/", "headers": {"x-api-key": "abc"}}, "would be written to the manifest"),
+        ({"path": "/", "headers": {"X-Auth-Token": "abc"}}, "would be written to the manifest"),
+        ({"path": "/", "headers": {"X": "{toke}"}}, "did you mean 'token'"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_refused(template, said):
+    with pytest.raises(BadInput, match=said):
+        RequestTemplate(**template)
+
+
+def service(**json):
+    return QueriesServiceTable(url=URL, ask=AskRequest(path="/{world}", json=json), table="t.people")
+
+
+def test_a_question_is_written_in_every_way():
+    asked = Query(kind=QueryKind.SUM, column='in"come', bound=10.0, ids=("O'Hara", "b"))
+    words = query_values(asked, service(q="{sql}"), "name")
+    assert words == {
+        "kind": "sum",
+        "column": 'in"come',
+        "bound": 10.0,
+        "where": "\"name\" IN ('O''Hara', 'b')",
+        "predicate": None,
+        "ids": ["O'Hara", "b"],
+        "sql": 'SELECT SUM(LEAST(GREATEST("in""come", -10.0), 10.0)) FROM t.people '
+        "WHERE \"name\" IN ('O''Hara', 'b')",
+    }
+    by_text = query_values(Query(where="age > 3"), service(q="{sql}"), "name")
+    assert (by_text["where"], by_text["predicate"], by_text["ids"]) == ("age > 3", "age > 3", None)
+    assert by_text["sql"] == "SELECT COUNT(*) FROM t.people WHERE age > 3"
+    assert query_values(Query(ids=()), service(q="{sql}"), "name")["where"] == "FALSE"
+
+
+def test_the_sql_of_a_question_gives_its_true_answer():
+    import duckdb
+
+    from domains.queries.small_table import table
+
+    asked = table(targets=(3,)).ask(
+        query := Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4, 9))
+    )
+    sql = query_values(query, QueriesServiceTable(url=URL), "id")["sql"]
+    incomes = {0: 0.5, 3: 30.5, 4: -40.0, 9: 1000.0, 5: 50.0}
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE records (id BIGINT, income DOUBLE)")
+        connection.executemany("INSERT INTO records VALUES (?, ?)", list(incomes.items()))
+        assert connection.execute(sql).fetchone()[0] == 25.5 == asked.total + asked.shifts.sum()
+
+
+@pytest.mark.parametrize(
+    ("template", "query", "said"),
+    [
+        ({"ids": "{ids}"}, Query(where="age > 3"), "by a predicate, which {ids} does not tell"),
+        ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not tell"),
+    ],
+)
+def test_a_question_that_a_template_would_leave_out_is_refused(template, query, said):
+    with pytest.raises(BadInput, match=said):
+        query_values(query, service(**template), "id")

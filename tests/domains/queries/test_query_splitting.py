@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from scipy.stats import kstest
+from scipy.stats import laplace as laplace_law
+
+from domains.queries.fake_oracle import FakeOracle, knowledge
+from domains.queries.small_table import game, known
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.query import Query
+from leakgauge.domains.queries.query_splitting import (
+    SelectBy,
+    TargetQuestions,
+    require_n_queries,
+    split_query,
+)
+from leakgauge.mechanisms import laplace
+
+SUM = {"kind": "sum", "column": "income", "bound": 40.0}
+
+
+@pytest.mark.parametrize("by", list(SelectBy))
+@pytest.mark.parametrize("query", [{"kind": "count"}, SUM], ids=["count", "sum"])
+def test_theorem_1_answers_without_the_known_part_are_independent_and_have_the_law_of_the_noise(by, query):
+    challenger = game(query=query, targets={"names": [7]})
+    found, n = known(challenger), 3_000
+    members = np.arange(n)[:, None] % 2 == 1
+    samples = split_query(found, 0, 4, by).ask(challenger.release(members, np.random.default_rng(3)).oracle())
+    assert samples.shape == (n, 4)
+    bound = challenger.query.sensitivity
+    shift = min(challenger.table.records.columns["income"][7], 40.0) if query is SUM else 1.0
+    noise = samples - members * shift
+    law = laplace_law(scale=bound / 0.3)
+    for column in noise.T:
+        assert kstest(column, law.cdf).pvalue > 1e-3
+    assert np.abs(np.corrcoef(noise.T) - np.eye(4)).max() < 4.5 / np.sqrt(n)
+
+
+def test_theorem_2_as_many_known_records_as_queries_are_enough_and_fewer_are_not():
+    challenger = game()
+    assert len(split_query(known(challenger, records=10), 0, 10).queries) == 10
+    with pytest.raises(BadInput, match=r"needs as many known records .* knows 9; .* raise knowledge.records"):
+        split_query(known(challenger, records=9), 0, 10)
+    with pytest.raises(BadInput, match=r"knows 9; lower queries, or widen challenger.query"):
+        split_query(known(game(data={"records": 10})), 0, 10)
+    with pytest.raises(BadInput, match="queries must be >= 1"):
+        split_query(known(challenger), 0, 0)
+
+
+def test_theorem_3_the_adversary_obtains_m_epsilon():
+    challenger = game(targets=2)
+    asked = challenger.release(np.zeros((3, 2), dtype=bool), np.random.default_rng(1)).oracle()
+    split_query(known(challenger), 1, 12).ask(asked)
+    np.testing.assert_allclose(asked.obtained, [[0, 3.6]] * 3)
+
+
+@pytest.mark.parametrize("by", list(SelectBy))
+def test_theorem_4_the_oracle_believes_in_one_epsilon_without_the_target(by):
+    challenger = game()
+    asked = challenger.release(np.array([[False], [True]]), np.random.default_rng(1)).oracle()
+    split_query(known(challenger), 0, 12, by).ask(asked)
+    np.testing.assert_allclose(asked.believed["per_row"], [0.3, 3.6])
+    np.testing.assert_allclose(asked.believed["per_predicate"], [3.6, 3.6])
+
+
+def test_sets_of_one_target_are_disjoint_and_of_different_targets_too_if_there_are_enough_records():
+    found = known(game(targets=3), records=30)
+    sets = [set(query.ids) for target in range(3) for query in split_query(found, target, 10).queries]
+    assert all(
+        len(one & other) == (i // 10 == j // 10)
+        for i, one in enumerate(sets)
+        for j, other in enumerate(sets[:i])
+    )
+    few = [set(query.ids) for query in split_query(known(game(targets=3), records=12), 2, 10).queries]
+    assert len(set.union(*few)) == 11
+
+
+def test_ids_that_are_texts_are_written_safely(tmp_path):
+    names = ["it's", "a;--b", "plain", "x' OR '1'='1"]
+    (tmp_path / "people.csv").write_text("name\n" + "\n".join(names) + "\n")
+    challenger = game(
+        data={"source": "people.csv", "id": "name"},
+        folder=tmp_path,
+        mechanism={"name": "laplace", "scale": 1e-6},
+        targets={"names": ["x' OR '1'='1"]},
+    )
+    asked = challenger.release(np.array([[False], [True]]), np.random.default_rng(1)).oracle()
+    samples = split_query(known(challenger), 0, 3, SelectBy.PREDICATE).ask(asked)
+    np.testing.assert_allclose(samples, [[0, 0, 0], [1, 1, 1]], atol=1e-4)
+
+
+QUIET = laplace.Mechanism(scale=1e-9)
+
+
+@pytest.mark.parametrize("by", list(SelectBy))
+def test_what_is_known_is_taken_off(by):
+    query = Query(kind="sum", column="income", bound=10.0)
+    known = knowledge(query=query, shifts=(4.0, -7.0), noise=QUIET)
+    members = np.array([[True, False], [False, True], [True, True]])
+    samples = TargetQuestions.about_all(known, 5, by).ask(
+        FakeOracle(known, members, np.random.default_rng(1))
+    )
+    assert samples.shape == (3, 2, 5)
+    np.testing.assert_allclose(samples, (members * known.shifts)[:, :, None] * np.ones(5), atol=1e-6)
+
+
+def test_a_budget_that_runs_out_runs_out_for_all_targets_alike():
+    known = knowledge(shifts=(1.0, 1.0), accountant="sequential", budget=6.0, epsilon=1.0)
+    oracle = FakeOracle(known, np.ones((2, 2), dtype=bool), np.random.default_rng(1))
+    samples = TargetQuestions.about_all(known, 10, SelectBy.IDS).ask(oracle)
+    assert (~np.isnan(samples)).sum(axis=2).tolist() == [[3, 3], [3, 3]]
+
+
+def test_no_two_questions_share_a_known_record():
+    known = knowledge(shifts=(1.0, 1.0), n_known=20)
+    questions = TargetQuestions.about_all(known, 10, SelectBy.IDS)
+    others = [one for split in questions.splits for query in split.queries for one in query.ids if one > 1000]
+    assert len(set(others)) == len(others) == 20
+
+
+def test_fewer_known_records_than_questions_are_refused():
+    with pytest.raises(BadInput, match="queries = 11"):
+        TargetQuestions.about_all(knowledge(n_known=10), 11, SelectBy.IDS)
+
+
+@pytest.mark.parametrize("n_queries", [1, 10**9])
+def test_a_number_of_questions_that_no_attack_could_ask_is_refused(n_queries):
+    with pytest.raises(BadInput, match=f"queries must be in 2..100000, got {n_queries}"):
+        require_n_queries(n_queries, 2)

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from leakgauge.domains.locations.mobility.marginals import estimate_from_marginals
+from leakgauge.papers.guan24 import PAPER
+from leakgauge.papers.guan24.plans import CITY, ReleaseSetting
+from leakgauge.papers.guan24.population import METHODS, mean_with_interval, population
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
+
+
+@pytest.fixture(scope="module")
+def people():
+    return population(CITY)
+
+
+def test_the_truth_is_counted_over_everybody(people):
+    traces = people.challenger.traces
+    dense = np.asarray(traces.visits.sum(axis=0)).reshape(100, 168)
+    np.testing.assert_allclose(people.truth.space, dense.sum(axis=1) / dense.sum())
+    assert traces.n_people == 4840
+    assert people.challenger.people.targets.size == 50
+    assert traces.n_visits[people.challenger.people.targets].min() >= 10
+
+
+@pytest.mark.parametrize("release", [ReleaseSetting(k=1), ReleaseSetting(epsilon=1.0), ReleaseSetting(k=0)])
+def test_shares_are_those_of_the_estimators(people, release):
+    row = people.releases(release, 1)[0]
+    for method in METHODS[:-1]:
+        found = estimate_from_marginals(
+            row, people.chain(release), 1000, people.challenger.traces.map, method
+        )
+        for side in ("space", "time"):
+            np.testing.assert_allclose(people.shares(row, release, method, side), getattr(found, side))
+
+
+def test_the_mean_over_releases_has_the_interval_of_student():
+    ours = mean_with_interval([1.0, 2.0, 3.0, 4.0])
+    assert ours.value == 2.5
+    assert ours.high - ours.value == pytest.approx(3.182446 * np.sqrt(5 / 3) / 2, abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [f"figure_{n}" for n in (4, 5, 6, 13, 14, 15, 16, 17)])
+def test_figures_without_games_are_drawn(name):
+    shown = PAPER.items[name].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    assert shown.cells
+    assert shown.charts
+    closer = [cell for cell in shown.cells if cell.setting.endswith("less that of deconvolution (ours)")]
+    assert all(cell.ours.value > 0 for cell in closer)

@@ -1,0 +1,42 @@
+import pytest
+
+from leakgauge.papers.guan24.plans import KNOCK_KNOCK, ZERO_KNOWLEDGE, ReleaseSetting
+from leakgauge.papers.guan24.published import ACCURACIES, AUCS, PLACES_ONLY
+
+
+def find(numbers, column, release, player):
+    (found,) = [n for n in numbers if (n.column, n.release, n.player) == (column, release, player)]
+    return found.value, found.error
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "release", "player", "value", "error"),
+    [
+        ("table_3", "CDR", ReleaseSetting(k=0), ZERO_KNOWLEDGE, 0.991, 0.008),
+        ("table_3", "Milan", ReleaseSetting(k=1), KNOCK_KNOCK, 0.767, 0.018),
+        ("table_4", "Milan", ReleaseSetting(epsilon=1.0), ZERO_KNOWLEDGE, 0.594, 0.008),
+        ("table_4", "CDR", ReleaseSetting(epsilon=10.0), KNOCK_KNOCK, 0.923, 0.029),
+        ("table_5", "Milan", ReleaseSetting(epsilon=5.0, unit="user-day"), KNOCK_KNOCK, 0.746, 0.009),
+    ],
+)
+def test_accuracies_stand_where_the_paper_has_them(table, column, release, player, value, error):
+    assert find(ACCURACIES[table], column, release, player) == (value, error)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "release", "player", "value"),
+    [
+        ("table_6", "CDR", ReleaseSetting(k=0, m=3000), KNOCK_KNOCK, 0.988),
+        ("table_7", "Milan", ReleaseSetting(k=0), KNOCK_KNOCK, 0.995),
+        ("table_8", "CDR", ReleaseSetting(k=1, m=100), ZERO_KNOWLEDGE, 0.779),
+        ("table_9", "Milan", ReleaseSetting(k=1, m=2000), ZERO_KNOWLEDGE, 0.972),
+    ],
+)
+def test_aucs_stand_where_the_paper_has_them(table, column, release, player, value):
+    assert find(AUCS[table], column, release, player)[0] == value
+
+
+def test_tables_are_complete():
+    assert [len(numbers) for numbers in ACCURACIES.values()] == [24, 20, 20]
+    assert [len(numbers) for numbers in AUCS.values()] == [10, 8, 10, 8]
+    assert all(len(values) == len(errors) == 8 for values, errors in PLACES_ONLY.values())

@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.liu24 import PAPER, figure_16
+from leakgauge.papers.paper import PlayedItem, Scale, Scope
+
+
+@pytest.fixture(scope="module")
+def cells():
+    shown = PAPER.items["figure_16"].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    return {cell.setting: cell for cell in shown.cells}
+
+
+def test_sharp_networks_are_the_rules_they_stand_for():
+    rows, _ = figure_16._rows()
+    says = rows.sum(axis=1) >= 30
+    np.testing.assert_array_equal(figure_16.sum_rule_network(5.0, 5.0).chance(rows) >= 0.5, says)
+    votes = (rows >= 0.5).sum(axis=1)
+    sharp = figure_16.vote_rule_network(1e6, 5.0).chance(rows) >= 0.5
+    np.testing.assert_array_equal(sharp[votes != 30], (votes > 30)[votes != 30])
+
+
+def test_the_loss_falls_with_both_scales(cells):
+    for setting in (
+        "theorem 4: loss at a = 0.1 less loss at a = 10, b = 16",
+        "theorem 4: loss at b = 1 less loss at b = 16, a = 10",
+    ):
+        assert cells[setting].verdict is Agreement.AGREES
+
+
+def test_misprints_are_found(cells):
+    for name, right in (("theorem 4", 0.915), ("theorem 5", 0.963)):
+        cell = cells[f"{name}: accuracy at a = 10, b = 16"]
+        assert cell.verdict is Agreement.DIFFERS
+        assert cell.published.value < 0.55
+        assert cell.ours.value == pytest.approx(right, abs=0.005)
+
+
+def test_one_unit_orders_by_the_sum_whatever_its_scale(cells):
+    found = {cells[f"theorem 4: accuracy at a = {a:g}, b = 16"].ours.value for a in (0.1, 6.0, 300.0)}
+    assert len(found) == 1
+
+
+def test_soft_votes_beat_hard_ones_and_not_the_optimum(cells):
+    soft, hard = (cells[f"theorem 5: accuracy at a = {a}, b = 16"].ours for a in (6, 300))
+    assert hard.value < soft.value < 0.9639 + 0.003

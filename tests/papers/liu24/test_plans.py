@@ -1,0 +1,136 @@
+import tomllib
+from types import SimpleNamespace
+
+import pytest
+
+from leakgauge.papers.liu24 import plans
+from leakgauge.papers.liu24.plans import (
+    AUXILIARY,
+    CITY,
+    FEW_SHADOWS,
+    HUNDRED,
+    INFORMED,
+    LARGE,
+    MANY_SHADOWS,
+    NETWORK,
+    USUAL,
+    CellAttackVariant,
+    main_place,
+    place_note,
+    substitute_note,
+)
+from leakgauge.papers.paper import Scale, Scope
+from leakgauge.plan import read_plan
+
+
+def test_milan_is_used_where_its_file_is_given(tmp_path):
+    (tmp_path / "social-pulse-milano.geojson").write_text("")
+    scope = Scope(scale=Scale.QUICK, data=tmp_path)
+    table = tomllib.loads(f"data = {main_place(scope).table}")["data"]
+    assert table["format"] == "milano"
+    assert table["grid"] == [12, 8]
+    assert "Played on Social Pulse Milano" in substitute_note(scope) == place_note(scope)
+
+
+def test_otherwise_a_city_of_its_shape_is(tmp_path):
+    for scope in (Scope(scale=Scale.QUICK), Scope(scale=Scale.FULL, data=tmp_path)):
+        assert main_place(scope) is CITY
+        assert "synthetic city" in substitute_note(scope)
+        assert "synthetic city" in place_note(scope)
+
+
+SERIES = (*USUAL.values(), *LARGE.values(), plans.HUNDRED_UNITS)
+QUICK, FULL = Scope(scale=Scale.QUICK), Scope(scale=Scale.FULL)
+
+
+def audits_of(series, scope, folder):
+    """All audits of the runs that are played at this scale."""
+    found = []
+    for run in series.runs:
+        if text := run.plan(scope):
+            path = folder / f"{run.name}.toml"
+            path.write_text(text)
+            found += read_plan(path).audits
+    return found
+
+
+def verdict(audit, contender):
+    """As much of a verdict as is needed to know who played."""
+    parameters = {"attack": contender.attack_parameters, "knowledge": contender.knowledge_parameters}
+    return SimpleNamespace(
+        audit=audit, attack=contender.attack, knowledge=contender.knowledge, parameters=parameters
+    )
+
+
+@pytest.mark.parametrize("scope", [QUICK, FULL], ids=["quick", "full"])
+@pytest.mark.parametrize("series", SERIES, ids=[series.name for series in SERIES])
+def test_the_game_is_that_of_the_paper(series, scope, tmp_path):
+    for audit in audits_of(series, scope, tmp_path):
+        assert audit.data == {
+            "source": "synthetic", "users": 15_793, "sites": 96, "epochs": 800, "visits": 10, "skew": 1.5,
+        }  # fmt: skip
+        assert audit.challenger["group_size"] == 2_000
+        assert audit.challenger["per_epoch"] == 1
+        assert audit.challenger["reference"] == 0.5
+        assert audit.challenger["targets"] == {"n": 1, "min_visits": 140}
+        assert audit.mechanism["name"] == series.name.partition("_")[0].replace("hundred", "laplace")
+        assert audit.mechanism["epsilon"] == 0.5
+        assert not {"round", "clamp", "suppress"} & set(audit.mechanism)
+
+
+def test_at_full_scale_all_is_as_large_as_in_the_paper(tmp_path):
+    audits = audits_of(LARGE["laplace"], FULL, tmp_path)
+    assert {audit.rounds for audit in audits} == {50_000}
+    assert len(audits) == 10 * 11  # ten runs, and an audit for each number of cells: what is done is kept
+    shadows = {c.attack_parameters.get("shadows") for audit in audits for c in audit.contenders}
+    assert shadows == {None, FEW_SHADOWS, MANY_SHADOWS}
+
+
+def test_a_quick_look_plays_fifty_thousand_rounds(tmp_path):
+    assert sum(audit.rounds for audit in audits_of(USUAL["laplace"], QUICK, tmp_path)) == 50_000
+
+
+def test_runs_of_a_series_differ_by_their_seeds():
+    assert [run.further for run in USUAL["laplace"].runs] == list(range(10))
+    assert len({run.name for series in SERIES for run in series.runs}) == 10 * len(SERIES)
+
+
+@pytest.mark.parametrize(
+    "player",
+    [
+        CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5),
+        CellAttackVariant(attack=NETWORK, knowledge=AUXILIARY, n=60, shadows=FEW_SHADOWS),
+        CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=60, shadows=FEW_SHADOWS, hidden=HUNDRED),
+    ],
+)
+def test_a_player_is_known_again_by_its_verdict(player, tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(plans.write_audit("it_0", QUICK, "laplace", [player]))
+    (audit,) = read_plan(path).audits
+    (contender,) = audit.contenders
+    assert CellAttackVariant.of(verdict(audit.name, contender)) == player
+
+
+def test_verdicts_of_several_targets_come_together():
+    player = CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5)
+    contender = SimpleNamespace(
+        attack="one_threshold",
+        knowledge=INFORMED,
+        attack_parameters={},
+        knowledge_parameters={"observations": 5},
+    )
+    found = [verdict(name, contender) for name in ("laplace_0", "laplace_1-5", "laplace_large_0-5")]
+    assert USUAL["laplace"].games(found) == {player: (found[0], found[1])}
+    assert LARGE["laplace"].games(found) == {player: (found[2],)}
+    assert USUAL["gaussian"].games(found) == {}
+
+
+def test_a_quick_look_learns_from_200k_where_it_matters():
+    assert plans.many_shadows("laplace", Scale.QUICK) == MANY_SHADOWS
+    assert plans.many_shadows("gaussian", Scale.QUICK) == MANY_SHADOWS // 10
+    assert plans.many_shadows("laplace", Scale.QUICK, HUNDRED) == MANY_SHADOWS // 10
+    assert (
+        plans.many_shadows("gaussian", Scale.FULL)
+        == plans.many_shadows("laplace", Scale.FULL, HUNDRED)
+        == MANY_SHADOWS
+    )

@@ -1,0 +1,54 @@
+import pytest
+
+from leakgauge.papers.comparison import Agreement
+from leakgauge.papers.nguyen23 import training_epochs
+from leakgauge.papers.nguyen23.training_epochs import PUBLISHED
+from leakgauge.papers.paper import Scale
+
+EPOCHS = {"r-5": 1000.0, "r-500": 90.0, "r-1000": 50.0, "r-2000": 55.0}
+
+
+def studied(audit, label):
+    if label not in EPOCHS:
+        return None
+    return {"epochs_mean": EPOCHS[label], "separated": 0.75 if label == "r-5" else 1.0}
+
+
+@pytest.fixture
+def cells(show, small_rows):
+    return show("table_1", lambda audit, label: (1.0, 0.8 if label == "r-5" else 1.0), studied=studied)[0]
+
+
+def test_the_table_is_that_of_the_paper():
+    # Table 1, row by row.
+    assert PUBLISHED["CelebA"] == (3585, 763, 497, 297)
+    assert PUBLISHED["ImageNet"] == (1610, 131, 88, 63)
+    assert PUBLISHED["CIFAR-10"] == (309, 91, 54, 44)
+
+
+def test_epochs_are_shown_and_not_judged(cells):
+    (found,) = [c for s, c in cells.items() if s.startswith("epochs, r = 500:") and s.endswith("CIFAR-10")]
+    assert (found.ours.value, found.published.value) == (90.0, 91.0)
+    assert found.verdict is Agreement.NOT_COMPARABLE
+
+
+def test_the_trend_and_full_success_are_judged(cells):
+    verdicts = {s: c.verdict for s, c in cells.items() if s.endswith("for ImageNet")}
+    trend = [v for s, v in verdicts.items() if " less r = " in s]
+    assert trend == [Agreement.AGREES, Agreement.AGREES, Agreement.DIFFERS]
+    won = [v for s, v in verdicts.items() if s.startswith("success, r")]
+    assert won == [Agreement.DIFFERS, *[Agreement.AGREES] * 3]
+    (few,) = [c for s, c in cells.items() if s.startswith("success, r = 5:") and s.endswith("ImageNet")]
+    assert "25% of targets were not yet told" in few.reason
+
+
+def test_figure_9_follows_one_training_to_its_end(show, small_rows, monkeypatch):
+    monkeypatch.setattr(training_epochs, "ENOUGH", 120)
+    monkeypatch.setitem(training_epochs.LIMIT, Scale.QUICK, 25)
+    cells, shown = show("figure_9", studied=studied)
+    assert len(shown.charts) == 3
+    for chart, (setting, cell) in zip(shown.charts, cells.items(), strict=True):
+        rows = [row for row in chart.spec["data"]["values"] if row["label"] == "success"]
+        last = max(rows, key=lambda row: row["x"])
+        assert last["value"] == pytest.approx(cell.ours.value, abs=1e-4)
+        assert f"at the last epoch, {last['x']:.0f}:" in setting

@@ -1,0 +1,151 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+from known_trials import trials
+from leakgauge.core.game import Coins, Reading
+from leakgauge.referee.metric_evaluation import (
+    ONE_RELEASE_REASON,
+    ONE_RELEASE_SCOPE,
+    POOLED_METRICS,
+    evaluate,
+    evaluate_rate,
+    is_one_release,
+    rate_metrics,
+)
+from leakgauge.referee.metrics import auc, epsilon_one_run
+
+
+def test_a_refusal_becomes_an_answer_with_its_reason():
+    answer = evaluate(auc.Metric(), trials(np.ones(5, bool), np.arange(5)), 0.95)
+    assert answer.value is None
+    assert "members and non-members" in answer.reason
+
+
+def test_variants_of_one_file_have_their_own_names():
+    names = set(rate_metrics())
+    assert {"tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001_mean", "auc"} <= names
+    assert "tpr_at_fpr" not in names
+    assert rate_metrics()["tpr_at_fpr_0.01"](confidence=0.9).fpr == 0.01
+
+
+def test_the_in_sample_optimum_is_there_on_request_only():
+    both = {"advantage_in_sample", "advantage_in_sample_null"}
+    assert not both & set(rate_metrics())
+    assert set(rate_metrics(["in_sample"])) == set(rate_metrics()) | both
+    assert {"advantage_own", "advantage_per_release"} <= set(rate_metrics())
+
+
+SHIFT = 1.0  # members score this much higher, in standard deviations
+OWN = Reading(threshold=SHIFT / 2)
+TRUTH = {
+    "auc": ndtr(SHIFT / np.sqrt(2)),
+    "accuracy": ndtr(SHIFT / 2),  # of the best threshold; one chosen on few records is a little worse
+    "advantage": 2 * ndtr(SHIFT / 2) - 1,
+    "advantage_own": 2 * ndtr(SHIFT / 2) - 1,
+    "tpr": ndtr(SHIFT / 2),
+    "tnr": ndtr(SHIFT / 2),
+    "tpr_at_fpr_0.1": ndtr(SHIFT + ndtri(0.1)),
+    "tpr_at_fpr_0.01": ndtr(SHIFT + ndtri(0.01)),
+}
+
+
+def one_release(n, rng, shift=SHIFT, share=0.5):
+    """Normal scores of one release: the first ones are members."""
+    members = np.arange(n) < share * n
+    return trials(members, rng.normal(members * shift), OWN, Coins.GIVEN, n_targets=n)
+
+
+def asked(name, found):
+    return evaluate_rate(name, rate_metrics()[name](confidence=0.95), found, 0.95)
+
+
+def test_one_release_has_intervals_that_say_what_they_are_over():
+    found = one_release(400, np.random.default_rng(0))
+    assert evaluate(auc.Metric(), found, 0.95).low is None
+    for name in POOLED_METRICS:
+        answer = asked(name, found)
+        assert answer.low <= answer.value < answer.high
+        assert answer.method.endswith(ONE_RELEASE_SCOPE)
+        assert "round" not in answer.method
+
+
+def test_the_value_is_that_of_all_records():
+    found = one_release(300, np.random.default_rng(1))
+    scores, members = found.scores, found.members
+    pairs = scores[members][:, None] > scores[~members]
+    assert asked("auc", found).value == pytest.approx(pairs.mean(), rel=1e-12)
+    assert asked("tpr", found).value == np.mean(scores[members] >= OWN.threshold)
+
+
+def test_the_order_of_the_file_does_not_change_an_auc_and_hardly_an_accuracy():
+    rng = np.random.default_rng(2)
+    found = one_release(1_000, rng)
+    other = found.where(rng.permutation(1_000))
+    assert asked("auc", other).low == pytest.approx(asked("auc", found).low, abs=1e-12)
+    assert asked("accuracy", other).value == pytest.approx(asked("accuracy", found).value, abs=0.06)
+
+
+def test_what_compares_rounds_says_that_there_is_one():
+    found = one_release(400, np.random.default_rng(3))
+    for name in set(rate_metrics()) - set(POOLED_METRICS):
+        answer = asked(name, found)
+        assert (answer.low, answer.high, answer.reason) == (None, None, ONE_RELEASE_REASON)
+
+
+def test_few_records_have_no_interval():
+    answer = asked("auc", one_release(20, np.random.default_rng(4)))
+    assert answer.low is None
+    assert answer.reason.startswith("20 records")
+
+
+def test_two_releases_and_single_trials_are_left_to_the_metric():
+    rng = np.random.default_rng(5)
+    found = one_release(400, rng)
+    two = replace(found, rounds=np.arange(400) % 2)
+    assert not is_one_release(two)
+    assert asked("auc", two) == evaluate(auc.Metric(), two, 0.95)
+    assert not is_one_release(found.where(np.array([0])))
+
+
+def test_no_bound_on_epsilon_follows_from_records_of_one_release_unless_they_were_randomised():
+    found = one_release(400, np.random.default_rng(6))
+    answer = evaluate(epsilon_one_run.Metric(), found, 0.95)
+    assert (answer.value, answer.low) == (None, None)
+    assert "randomised inclusion" in answer.reason
+    assert evaluate(epsilon_one_run.Metric(), replace(found, coins=Coins.FAIR), 0.95).low > 0
+
+
+# -- coverage and power --------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("name", list(TRUTH))
+def test_an_interval_over_records_covers_in_95_of_100(name, share):
+    """Three standard errors of 400 repeats are allowed above 5 %; the truth is that of two normal laws."""
+    rng, repeats = np.random.default_rng([7, len(name)]), 400
+    answers = [asked(name, one_release(1_000, rng, share=share)) for _ in range(repeats)]
+    missed = np.mean([not answer.low <= TRUTH[name] <= answer.high for answer in answers])
+    assert missed <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / repeats)
+
+
+@pytest.mark.slow
+def test_a_weak_leak_of_2000_records_is_seen_and_none_is_not():
+    """AUC .556: 4 standard errors above one half with 1,000 records of each (Hanley and McNeil 1982)."""
+    rng = np.random.default_rng(8)
+    weak = [asked("auc", one_release(2_000, rng, shift=0.2)) for _ in range(200)]
+    assert np.mean([answer.low > 0.5 for answer in weak]) >= 0.95
+    assert np.median([answer.high - answer.low for answer in weak]) <= 0.053  # 2 x 1.96 x .0129
+    none = [asked("auc", one_release(2_000, rng, shift=0.0)) for _ in range(400)]
+    assert np.mean([answer.low > 0.5 for answer in none]) <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 400)
+
+
+def test_a_pattern_in_the_file_does_not_divide_it_into_halves():
+    """Every second member is plain to see; were those to choose, all others would count, and be missed."""
+    members = np.repeat([True, False], 400)
+    scores = np.where(members, np.where(np.arange(800) % 2 == 0, 1.0, -1.0), 0.0)
+    found = trials(members, scores, OWN, Coins.GIVEN, n_targets=800)
+    assert asked("accuracy", found).value == pytest.approx(0.75, abs=0.05)

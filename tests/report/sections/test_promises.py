@@ -1,0 +1,66 @@
+from leakgauge.core.guarantee import Unit
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.sections.promises import section
+
+
+def test_the_label_and_the_exact_law_stand_beside_the_promise(make, plain):
+    promised = {
+        "epsilon": 2207.0,
+        "delta": 1e-5,
+        "relation": "replace_one",
+        "unit": "client",
+        "nominal": {"epsilon": 1.0, "unit": Unit.EVENT},
+        "exact_epsilon": 2206.6,
+    }
+    text = plain(section(JudgedRun([make(promised=promised)], {})).html)
+    assert "2,207 10⁻⁵ one client data in which it is replaced by another ε = 1 for one event 2,207" in text
+
+
+def test_a_promise_may_say_little(make, plain):
+    text = plain(section(JudgedRun([make(promised={"epsilon": 1.0, "nominal": None})], {})).html)
+    assert "counts-by-hour 1 – – – – –" in text
+
+
+def test_without_a_promise_there_is_no_such_section(make):
+    assert section(JudgedRun([make("unpromised")], {})) is None
+
+
+def test_both_compositions_stand_beside_the_label(make, plain):
+    promised = {
+        "epsilon": 10.0,
+        "delta": 0.0,
+        "relation": "add_remove",
+        "unit": "user",
+        "nominal": {"epsilon": 0.5, "unit": Unit.EVENT},
+        "exact_epsilon": 10.0,
+        "composed": {"parts": 20, "delta": 1e-5, "kairouz": 9.8594, "tight": 9.1055},
+    }
+    text = plain(section(JudgedRun([make(promised=promised)], {})).html)
+    assert "ε = 0.5 for one event 10 20 10⁻⁵ 9.86 9.11" in text  # bounds are rounded up
+    lawless = promised | {"composed": {"parts": 20, "delta": 1e-5, "kairouz": None, "tight": None}}
+    assert "10 20 10⁻⁵ ∞ –" in plain(section(JudgedRun([make(promised=lawless)], {})).html)
+
+
+def test_audits_without_parts_have_gaps_beside_those_with(make, plain):
+    composed = {"epsilon": 1.0, "composed": {"parts": 3, "delta": 1e-5, "kairouz": 1.5, "tight": 1.25}}
+    verdicts = [make(promised=composed), make(audit="other", promised={"epsilon": 1.0})]
+    text = plain(section(JudgedRun(verdicts, {})).html)
+    assert "3 10⁻⁵ 1.50 1.25" in text
+    assert text.rstrip().endswith("– – – –")
+
+
+def test_what_independent_records_would_be_allowed_is_said_not_to_apply(make, plain):
+    promised = {
+        "epsilon": 50_000.0,
+        "delta": 1e-5,
+        "relation": "replace_one",
+        "unit": "group",
+        "nominal": {"epsilon": 1.0, "unit": Unit.RECORD},
+    }
+    found = make(promised=promised, bounds={"advantage": 1.0, "advantage_independent": 0.46212})
+    text = plain(section(JudgedRun([found], {})).html)
+    assert "ε = 1 for one record, would keep the advantage" in text
+    assert "all records of a release together data in which they are all replaced by others" in text
+    assert "at or below 0.463 if records were independent" in text
+    assert "That bound does not apply here" in text
+    assert "does not apply" not in plain(section(JudgedRun([make()], {})).html)

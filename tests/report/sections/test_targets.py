@@ -1,0 +1,34 @@
+from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.sections import targets
+
+
+def rows(chart):
+    return chart.spec["data"]["values"]
+
+
+def test_the_most_exposed_come_first_by_position_only(make, plain):
+    verdict = make("many targets", n_targets=50)
+    section = targets.section(JudgedRun([verdict], {}))
+    (chart,) = section.charts
+    by_auc = sorted(verdict.per_target, key=lambda row: -row["metrics"]["auc"])
+    assert [row["label"] for row in rows(chart)] == [f"target {row['target']}" for row in by_auc[:20]]
+    assert chart.caption == "AUC of the 20 most exposed of 50 targets"
+    assert "partly the luckiest" in plain(section.html)
+
+
+def test_estimates_with_intervals_are_drawn_with_them(make, make_estimate):
+    rich = make_estimate(0.9, 0.8, 0.95)
+    per_target = [
+        {"target": 0, "metrics": {"accuracy": rich}},
+        {"target": 1, "metrics": {"accuracy": vars(rich)}},
+    ]
+    (chart,) = targets.section(JudgedRun([make(n_targets=2, per_target=per_target)], {})).charts
+    assert [(row["low"], row["high"], row["shown"]) for row in rows(chart)] == [
+        (0.8, 0.95, "90.0% (80.0% to 95.0%)")
+    ] * 2
+
+
+def test_one_target_or_none_known_needs_no_such_section(make):
+    unknown = [{"target": 0, "metrics": {"auc": None}}, {"target": 1, "metrics": {}}]
+    for verdict in (make(), make(n_targets=5), make(n_targets=2, per_target=unknown)):
+        assert targets.section(JudgedRun([verdict], {})) is None

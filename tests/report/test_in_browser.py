@@ -1,0 +1,269 @@
+"""A report in a real browser: drawn, readable in both themes, with hover and zoom, and without a network."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from leakgauge.report import run_report
+
+pytestmark = pytest.mark.slow
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+BAD_NAME = "</script><script>window.broken = 1</script><img src=x onerror='window.broken = 2'>"
+DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 800}
+
+# Every element with text of its own, against the nearest background that is not transparent (WCAG 2.1).
+CONTRASTS = """() => {
+  const parts = (colour) => {
+    const p = colour.match(/[\\d.]+/g).map(Number);
+    return [...p.slice(0, 3), p[3] ?? 1];
+  };
+  const light = (colour) => parts(colour).slice(0, 3).map((c) => c / 255)
+    .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = getComputedStyle(e).backgroundColor;
+      if (parts(colour)[3] === 1) return colour;
+    }
+    throw new Error("no background");
+  };
+  const found = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || ["SCRIPT", "STYLE", "NOSCRIPT"].includes(element.tagName)) continue;
+    const style = getComputedStyle(element), svg = element instanceof SVGElement;
+    const [a, b] = [light(svg ? style.fill : style.color), light(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    found.push({ ratio, what: element.tagName + " " + element.textContent.trim().slice(0, 40) });
+  }
+  return found;
+}"""
+
+# Where a point of a chart is on the screen.
+POSITION = """([name, x, y]) => {
+  const view = leakgaugeViews[name], across = view.scale("x"), up = view.scale("y");
+  const box = view.container().querySelector(".root .background").getBoundingClientRect();
+  return [box.x + across(x), box.y + up(y) + (up.bandwidth ? up.bandwidth() / 2 : 0)];
+}"""
+DOMAIN = "([name, axis]) => leakgaugeViews[name].scale(axis).domain()"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not Path(CHROMIUM).exists():
+        if os.environ.get("CI"):
+            pytest.fail("no chromium here: continuous integration must install it")
+        pytest.skip("no chromium here: install it (Debian: apt-get install chromium) to see reports tested")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(every_kind, make, manifest, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    verdicts = [*every_kind, make(audit="names", label=BAD_NAME)]
+    return run_report.write_run_report(verdicts, manifest, path).as_uri()
+
+
+@pytest.fixture
+def open_page(browser, address):
+    """Open the report; nothing may complain and nothing may be asked of a network."""
+    contexts, complaints = [], []
+
+    def opener(scheme="light", viewport=DESK, **more):
+        context = browser.new_context(color_scheme=scheme, viewport=viewport, reduced_motion="reduce", **more)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                request.url.startswith(("file:", "data:", "blob:")) or complaints.append(request.url)
+            ),
+        )
+        page.goto(address)
+        page.wait_for_function("document.documentElement.dataset.drawn")
+        return page
+
+    yield opener
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def go_to(page, chart, x, y):
+    """Bring a chart into view and put the pointer on one of its points."""
+    page.locator(f"#{chart}").scroll_into_view_if_needed()
+    left, top = page.evaluate(POSITION, [chart, x, y])
+    page.mouse.move(left - 3, top - 3)
+    page.mouse.move(left, top)
+
+
+def tooltip(page):
+    shown = page.locator("#vg-tooltip-element.visible")
+    shown.wait_for()
+    return " ".join(shown.inner_text().split())
+
+
+def test_every_chart_is_drawn(open_page):
+    page = open_page()
+    names = page.eval_on_selector_all(".drawing", "all => all.map((each) => each.id)")
+    assert len(names) == int(page.evaluate("document.documentElement.dataset.drawn")) >= 15
+    marks = """(all) => all.filter((mark) => mark.getBBox().width + mark.getBBox().height > 0
+      && (mark.closest(".role-mark") !== null)).length"""
+    for name in names:
+        assert (
+            page.eval_on_selector_all(f"#{name} svg path, #{name} svg line, #{name} svg rect", marks) > 0
+        ), name
+        box = page.locator(f"#{name} svg").bounding_box()
+        assert box["width"] > 200
+        assert box["height"] > 40
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_is_readable(open_page, scheme):
+    page = open_page(scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    go_to(page, "roc-1-linear", 0.5, 0.5)
+    tooltip(page)
+    found = page.evaluate(CONTRASTS)
+    assert len(found) > 500
+    assert any(each["what"].startswith("text") for each in found)  # words in the charts
+    assert [each for each in found if each["ratio"] < 4.5] == []
+
+
+def test_dark_is_dark_and_light_is_light(open_page):
+    backgrounds = [
+        open_page(scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        for scheme in ("light", "dark")
+    ]
+    light, dark = (sum(map(int, colour.strip("rgb()").split(","))) for colour in backgrounds)
+    assert light > 600
+    assert dark < 120
+
+
+def test_a_theme_that_changes_takes_the_charts_along(open_page):
+    page = open_page("light")
+    text = page.locator("#measured-epsilon svg text").first
+    before = text.evaluate("(each) => getComputedStyle(each).fill")
+    page.emulate_media(color_scheme="dark")
+    assert text.evaluate("(each) => getComputedStyle(each).fill") != before
+
+
+def test_paper_is_always_white(open_page):
+    page = open_page("dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    ink = page.locator("#measured-epsilon svg text").first.evaluate("(each) => getComputedStyle(each).fill")
+    assert sum(map(int, ink.strip("rgb()").split(","))) < 400
+    assert page.locator("nav").is_hidden()
+
+
+def test_hovering_over_a_curve_reads_its_nearest_point(open_page):
+    page = open_page()
+    # The made-up bound of epsilon 1 has its corner at (1 / (1 + e), e / (1 + e)).
+    go_to(page, "roc-1-linear", 0.26894, 0.73106)
+    assert tooltip(page) == "curve most the promise allows false alarms 26.9% hits 73.1%"
+
+
+def test_hovering_over_a_bar_reads_the_bound(open_page):
+    page = open_page()
+    go_to(page, "measured-epsilon", 0.5, "counts-by-hour · learned-event")
+    assert tooltip(page) == (
+        "who counts-by-hour · learned-event measured at least 1.43, 95% confidence allowed 1"
+    )
+
+
+def test_hovering_over_a_sweep_reads_its_point(open_page):
+    page = open_page()
+    go_to(page, "sweep-0-accuracy", 1.0, 1 / (1 + 2.718281828**-0.8))
+    assert "epsilon 1 value 69.0% (66.9% to 71.0%)" in tooltip(page)
+
+
+@pytest.mark.parametrize("chart", ["roc-1-linear", "roc-1-log", "sweep-0-epsilon"])
+def test_the_wheel_zooms_both_axes_and_a_double_click_returns(open_page, chart):
+    page = open_page()
+    before = [page.evaluate(DOMAIN, [chart, axis]) for axis in "xy"]
+    middle = [(low * high) ** 0.5 if "log" in chart else (low + high) / 2 for low, high in before]
+    go_to(page, chart, *middle)
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(f"leakgaugeViews['{chart}'].scale('x').domain()[1] < {before[0][1]}")
+    after = [page.evaluate(DOMAIN, [chart, axis]) for axis in "xy"]
+    for (low, high), (new_low, new_high) in zip(before, after, strict=True):
+        assert low < new_low < new_high < high
+    page.mouse.dblclick(*page.evaluate(POSITION, [chart, *[sum(ends) / 2 for ends in after]]))
+    page.wait_for_function(f"leakgaugeViews['{chart}'].scale('x').domain()[1] === {before[0][1]}")
+
+
+def test_dragging_moves_the_view(open_page):
+    page = open_page()
+    go_to(page, "roc-1-linear", 0.5, 0.5)
+    page.mouse.down()
+    page.mouse.move(*page.evaluate(POSITION, ["roc-1-linear", 0.3, 0.5]), steps=4)
+    page.mouse.up()
+    assert page.evaluate(DOMAIN, ["roc-1-linear", "x"]) == pytest.approx([0.2, 1.2], abs=0.02)
+
+
+def test_bars_zoom_along_the_axis_of_epsilon(open_page):
+    page = open_page()
+    before = page.evaluate(DOMAIN, ["measured-epsilon", "x"])
+    go_to(page, "measured-epsilon", 0.5, "counts-by-hour · learned-event")
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(f"leakgaugeViews['measured-epsilon'].scale('x').domain()[1] < {before[1]}")
+
+
+def test_scrolling_past_a_chart_scrolls_on(open_page):
+    page = open_page()
+    chart = page.locator("#roc-1-linear")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.evaluate(f"scrollBy(0, {box['y'] - 700})")  # the chart begins below the pointer
+    page.mouse.move(box["x"] + 200, 500)
+    before = page.evaluate(DOMAIN, ["roc-1-linear", "x"])
+    for _ in range(8):
+        start = page.evaluate("scrollY")
+        page.mouse.wheel(0, 60)
+        page.wait_for_function(f"scrollY > {start}")
+    top = chart.bounding_box()["y"]
+    assert top < 500 < top + box["height"]  # by now the chart is under the pointer
+    assert page.evaluate(DOMAIN, ["roc-1-linear", "x"]) == before
+
+
+def test_names_cannot_run(open_page):
+    page = open_page()
+    assert page.evaluate("window.broken") is None
+    assert page.get_by_text("window.broken").count() > 0
+
+
+def test_a_phone_needs_no_sideways_scrolling(open_page):
+    page = open_page(viewport=PHONE, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    widths = page.eval_on_selector_all(
+        ".drawing svg", "all => all.map((each) => each.getBoundingClientRect().width)"
+    )
+    assert max(widths) <= PHONE["width"]
+
+
+def test_without_javascript_the_numbers_are_there(browser, address):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(address)
+    assert page.get_by_text("The tables hold the same numbers.").first.is_visible()
+    assert page.get_by_text("≥ 1.43").first.is_visible()
+    context.close()

@@ -1,0 +1,218 @@
+import json
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins, Trials
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.plan import MetricsTable
+from leakgauge.report import run_report
+from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
+
+MOST_BYTES = 1_500_000
+NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'
+
+
+class Outline(HTMLParser):
+    """The elements of a page, as a browser sees them."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.elements = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def all(self, *tags):
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+
+@pytest.fixture
+def write(tmp_path, manifest):
+    def writer(verdicts, **changes):
+        path = run_report.write_run_report(verdicts, manifest | changes, tmp_path / "report.html")
+        return path.read_text(encoding="utf-8")
+
+    return writer
+
+
+@pytest.fixture(scope="module")
+def everything(every_kind, manifest, tmp_path_factory):
+    """A report with all its sections."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return run_report.write_run_report(every_kind, manifest, path).read_text(encoding="utf-8")
+
+
+def test_the_verdict_comes_first_and_the_words_last(everything, plain):
+    text = plain(everything)
+    parts = [
+        "The verdict",
+        "Measured against promised",
+        "What was promised",
+        "Hits against false alarms",
+        "Settings compared",
+        "Who is exposed",
+        "Was the instrument in order?",
+        "What the numbers rest on",
+        "What was not tested",
+        "How to reproduce it",
+        "Words used here",
+    ]
+    contents = text[: text.index("Violated: this release")]
+    positions = [contents.index(part) for part in parts]
+    assert positions == sorted(positions)
+
+
+def test_a_report_is_sound_html(everything):
+    page = Outline(everything)
+    levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert {link["href"].removeprefix("#") for link in page.all("a")} <= set(ids)
+    assert all("scope" in head for head in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table"))
+
+
+def test_every_chart_has_a_place_and_words(everything):
+    page = Outline(everything)
+    specs = json.loads(everything.split('id="specs">')[1].split("</script>")[0])
+    drawings = [a for a in page.all("div") if a.get("role") == "img"]
+    assert [drawing["id"] for drawing in drawings] == list(specs)
+    assert all(len(drawing["aria-label"]) > 20 for drawing in drawings)
+
+
+def test_nothing_in_it_points_outside(everything):
+    page = Outline(everything)
+    assert page.all("link", "iframe", "object", "embed", "img", "base", "form") == []
+    outside = [
+        a
+        for _, a in page.elements
+        for key in ("src", "href", "action")
+        if not a.get(key, "#").startswith("#")
+    ]
+    assert outside == []
+
+
+def test_names_are_text_wherever_they_appear(make, make_estimate, write):
+    bad = make(
+        "many targets",
+        audit=f"{NASTY}@n={NASTY}",
+        label=NASTY,
+        attack=NASTY,
+        knowledge=NASTY,
+        domain=NASTY,
+        coins=NASTY,
+        metrics={
+            NASTY: make_estimate(0.5, method=NASTY, reason=NASTY),
+            "epsilon": make_estimate(1.0, 0.5, method=NASTY),
+        },
+        parameters={NASTY: {NASTY: NASTY}},
+        promised={
+            "epsilon": 1.0,
+            "unit": NASTY,
+            "relation": NASTY,
+            "nominal": {"epsilon": 1.0, "unit": NASTY},
+        },
+    )
+    html = write(
+        [bad, make("violated", audit="b@n=2", label=NASTY)],
+        digest=NASTY,
+        seed=NASTY,
+        plan=NASTY + "\n",
+        command=NASTY,
+        looks=NASTY,
+        versions={NASTY: NASTY},
+        data={NASTY: NASTY},
+    )
+    page = Outline(html)
+    assert [script.get("id") for script in page.all("script")] == ["specs", None, None]
+    assert page.all("img") == []
+    assert not [attributes for _, attributes in page.elements if "onerror" in attributes]
+    assert "{{ 7 * 7 }}" in html
+
+
+@pytest.mark.parametrize("n", [200, 1000])
+def test_many_verdicts_stay_below_a_megabyte_and_a_half(make, write, n):
+    verdicts = [
+        make("many targets" if place % 2 else "violated", audit=f"audit-{place}", label=f"label-{place % 3}")
+        for place in range(n)
+    ]
+    html = write(verdicts)
+    assert len(html.encode()) < MOST_BYTES
+    assert f"most telling of {n:,} adversaries" in html
+
+
+def test_the_worst_names_stay_below_a_megabyte_and_a_half(make, make_estimate, write):
+    def worst(place):
+        long = f"{place}" + "<b>Zürich & \U0001f600" * 200
+        metrics = {
+            f"{name}{long}": make_estimate(0.5, 0.4, 0.6, method=f"{name}{long}", reason=f"{name}{long}")
+            for name in range(12)
+        }
+        usual = make("violated").metrics
+        return make(
+            "many targets",
+            finding=Finding.VIOLATED,
+            audit=f"{long}@n={place},m={long}",
+            label=long,
+            attack=long,
+            knowledge=long,
+            metrics=metrics | usual,
+            parameters={
+                part: {f"{n}{long}": long for n in range(9)} for part in ("data", "challenger", "mechanism")
+            },
+            bound_roc=make("undecided").bound_roc | {"tpr": [0.0, 0.5 + place / 1000, 1.0]},
+        )
+
+    html = write(
+        [worst(place) for place in range(150)], plan="<" * 1_000_000, versions={"<" * 999: "<" * 999}
+    )
+    assert len(html.encode()) < MOST_BYTES
+
+
+def test_verdicts_as_the_judge_makes_them_are_reported_before_and_after_a_file(write, plain):
+    rng = np.random.default_rng(20240501)
+    rounds = np.repeat(np.arange(400), 3)
+    members = rng.random(rounds.size) < 0.5
+    trials = Trials(
+        rounds, np.tile(np.arange(3), 400), members, members + rng.laplace(size=rounds.size), Coins.FAIR
+    )
+    subject = VerdictSubject(
+        audit="noisy-count@epsilon=1.0",
+        domain="blackbox",
+        label="threshold-none",
+        attack="threshold",
+        knowledge="none",
+        parameters={"data": {}, "challenger": {}, "mechanism": {"epsilon": 1.0}, "attack": {}},
+        seed=1,
+    )
+    promises = [Guarantee(epsilon=1.0), Guarantee(epsilon=0.1, delta=1e-6), Guarantee(epsilon=np.inf), None]
+    verdicts = [
+        judge_trials(trials, guarantee=promise, subject=subject, metrics=MetricsTable(), n_verdicts=4)
+        for promise in promises
+    ]
+    html = write(verdicts)
+    assert "Violated: this release leaks more than it promises." in plain(html)
+    assert "no promise to compare with" in plain(html)
+    assert (
+        plain(write(verdicts_from_json(json.loads(json.dumps(verdicts_to_json(verdicts)))))).count(
+            "Not violated"
+        )
+        >= 1
+    )
+
+
+def test_an_empty_manifest_is_no_obstacle(make, tmp_path):
+    assert run_report.write_run_report([make()], {}, tmp_path / "report.html").stat().st_size < MOST_BYTES
+
+
+def test_no_verdict_is_no_report(tmp_path, manifest):
+    with pytest.raises(BadInput, match="no verdict"):
+        run_report.write_run_report([], manifest, tmp_path / "report.html")
+    assert list(tmp_path.iterdir()) == []

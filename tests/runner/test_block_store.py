@@ -1,0 +1,154 @@
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.runner.block_store import BlockStore, RoundBlock, split_rounds
+
+BLOCK = RoundBlock(2, range(20, 25))
+READING = Reading(threshold=0.25, signed=True, fraction=0.3)
+
+
+def trials(n=5, start=20, coins=Coins.FAIR, reading=READING):
+    rng = np.random.default_rng(1)
+    rows = np.arange(start, start + n)
+    return Trials(rows, np.zeros(n, np.int64), rng.random(n) < 0.5, rng.normal(size=n), coins, reading)
+
+
+def same(one, other):
+    arrays = all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        and getattr(one, name).dtype == getattr(other, name).dtype
+        for name in ("rounds", "targets", "members", "scores")
+    )
+    return arrays and one.coins is other.coins and one.reading == other.reading
+
+
+@pytest.fixture
+def store(tmp_path):
+    return BlockStore(tmp_path / "audits" / "a" / "b", "run/a/b")
+
+
+@pytest.mark.parametrize("coins", list(Coins))
+@pytest.mark.parametrize(
+    "reading", [Reading(), Reading(threshold=float("-inf")), Reading(signed=True, fraction=0.1)]
+)
+def test_what_is_saved_comes_back_bit_by_bit(store, coins, reading):
+    saved = trials(coins=coins, reading=reading)
+    store.save(BLOCK, saved)
+    assert same(store.load(BLOCK), saved)
+
+
+def test_what_was_spent_comes_back_and_is_sealed(store):
+    spent = {"per_row": np.arange(5.0), "obtained": np.full(5, 0.3)}
+    store.save(BLOCK, replace(trials(), spent=spent))
+    found = store.load(BLOCK)
+    assert set(found.spent) == set(spent)
+    assert all(np.array_equal(found.spent[name], spent[name]) for name in spent)
+    with np.load(store.path(BLOCK)) as archive:
+        columns = {name: archive[name] for name in archive.files}
+    np.savez_compressed(store.path(BLOCK), **columns | {"spent.obtained": np.full(5, 0.4)})
+    assert store.load(BLOCK) is None
+
+
+def test_the_same_trials_make_the_same_bytes(store, tmp_path):
+    other = BlockStore(tmp_path / "elsewhere", store.identity)
+    for place in (store, other):
+        place.save(BLOCK, trials())
+    assert store.path(BLOCK).read_bytes() == other.path(BLOCK).read_bytes()
+
+
+def test_a_block_that_was_never_played_is_missing(store):
+    assert store.load(BLOCK) is None
+
+
+def test_a_truncated_block_is_missing_wherever_it_was_cut(store, monkeypatch):
+    store.save(BLOCK, trials())
+    whole = store.path(BLOCK).read_bytes()
+    for length in range(len(whole)):
+        monkeypatch.setattr(Path, "read_bytes", lambda _, length=length: whole[:length])
+        assert store.load(BLOCK) is None, length
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x10, 0x80, 0xFF])
+def test_no_flipped_bit_ever_changes_a_trial(store, mask, monkeypatch):
+    saved = trials()
+    store.save(BLOCK, saved)
+    whole = bytearray(store.path(BLOCK).read_bytes())
+    monkeypatch.setattr(Path, "read_bytes", lambda _: bytes(whole))
+    lost = 0
+    for place in range(len(whole)):
+        whole[place] ^= mask
+        found = store.load(BLOCK)
+        assert found is None or same(found, saved), place
+        lost += found is None
+        whole[place] ^= mask
+    assert lost > len(whole) / 2, "most of a file matters"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"PK", b"\x93NUMPY", b"not an archive at all", b"PK\x05\x06" + bytes(18), bytes(1000)]
+)
+def test_rubbish_is_no_block(store, content):
+    store.folder.mkdir(parents=True)
+    store.path(BLOCK).write_bytes(content)
+    assert store.load(BLOCK) is None
+
+
+def test_a_folder_in_its_place_is_no_block(store):
+    store.path(BLOCK).mkdir(parents=True)
+    assert store.load(BLOCK) is None
+
+
+def test_a_pickle_is_never_loaded(store, tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return (tmp_path.joinpath("trapped").touch, ())
+
+    store.folder.mkdir(parents=True)
+    traps = {name: np.array([Trap()], object) for name in ("rounds", "targets", "members", "scores")}
+    with store.path(BLOCK).open("wb") as file:
+        np.savez(file, header=np.array("{}"), checksum=np.array(""), **traps, allow_pickle=True)
+    assert store.load(BLOCK) is None
+    assert not (tmp_path / "trapped").exists()
+
+
+@pytest.mark.parametrize("identity", ["other run/a/b", "run/other/b", "run/a/other"])
+def test_a_block_of_another_run_audit_or_label_is_foreign(store, identity):
+    store.save(BLOCK, trials())
+    assert replace(store, identity=identity).load(BLOCK) is None
+
+
+def test_a_block_of_other_rounds_is_missing(store):
+    store.save(BLOCK, trials())
+    assert store.load(RoundBlock(2, range(20, 30))) is None
+
+
+def test_a_block_copied_to_the_place_of_another_is_foreign(store):
+    store.save(BLOCK, trials())
+    other = RoundBlock(3, range(20, 25))
+    shutil.copy(store.path(BLOCK), store.path(other))
+    assert store.load(other) is None
+
+
+def test_the_coins_and_the_reading_are_under_the_checksum(store):
+    store.save(BLOCK, trials())
+    with np.load(store.path(BLOCK)) as archive:
+        columns = dict(archive)
+    about = json.loads(str(columns["header"]))
+    for change in ({"coins": "given"}, {"reading": {**about["reading"], "threshold": 0.5}}):
+        with store.path(BLOCK).open("wb") as file:
+            np.savez(file, **{**columns, "header": np.array(json.dumps({**about, **change}, sort_keys=True))})
+        assert store.load(BLOCK) is None
+
+
+def test_blocks_cover_every_round_once():
+    for n_rounds, size in [(1, 1), (10, 3), (9, 3), (5, 100)]:
+        cut = split_rounds(n_rounds, size)
+        assert [n for block in cut for n in block.rounds] == list(range(n_rounds))
+        assert [block.index for block in cut] == list(range(len(cut)))
+        assert {len(block.rounds) for block in cut[:-1]} <= {size}

@@ -1,0 +1,28 @@
+import numpy as np
+import pytest
+
+from leakgauge.strategies.gradient_clipping import clip_factors, gradient_norms
+
+
+def test_norms_are_those_of_gradients_that_are_written_out():
+    rng = np.random.default_rng(1)
+    passed = [
+        (rng.normal(size=(7, inputs)).astype(np.float32), rng.normal(size=(7, outputs)).astype(np.float32))
+        for inputs, outputs in [(4, 3), (3, 5), (5, 2)]
+    ]
+    for example, found in enumerate(gradient_norms(passed)):
+        whole = [np.outer(flow[example], np.append(given[example], 1)).ravel() for given, flow in passed]
+        assert found == pytest.approx(np.linalg.norm(np.concatenate(whole)), rel=1e-6)
+
+
+def test_factors_bring_long_gradients_to_the_clip_and_leave_short_ones_alone():
+    lengths = np.array([0.0, 1e-30, 0.5, 0.7, 0.9, 1e30, np.inf])
+    found = clip_factors(lengths, clip=0.7)
+    np.testing.assert_array_equal(found[:4], 1)
+    np.testing.assert_allclose(found[4:6] * lengths[4:6], 0.7, rtol=1e-6)
+    assert found[6] == 0
+
+
+def test_gradients_that_are_too_long_for_single_precision_are_still_clipped():
+    huge = np.full((1, 4), 1e15, dtype=np.float32)
+    assert gradient_norms([(huge, huge)]) == pytest.approx(4e30, rel=1e-6)

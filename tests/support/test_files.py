@@ -1,0 +1,123 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support import files
+from leakgauge.support.files import is_locked, lock_folder
+
+
+def test_a_file_is_replaced_as_a_whole(tmp_path):
+    path = tmp_path / "new" / "file"
+    files.write_file(path, b"one")
+    files.write_file(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert [file.name for file in path.parent.iterdir()] == ["file"]
+
+
+def test_a_writer_that_dies_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    files.write_file(path, b"old")
+
+    def die(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", die)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 2
+    files.remove_partial_files(tmp_path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(BadInput, match="No space left on device"):
+        files.write_file(tmp_path / "file", b"new")
+    assert not (tmp_path / "file").exists()
+
+
+def test_json_reads_back(tmp_path):
+    files.write_json(tmp_path / "file", {"name": "città", "value": 0.1})
+    assert json.loads((tmp_path / "file").read_bytes()) == {"name": "città", "value": 0.1}
+
+
+def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path, monkeypatch):
+    path, modes = tmp_path / "file", []
+    path.write_text("old, for everybody")
+    path.chmod(0o644)
+    fsync = os.fsync
+    monkeypatch.setattr(
+        os, "fsync", lambda handle: modes.append(os.fstat(handle).st_mode & 0o777) or fsync(handle)
+    )
+    files.write_file(path, b"new", private=True)
+    assert modes[0] == 0o600
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.read_bytes() == b"new"
+
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from leakgauge.support.files import locked
+with locked(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_the_second_is_refused_while_the_first_holds(holder, tmp_path):
+    assert is_locked(tmp_path)
+    with pytest.raises(BadInput, match="another run is writing to"), lock_folder(tmp_path):
+        pytest.fail("both hold it")
+
+
+def test_a_kill_leaves_no_lock(holder, tmp_path):
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert not is_locked(tmp_path)
+    with lock_folder(tmp_path):
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
+
+
+def test_a_look_at_the_status_does_not_stop_a_run(tmp_path, monkeypatch):
+    import fcntl
+
+    with lock_folder(tmp_path):
+        pass
+    with (tmp_path / "lock").open("rb") as looker:
+        fcntl.flock(looker, fcntl.LOCK_SH)
+        monkeypatch.setattr("time.sleep", lambda _: fcntl.flock(looker, fcntl.LOCK_UN))
+        with lock_folder(tmp_path):
+            pass
+
+
+def test_a_folder_that_is_not_there_is_bad_input(tmp_path):
+    assert not is_locked(tmp_path / "nowhere")
+    with pytest.raises(BadInput, match="cannot be written to"), lock_folder(tmp_path / "nowhere"):
+        pass
+
+
+def test_a_lock_that_went_with_its_folder_holds_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("fcntl.flock", lambda file, how: (tmp_path / "lock").unlink())
+    with pytest.raises(BadInput, match="ended just now"), lock_folder(tmp_path):
+        pytest.fail("it holds a file that is no more")

@@ -1,0 +1,83 @@
+"""News of long work reaches whoever listens, and nobody else."""
+
+import sys
+from time import sleep
+
+from leakgauge.runner.engines import ProcessEngine, map_in_order
+from leakgauge.support import progress
+from leakgauge.support.progress import listen_to_progress, progress_bar, report_progress
+
+
+def test_news_reach_whoever_listens_and_then_nobody():
+    heard = []
+    report_progress("before")
+    with listen_to_progress(heard.append):
+        report_progress("epoch 1 of 2")
+        with listen_to_progress(lambda _: None):
+            report_progress("to another one")
+        report_progress("epoch 2 of 2")
+    report_progress("after")
+    assert heard == ["epoch 1 of 2", "epoch 2 of 2"]
+
+
+def train(item):
+    report_progress(f"epoch {item} of 2")
+    sleep(1.5)  # longer than it takes to look
+    return item
+
+
+def test_what_a_worker_process_tells_is_heard_here():
+    heard = []
+    with listen_to_progress(heard.append):
+        assert map_in_order(ProcessEngine(2), train, [1, 2]) == [1, 2]
+    assert heard
+    assert set(heard) <= {"epoch 1 of 2", "epoch 2 of 2"}
+
+
+def test_a_worker_writes_now_and_then_and_minds_no_lost_note(tmp_path, monkeypatch):
+    clock = iter([0.0, 0.1, 0.6, 1.2])
+    monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
+    path = tmp_path / "latest"
+    write = progress.progress_file_writer(path)
+    found = []
+    for words in ("first", "too soon", "second"):
+        write(words)
+        found.append(path.read_text())
+    assert found == ["first", "first", "second"]
+    path.unlink()
+    tmp_path.rmdir()
+    write("nobody listens any more")
+
+
+def test_nothing_is_shown_where_there_is_no_terminal(capsys):
+    with progress_bar(10) as advance:
+        advance("a", 5)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_rounds_and_their_rate(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar(1000) as advance:
+        for _ in range(4):
+            advance("the [b]audit[/b]", 200)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "the [b]audit[/b]" in err
+    assert "800/1000" in err
+    assert "/s" in err
+
+
+def test_uneven_steps_have_no_rate(monkeypatch, capsys):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar(5, unit="steps") as advance:
+        advance("city: data", 2)
+    _, err = capsys.readouterr()
+    assert "2/5" in err
+    assert "steps" in err
+    assert "/s" not in err.replace("/5", "")

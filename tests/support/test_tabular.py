@@ -1,0 +1,54 @@
+import gzip
+
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.tabular import open_table_file
+
+
+def rows(path):
+    with open_table_file(path) as (connection, types):
+        return connection.execute("SELECT * FROM given").fetchall(), types
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_first_line_says_what_stands_between_values(tmp_path, delimiter, packed):
+    text = f'id{delimiter}said\n1{delimiter}"a{delimiter}b"\n2{delimiter}\n'
+    path = tmp_path / ("a.csv.gz" if packed else "a.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    found, types = rows(path)
+    assert found == [(1, f"a{delimiter}b"), (2, None)]
+    assert types["id"] == "BIGINT"
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", 'a,b\n1,"2\n'])
+def test_a_torn_row_is_no_other_table(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=r"data.source: a.csv cannot be read: .*") as told:
+        rows(path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("a.xls", b"", "unknown ending; known: .csv"),
+        ("a.csv", b"\xff\xfe\x00", "is it a text in UTF-8"),
+        ("a.csv.gz", b"not packed", "is it a text in UTF-8"),
+        ("a.parquet", b"PAR1", "cannot be read"),
+    ],
+)
+def test_what_is_no_table_is_one_line(tmp_path, name, content, word):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadInput, match=word):
+        rows(tmp_path / name)
+
+
+@pytest.mark.parametrize("text", ["", "\n", "  \n1,2\n"])
+def test_a_file_without_names_is_called_empty(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(BadInput, match=r"data.source: a.csv is empty"):
+        rows(path)

@@ -1,0 +1,112 @@
+import subprocess
+import sys
+import textwrap
+
+import cloudpickle
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.user_code import UserCodeLoader
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+
+    write(
+        "mine.py",
+        "import beside\nclass Box:\n    pair = (1, 2)\ndef release(d, rng):\n    return beside.double(d)\n",
+    )
+    write("beside.py", "def double(x):\n    return 2 * x\n")
+    write("package/inner.py", "def release(d, rng):\n    return 'inner'\n")
+    write("broken.py", "def release(d, rng)\n    return 1\n")
+    write("raises.py", "\n1 / 0\n")
+    write("needs.py", "import not_there_at_all\n")
+    return tmp_path
+
+
+def load(folder, reference):
+    return UserCodeLoader(folder).load(reference, "challenger.release")
+
+
+def test_functions_come_from_the_plans_folder_with_what_they_import(folder):
+    assert load(folder, "mine:release")(21, None) == 42
+    assert load(folder, "mine:Box.pair") == (1, 2)
+    assert load(folder, "package.inner:release")(0, None) == "inner"
+
+
+def test_or_from_what_is_installed(folder):
+    import math
+
+    assert load(folder, "math:sqrt") is math.sqrt
+
+
+def test_nothing_is_left_behind(folder):
+    path, known = list(sys.path), set(sys.modules)
+    load(folder, "mine:release")
+    assert sys.path == path
+    left = {name for name in set(sys.modules) - known if not name.startswith("leakgauge_plan_")}
+    assert "beside" not in left
+    assert not list(folder.rglob("__pycache__"))
+
+
+def test_a_changed_file_is_loaded_afresh_and_so_is_what_it_imports(folder):
+    assert load(folder, "mine:release")(1, None) == 2
+    (folder / "beside.py").write_text("def double(x):\n    return 'changed'\n")
+    assert load(folder, "mine:release")(1, None) == "changed"
+
+
+def test_a_module_of_the_same_name_elsewhere_is_not_mistaken_for_it(folder, monkeypatch):
+    import types
+
+    other = types.ModuleType("beside")
+    monkeypatch.setitem(sys.modules, "beside", other)
+    other.__file__ = str(folder / "beside.py")
+    assert load(folder, "mine:release")(1, None) == 2
+    assert sys.modules["beside"] is other
+
+
+def test_what_is_loaded_travels_to_a_process_that_knows_no_folder(folder, tmp_path_factory):
+    packed = tmp_path_factory.mktemp("elsewhere") / "packed"
+    packed.write_bytes(cloudpickle.dumps(load(folder, "mine:release")))
+    code = f"import pickle; print(pickle.loads(open({str(packed)!r}, 'rb').read())(4, None))"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=packed.parent, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "8"
+
+
+def test_the_texts_of_all_files_are_remembered(folder):
+    loader = UserCodeLoader(folder)
+    loader.load("mine:release", "x")
+    assert set(loader.sources) == {"mine.py", "beside"}
+    assert "double" in loader.sources["beside"]
+
+
+def test_a_module_is_run_once_for_several_names(folder):
+    loader = UserCodeLoader(folder)
+    assert loader.load("mine:Box", "x") is loader.load("mine:Box", "y")
+
+
+@pytest.mark.parametrize(
+    ("reference", "problem"),
+    [
+        ("mine", 'must be written "module:name"'),
+        ("mine:", 'must be written "module:name"'),
+        ("../mine:release", 'must be written "module:name"'),
+        ("absent:release", "no absent.py in"),
+        ("mine:absent", "has no 'absent'"),
+        ("broken:release", "line 1: expected ':'"),
+        ("raises:release", "raised ZeroDivisionError: division by zero"),
+        ("needs:release", "raised ModuleNotFoundError: No module named 'not_there_at_all'"),
+    ],
+)
+def test_what_cannot_be_loaded_is_one_clear_line(folder, reference, problem):
+    with pytest.raises(BadInput) as caught:
+        load(folder, reference)
+    assert str(caught.value).startswith("challenger.release: ")
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,102 @@
+import mpmath
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from leakgauge.core.errors import BadInput
+from leakgauge.theory import metric_bounds
+
+PAIRS = [(0.0, 0.0), (0.0, 0.3), (0.1, 1e-5), (1.0, 0.0), (1.0, 0.05), (5.0, 1e-3), (10.0, 0.0)]
+
+
+def best_by_linear_program(epsilon: float, delta: float) -> float:
+    """Maximise TPR - FPR under the inequalities of (epsilon, delta)-DP, for an event and its complement."""
+    growth = np.exp(epsilon)
+    # TPR - growth FPR <= delta; (1 - FPR) - growth (1 - TPR) <= delta; and with the worlds swapped
+    rows = [[1, -growth], [growth, -1], [-growth, 1], [-1, growth]]
+    limits = [delta, delta + growth - 1, delta, delta + growth - 1]
+    return -linprog([-1, 1], A_ub=rows, b_ub=limits, bounds=[(0, 1), (0, 1)]).fun
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_humphries_is_the_optimum_of_the_linear_program(epsilon, delta):
+    assert metric_bounds.humphries_advantage(epsilon, delta) == pytest.approx(
+        best_by_linear_program(epsilon, delta), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
+def test_the_published_formulas_agree_with_many_digits(epsilon, delta):
+    e, d = mpmath.mpf(epsilon), mpmath.mpf(delta)
+    with mpmath.workdps(40):
+        humphries = (mpmath.exp(e) - 1 + 2 * d) / (mpmath.exp(e) + 1)
+        erlingsson = 1 - mpmath.exp(-e) * (1 - d)
+        yeom = min(mpmath.exp(e) - 1, mpmath.mpf(1))
+        gap = humphries - erlingsson
+    assert metric_bounds.humphries_advantage(epsilon, delta) == pytest.approx(float(humphries), rel=1e-14)
+    assert metric_bounds.erlingsson_advantage(epsilon, delta) == pytest.approx(float(erlingsson), rel=1e-14)
+    assert metric_bounds.yeom_advantage(epsilon) == pytest.approx(float(yeom), rel=1e-14)
+    assert metric_bounds.humphries_minus_erlingsson(epsilon, delta) == pytest.approx(
+        float(gap), rel=1e-13, abs=1e-30
+    )
+
+
+def test_small_epsilons_keep_their_digits():
+    assert float(metric_bounds.humphries_advantage(1e-12)) == pytest.approx(5e-13, rel=1e-12)
+    assert float(metric_bounds.yeom_advantage(1e-12)) == pytest.approx(1e-12, rel=1e-11)
+
+
+def test_the_newer_bound_is_never_above_the_older_ones():
+    epsilon = np.linspace(0, 12, 400)
+    assert (metric_bounds.humphries_advantage(epsilon) <= metric_bounds.erlingsson_advantage(epsilon)).all()
+    assert (
+        metric_bounds.erlingsson_advantage(epsilon) <= metric_bounds.yeom_advantage(epsilon) + 1e-15
+    ).all()
+    for delta in (1e-5, 0.1, 0.9):
+        assert (
+            metric_bounds.humphries_advantage(epsilon, delta)
+            <= metric_bounds.erlingsson_advantage(epsilon, delta) + 1e-15
+        ).all()
+
+
+def test_at_epsilon_zero_the_two_bounds_are_both_delta():
+    assert float(metric_bounds.humphries_minus_erlingsson(0.0, 0.2)) == 0
+    assert float(metric_bounds.humphries_advantage(0.0, 0.2)) == pytest.approx(0.2)
+    assert float(metric_bounds.erlingsson_advantage(0.0, 0.2)) == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("epsilon", [700.0, 2000.0, np.inf])
+def test_huge_epsilons_allow_everything_without_a_warning(epsilon):
+    for bound in (
+        metric_bounds.yeom_advantage,
+        metric_bounds.erlingsson_advantage,
+        metric_bounds.humphries_advantage,
+    ):
+        assert float(bound(epsilon)) == 1
+    assert float(metric_bounds.humphries_minus_erlingsson(epsilon)) == pytest.approx(0, abs=1e-300)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (1.0, 0.05), (8.0, 1e-5)])
+def test_epsilon_and_accuracy_are_two_sides_of_one_bound(epsilon, delta):
+    accuracy = metric_bounds.accuracy_from_advantage(metric_bounds.humphries_advantage(epsilon, delta))
+    assert metric_bounds.epsilon_from_accuracy(accuracy, delta) == pytest.approx(epsilon, rel=1e-9)
+    assert metric_bounds.advantage_from_accuracy(accuracy) == pytest.approx(
+        float(metric_bounds.humphries_advantage(epsilon, delta))
+    )
+
+
+def test_chance_needs_no_epsilon_and_certainty_needs_an_infinite_one():
+    assert metric_bounds.epsilon_from_accuracy([0.2, 0.5, 1.0]).tolist() == [0, 0, np.inf]
+    assert float(metric_bounds.epsilon_from_accuracy(0.54, delta=0.1)) == 0
+
+
+@pytest.mark.parametrize("accuracy", [np.nan, -0.1, 1.1, 61.0])
+def test_an_accuracy_is_a_fraction(accuracy):
+    with pytest.raises(BadInput, match="fraction"):
+        metric_bounds.epsilon_from_accuracy(accuracy)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(np.nan, 0.0), (-1.0, 0.0), (1.0, np.nan), (1.0, 1.5)])
+def test_what_is_no_guarantee_is_refused(epsilon, delta):
+    with pytest.raises(BadInput):
+        metric_bounds.humphries_advantage(epsilon, delta)
