@@ -1,10 +1,26 @@
+import datetime
+import tomllib
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import leakgauge.domains
 from leakgauge.core.errors import BadInput
-from leakgauge.plan import Contender, MetricsTable, Stop, canonical_plan, read_plan, sweep_points, to_toml
+from leakgauge.plan import (
+    Contender,
+    MetricsTable,
+    Stop,
+    canonical_plan,
+    plan_of,
+    read_plan,
+    sweep_points,
+    to_toml,
+)
 
 AUDIT = """
 [[audit]]
@@ -36,18 +52,23 @@ targets = { n = 50, choose = "random" }
 """
 
 
-@pytest.fixture(autouse=True)
-def _coins(monkeypatch):
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*/plan.toml"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _coins():
     domains = Path(__file__).parent / "runner" / "domains"
-    monkeypatch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
+        yield
 
 
 @pytest.fixture
 def read(tmp_path):
-    def write(text, **settings):
+    def write(text, **options):
         path = tmp_path / "plan.toml"
         path.write_text(text, encoding="utf-8")
-        return read_plan(path, **settings)
+        return read_plan(path, **options)
 
     return write
 
@@ -121,91 +142,224 @@ def test_a_plan_written_as_a_file_reads_back(read, tmp_path):
     assert (again.seed, again.audits) == (plan.seed, plan.audits)
 
 
+def reread(plan):
+    """Write a plan as TOML and read it back; what is known of a file is left out."""
+    return plan_of(tomllib.loads(to_toml(plan)), folder=plan.folder)
+
+
+def without_file(plan):
+    return replace(plan, path=None, text=None)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_every_example_written_as_toml_reads_back_as_the_same_plan(path):
+    plan = read_plan(path)
+    assert plan.audits
+    assert reread(plan) == without_file(plan)
+
+
+def test_there_are_examples_with_and_without_a_sweep():
+    swept = ["@" in audit.name for path in EXAMPLES for audit in read_plan(path).audits]
+    assert any(swept)
+    assert not all(swept)
+
+
+VALUES = st.recursive(
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(codec="utf-8"))
+    | st.dates()
+    | st.times()
+    | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+TABLE = st.dictionaries(st.text(max_size=8), VALUES, max_size=4)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=TABLE, challenger=TABLE, attack=TABLE, knowledge=TABLE, seed=st.integers(0, 2**63 - 1))
+def test_any_table_written_as_toml_reads_back_as_the_same_plan(data, challenger, attack, knowledge, seed):
+    chosen = {"name": "peek", "knowledge": {**knowledge, "name": "little"}, "label": "one"}
+    table = {
+        "seed": seed,
+        "audit": [
+            {
+                "name": "a",
+                "domain": "coin",
+                "data": data,
+                "challenger": challenger,
+                "attacks": [{**attack, **chosen}],
+            }
+        ],
+    }
+    plan = plan_of(table)
+    assert plan.audits[0].data == data
+    assert reread(plan) == plan
+
+
+def test_a_dict_gives_the_same_plan_as_the_file(read, tmp_path):
+    plan = read(FULL)
+    again = plan_of(tomllib.loads(FULL), folder=tmp_path)
+    assert again == without_file(plan)
+    assert canonical_plan(again) == canonical_plan(plan)
+
+
+def test_a_dict_may_hold_values_that_only_python_has():
+    class Choice(StrEnum):
+        RANDOM = "random"
+
+    data = {
+        "epsilon": np.float64(0.5),
+        "users": np.int64(7),
+        "grid": (10, 10),
+        "source": Path("visits.csv"),
+        "choose": Choice.RANDOM,
+        "since": datetime.date(2013, 11, 1),
+    }
+    plan = plan_of({"audit": ({"name": "a", "domain": "coin", "data": data},)})
+    found = plan.audits[0].data
+    assert found == {**data, "grid": [10, 10], "source": "visits.csv"}
+    assert [type(value) for value in found.values()] == [float, int, list, str, str, datetime.date]
+    assert reread(plan) == plan
+
+
+def test_a_dict_is_copied():
+    data = {"sites": [1, 2]}
+    plan = plan_of({"audit": [{"name": "a", "domain": "coin", "data": data}]})
+    data["sites"].append(3)
+    assert plan.audits[0].data == {"sites": [1, 2]}
+
+
+def test_a_plan_from_a_dict_looks_for_files_in_the_current_folder_unless_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = {"audit": [{"name": "a", "domain": "coin"}]}
+    assert plan_of(table).folder == tmp_path.resolve()
+    assert plan_of(table, folder="elsewhere").folder == tmp_path.resolve() / "elsewhere"
+    assert (plan_of(table).path, plan_of(table).text) == (None, None)
+
+
+def test_the_seed_of_a_dict_can_be_overridden():
+    table = {"seed": 1, "audit": [{"name": "a", "domain": "coin"}]}
+    assert (plan_of(table).seed, plan_of(table, seed=3).seed) == (1, 3)
+    with pytest.raises(BadInput, match=r"^plan: seed must be a whole number in 0"):
+        plan_of(table, seed=-1)
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("value", "message"),
     [
-        ("", "'audit' is missing"),
-        ("audit = []", "no audit in it; add one that begins with [[audit]]"),
-        ("[audit]\nname = 'a'", "write [[audit]] with two brackets"),
-        ("audit = 3", ".audit: must be a list, got 3"),
-        ("seed = 1\nblock = = 2", "not valid TOML: Invalid value (at line 2, column 9)"),
-        ("sed = 1" + AUDIT, "no key is called 'sed'; did you mean 'seed'?"),
-        ("seed = '1'" + AUDIT, ".seed: must be a whole number, got '1'"),
-        ("seed = -1" + AUDIT, "seed must be a whole number in 0..2^63-1, got -1"),
-        ("seed = true" + AUDIT, ".seed: must be a whole number, got True"),
-        ("[[audit]]\ndomain = 'coin'", "audit number 1: 'name' is missing; add name = ..."),
-        ("[[audit]]\nname = 'a'", "audit 'a': 'domain' is missing"),
-        ("[[audit]]\nname = 3\ndomain = 'coin'", "audit number 1.name: must be a string, got 3"),
-        ("[[audit]]\nname = 'a'\ndomain = 'coins'", "no domain is called 'coins'; did you mean 'coin'?"),
-        (AUDIT + "roundz = 3", "audit 'a': no key is called 'roundz'; did you mean 'rounds'?"),
-        (AUDIT + "rounds = 2.5", "audit 'a'.rounds: must be a whole number, got 2.5"),
-        (AUDIT + "rounds = 0", "audit 'a': rounds must be in 1..1000000000, got 0"),
-        (AUDIT + "rounds = 1000000001", "rounds must be in 1..1000000000"),
-        (AUDIT + "block = -5", "block must be in 1..1000000000, got -5"),
-        (AUDIT + "stop = 'decide'", "audit 'a'.stop: no choice is called 'decide'; did you mean 'decided'?"),
-        (AUDIT + "data = 'x.csv'", "audit 'a'.data: must be a table, got 'x.csv'"),
-        (AUDIT + "mechanism = 'laplace'", "audit 'a'.mechanism: must be a table, got 'laplace'"),
-        (
-            AUDIT + "metrics = { confidense = 0.9 }",
-            "no key is called 'confidense'; did you mean 'confidence'?",
-        ),
-        (AUDIT + "metrics = { confidence = 95 }", "confidence must be in [0.5, 1), got 95.0"),
-        (AUDIT + "metrics = { confidence = nan }", "confidence must be in [0.5, 1), got nan"),
-        (
-            AUDIT + "metrics = { epsilon = 'one_rum' }",
-            "no metric of epsilon is called 'one_rum'; did you mean 'one_run'?",
-        ),
-        (AUDIT + "metrics = { assume = 'laplace' }", "no assumption is called 'laplace'; known: gaussian"),
-        (AUDIT + "attacks = 'peek'", "audit 'a'.attacks: must be a list, got 'peek'"),
-        (AUDIT + "attacks = []", "audit 'a'.attacks: the list is empty"),
-        (AUDIT + "attacks = [3]", "audit 'a'.attacks[0]: must be a table, got 3"),
-        (
-            AUDIT + "attacks = ['peak']",
-            "attacks[0].name: no attack on coin is called 'peak'; did you mean 'peek'?",
-        ),
-        (AUDIT + "attacks = [{ label = 'x' }]", "attacks[0]: 'name' is missing"),
-        (AUDIT + "attacks = [{ name = 3 }]", "attacks[0].name: must be a string, got 3"),
-        (
-            AUDIT + "attacks = [{ name = 'peek', knowledge = 'litle' }]",
-            "attacks[0].knowledge: no knowledge of coin is called 'litle'; did you mean 'little'?",
-        ),
-        (
-            AUDIT + "attacks = [{ name = 'peek', knowledge = {} }]",
-            "knowledge: 'name' is missing; one of nothing, little",
-        ),
-        (
-            AUDIT + "attacks = [{ name = 'peek', knowledge = 7 }]",
-            "attacks[0].knowledge: must be a table, got 7",
-        ),
-        (
-            AUDIT + "attacks = ['peek', 'peek']",
-            "two are called 'peek-nothing'; give one a label = ... of its own",
-        ),
-        (
-            AUDIT + "attacks = ['peek', { name = 'sleep', label = 'PEEK-nothing' }]",
-            "two are called 'PEEK-nothing'",
-        ),
-        (AUDIT + "attacks = [{ name = 'peek', label = '../x' }]", "attacks[0].label: '../x' names a folder"),
-        (AUDIT + "attacks = [{ name = 'peek', label = 3 }]", "attacks[0].label: must be a string, got 3"),
-        (AUDIT + AUDIT, "two audits are called 'a'; their names must differ"),
-        (AUDIT + AUDIT.replace("'a'", "'A'").replace('"a"', '"A"'), "two audits are called 'A'"),
-        (AUDIT + "sweep = { rounds = [1, 2] }", "audit 'a'.sweep: 'rounds' cannot be swept"),
-        (AUDIT + "sweep = [1]", "audit 'a'.sweep: must be a table, got [1]"),
-        (AUDIT + "sweep = { data.x = [1, 1] }", "two audits are called 'a@x=1'"),
-        (AUDIT + "sweep = { data.x = ['a/b', 'a b'] }", "two audits are called 'a@x=a-b'"),
-        (
-            AUDIT + "sweep = { metrics.confidence = [0.9, 2.0] }",
-            "audit 'a@confidence=2.0'.metrics: confidence must be in",
-        ),
-        (AUDIT + f"sweep = {{ data.x = ['{'y' * 300}'] }}", "is over 200 characters; shorten it"),
+        (None, r"plan\.audit\[0\]\.data\.x: a plan cannot hold None; use numbers, strings"),
+        ([1, {2, 3}], r"plan\.audit\[0\]\.data\.x\[1\]: a plan cannot hold \{2, 3\}"),
+        ({"y": {1: 2}}, r"plan\.audit\[0\]\.data\.x\.y: keys must be strings, got 1"),
     ],
 )
+def test_what_a_file_cannot_hold_is_refused_in_a_dict_too(value, message):
+    with pytest.raises(BadInput, match=f"^{message}"):
+        plan_of({"audit": [{"name": "a", "domain": "coin", "data": {"x": value}}]})
+
+
+def test_what_is_no_dict_is_no_plan():
+    with pytest.raises(BadInput, match=r"^plan: must be a dict of the same shape as a plan file, got list"):
+        plan_of([])
+
+
+WRONG = [
+    ("", "'audit' is missing"),
+    ("audit = []", "no audit in it; a file has [[audit]] once per audit"),
+    ("[audit]\nname = 'a'", "a file has [[audit]], with two brackets"),
+    ("audit = 3", ".audit: must be a list, got 3"),
+    ("seed = 1\nblock = = 2", "not valid TOML: Invalid value (at line 2, column 9)"),
+    ("sed = 1" + AUDIT, "no key is called 'sed'; did you mean 'seed'?"),
+    ("seed = '1'" + AUDIT, ".seed: must be a whole number, got '1'"),
+    ("seed = -1" + AUDIT, "seed must be a whole number in 0..2^63-1, got -1"),
+    ("seed = true" + AUDIT, ".seed: must be a whole number, got True"),
+    ("[[audit]]\ndomain = 'coin'", "audit number 1: 'name' is missing; add name = ..."),
+    ("[[audit]]\nname = 'a'", "audit 'a': 'domain' is missing"),
+    ("[[audit]]\nname = 3\ndomain = 'coin'", "audit number 1.name: must be a string, got 3"),
+    ("[[audit]]\nname = 'a'\ndomain = 'coins'", "no domain is called 'coins'; did you mean 'coin'?"),
+    (AUDIT + "roundz = 3", "audit 'a': no key is called 'roundz'; did you mean 'rounds'?"),
+    (AUDIT + "rounds = 2.5", "audit 'a'.rounds: must be a whole number, got 2.5"),
+    (AUDIT + "rounds = 0", "audit 'a': rounds must be in 1..1000000000, got 0"),
+    (AUDIT + "rounds = 1000000001", "rounds must be in 1..1000000000"),
+    (AUDIT + "block = -5", "block must be in 1..1000000000, got -5"),
+    (AUDIT + "stop = 'decide'", "audit 'a'.stop: no choice is called 'decide'; did you mean 'decided'?"),
+    (AUDIT + "data = 'x.csv'", "audit 'a'.data: must be a table, got 'x.csv'"),
+    (AUDIT + "mechanism = 'laplace'", "audit 'a'.mechanism: must be a table, got 'laplace'"),
+    (
+        AUDIT + "metrics = { confidense = 0.9 }",
+        "no key is called 'confidense'; did you mean 'confidence'?",
+    ),
+    (AUDIT + "metrics = { confidence = 95 }", "confidence must be in [0.5, 1), got 95.0"),
+    (AUDIT + "metrics = { confidence = nan }", "confidence must be in [0.5, 1), got nan"),
+    (
+        AUDIT + "metrics = { epsilon = 'one_rum' }",
+        "no metric of epsilon is called 'one_rum'; did you mean 'one_run'?",
+    ),
+    (AUDIT + "metrics = { assume = 'laplace' }", "no assumption is called 'laplace'; known: gaussian"),
+    (AUDIT + "attacks = 'peek'", "audit 'a'.attacks: must be a list, got 'peek'"),
+    (AUDIT + "attacks = []", "audit 'a'.attacks: the list is empty"),
+    (AUDIT + "attacks = [3]", "audit 'a'.attacks[0]: must be a table, got 3"),
+    (
+        AUDIT + "attacks = ['peak']",
+        "attacks[0].name: no attack on coin is called 'peak'; did you mean 'peek'?",
+    ),
+    (AUDIT + "attacks = [{ label = 'x' }]", "attacks[0]: 'name' is missing"),
+    (AUDIT + "attacks = [{ name = 3 }]", "attacks[0].name: must be a string, got 3"),
+    (
+        AUDIT + "attacks = [{ name = 'peek', knowledge = 'litle' }]",
+        "attacks[0].knowledge: no knowledge of coin is called 'litle'; did you mean 'little'?",
+    ),
+    (
+        AUDIT + "attacks = [{ name = 'peek', knowledge = {} }]",
+        "knowledge: 'name' is missing; one of nothing, little",
+    ),
+    (
+        AUDIT + "attacks = [{ name = 'peek', knowledge = 7 }]",
+        "attacks[0].knowledge: must be a table, got 7",
+    ),
+    (
+        AUDIT + "attacks = ['peek', 'peek']",
+        "two are called 'peek-nothing'; give one a label = ... of its own",
+    ),
+    (
+        AUDIT + "attacks = ['peek', { name = 'sleep', label = 'PEEK-nothing' }]",
+        "two are called 'PEEK-nothing'",
+    ),
+    (AUDIT + "attacks = [{ name = 'peek', label = '../x' }]", "attacks[0].label: '../x' names a folder"),
+    (AUDIT + "attacks = [{ name = 'peek', label = 3 }]", "attacks[0].label: must be a string, got 3"),
+    (AUDIT + AUDIT, "two audits are called 'a'; their names must differ"),
+    (AUDIT + AUDIT.replace("'a'", "'A'").replace('"a"', '"A"'), "two audits are called 'A'"),
+    (AUDIT + "sweep = { rounds = [1, 2] }", "audit 'a'.sweep: 'rounds' cannot be swept"),
+    (AUDIT + "sweep = [1]", "audit 'a'.sweep: must be a table, got [1]"),
+    (AUDIT + "sweep = { data.x = [1, 1] }", "two audits are called 'a@x=1'"),
+    (AUDIT + "sweep = { data.x = ['a/b', 'a b'] }", "two audits are called 'a@x=a-b'"),
+    (
+        AUDIT + "sweep = { metrics.confidence = [0.9, 2.0] }",
+        "audit 'a@confidence=2.0'.metrics: confidence must be in",
+    ),
+    (AUDIT + f"sweep = {{ data.x = ['{'y' * 300}'] }}", "is over 200 characters; shorten it"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
 def test_what_is_wrong_with_a_plan_is_said_in_one_line(read, text, message):
     with pytest.raises(BadInput) as caught:
         read(text)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "plan.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", [text for text, message in WRONG if "not valid TOML" not in message])
+def test_a_dict_is_refused_in_the_same_words_as_a_file(read, tmp_path, text):
+    table = tomllib.loads(text)
+    with pytest.raises(BadInput) as of_file:
+        read(text)
+    with pytest.raises(BadInput) as of_dict:
+        plan_of(table)
+    assert str(of_dict.value) == str(of_file.value).replace(str(tmp_path / "plan.toml"), "plan")
 
 
 @pytest.mark.parametrize(

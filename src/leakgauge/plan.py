@@ -1,15 +1,21 @@
-"""A plan: the audits to run, read from a TOML file, spread over their sweeps, and written back as TOML."""
+"""A plan: the audits to run and a seed, from a TOML file or a Python dict, and written back as TOML.
+
+``read_plan`` reads a file, ``plan_of`` checks a dict of the same shape, ``to_toml`` writes a plan as a file.
+A plan that has a sweep becomes one audit per point of the sweep.
+"""
 
 import datetime
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from math import prod
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -17,68 +23,7 @@ from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 
-MOST_POINTS = 10_000
-
-
-def sweep_points(
-    sweep: Mapping[str, Any], tables: Mapping[str, dict[str, Any]], where: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield what each point adds to the name of its audit, and the tables with its values in them.
-
-    >>> [name for name, _ in sweep_points({"a.b": [1, 2], "a.c": [True]}, {"a": {}}, "sweep")]
-    ['@b=1,c=true', '@b=2,c=true']
-    """
-    lists = dict(_dotted_keys(sweep, ""))
-    for key, values in lists.items():
-        _check_sweep_key(key, values, list(tables), where)
-    if prod(len(values) for values in lists.values()) > MOST_POINTS:
-        raise BadInput(f"{where}: over {MOST_POINTS} audits; sweep fewer values")
-    last = [key.rsplit(".", 1)[-1] for key in lists]
-    shown = [key if last.count(short) > 1 else short for key, short in zip(lists, last)]
-    for values in product(*lists.values()):
-        point = deepcopy(dict(tables))
-        for key, value in zip(lists, values):
-            _set_dotted_key(point, key, deepcopy(value), where)
-        pairs = ",".join(f"{key}={_folder_text(value)}" for key, value in zip(shown, values))
-        yield (f"@{pairs}" if pairs else ""), point
-
-
-def _dotted_keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys: ``{ mechanism.epsilon = [1] }`` means the same with and without quotes."""
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _dotted_keys(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-def _check_sweep_key(key: str, values: Any, tables: list[str], where: str) -> None:
-    first, *rest = key.split(".")
-    if first not in tables or not rest or not all(rest):
-        raise BadInput(f"{where}: {key!r} cannot be swept; a key begins with {', '.join(tables)} and a dot")
-    if not isinstance(values, list) or not values:
-        raise BadInput(f"{where}: {key!r} must be a list of values, got {values!r}")
-
-
-def _set_dotted_key(tables: dict[str, Any], key: str, value: Any, where: str) -> None:
-    *path, last = key.split(".")
-    table = tables
-    for depth, part in enumerate(path, 1):
-        table = table.setdefault(part, {})
-        if not isinstance(table, dict):
-            raise BadInput(f"{where}: {key!r}: {'.'.join(path[:depth])} is {table!r}; make it a table")
-    table[last] = value
-
-
-def _folder_text(value: Any) -> str:
-    """Write a value so that it can stand in the name of a folder."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return "x".join(_folder_text(item) for item in value)
-    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", str(value))
-
-
+MOST_POINTS = 10_000  # audits of one sweep
 MOST_ROUNDS = 10**9
 MOST_BLOCKS = 100_000  # each is a file
 
@@ -95,11 +40,11 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricsTable:
-    """Which questions the referee is asked: the epsilon metric by name, and how sure to be.
+    """How the results are measured: the metric for epsilon by name, and the confidence of all intervals.
 
-    ``assume = "gaussian"`` declares that the noise is Gaussian, which the metric ``gdp`` demands.
-    ``in_sample`` adds the largest TPR - FPR over thresholds chosen on the counted trials, as some papers have
-    it, and what that comes to without a leak; no finding rests on it.
+    ``assume = "gaussian"`` declares that the noise is Gaussian, which the metric ``gdp`` requires.
+    ``in_sample`` adds the largest TPR - FPR over thresholds chosen on the counted trials, as some papers
+    report it, and the value it has without any leak; no finding depends on it.
     """
 
     epsilon: str = "one_run"
@@ -125,7 +70,7 @@ class Contender:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """One challenger and the adversaries set against it, for a number of rounds."""
+    """One challenger and the attackers it faces, for a number of rounds."""
 
     name: str
     domain: str
@@ -141,9 +86,10 @@ class Audit:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A tuple of audits and a seed; ``folder`` is where relative files and modules are looked for.
+    """The audits to run and a seed; make one with ``read_plan`` or ``plan_of``, which check it.
 
-    ``path`` and ``text`` are the file it was read from, if any.
+    Relative files and modules that the plan names are looked for in ``folder``. ``path`` and ``text`` are the
+    file it was read from, if any.
     """
 
     seed: int
@@ -163,7 +109,7 @@ class _PlanFile:
 
 @dataclass(frozen=True, kw_only=True)
 class _AuditTable:
-    """One ``[[audit]]`` as written: before its sweep is spread out."""
+    """One ``[[audit]]`` as written, with its sweep."""
 
     name: str
     domain: str
@@ -192,24 +138,77 @@ def read_plan(path: str | Path, *, seed: int | None = None) -> Plan:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadInput(f"{path}: not valid TOML: {error}; mend that line") from None
+        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
+    plan = _checked_plan(table, path.resolve().parent, seed, str(path))
+    return replace(plan, path=path, text=text)
+
+
+def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed: int | None = None) -> Plan:
+    """Build a plan from a dict of the same shape as a plan file, with the same checks.
+
+    Relative files and modules that the plan names are looked for in ``folder``, which is the current folder
+    unless given. ``seed`` overrides the one in the table.
+
+    >>> plan = plan_of({"seed": 7, "audit": [{"name": "noise", "domain": "blackbox"}]})
+    >>> [audit.name for audit in plan.audits]
+    ['noise']
+    """
+    if not isinstance(table, Mapping):
+        raise BadInput(f"plan: must be a dict of the same shape as a plan file, got {type(table).__name__}")
+    return _checked_plan(_toml_types(table, "plan"), Path(folder or ".").resolve(), seed, "plan")
+
+
+def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: str) -> Plan:
     if isinstance(table.get("audit"), dict):
-        raise BadInput(f"{path}: 'audit' is one table; write [[audit]] with two brackets, once per audit")
-    file = read_dataclass(_PlanFile, table, str(path))
+        raise BadInput(
+            f"{where}: 'audit' is one table, not a list of them; a file has [[audit]], with two brackets, "
+            "once per audit"
+        )
+    file = read_dataclass(_PlanFile, table, where)
     if not file.audit:
-        raise BadInput(f"{path}: no audit in it; add one that begins with [[audit]]")
+        raise BadInput(f"{where}: no audit in it; a file has [[audit]] once per audit")
     audits = tuple(
-        audit for i, entry in enumerate(file.audit, 1) for audit in _audits_of_table(entry, i, path)
+        audit for i, entry in enumerate(file.audit, 1) for audit in _audits_of_table(entry, i, where)
     )
-    _refuse_duplicates([audit.name for audit in audits], f"{path}: two audits are", "their names must differ")
+    _refuse_duplicates(
+        [audit.name for audit in audits], f"{where}: two audits are", "their names must differ"
+    )
     seed = file.seed if seed is None else seed
     if not 0 <= seed < 2**63:
-        raise BadInput(f"{path}: seed must be a whole number in 0..2^63-1, got {seed}")
-    return Plan(seed=seed, audits=audits, folder=path.resolve().parent, path=path, text=text)
+        raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed}")
+    return Plan(seed=seed, audits=audits, folder=folder)
+
+
+def _toml_types(value: Any, where: str) -> Any:
+    """Return a value as reading it from a TOML file would give it; refuse what such a file cannot hold."""
+    match value:
+        case Mapping():
+            if strange := [key for key in value if not isinstance(key, str)]:
+                raise BadInput(f"{where}: keys must be strings, got {strange[0]!r}")
+            return {str(key): _toml_types(item, f"{where}.{key}") for key, item in value.items()}
+        case list() | tuple():
+            return [_toml_types(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        case bool() | datetime.date() | datetime.time():
+            return value
+        case str():
+            return str(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+        case os.PathLike():
+            return os.fspath(value)
+    raise BadInput(
+        f"{where}: a plan cannot hold {value!r}; use numbers, strings, lists and tables, and leave out a key "
+        "that has no value"
+    )
 
 
 def canonical_plan(plan: Plan) -> dict[str, Any]:
-    """What decides every trial of a plan: all of it but the numbers of rounds; values JSON can hold."""
+    """Return all of a plan that decides its trials, in values that JSON can hold.
+
+    The number of rounds is left out: more rounds add trials and change none.
+    """
     audits = [asdict(audit) for audit in plan.audits]
     for audit in audits:
         del audit["rounds"]
@@ -227,10 +226,10 @@ def _read_text(path: Path) -> str:
         raise BadInput(f"{path}: cannot be read ({error.strerror}); a plan is a TOML file") from None
 
 
-def _audits_of_table(table: dict[str, Any], number: int, path: Path) -> Iterator[Audit]:
-    """Spread one ``[[audit]]`` over its sweep."""
+def _audits_of_table(table: dict[str, Any], number: int, source: str) -> Iterator[Audit]:
+    """Yield the audits of one ``[[audit]]``: one per point of its sweep."""
     name = table.get("name")
-    where = f"{path}: audit {name!r}" if isinstance(name, str) else f"{path}: audit number {number}"
+    where = f"{source}: audit {name!r}" if isinstance(name, str) else f"{source}: audit number {number}"
     entry = read_dataclass(_AuditTable, table, where)
     _refuse_unsafe(entry.name, f"{where}.name")
     require_known(entry.domain, catalog.domain_names(), f"{where}.domain: no domain")
@@ -252,7 +251,7 @@ def _audits_of_table(table: dict[str, Any], number: int, path: Path) -> Iterator
             data=point["data"],
             challenger=point["challenger"],
             mechanism=point["mechanism"],
-            metrics=_metrics(point["metrics"], f"{path}: audit {name!r}.metrics"),
+            metrics=_metrics(point["metrics"], f"{source}: audit {name!r}.metrics"),
             contenders=contenders,
         )
 
@@ -313,28 +312,87 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
 def _refuse_unsafe(name: str, where: str) -> None:
     if not _SAFE_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
         raise BadInput(
-            f"{where}: {name!r} names a folder: use 1 to {_LONGEST_NAME} letters A to Z, digits and _ . , = @ + -,"
-            " beginning with a letter, a digit or _"
+            f"{where}: {name!r} names a folder: use 1 to {_LONGEST_NAME} letters A to Z, digits and "
+            "_ . , = @ + -, beginning with a letter, a digit or _"
         )
 
 
 def _refuse_duplicates(names: list[str], problem: str, way_out: str) -> None:
     seen: set[str] = set()
     for name in names:
-        if name.casefold() in seen:  # some file systems do not tell letter case apart
+        if name.casefold() in seen:  # some file systems ignore letter case
             raise BadInput(f"{problem} called {name!r}; {way_out} (letter case does not count)")
         seen.add(name.casefold())
 
 
+def sweep_points(
+    sweep: Mapping[str, Any], tables: Mapping[str, dict[str, Any]], where: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield, for each point of a sweep, the suffix of its audit's name and the tables with its values.
+
+    >>> [name for name, _ in sweep_points({"a.b": [1, 2], "a.c": [True]}, {"a": {}}, "sweep")]
+    ['@b=1,c=true', '@b=2,c=true']
+    """
+    lists = dict(_dotted_keys(sweep, ""))
+    for key, values in lists.items():
+        _check_sweep_key(key, values, list(tables), where)
+    if prod(len(values) for values in lists.values()) > MOST_POINTS:
+        raise BadInput(f"{where}: over {MOST_POINTS} audits; sweep fewer values")
+    last = [key.rsplit(".", 1)[-1] for key in lists]
+    shown = [key if last.count(short) > 1 else short for key, short in zip(lists, last)]
+    for values in product(*lists.values()):
+        point = deepcopy(dict(tables))
+        for key, value in zip(lists, values):
+            _set_dotted_key(point, key, deepcopy(value), where)
+        pairs = ",".join(f"{key}={_folder_text(value)}" for key, value in zip(shown, values))
+        yield (f"@{pairs}" if pairs else ""), point
+
+
+def _dotted_keys(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys: ``{ mechanism.epsilon = [1] }`` means the same with and without quotes."""
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _dotted_keys(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _check_sweep_key(key: str, values: Any, tables: list[str], where: str) -> None:
+    first, *rest = key.split(".")
+    if first not in tables or not rest or not all(rest):
+        raise BadInput(f"{where}: {key!r} cannot be swept; a key begins with {', '.join(tables)} and a dot")
+    if not isinstance(values, list) or not values:
+        raise BadInput(f"{where}: {key!r} must be a list of values, got {values!r}")
+
+
+def _set_dotted_key(tables: dict[str, Any], key: str, value: Any, where: str) -> None:
+    *path, last = key.split(".")
+    table = tables
+    for depth, part in enumerate(path, 1):
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise BadInput(f"{where}: {key!r}: {'.'.join(path[:depth])} is {table!r}; make it a table")
+    table[last] = value
+
+
+def _folder_text(value: Any) -> str:
+    """Write a value so that it can stand in the name of a folder."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return "x".join(_folder_text(item) for item in value)
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "-", str(value))
+
+
 def plan_text(plan: Plan) -> str:
-    """Return the file a plan was read from, as it was; or write one for a plan made in Python."""
+    """Return the text of the file that a plan was read from, or that of one for a plan made in Python."""
     if plan.text is None:
         return to_toml(plan)
-    return f"# played with --seed {plan.seed}\n{plan.text}" if has_overridden_seed(plan) else plan.text
+    return f"# run with --seed {plan.seed}\n{plan.text}" if has_overridden_seed(plan) else plan.text
 
 
 def has_overridden_seed(plan: Plan) -> bool:
-    """Whether the seed is not the one in the plan's file."""
+    """Return whether the seed differs from the one in the plan's file."""
     return plan.text is not None and tomllib.loads(plan.text).get("seed", 0) != plan.seed
 
 
