@@ -13,7 +13,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 .PHONY: audit test lint tests docs bench clean
 
 audit: $(VENV)/.core
-	@status=0; $(BIN)/leakgauge run $(EXAMPLE) --out runs/noisy-count || status=$$?; \
+	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
 	case $$status in 0|1|3) echo "Open runs/noisy-count/report.html in a browser." ;; *) exit $$status ;; esac
 
 test: lint docs tests

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import leakgauge
 from leakgauge import api
+from leakgauge.core.errors import BadInput
 from leakgauge.plan import read_plan
 
 PLAN = """
@@ -30,10 +32,13 @@ def _coins(monkeypatch, tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
 
 
-def test_the_verbs_are_there():
-    for verb in ("run", "judge", "audit_mechanism"):
-        assert callable(getattr(leakgauge, verb))
-        assert verb in dir(leakgauge)
+def test_everything_public_can_be_used_and_has_a_docstring():
+    assert {"run", "expose", "expose_log", "Plan", "Verdict", "Finding", "Estimate", "BadInput"} <= set(
+        leakgauge.__all__
+    )
+    for name in leakgauge.__all__:
+        assert name in dir(leakgauge)
+        assert name == "__version__" or getattr(leakgauge, name).__doc__
     with pytest.raises(AttributeError, match="has no attribute 'fly'"):
         leakgauge.fly  # noqa: B018
 
@@ -47,10 +52,8 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_no_module_carries_the_name_of_a_verb():
-    import leakgauge.runner.in_memory
-
     root = Path(leakgauge.__file__).parent
-    for verb in ("run", "judge", "audit_mechanism", "reproduce"):
+    for verb in leakgauge.__all__:
         assert not (root / f"{verb}.py").exists()
         assert not (root / verb).exists()
 
@@ -58,7 +61,7 @@ def test_no_module_carries_the_name_of_a_verb():
 def test_a_plan_runs_from_its_file_and_writes_a_report(tmp_path):
     [verdict] = leakgauge.run("plan.toml")
     assert verdict.finding == "not violated"
-    assert {path.name for path in (tmp_path / "runs" / "plan").iterdir()} == {
+    assert {path.name for path in (tmp_path / "runs" / tmp_path.name).iterdir()} == {
         "audits",
         "lock",
         "manifest.json",
@@ -77,6 +80,42 @@ def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
     assert from_file.seed == 9
     leakgauge.run(plan)
     assert (tmp_path / "runs" / "plan" / "verdicts.json").exists()
+    with pytest.raises(BadInput, match="seed must be a whole number in 0"):
+        leakgauge.run(plan, seed=-1)
+
+
+def test_a_plan_runs_as_a_dict(tmp_path, monkeypatch):
+    monkeypatch.setattr(api, "write_report", lambda *_: None)
+    from_file = leakgauge.run("plan.toml", out="file")
+    table = tomllib.loads(PLAN)
+    assert leakgauge.run(table) == from_file
+    assert (tmp_path / "runs" / "plan" / "verdicts.json").exists()
+    [other] = leakgauge.run(table, out="other", seed=9)
+    assert other.seed == 9
+    [audit] = table["audit"]
+    audit["rounds"] = 150  # more rounds of the same trials continue a run
+    [longer] = leakgauge.run(table)
+    assert longer.rounds == 150
+    audit["round"] = 1
+    with pytest.raises(
+        BadInput, match=r"^plan: audit 'coin': no key is called 'round'; did you mean 'rounds'"
+    ):
+        leakgauge.run(table)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("my-plan.toml", "runs/my-plan"),
+        ("city/my-plan.toml", "runs/my-plan"),
+        ("city/plan.toml", "runs/city"),
+        ("city/inner/../plan.toml", "runs/city"),
+        ("/plan.toml", "runs/plan"),
+    ],
+)
+def test_a_run_folder_is_named_after_the_plan_or_after_the_folder_of_plan_toml(path, folder):
+    plan = replace(read_plan("plan.toml"), path=Path(path))
+    assert api.default_folder(plan) == Path(folder)
 
 
 def test_values_given_in_a_plan_stay_out_of_verdicts_and_report(tmp_path):

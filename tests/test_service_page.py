@@ -40,7 +40,7 @@ def test_the_plan_of_the_page_is_served_and_audited(tmp_path, monkeypatch):
         few = PLAN.replace("http://127.0.0.1:8700", url).replace("rounds = 200", "rounds = 20")
         (tmp_path / "plan.toml").write_text(few)
         assert main(["run", "plan.toml"]) == 3  # so few rounds decide nothing
-    found = json.loads((tmp_path / "runs" / "plan" / "verdicts.json").read_text())["verdicts"]
+    found = json.loads((tmp_path / "runs" / tmp_path.name / "verdicts.json").read_text())["verdicts"]
     right = {verdict["attack"]: verdict["metrics"]["accuracy"]["value"] for verdict in found}
     assert right["refusal"] == 1.0
     assert right["split_likelihood"] < 1.0

@@ -1,7 +1,9 @@
-"""Measure what a privacy-protected release really leaks about each person in it.
+"""Measure how much a privacy-protected release really leaks about each person in it.
 
-``run`` carries out a plan, ``judge`` judges scores made elsewhere, ``audit_mechanism`` audits a function,
-``expose`` computes how exposed each person is, ``reproduce`` plays the figures and tables of a paper again.
+- ``run`` carries out a plan: it simulates releases, attacks them and judges the result.
+- ``judge`` judges the scores of any other attack, ``audit_mechanism`` audits a function.
+- ``expose`` computes how exposed each person is, ``expose_log`` does it for a log of answered queries.
+- ``reproduce`` regenerates the figures and tables of a paper.
 """
 
 from importlib import import_module
@@ -10,17 +12,40 @@ from typing import TYPE_CHECKING, Any
 from leakgauge.version import VERSION
 
 if TYPE_CHECKING:
-    from leakgauge.api import expose, run
+    from leakgauge.api import expose, expose_log, run
+    from leakgauge.core.errors import BadInput
     from leakgauge.papers.reproduction import reproduce
+    from leakgauge.plan import Plan
+    from leakgauge.referee.estimate import Estimate
     from leakgauge.runner.in_memory import audit_mechanism, judge
+    from leakgauge.verdict import Finding, Verdict
 
-__all__ = ["__version__", "audit_mechanism", "expose", "judge", "reproduce", "run"]
+__all__ = [
+    "BadInput",
+    "Estimate",
+    "Finding",
+    "Plan",
+    "Verdict",
+    "__version__",
+    "audit_mechanism",
+    "expose",
+    "expose_log",
+    "judge",
+    "reproduce",
+    "run",
+]
 
 __version__ = VERSION
 
-_PLACES = {
+_MODULES = {
+    "BadInput": "leakgauge.core.errors",
+    "Estimate": "leakgauge.referee.estimate",
+    "Finding": "leakgauge.verdict",
+    "Plan": "leakgauge.plan",
+    "Verdict": "leakgauge.verdict",
     "audit_mechanism": "leakgauge.runner.in_memory",
     "expose": "leakgauge.api",
+    "expose_log": "leakgauge.api",
     "judge": "leakgauge.runner.in_memory",
     "reproduce": "leakgauge.papers.reproduction",
     "run": "leakgauge.api",
@@ -28,10 +53,10 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a verb when it is first used: importing the package stays fast."""
-    if name not in _PLACES:
+    """Import a public name when it is first used, so that importing the package stays fast."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -1,30 +1,28 @@
-"""What ``leakgauge.run`` and ``leakgauge.expose`` do with a plan or a query log, and the report on both."""
+"""The public functions ``run``, ``expose`` and ``expose_log``, and the report they write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 from leakgauge.exposure import (
     AuditExposure,
-    expose_log,
     expose_plan,
+    expose_query_log,
     read_summary,
     refuse_other_run,
     refuse_run,
     save_exposure,
 )
-from leakgauge.plan import Plan, read_plan
+from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_verdicts import VERDICTS_FILE as VERDICTS
-from leakgauge.runner.run_verdicts import read_verdicts
+from leakgauge.runner.run_verdicts import VERDICTS_FILE, read_verdicts
 from leakgauge.verdict import Verdict
 
 
 def run(
-    plan: str | Path | Plan,
+    plan: str | Path | Plan | Mapping[str, Any],
     *,
     out: str | Path | None = None,
     seed: int | None = None,
@@ -32,12 +30,28 @@ def run(
     workers: int = 1,
     address: str | None = None,
 ) -> list[Verdict]:
-    """Carry out a plan, or continue it; return one verdict per adversary.
+    """Carry out a plan, or continue it; return one verdict per attacker.
 
-    ``plan`` is a file or a ``Plan``. ``out`` is the run folder, ``runs/<name of the plan>`` unless given;
-    it holds the blocks, ``verdicts.json`` and ``write_report.html``. ``seed`` overrides that of a file.
+    A run that was interrupted is continued by the same call, and gives the same verdicts as one that was not.
+
+    Args:
+        plan: The path of a plan file, a `Plan`, or a dict of the same shape as a plan file. Files that a dict
+            names are looked for in the current folder.
+        out: The run folder, for the trials, `verdicts.json` and `report.html`. The default is
+            `runs/<name of the plan>`: for a file called plan.toml the name of its folder, and `runs/plan` for
+            a dict.
+        seed: The seed of all random numbers, instead of the one in the plan.
+        engine: What runs the blocks: `local`, `dask` or `ray`.
+        workers: How many blocks are run at the same time.
+        address: The dask or ray cluster to use; without it one is started on this machine.
+
+    Returns:
+        One verdict for each attack of each audit, in the order of the plan.
+
+    Raises:
+        BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
-    plan = _plan_with_seed(plan, seed)
+    plan = _as_plan(plan, seed)
     folder = Path(out) if out is not None else default_folder(plan)
     verdicts = run_plan(plan, folder, EngineOptions(engine=engine, workers=workers, address=address))
     write_report(folder, verdicts)
@@ -45,65 +59,81 @@ def run(
 
 
 def expose(
-    plan: str | Path | Plan | None = None,
+    plan: str | Path | Plan | Mapping[str, Any],
     *,
-    query_log: str | Path | None = None,
-    contains: str | Path | None = None,
-    data: str | Path | None = None,
-    id_column: str | None = None,
-    delta: float | None = None,
     out: str | Path | None = None,
     seed: int | None = None,
 ) -> list[AuditExposure]:
-    """Compute how exposed every person of a plan's data is, without playing; one result per audit.
+    """Compute how exposed every person in the data of a plan is, without simulating any release.
 
-    Or, given a ``query_log`` instead of a plan, how exposed every record is by the answers in it.
-    ``contains`` is a file that says which query contains which record, ``data`` the table that predicates
-    select from, with its ``id_column``; ``delta`` is for Gaussian answers.
+    Args:
+        plan: The path of a plan file, a `Plan`, or a dict of the same shape as a plan file.
+        out: A folder for `exposure.csv` (the only file that lists individuals, readable by its owner alone),
+            `exposure.json` and `exposure.html`. The report of a run in that folder is written again and shows
+            the exposure too. Without it nothing is written.
+        seed: The seed of all random numbers, instead of the one in the plan.
 
-    With a folder ``out``, write ``exposure.csv`` (the only file with people in it, readable by its owner
-    alone), ``exposure.json`` and ``exposure.html`` there, and the report of a run that is there anew.
+    Returns:
+        One result for each audit whose data are about people.
+
+    Raises:
+        BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
     """
-    about_log = {"contains": contains, "data": data, "id_column": id_column, "delta": delta}
-    if query_log is None:
-        if said := [name for name, value in about_log.items() if value is not None]:
-            raise BadInput(f"{said[0]} is of a query log; give query_log too, or leave it out")
-        if plan is None:
-            raise BadInput("nothing to expose: give a plan, or a query_log")
-        return _expose_plan(_plan_with_seed(plan, seed), out)
-    if plan is not None or seed is not None:
-        raise BadInput("a query log is exposed without a plan and a seed; leave them out")
-    places = [None if place is None else Path(place) for place in (contains, data)]
-    files = QueryLogFiles(Path(query_log), places[0], places[1], id_column)
-    if out is not None:
-        refuse_run(Path(out))
-    found = [expose_log(files, DEFAULT_DELTA if delta is None else delta)]
-    if out is not None:
-        _write_exposure(found, Path(out))
-    return found
-
-
-def _expose_plan(plan: Plan, out: str | Path | None) -> list[AuditExposure]:
+    plan = _as_plan(plan, seed)
     if out is None:
         return expose_plan(plan)
     folder = Path(out)
     refuse_other_run(plan, folder)
     found = expose_plan(plan)
     _write_exposure(found, folder)
-    if (folder / VERDICTS).exists():
+    if (folder / VERDICTS_FILE).exists():
         write_report(folder, read_verdicts(folder))
     return found
 
 
-def _write_exposure(found: Sequence[AuditExposure], folder: Path) -> None:
-    from leakgauge.report.sections.exposure import write_exposure_page
+def expose_log(
+    query_log: str | Path,
+    *,
+    contains: str | Path | None = None,
+    data: str | Path | None = None,
+    id_column: str | None = None,
+    delta: float | None = None,
+    out: str | Path | None = None,
+) -> AuditExposure:
+    """Compute how exposed every record is by the answers in a query log.
 
-    write_exposure_page(save_exposure(found, folder), folder / "exposure.html")
+    Args:
+        query_log: A file with one row per answered query: CSV, Parquet or JSON lines.
+        contains: A file with one row (query, record) for each record of each query.
+        data: The table that the predicates of the queries select from.
+        id_column: The column of that table that identifies a record; `id` unless given.
+        delta: The delta at which epsilon is stated for Gaussian noise; 1e-5 unless given.
+        out: A folder for `exposure.csv` (the only file that lists individuals, readable by its owner alone),
+            `exposure.json` and `exposure.html`. Without it nothing is written.
+
+    Raises:
+        BadInput: If a file or the folder cannot be used; the message says what to change.
+    """
+    if out is not None:
+        refuse_run(Path(out))
+    found = expose_query_log(
+        Path(query_log),
+        contains=None if contains is None else Path(contains),
+        data=None if data is None else Path(data),
+        id_column=id_column,
+        delta=delta,
+    )
+    if out is not None:
+        _write_exposure([found], Path(out))
+    return found
 
 
 def default_folder(plan: Plan) -> Path:
-    """Return where a plan is run unless told otherwise."""
-    return Path("runs") / (plan.path.stem if plan.path else "plan")
+    """Return the run folder of a plan: ``runs/<name of its file>``, or of its folder if that is plan.toml."""
+    if plan.path is None:
+        return Path("runs") / "plan"
+    name = plan.path.resolve().parent.name if plan.path.name == "plan.toml" else plan.path.stem
+    return Path("runs") / (name or "plan")
 
 
 def write_report(folder: Path, verdicts: Sequence[Verdict]) -> Path:
@@ -114,7 +144,13 @@ def write_report(folder: Path, verdicts: Sequence[Verdict]) -> Path:
     return write_run_report(verdicts, known, folder / "report.html")
 
 
-def _plan_with_seed(plan: str | Path | Plan, seed: int | None) -> Plan:
-    if not isinstance(plan, Plan):
-        return read_plan(plan, seed=seed)
-    return plan if seed is None else replace(plan, seed=seed)
+def _write_exposure(found: Sequence[AuditExposure], folder: Path) -> None:
+    from leakgauge.report.sections.exposure import write_exposure_page
+
+    write_exposure_page(save_exposure(found, folder), folder / "exposure.html")
+
+
+def _as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:
+    if isinstance(plan, Plan):
+        return plan if seed is None else replace(plan, seed=seed)
+    return plan_of(plan, seed=seed) if isinstance(plan, Mapping) else read_plan(plan, seed=seed)

@@ -1,4 +1,4 @@
-"""Who is exposed, without playing: a plan or a query log in, what adversaries reach against each out."""
+"""How exposed each person is, computed from a plan or a query log without simulating any release."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,6 @@ from leakgauge.core.exposure import (
     SpentBudgets,
 )
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.plan import Audit, Plan, canonical_plan
 from leakgauge.runner import manifest
 from leakgauge.support import files as support_files
@@ -29,13 +28,16 @@ from leakgauge.support.threads import single_threaded
 
 PEOPLE_FILE, SUMMARY_FILE = "exposure.csv", "exposure.json"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
-RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they are called recognised
+RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class AuditExposure:
-    """The exposure of everybody in the data of one audit, or by one log, which is named like its file."""
+    """How exposed everybody in the data of one audit is, or every record by the answers in one query log.
+
+    ``audit`` is the name of the audit, or of the log's file; ``exposure`` has one row per person or record.
+    """
 
     audit: str
     domain: str
@@ -70,31 +72,42 @@ def _expose_audit(audit: Audit, plan: Plan, advance: Advance) -> AuditExposure:
     return AuditExposure(audit.name, audit.domain, found)
 
 
-def expose_log(files: QueryLogFiles, delta: float) -> AuditExposure:
-    """Compute the exposure of every record by the answers in a log."""
-    from leakgauge.domains.queries.log.exposure import STEPS, expose_query_log
+def expose_query_log(
+    log: Path,
+    *,
+    contains: Path | None = None,
+    data: Path | None = None,
+    id_column: str | None = None,
+    delta: float | None = None,
+) -> AuditExposure:
+    """Compute the exposure of every record by the answers in a log; no ``delta`` means the usual one."""
+    from leakgauge.domains.queries.log import exposure
+    from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 
-    name = files.log.name.partition(".")[0]
-    with progress_bar(len(STEPS), unit="steps") as advance, single_threaded():
+    log_files = QueryLogFiles(log, contains, data, id_column)
+    name = log.name.partition(".")[0]
+    with progress_bar(len(exposure.STEPS), unit="steps") as advance, single_threaded():
         begun: list[str] = []
 
         def begin(step: str) -> None:
             advance(f"{name}: {step}", int(bool(begun)))
             begun.append(step)
 
-        found = expose_query_log(files, delta=delta, begin=begin)
+        found = exposure.expose_query_log(
+            log_files, delta=DEFAULT_DELTA if delta is None else delta, begin=begin
+        )
         advance(name, 1)
     return AuditExposure(name, "queries", found)
 
 
 def refuse_run(folder: Path) -> None:
-    """Stop if a folder holds a run of a plan: its report must not tell of a log."""
+    """Stop if a folder holds a run of a plan: its report must not show the exposure by a log."""
     if (folder / manifest.NAME).exists():
         raise BadInput(f"{folder} holds a run of a plan; choose another --out for the log")
 
 
 def refuse_other_run(plan: Plan, folder: Path) -> None:
-    """Stop if a folder holds a run of another plan: its report must not tell of this one."""
+    """Stop if a folder holds a run of another plan: its report must not show the exposure by this one."""
     if not (folder / manifest.NAME).exists():
         return
     then = manifest.load(folder)["plan"]
@@ -104,7 +117,7 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
 
 
 def save_exposure(found: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
-    """Write who is exposed, for the owner of the data alone, and a summary that names nobody; return that."""
+    """Write the exposure of individuals, readable by the owner alone, and a summary without; return that."""
     summary = summarise(found)
     rows = exposure_csv([(one.audit, one.exposure) for one in found])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
@@ -124,7 +137,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def summarise(found: Sequence[AuditExposure]) -> dict[str, Any]:
-    """What may be told of an exposure without telling of anybody: quantiles and histograms."""
+    """Return what may be published about an exposure: quantiles and histograms, no individual."""
     return {
         "schema": 1,
         "audits": [
@@ -165,7 +178,7 @@ def _summary(against: AdversaryExposure) -> dict[str, Any]:
 
 
 def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
-    """What is promised to people, without telling who; a bound that is infinite becomes null."""
+    """Return quantiles of what is promised to each person; an infinite epsilon becomes null."""
     if promised is None:
         return None
     columns = {name: getattr(promised, name) for name in ("kairouz", "tight", "delta")}
@@ -176,7 +189,7 @@ def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:
 
 
 def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[str, Any]:
-    """What answers have cost the records, without telling which; nothing for people of a plan."""
+    """Return quantiles of what the answers have cost each record; nothing for people of a plan."""
     if spent is None:
         return {}
     columns = {"epsilon": spent.epsilon, "delta": spent.delta, "answers": answers.astype(np.float64)}
@@ -185,7 +198,7 @@ def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[s
 
 
 def _quantiles(values: Reals) -> dict[str, float | None]:
-    """Quantiles that somebody really has, so that infinite ones stay apart from the others."""
+    """Return quantiles that are values of somebody, so that infinite values do not spread to others."""
     found = np.quantile(values, QUANTILES, method="higher")
     return {str(share): _finite(value) for share, value in zip(QUANTILES, found.tolist())}
 

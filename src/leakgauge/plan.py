@@ -98,6 +98,9 @@ class Plan:
     path: Path | None = None
     text: str | None = None
 
+    def __post_init__(self) -> None:
+        _check_seed(self.seed, "plan")
+
 
 @dataclass(frozen=True, kw_only=True)
 class _PlanFile:
@@ -174,9 +177,13 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
         [audit.name for audit in audits], f"{where}: two audits are", "their names must differ"
     )
     seed = file.seed if seed is None else seed
-    if not 0 <= seed < 2**63:
-        raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed}")
+    _check_seed(seed, where)
     return Plan(seed=seed, audits=audits, folder=folder)
+
+
+def _check_seed(seed: int, where: str) -> None:
+    if not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed!r}")
 
 
 def _toml_types(value: Any, where: str) -> Any:

@@ -52,7 +52,7 @@ def plan(tmp_path):
         for old, new in changes:
             assert old in text
             text = text.replace(old, new)
-        (tmp_path / "plan.toml").write_text(text + more)
-        return "plan.toml"
+        (tmp_path / "coin.toml").write_text(text + more)
+        return "coin.toml"
 
     return write

@@ -77,8 +77,8 @@ def test_predicates_need_the_table_and_its_ids(call, tmp_path):
         ((), "name a plan, or add --query-log"),
         (("plan.toml", "--query-log", "asked.csv"), "instead of a plan"),
         (("--seed", "1", "--query-log", "asked.csv"), "instead of a plan"),
-        (("plan.toml", "--contains", "asked.csv"), "--contains is of a query log"),
-        (("plan.toml", "--delta", "0.1"), "--delta is of a query log"),
+        (("plan.toml", "--contains", "asked.csv"), "--contains belongs to a query log"),
+        (("plan.toml", "--delta", "0.1"), "--delta belongs to a query log"),
         (("--query-log", "asked.csv", "--id", "x"), "--id names a column"),
         (("--query-log", "asked.csv", "--delta", "nan"), "--delta must be in (0, 1)"),
         (("--query-log", "nowhere.csv"), "there is no file nowhere.csv"),
@@ -110,11 +110,10 @@ def test_a_folder_with_a_run_is_left_alone(call, log, plan, tmp_path):
 
 
 def test_python_gets_the_same_numbers_and_writes_nothing_unless_told(log, tmp_path):
-    (found,) = leakgauge.expose(query_log=log)
+    found = leakgauge.expose_log(log)
     assert (found.audit, found.domain) == ("asked", "queries")
     assert found.exposure.names[found.exposure.order].tolist() == ["Ann", "Bob"]
     assert found.exposure.spent.epsilon.tolist() == pytest.approx([1.3, 0.3])
     assert [path.name for path in tmp_path.iterdir()] == ["asked.csv"]
-    for odd in ({}, {"contains": "x"}, {"plan": "p.toml", "query_log": log}, {"plan": "p.toml", "data": log}):
-        with pytest.raises(BadInput):
-            leakgauge.expose(**odd)
+    with pytest.raises(BadInput, match="must be in"):
+        leakgauge.expose_log(log, delta=2.0)

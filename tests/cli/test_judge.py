@@ -74,18 +74,18 @@ def test_a_bad_file_is_code_2_and_says_where(call, tmp_path):
 
 def test_a_run_folder_is_judged_again(call, plan):
     assert call("run", plan()).code == 0
-    outcome = call("judge", "runs/plan", "--json")
+    outcome = call("judge", "runs/coin", "--json")
     assert outcome.code == 0
     assert json.loads(outcome.out)["verdicts"][0]["rounds"] == 200
-    assert call("judge", "runs/plan", "--epsilon", "1").code == 2
+    assert call("judge", "runs/coin", "--epsilon", "1").code == 2
 
 
 def test_an_incomplete_folder_is_code_3(call, plan, tmp_path):
     call("run", plan())
     next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
-    outcome = call("judge", "runs/plan")
+    outcome = call("judge", "runs/coin")
     assert outcome.code == 3
-    assert outcome.err.endswith("continue with: leakgauge run plan.toml --out runs/plan\n")
+    assert outcome.err.endswith("continue with: leakgauge run coin.toml --out runs/coin\n")
 
 
 def test_a_folder_that_is_no_run_is_code_2(call, tmp_path):

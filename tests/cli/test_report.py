@@ -3,22 +3,22 @@ import json
 
 def test_a_report_is_written_again(call, plan, tmp_path):
     call("run", plan())
-    report = tmp_path / "runs" / "plan" / "report.html"
+    report = tmp_path / "runs" / "coin" / "report.html"
     first = report.read_text()
     report.unlink()
-    outcome = call("report", "runs/plan")
-    assert outcome == (0, "Report: runs/plan/report.html\n", "")
+    outcome = call("report", "runs/coin")
+    assert outcome == (0, "Report: runs/coin/report.html\n", "")
     assert report.read_text() == first
     assert str(tmp_path) not in first, "a report names no place of the machine"
-    assert json.loads(call("report", "runs/plan", "--json").out) == {"report": "runs/plan/report.html"}
+    assert json.loads(call("report", "runs/coin", "--json").out) == {"report": "runs/coin/report.html"}
 
 
 def test_a_run_that_was_not_judged_has_no_report(call, plan, tmp_path):
     call("run", plan())
-    (tmp_path / "runs" / "plan" / "verdicts.json").unlink()
-    outcome = call("report", "runs/plan")
+    (tmp_path / "runs" / "coin" / "verdicts.json").unlink()
+    outcome = call("report", "runs/coin")
     assert outcome.code == 2
-    assert "not judged yet; run: leakgauge judge runs/plan" in outcome.err
+    assert "not judged yet; run: leakgauge judge runs/coin" in outcome.err
 
 
 def test_a_folder_that_is_no_run_is_code_2(call):

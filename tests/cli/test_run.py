@@ -44,7 +44,7 @@ def test_no_promise_is_code_0(call, plan):
 
 def test_the_folder_is_named_after_the_plan(call, plan, tmp_path):
     plan()
-    (tmp_path / "plan.toml").rename(tmp_path / "my-plan.toml")
+    (tmp_path / "coin.toml").rename(tmp_path / "my-plan.toml")
     call("run", "my-plan.toml")
     assert (tmp_path / "runs" / "my-plan" / "manifest.json").exists()
 
@@ -54,14 +54,14 @@ def test_json_is_all_that_is_printed(call, plan):
     found = json.loads(outcome.out)
     assert found["schema"] == 1
     assert found["verdicts"][0]["finding"] == "not violated"
-    assert (found["folder"], found["report"]) == ("runs/plan", "runs/plan/report.html")
-    with open("runs/plan/verdicts.json") as file:  # noqa: PTH123
+    assert (found["folder"], found["report"]) == ("runs/coin", "runs/coin/report.html")
+    with open("runs/coin/verdicts.json") as file:  # noqa: PTH123
         assert json.load(file)["verdicts"] == found["verdicts"]
 
 
 def test_a_report_is_written(call, plan, tmp_path):
     call("run", plan())
-    assert "<html" in (tmp_path / "runs" / "plan" / "report.html").read_text()[:200]
+    assert "<html" in (tmp_path / "runs" / "coin" / "report.html").read_text()[:200]
 
 
 def test_the_seed_can_be_given(call, plan):
@@ -72,13 +72,13 @@ def test_the_seed_can_be_given(call, plan):
 
 def test_a_dry_run_writes_nothing(call, plan, tmp_path):
     plan()
-    outcome = call("run", "plan.toml", "--dry-run")
+    outcome = call("run", "coin.toml", "--dry-run")
     assert outcome.code == 0
     assert "200 rounds in 2 blocks, 200 trials" in outcome.out
     assert outcome.out.endswith("nothing was written\n")
-    found = json.loads(call("run", "plan.toml", "--dry-run", "--json").out)
+    found = json.loads(call("run", "coin.toml", "--dry-run", "--json").out)
     assert found["rounds"] == 200
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["coin.toml"]
 
 
 @pytest.mark.parametrize(
@@ -100,9 +100,9 @@ def test_a_bad_plan_is_code_2_in_one_line_and_writes_nothing(call, plan, tmp_pat
     outcome = call("run", plan(*change))
     assert outcome.code == 2
     assert outcome.out == ""
-    assert outcome.err.startswith("leakgauge: plan.toml: ")
+    assert outcome.err.startswith("leakgauge: coin.toml: ")
     assert outcome.err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["coin.toml"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_shows_only_when_the_game_is_set_up_is_bad_input_too(call, plan, tm
         assert words in outcome.err
         assert "audit 'coin'" in outcome.err
         assert outcome.err.count("\n") == 1
-        assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+        assert [path.name for path in tmp_path.iterdir()] == ["coin.toml"]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +129,16 @@ def test_what_shows_only_when_the_game_is_set_up_is_bad_input_too(call, plan, tm
         ["--workers", "0"],
         ["--address", "tcp://127.0.0.1:1"],
         ["--seed", "-1"],
-        ["--out", "plan.toml"],
+        ["--out", "coin.toml"],
         ["--out", "."],
-        ["--out", "plan.toml/run"],
+        ["--out", "coin.toml/run"],
     ],
 )
 def test_bad_options_are_code_2_and_write_nothing(call, plan, tmp_path, flags):
     outcome = call("run", plan(), *flags)
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+    assert [path.name for path in tmp_path.iterdir()] == ["coin.toml"]
 
 
 def test_a_missing_plan_is_code_2(call):
@@ -152,7 +152,7 @@ def test_a_block_that_fails_is_code_3_with_the_traceback_of_whoever_wrote_the_re
     assert "while playing rounds 0 to 99" in outcome.err
     last = outcome.err.splitlines()[-1]
     assert last.startswith("leakgauge: audit 'coin' ended with ZeroDivisionError: the coin broke")
-    assert last.endswith("continue with: leakgauge run plan.toml --out runs/plan")
+    assert last.endswith("continue with: leakgauge run coin.toml --out runs/coin")
 
 
 def test_another_plan_for_the_same_folder_is_code_2(call, plan):

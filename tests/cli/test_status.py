@@ -12,18 +12,18 @@ def _no_report(monkeypatch):
 
 def test_a_run_is_followed_to_its_end(call, plan, tmp_path):
     call("run", plan())
-    assert call("status", "runs/plan") == (0, "coin: 200 of 200 rounds, complete\n", "")
+    assert call("status", "runs/coin") == (0, "coin: 200 of 200 rounds, complete\n", "")
     next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
-    outcome = call("status", "runs/plan")
+    outcome = call("status", "runs/coin")
     assert outcome.code == 0
     assert outcome.out == (
-        "coin: 100 of 200 rounds, incomplete\ncontinue with: leakgauge run plan.toml --out runs/plan\n"
+        "coin: 100 of 200 rounds, incomplete\ncontinue with: leakgauge run coin.toml --out runs/coin\n"
     )
 
 
 def test_json_says_the_same(call, plan):
     call("run", plan())
-    found = json.loads(call("status", "runs/plan", "--json").out)
+    found = json.loads(call("status", "runs/coin", "--json").out)
     assert found["complete"] is True
     assert found["audits"] == [{"audit": "coin", "played": 200, "rounds": 200, "complete": True}]
 

@@ -87,7 +87,7 @@ def test_a_cluster_plays_it_as_one_process_does(call, tmp_path, engine):
 )
 def test_a_changed_module_is_refused(call, tmp_path, name, old, new):
     assert call("run", "plan.toml").code == 1
-    before = files(tmp_path / "runs" / "plan")
+    before = files(tmp_path / "runs" / tmp_path.name)
     path = tmp_path / name
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
@@ -95,7 +95,7 @@ def test_a_changed_module_is_refused(call, tmp_path, name, old, new):
     assert outcome.code == 2
     assert "the data or code behind audit 'mine' changed; choose another --out" in outcome.err
     assert outcome.err.count("\n") == 1
-    assert files(tmp_path / "runs" / "plan") == before
+    assert files(tmp_path / "runs" / tmp_path.name) == before
     path.write_text(path.read_text().replace(new, old))
     assert call("run", "plan.toml").code == 1
 

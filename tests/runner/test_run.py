@@ -360,7 +360,7 @@ def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, 
     assert (
         manifest.how_to_continue(content, Path("runs/x")) == "leakgauge run plan.toml --out runs/x --seed 11"
     )
-    assert Path("runs/x/plan.toml").read_text().startswith("# played with --seed 11\n")
+    assert Path("runs/x/plan.toml").read_text().startswith("# run with --seed 11\n")
 
 
 def test_a_bad_engine_is_refused_before_anything_is_written(plan, tmp_path):

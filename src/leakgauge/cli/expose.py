@@ -24,7 +24,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, nargs="?", help="a TOML file")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="the run folder (default: runs/<name of the plan or log>)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="the run folder (default: the one that leakgauge run uses, or runs/<name of the log>)",
     )
     parser.add_argument("--seed", metavar="N", type=int, help="instead of the seed in the plan")
     parser.add_argument("--json", action="store_true", help="print JSON; it names nobody")
@@ -68,8 +71,8 @@ def _plan(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
     from leakgauge import api
     from leakgauge.plan import read_plan
 
-    if said := [name for name in _LOG_OPTIONS if getattr(arguments, name) is not None]:
-        raise BadInput(f"--{said[0]} is of a query log; add --query-log FILE, or leave it out")
+    if given := [name for name in _LOG_OPTIONS if getattr(arguments, name) is not None]:
+        raise BadInput(f"--{given[0]} belongs to a query log; add --query-log FILE, or leave it out")
     if arguments.plan is None:
         raise BadInput("nothing to expose: name a plan, or add --query-log FILE")
     plan = read_plan(arguments.plan, seed=arguments.seed)
@@ -84,15 +87,15 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
         raise BadInput("--query-log is instead of a plan and its seed; leave one of the two out")
     log = arguments.query_log
     folder = arguments.out or Path("runs") / log.name.partition(".")[0]
-    found = api.expose(
-        query_log=log,
+    found = api.expose_log(
+        log,
         contains=arguments.contains,
         data=arguments.data,
         id_column=arguments.id,
         delta=arguments.delta,
         out=folder,
     )
-    return found, folder
+    return [found], folder
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:

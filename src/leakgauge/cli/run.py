@@ -19,7 +19,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="the run folder (default: runs/<name of the plan>)"
+        "--out",
+        metavar="DIR",
+        type=Path,
+        help="the run folder (default: runs/<name of the plan>, for plan.toml the name of its folder)",
     )
     parser.add_argument(
         "--engine", choices=["local", "dask", "ray"], default="local", help="who plays the blocks"
