@@ -16,7 +16,7 @@ def noisy_counts(table, rng):
 
 
 def noisy_counts_with_total(table, rng):
-    """The same, and the total of positives besides: the patient counts twice, the budget was not split."""
+    """The same counts plus the total of positives: a patient now affects two numbers, so epsilon is 2."""
     return {
         "by ward": noisy_counts(table, rng),
         "positives": round(table[:, 1].sum() + rng.laplace(scale=1.0), 1),
@@ -24,5 +24,5 @@ def noisy_counts_with_total(table, rng):
 
 
 def unrounded_counts(table, rng):
-    """The same noise, published to the last bit: floating-point numbers betray what they were added to."""
+    """The same noise without rounding: the lowest bits of a floating-point sum reveal the true count."""
     return table + rng.laplace(scale=1.0, size=table.shape)

@@ -7,7 +7,7 @@ CONFIDENCE = 0.999  # there are many intervals
 LEVEL = 0.05  # of the t-test, section 4.4
 RECORDS = 200  # of the generated table: more than anybody asks about
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper does not say how many
-ERROR = 4e-4  # what a rate of a t-test under Laplace noise may be off, see theory.square_sums
+ERROR = 4e-4  # what a rate of a t-test under Laplace noise may be off, see theory.t_test_power
 AUDIT = """
 [[audit]]
 name = "{name}"

@@ -18,8 +18,9 @@ from leakgauge.strategies import discriminant_analysis
 def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
     """Say what a candidate looks at, as the end of a sentence "told apart by ...".
 
-    >>> from leakgauge.strategies.clues import Clue
-    >>> describe_event(SingleFeature(Clue(marks.LowestBit(0))), [()])
+    >>> from leakgauge.domains.blackbox.event_search.discrete_features import LowestBit
+    >>> from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureSpec
+    >>> describe_event(SingleFeature(FeatureSpec(LowestBit(0))), [()])
     'the lowest set bit of the number (rounding of floating-point sums)'
     """
     match candidate:

@@ -107,7 +107,7 @@ def clipped_neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints,
     """Chosen neurons x (units + 1): per-example gradients, clipped to a norm of ``clip`` and added up.
 
     The norm is that of an example's whole gradient, and no example's gradient is ever written out:
-    ``strategies.clipping``.
+    ``strategies.gradient_clipping``.
     """
     import torch
 

@@ -125,7 +125,8 @@ def forward_backward(network: MlpClassifier, rows: Floats, labels: Ints) -> list
 def clipped_gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints, clip: float) -> Floats:
     """The gradients of the rows, each clipped to a norm of ``clip``, added up (Abadi et al. 2016).
 
-    In the order of the network's weights. No example's gradient is ever written out: ``strategies.clipping``.
+    In the order of the network's weights. No example's gradient is stored: see
+    ``strategies.gradient_clipping``.
     """
     layered = forward_backward(network, rows, labels)
     scale = gradient_clipping.clip_factors(gradient_clipping.gradient_norms(layered), clip)[:, None]

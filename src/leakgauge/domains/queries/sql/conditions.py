@@ -123,8 +123,7 @@ _SIGNS = {(True, True): ">=", (True, False): ">", (False, True): "<=", (False, F
 def where_clause(condition: Condition) -> tuple[str, list[str]]:
     """What follows WHERE, and the texts that its question marks stand for.
 
-    >>> from leakgauge.domains.queries.conditions import Operand, Type
-    >>> where_clause(IsIn(Operand('"region"', Type.TEXT), frozenset({"north"})))
+    >>> where_clause(IsIn(Operand('"region"', ColumnType.TEXT), frozenset({"north"})))
     ('("region" IN (?))', ['north'])
     """
     texts: list[str] = []

@@ -34,8 +34,8 @@ class ValueRange:
 def value_ranges(condition: Condition) -> dict[Operand, ValueRange]:
     """What a condition demands of single operands; it may demand more, never less.
 
-    >>> from leakgauge.domains.queries.conditions import Type
-    >>> age = Operand('"age"', Type.WHOLE)
+    >>> from leakgauge.domains.queries.sql.conditions import ColumnType
+    >>> age = Operand('"age"', ColumnType.WHOLE)
     >>> value_ranges(OneSidedBound(age, 30, lower=True))[age].low.value
     30
     """
