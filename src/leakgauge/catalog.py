@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol
 
+from leakgauge.core.domain import Domain, ExposureSpec, FunctionAudit, Term
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 if TYPE_CHECKING:
-    from leakgauge.core.exposure import Exposure
     from leakgauge.core.game import Attack, Challenger, Knowledge
 
 DOMAINS = "leakgauge.domains"
@@ -88,34 +87,65 @@ def domain_names() -> list[str]:
     return module_names(DOMAINS)
 
 
+def get_domain(name: str) -> Domain:
+    """Return what a domain declares about itself."""
+    require_known(name, domain_names(), "no domain")
+    return import_module(f"{DOMAINS}.{name}").DOMAIN
+
+
+def find_domain(name: str) -> Domain | None:
+    """Return a domain, or nothing where a verdict is about none, such as scores from elsewhere."""
+    return get_domain(name) if name in domain_names() else None
+
+
+def all_domains() -> list[Domain]:
+    """Return every domain; none of their heavy modules is loaded."""
+    return [get_domain(name) for name in domain_names()]
+
+
+def domain_with_log_exposure() -> tuple[Domain, ExposureSpec]:
+    """Return the domain that can read a log of answers, and how it computes the exposure of its records."""
+    for domain in all_domains():
+        if domain.log_exposure is not None:
+            return domain, domain.log_exposure
+    raise BadInput("no domain here can read a log of answers")
+
+
+def domain_with_function_audit() -> tuple[Domain, Callable[..., FunctionAudit]]:
+    """Return the domain that can audit a Python function, and what sets up such an audit."""
+    for domain in all_domains():
+        if domain.function_audit is not None:
+            return domain, domain.load(domain.function_audit)
+    raise BadInput("no domain here can audit a function")
+
+
 def attacks_package(domain: str) -> str:
     """Return the package of a domain's attacks."""
     return f"{DOMAINS}.{domain}.attacks"
 
 
-def default_attacks(domain: str) -> tuple[dict[str, Any] | str, ...]:
-    """Return the attacks of a plan that names none, as a plan would write them."""
-    return tuple(import_module(f"{DOMAINS}.{domain}").DEFAULT_ATTACKS)
+def attack_term(domain: str, attack: str) -> Term:
+    """Return the words for an attack: those that its domain declares, or the first line of its file."""
+    if (found := find_domain(domain)) is None or attack not in module_names(found.attacks_package):
+        return Term(title=attack)
+    declared = found.attack_terms.get(attack)
+    return declared or Term(title=_first_line(import_module(f"{found.attacks_package}.{attack}")).rstrip("."))
 
 
-def knowledge_names(domain: str) -> tuple[list[str], str]:
-    """Name what an adversary of a domain may know, and what it knows unless the plan says so."""
-    module = import_module(f"{DOMAINS}.{domain}.knowledge")
-    return list(module.NAMES), module.DEFAULT
+def knowledge_term(domain: str, knowledge: str) -> Term:
+    """Return the words for what an attacker knows; an unknown name stands for itself."""
+    found = find_domain(domain)
+    return (found.knowledge_terms.get(knowledge) if found else None) or Term(title=knowledge)
 
 
 def redacted_challenger(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a challenger's table as a report may show it: without values from the data.
-
-    A domain names its private keys, and under ``MASKED`` those of which a part may be shown, and how.
-    """
-    module = import_module(f"{DOMAINS}.{domain}.challenger")
-    private, masked = getattr(module, "PRIVATE", ()), getattr(module, "MASKED", {})
+    """Return a challenger's table as a report may show it: without values from the data."""
+    about = get_domain(domain)
 
     def show(key: str, value: Any) -> Any:
-        if key in masked and isinstance(value, str):
-            return masked[key](value)
-        if key in private and not isinstance(value, str):
+        if key in about.masked_keys and isinstance(value, str):
+            return about.load(about.masked_keys[key])(value)
+        if key in about.private_keys and not isinstance(value, str):
             return "(not shown)"
         return {k: show(k, v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
@@ -123,8 +153,8 @@ def redacted_challenger(domain: str, table: Mapping[str, Any]) -> dict[str, Any]
 
 
 def redacted_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the table of an adversary's knowledge as a report may show it: without lists of people."""
-    private = getattr(import_module(f"{DOMAINS}.{domain}.knowledge"), "PRIVATE", ())
+    """Return the table of an attacker's knowledge as a report may show it: without lists of people."""
+    private = get_domain(domain).private_knowledge_keys
     return {
         key: "(not shown)" if key in private and isinstance(value, list | tuple) else value
         for key, value in table.items()
@@ -134,7 +164,7 @@ def redacted_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
 def default_knowledge(domain: str, attack: str) -> str:
     """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
     module = import_module(f"{attacks_package(domain)}.{attack}")
-    return str(getattr(module, "KNOWLEDGE", knowledge_names(domain)[1]))
+    return str(getattr(module, "KNOWLEDGE", get_domain(domain).default_knowledge))
 
 
 def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
@@ -165,9 +195,9 @@ def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
         for who in audit.contenders:
             refuse_knowledge(audit.domain, who.attack, who.knowledge)
         challenger = build_challenger(audit, plan)
-        know = import_module(f"{DOMAINS}.{audit.domain}.knowledge").build
+        build_knowledge = get_domain(audit.domain).build_knowledge
         knowledges = {
-            who.label: know(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
+            who.label: build_knowledge(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
             for who in audit.contenders
         }
         methods = {
@@ -179,28 +209,13 @@ def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
 
 def build_challenger(audit: AuditLike, plan: PlanLike) -> Any:
     """Load the data of an audit and build its challenger."""
-    return import_module(f"{DOMAINS}.{audit.domain}.challenger").build(
+    return get_domain(audit.domain).build_challenger(
         data=audit.data,
         challenger=audit.challenger,
         mechanism=audit.mechanism,
         folder=plan.folder,
         seed=plan.seed,
     )
-
-
-def domains_with_exposure() -> list[str]:
-    """Name the kinds of release whose exposure can be computed: those with a file ``exposure``."""
-    return [name for name in domain_names() if find_spec(f"{DOMAINS}.{name}.exposure") is not None]
-
-
-def exposure_steps(domain: str) -> int:
-    """Return in how many steps the exposure of a domain is computed."""
-    return len(import_module(f"{DOMAINS}.{domain}.exposure").STEPS)
-
-
-def compute_exposure(domain: str, challenger: Any, begin: Callable[[str], None]) -> "Exposure":
-    """Compute the exposure of everybody in the data of a challenger; ``begin`` is told of every step."""
-    return import_module(f"{DOMAINS}.{domain}.exposure").expose(challenger, begin=begin)
 
 
 @contextmanager
@@ -243,15 +258,13 @@ def _first_lines(package: str) -> dict[str, str]:
 def _mechanism_lines(domain: str | None) -> dict[str, str]:
     """All mechanisms, or those that a domain accepts where it names them."""
     lines = _first_lines(MECHANISMS)
-    accepted = None if domain is None else getattr(import_module(f"{DOMAINS}.{domain}"), "MECHANISMS", None)
+    accepted = None if domain is None else get_domain(domain).mechanism_lines()
     return lines if accepted is None else {name: about or lines[name] for name, about in accepted.items()}
 
 
 def _knowledge_lines(domain: str) -> dict[str, str]:
-    known = import_module(f"{DOMAINS}.{domain}.knowledge").NAMES
-    return {name: _first_line(known[name]) if isinstance(known, Mapping) else "" for name in known}
+    return {name: f"{term.meaning}." for name, term in get_domain(domain).knowledge_terms.items()}
 
 
 def _first_line(thing: Any) -> str:
-    text = thing if isinstance(thing, str) else thing.__doc__
-    return (text or "").strip().partition("\n")[0]
+    return (thing.__doc__ or "").strip().partition("\n")[0]

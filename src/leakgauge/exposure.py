@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge import catalog
+from leakgauge.core.domain import ExposureSpec
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import (
     EXPOSURE_METRICS,
@@ -46,28 +47,28 @@ class AuditExposure:
 
 def expose_plan(plan: Plan) -> list[AuditExposure]:
     """Compute the exposure of everybody, for every audit of a plan whose domain allows it."""
-    able = [audit for audit in plan.audits if audit.domain in catalog.domains_with_exposure()]
+    specs = {domain.name: domain.exposure for domain in catalog.all_domains() if domain.exposure is not None}
+    able = [audit for audit in plan.audits if audit.domain in specs]
     if not able:
         found = ", ".join(sorted({repr(audit.domain) for audit in plan.audits}))
         file = f"{plan.path}: " if plan.path else ""
         raise BadInput(
             f"{file}no audit has people whose exposure can be computed; domains here: {found}, domains that "
-            f"have them: {', '.join(map(repr, catalog.domains_with_exposure()))}"
+            f"have them: {', '.join(map(repr, specs))}"
         )
-    with progress_bar(
-        sum(1 + catalog.exposure_steps(audit.domain) for audit in able), unit="steps"
-    ) as advance:
-        return [_expose_audit(audit, plan, advance) for audit in able]
+    with progress_bar(sum(1 + len(specs[audit.domain].steps) for audit in able), unit="steps") as advance:
+        return [_expose_audit(audit, plan, specs[audit.domain], advance) for audit in able]
 
 
-def _expose_audit(audit: Audit, plan: Plan, advance: Advance) -> AuditExposure:
+def _expose_audit(audit: Audit, plan: Plan, spec: ExposureSpec, advance: Advance) -> AuditExposure:
     """Expose one audit; a step is over when the next one begins."""
     with catalog.audit_error_context(audit, plan), single_threaded():
         advance(f"{audit.name}: data", 0)
         challenger = catalog.build_challenger(audit, plan)
-        found = catalog.compute_exposure(
-            audit.domain, challenger, lambda step: advance(f"{audit.name}: {step}", 1)
+        compute = catalog.get_domain(audit.domain).exposure_function(
+            spec, lambda step: advance(f"{audit.name}: {step}", 1)
         )
+        found = compute(challenger)
         advance(audit.name, 1)
     return AuditExposure(audit.name, audit.domain, found)
 
@@ -81,23 +82,19 @@ def expose_query_log(
     delta: float | None = None,
 ) -> AuditExposure:
     """Compute the exposure of every record by the answers in a log; no ``delta`` means the usual one."""
-    from leakgauge.domains.queries.log import exposure
-    from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
-
-    log_files = QueryLogFiles(log, contains, data, id_column)
+    domain, spec = catalog.domain_with_log_exposure()
     name = log.name.partition(".")[0]
-    with progress_bar(len(exposure.STEPS), unit="steps") as advance, single_threaded():
+    with progress_bar(len(spec.steps), unit="steps") as advance, single_threaded():
         begun: list[str] = []
 
         def begin(step: str) -> None:
             advance(f"{name}: {step}", int(bool(begun)))
             begun.append(step)
 
-        found = exposure.expose_query_log(
-            log_files, delta=DEFAULT_DELTA if delta is None else delta, begin=begin
-        )
+        compute = domain.exposure_function(spec, begin)
+        found = compute(log, contains=contains, data=data, id_column=id_column, delta=delta)
         advance(name, 1)
-    return AuditExposure(name, "queries", found)
+    return AuditExposure(name, domain.name, found)
 
 
 def refuse_run(folder: Path) -> None:

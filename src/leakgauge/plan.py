@@ -276,7 +276,7 @@ def _metrics(table: dict[str, Any], where: str) -> MetricsTable:
 
 
 def _contenders(entry: _AuditTable, where: str) -> tuple[Contender, ...]:
-    attacks = catalog.default_attacks(entry.domain) if entry.attacks is None else entry.attacks
+    attacks = catalog.get_domain(entry.domain).default_attacks if entry.attacks is None else entry.attacks
     if not attacks:
         raise BadInput(f"{where}.attacks: the list is empty; name an attack, or leave the key out")
     contenders = tuple(
@@ -297,7 +297,7 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
     require_known(
         name, catalog.module_names(catalog.attacks_package(domain)), f"{where}.name: no attack on {domain}"
     )
-    known, _ = catalog.knowledge_names(domain)
+    known = list(catalog.get_domain(domain).knowledge_terms)
     knowledge = parameters.pop("knowledge", catalog.default_knowledge(domain, name))
     knowledge = convert_value(dict[str, Any] | str, knowledge, f"{where}.knowledge")
     knows = {"name": knowledge} if isinstance(knowledge, str) else dict(knowledge)

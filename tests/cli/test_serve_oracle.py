@@ -79,7 +79,7 @@ def test_one_of_several_audits_is_chosen_by_name(call, plan, served):
     ("audit", "more", "said"),
     [
         ({}, ["--audit", "aa"], "did you mean 'a'"),
-        ({"domain": "blackbox"}, [], "only queries are served"),
+        ({"domain": "blackbox"}, [], "only queries can be served"),
         ({}, ["--port", "-1"], "port must be in 0..65535"),
         ({"more": ", accountant = 'per_rows'"}, [], "did you mean 'per_row'"),
     ],

@@ -62,6 +62,11 @@ class Challenger(Protocol[PlayedOut]):
         """The promise to the unit the game is about; nothing where nothing was promised."""
         ...
 
+    @property
+    def digest(self) -> str:
+        """A digest of the data behind the challenger: the same in every process, another for other data."""
+        ...
+
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         """Decide membership: one row per round, one column per target."""
         ...

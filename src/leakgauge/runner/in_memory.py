@@ -8,13 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from leakgauge import verdict
-from leakgauge.catalog import PreparedAudit
+from leakgauge.catalog import PreparedAudit, domain_with_function_audit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.blackbox import knowledge
-from leakgauge.domains.blackbox.attacks.learned_event import Attack
-from leakgauge.domains.blackbox.challenger import Challenger
 from leakgauge.plan import MetricsTable
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence
@@ -25,9 +22,7 @@ from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict, VerdictSubject
 
-LABEL = "learned_event-simulator"
 ROUNDS_PER_BLOCK = 1000  # rounds
-FEWEST_SHADOWS = 100
 
 
 def audit_mechanism(
@@ -55,35 +50,32 @@ def audit_mechanism(
     promise = _promise(epsilon, delta)
     if workers > 1:
         refuse_own_generator(release, "release")
-    challenger = Challenger(release, pair, promise)
-    attack = Attack(shadows=max(whole, FEWEST_SHADOWS))
-    game = PreparedAudit(
-        challenger,
-        {LABEL: knowledge.build("simulator", {}, challenger, seed)},
-        {LABEL: attack},
-        challenger.digest,
+    domain, set_up = domain_with_function_audit()
+    audit = set_up(release, pair, promise, whole, seed)
+    label = f"{audit.attack_name}-{audit.knowledge_name}"
+    prepared = PreparedAudit(
+        audit.challenger, {label: audit.knowledge}, {label: audit.attack}, audit.challenger.digest
     )
-    prefix = BlockSequence((LABEL,), None)
+    blocks = BlockSequence((label,), None)
     with open_engine("local", workers) as engine:
-        for trials in map_in_order(
-            engine, study_attacks(game, seed, engine), split_rounds(whole, ROUNDS_PER_BLOCK)
-        ):
-            prefix.add(trials)
+        play_block = study_attacks(prepared, seed, engine)
+        for trials in map_in_order(engine, play_block, split_rounds(whole, ROUNDS_PER_BLOCK)):
+            blocks.add(trials)
     name = getattr(release, "__name__", type(release).__name__)
     return verdict.judge_trials(
-        prefix.trials(LABEL),
+        blocks.trials(label),
         guarantee=promise,
         subject=VerdictSubject(
             audit=name,
-            domain="blackbox",
-            label=LABEL,
-            attack="learned_event",
-            knowledge="simulator",
+            domain=domain.name,
+            label=label,
+            attack=audit.attack_name,
+            knowledge=audit.knowledge_name,
             parameters={
                 "data": {},
                 "challenger": {"release": name},
                 "mechanism": {} if promise is None else {"epsilon": promise.epsilon, "delta": promise.delta},
-                "attack": {"shadows": attack.shadows},
+                "attack": audit.attack_parameters,
             },
             seed=seed,
         ),

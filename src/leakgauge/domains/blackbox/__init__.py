@@ -1,3 +1,21 @@
 """Any Python callable, and a pair of neighbouring inputs."""
 
-DEFAULT_ATTACKS = ("learned_event",)
+from leakgauge.core.domain import Domain, Term
+
+DOMAIN = Domain(
+    package=__name__,
+    default_attacks=("learned_event",),
+    knowledge_terms={
+        "simulator": Term(
+            title="attacker who can run the release",
+            meaning="Can run the release on both inputs itself, as often as it likes",
+        ),
+        "law": Term(
+            title="attacker who knows the noise distribution",
+            meaning="Knows the distribution of the noise and the true values in both worlds",
+        ),
+    },
+    default_knowledge="simulator",
+    private_keys=("pair",),
+    function_audit="function_audit:prepare_function_audit",
+)

@@ -66,9 +66,6 @@ def _value_texts(value: Any) -> Iterator[str]:
             yield f"{name} {sha256(cloudpickle.dumps(value)).hexdigest()}"
 
 
-PRIVATE = ("pair",)  # keys of a plan whose values may be data
-
-
 @dataclass(frozen=True, eq=False)
 class Challenger:
     """Calls a function on one of two neighbouring inputs; the target is what they differ by.

@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
+from leakgauge.domains.blackbox import DOMAIN
 from leakgauge.domains.blackbox.challenger import Challenger
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.support.table_reader import require_known
@@ -47,10 +48,6 @@ class LawKnowledge:
         return played
 
 
-NAMES = {"simulator": SimulatorKnowledge, "law": LawKnowledge}
-DEFAULT = "simulator"
-
-
 def build(
     name: str,
     parameters: dict[str, Any],
@@ -58,7 +55,7 @@ def build(
     seed: int,  # noqa: ARG001 (nothing here is drawn)
 ) -> SimulatorKnowledge | LawKnowledge:
     """Give an adversary what it may know of a challenger."""
-    require_known(name, list(NAMES), "knowledge: none")
+    require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     if parameters:
         raise BadInput(f"knowledge {name!r}: has no parameters, got {sorted(parameters)}; leave them out")
     delta = challenger.guarantee.delta if challenger.guarantee else 0.0

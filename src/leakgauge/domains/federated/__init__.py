@@ -1,7 +1,84 @@
 """A dishonest server, and clients that perturb their rows before they train on them."""
 
-from leakgauge.domains.federated.plan_tables import NO_NOISE, ROW_MECHANISMS
+from leakgauge.core.domain import Domain, Term
 
-MECHANISMS = dict.fromkeys((*ROW_MECHANISMS, NO_NOISE))  # the noise on rows
-
-DEFAULT_ATTACKS = ({"name": "likelihood_neuron"},)
+DOMAIN = Domain(
+    package=__name__,
+    default_attacks=({"name": "likelihood_neuron"},),
+    knowledge_terms={
+        "server": Term(
+            title="server that holds the target's record",
+            meaning="A server that holds the target's row and rows of its own (Nguyen et al.)",
+        ),
+    },
+    default_knowledge="server",
+    mechanisms="plan_tables:mechanism_lines",
+    private_keys=("names",),
+    studied={
+        "certified_success": Term(
+            title="Success, certified",
+            meaning="share of rounds that the attacker wins at least (theorem 1 of Nguyen et al., corrected)",
+            is_share=True,
+            bound="lower",
+            sentence="certified to win {value} of rounds",
+            sentence_above=0.5,  # below it, guessing does as well
+        ),
+        "certified_tpr": Term(
+            title="Active for the target",
+            meaning="the probability that the chosen neuron is active for the perturbed target, at least",
+            is_share=True,
+            bound="lower",
+        ),
+        "certified_fpr": Term(
+            title="Active for others",
+            meaning="the probability that it is active for another perturbed row, at most",
+            is_share=True,
+            bound="upper",
+        ),
+        "certified_share": Term(
+            title="Targets certified",
+            meaning="share of targets for which the condition of theorem 1 holds",
+            is_share=True,
+        ),
+        "stealth_first": Term(
+            title="Distance of the first layer",
+            meaning="Kolmogorov-Smirnov distance of the crafted weights from honest ones; 0 is the same "
+            "distribution",
+        ),
+        "stealth_second": Term(
+            title="Distance of the chosen neuron",
+            meaning="the same for the weights of the chosen neuron",
+        ),
+        "certified_success_hoeffding": Term(
+            title="Success, certified as in the paper",
+            meaning="the same by Hoeffding's bounds, which are wider",
+            is_share=True,
+            bound="lower",
+        ),
+        "units": Term(title="Units", meaning="neurons of the first layer that the attacker plants"),
+        "epochs_mean": Term(title="Epochs", meaning="passes of training after which the neuron was taken"),
+        "epochs_most": Term(title="Epochs, most", meaning="the same for the target that took most"),
+        "epochs_on_top_mean": Term(
+            title="Epochs until on top",
+            meaning="passes after which no other row had as large a value as the target",
+        ),
+        "separated": Term(
+            title="Targets separated",
+            meaning="share of targets that training separated from all rows of the attacker's own",
+            is_share=True,
+        ),
+    },
+    utility={
+        "noisy": Term(
+            title="Classifier right",
+            meaning="share of right answers of an honest classifier trained on perturbed rows",
+            is_share=True,
+        ),
+        "clean": Term(
+            title="Without noise",
+            meaning="the same for a classifier trained on rows without noise",
+            is_share=True,
+        ),
+    },
+    main_utility=("noisy",),
+)

@@ -24,8 +24,6 @@ from leakgauge.domains.federated.plan_tables import (
 )
 from leakgauge.domains.federated.release import ClientGroups, ClientPool, ClientTraining, FederatedBlock
 
-PRIVATE = ("names",)  # keys of a plan whose values are rows of somebody
-
 
 @dataclass(frozen=True, eq=False)
 class ReferenceRows:

@@ -8,6 +8,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.domains.federated import DOMAIN
 from leakgauge.domains.federated.challenger import Challenger
 from leakgauge.domains.federated.data.dataset import Ints
 from leakgauge.domains.federated.neurons.network import (
@@ -70,13 +71,9 @@ class FederatedKnowledgeTable:
     """Nothing to say: the challenger's `reference` decides how many rows the server has."""
 
 
-NAMES = {"server": "A server that holds the target's row and rows of its own (Nguyen et al.)."}
-DEFAULT = "server"
-
-
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001
     """Give the server what it may know of a challenger."""
-    require_known(name, list(NAMES), "knowledge: none")
+    require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(FederatedKnowledgeTable, parameters, f"knowledge {name!r}")
     return ServerKnowledge(
         targets=challenger.pool.targets,

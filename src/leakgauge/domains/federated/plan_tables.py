@@ -101,6 +101,11 @@ DEFAULT_TARGETS = TargetChoice(n=20)
 ROW_MECHANISMS = ("bitrand", "ome", "bit_response", "feature_laplace")  # noise that clients put on their rows
 
 
+def mechanism_lines() -> dict[str, str | None]:
+    """Name the mechanisms of a plan, with a line where a mechanism has no file of its own."""
+    return {**dict.fromkeys(ROW_MECHANISMS), NO_NOISE: "No noise: clients train on their rows as they are."}
+
+
 @dataclass(frozen=True, kw_only=True)
 class FederatedChallengerTable:
     """Who trains on what, what reaches the server, and what the label promises.

@@ -1,16 +1,50 @@
 """Counts per place and hour of the people in a group."""
 
-MECHANISMS = {  # what a plan may name; nothing: see the mechanism itself
-    "laplace": None,
-    "gaussian": None,
-    "geometric": None,
-    "raw": "No noise: true counts, perhaps rounded, clamped or suppressed.",
-    "own": 'A pipeline of one\'s own: release = "module:function", from counts and a generator to counts.',
-}
+from leakgauge.core.domain import Domain, ExposureSpec, Term
 
-DEFAULT_ATTACKS = (
-    {"name": "likelihood", "knowledge": "informed"},
-    {"name": "likelihood", "knowledge": "auxiliary"},
-    {"name": "likelihood", "knowledge": "zero"},
-    {"name": "one_threshold", "knowledge": "auxiliary"},
+DOMAIN = Domain(
+    package=__name__,
+    default_attacks=(
+        {"name": "likelihood", "knowledge": "informed"},
+        {"name": "likelihood", "knowledge": "auxiliary"},
+        {"name": "likelihood", "knowledge": "zero"},
+        {"name": "one_threshold", "knowledge": "auxiliary"},
+    ),
+    knowledge_terms={
+        "informed": Term(
+            title="attacker who knows everyone else's data",
+            meaning="Holds the traces of everybody else in the group",
+        ),
+        "partial": Term(
+            title="attacker who knows the data of some of the others",
+            meaning="Holds the traces of a share theta of the others in the group, and of people like them",
+        ),
+        "auxiliary": Term(
+            title="attacker with data of similar people",
+            meaning="Holds the traces of other people, like those in the group (Knock-Knock)",
+        ),
+        "past": Term(
+            title="attacker with earlier releases",
+            meaning="Holds earlier releases, and knows in which of them each target was (Knock-Knock)",
+        ),
+        "zero": Term(
+            title="attacker who has only the release",
+            meaning="Holds a part of the target's trace and sees the release; nothing else",
+        ),
+        "friends": Term(
+            title="attacker who knows the target's friends",
+            meaning="Holds traces of the target's friends and of other people, not of the target (LocMIA)",
+        ),
+    },
+    default_knowledge="auxiliary",
+    mechanisms={
+        "laplace": None,
+        "gaussian": None,
+        "geometric": None,
+        "raw": "No noise: true counts, perhaps rounded, clamped or suppressed.",
+        "own": 'Your own pipeline: release = "module:function", from counts and a generator to counts.',
+    },
+    private_keys=("names",),
+    private_knowledge_keys=("friends",),
+    exposure=ExposureSpec(function="exposure:expose", steps=("informed", "auxiliary", "zero", "promises")),
 )

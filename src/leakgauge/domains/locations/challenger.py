@@ -33,7 +33,6 @@ from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the stream of the data, so that none depends on how much another draws.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
-PRIVATE = ("names",)  # keys of a plan whose values are people
 
 
 @dataclass(frozen=True, eq=False)

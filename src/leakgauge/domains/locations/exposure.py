@@ -41,7 +41,6 @@ AUXILIARY = "the likelihood attack by somebody who knows the person's trace and 
 ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
 
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
-STEPS = (*ADVERSARIES, "promises")
 
 Solve = Callable[[CrowdCells, bool], AttackRates]
 

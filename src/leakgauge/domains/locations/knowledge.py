@@ -9,7 +9,7 @@ import numpy as np
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations import target_knowledge
+from leakgauge.domains.locations import DOMAIN, target_knowledge
 from leakgauge.domains.locations.challenger import PARTIAL_TRACES, Challenger
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.data.traces import Ints, Traces
@@ -125,23 +125,11 @@ def count_prior(
     return company.prior(all_sketches[target], rates, n_known)
 
 
-NAMES = {
-    "informed": "Holds the traces of everybody else in the group.",
-    "partial": "Holds the traces of a share theta of the others in the group, and of people like them.",
-    "auxiliary": "Holds the traces of other people, like those in the group (Knock-Knock).",
-    "past": "Holds earlier releases, and knows in which of them each target was (Knock-Knock).",
-    "zero": "Holds a part of the target's trace and sees the release; nothing else.",
-    "friends": "Holds traces of the target's friends and of other people, but not of the target (LocMIA).",
-}
-DEFAULT = "auxiliary"
-PRIVATE = ("friends",)
-
-
 def build(
     name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
 ) -> AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge:
     """Give an adversary what it may know of a challenger."""
-    require_known(name, list(NAMES), "knowledge: none")
+    require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = target_knowledge.read_knowledge_table(name, parameters)
     public = PublicParameters(
         challenger.chain,

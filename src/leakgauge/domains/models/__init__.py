@@ -1,15 +1,86 @@
 """Trained classifiers, with or without noise, also where the rows they are trained on are not independent."""
 
-MECHANISMS = {
-    "dp_adam": "Gaussian noise on clipped gradients, Adam (Abadi et al. 2016).",
-    "dp_sgd": "Gaussian noise on clipped gradients, plain descent (Abadi et al. 2016).",
-    "none": "Training without noise; nothing is promised.",
-    "laplace": None,  # noise on the mean of a feature
-    "geometric": None,
-    "gaussian": None,
-}
+from leakgauge.core.domain import Domain, Term
 
-DEFAULT_ATTACKS = (
-    {"name": "loss_threshold", "threshold": "average", "label": "loss-average"},
-    {"name": "lira"},
+DOMAIN = Domain(
+    package=__name__,
+    default_attacks=(
+        {"name": "loss_threshold", "threshold": "average", "label": "loss-average"},
+        {"name": "lira"},
+    ),
+    knowledge_terms={
+        "black_box": Term(
+            title="attacker who can query the model",
+            meaning="Asks the model for probabilities, and has rows of its own",
+        ),
+        "training_loss": Term(
+            title="attacker who can query the model and knows the members' mean loss",
+            meaning="The same as a black box, and the mean loss of the members",
+        ),
+        "components": Term(
+            title="attacker who can query the model and knows where records come from",
+            meaning="The same as a black box, and which of its rows are of which component",
+        ),
+        "blind": Term(
+            title="control: attacker who never sees the model",
+            meaning="Rows of each component and the record in question, but no model: a control",
+        ),
+        "strong": Term(
+            title="attacker who knows every other record and every training step",
+            meaning="All rows but one, both candidates for it, and every step of the training",
+        ),
+    },
+    default_knowledge="black_box",
+    controls=("blind",),
+    mechanisms={
+        "dp_adam": "Gaussian noise on clipped gradients, Adam (Abadi et al. 2016).",
+        "dp_sgd": "Gaussian noise on clipped gradients, plain descent (Abadi et al. 2016).",
+        "none": "Training without noise; nothing is promised.",
+        "laplace": None,  # noise on the mean of a feature
+        "geometric": None,
+        "gaussian": None,
+    },
+    studied={
+        "component_of_model": Term(
+            title="Component of a model",
+            meaning="how often the attacker names the component that a model of its own was trained on",
+            is_share=True,
+        ),
+        "component_of_record": Term(
+            title="Component of a record",
+            meaning="how often it names the component of a row of its own, by the row alone",
+            is_share=True,
+        ),
+        "shadows": Term(title="Shadows", meaning="models that the attacker trained on rows of its own"),
+        "rows_per_shadow": Term(title="Rows of a shadow", meaning="how many each was trained on, on average"),
+        "population": Term(
+            title="Population", meaning="rows, no members, that a record is compared with in a round"
+        ),
+        "a": Term(
+            title="a",
+            meaning="how far below 1 the usual probability of a member is taken to be, as a fraction of how "
+            "far below it that of others is",
+        ),
+        "classes_learned": Term(
+            title="Classes learned", meaning="classes of which shadows had members and others to learn from"
+        ),
+    },
+    utility={
+        "members": Term(
+            title="Model right about members",
+            meaning="share of right answers of the model about rows it was trained on",
+            is_share=True,
+        ),
+        "others": Term(
+            title="Model right about others",
+            meaning="share of right answers of the model about rows it was not trained on",
+            is_share=True,
+        ),
+        "validation": Term(
+            title="Model right about validation rows",
+            meaning="share of right answers of the model about rows set aside for validation",
+            is_share=True,
+        ),
+    },
+    main_utility=("validation", "others"),
 )

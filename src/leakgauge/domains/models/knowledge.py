@@ -8,6 +8,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
+from leakgauge.domains.models import DOMAIN
 from leakgauge.domains.models.challenger import Challenger
 from leakgauge.domains.models.games.strong import StrongGame
 from leakgauge.domains.models.release import (
@@ -93,19 +94,9 @@ class _NoParameters:
     """Nothing to say: the challenger's `reference` decides how many rows the adversary has."""
 
 
-NAMES = {
-    "black_box": "Asks the model for probabilities, and has rows of its own.",
-    "training_loss": "The same, and the mean loss of the members.",
-    "components": "The same as a black box, and which of its rows are of which component.",
-    "blind": "Rows of each component and the record in question, but no model: a control.",
-    "strong": "All rows but one, both candidates for it, and every step of the training.",
-}
-DEFAULT = "black_box"
-
-
 def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> Any:  # noqa: ARG001
     """Give an adversary what it may know of a challenger."""
-    require_known(name, list(NAMES), "knowledge: none")
+    require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(_NoParameters, parameters, f"knowledge {name!r}")
     if not isinstance(challenger, Challenger):
         return challenger.knowledge(name)

@@ -1,9 +1,50 @@
 """A table behind an oracle that answers noisy counts and sums of chosen records."""
 
-MECHANISMS = {"laplace": None, "gaussian": None, "geometric": None, "opendp": None}  # the noise of one answer
+from leakgauge.core.domain import Domain, ExposureSpec, ServerSpec, Term
 
-DEFAULT_ATTACKS = (
-    {"name": "split_likelihood"},
-    {"name": "split_midpoint"},
-    {"name": "split_t_test"},
+DOMAIN = Domain(
+    package=__name__,
+    default_attacks=(
+        {"name": "split_likelihood"},
+        {"name": "split_midpoint"},
+        {"name": "split_t_test"},
+    ),
+    knowledge_terms={
+        "known": Term(
+            title="attacker who knows other records",
+            meaning="Holds some records that are certainly in the table, and the targets' own (Huang et al.)",
+        ),
+    },
+    default_knowledge="known",
+    mechanisms={"laplace": None, "gaussian": None, "geometric": None, "opendp": None},
+    private_keys=("names",),
+    masked_keys={"where": "query:without_values"},
+    log_exposure=ExposureSpec(
+        function="log.exposure:expose_log_at", steps=("files", "accounts", "best attack")
+    ),
+    server=ServerSpec(
+        function="service.server:serve_challenger",
+        check_libraries="service.server:require_fastapi",
+        omitted_keys=("service", "own_service"),
+    ),
+    spending={
+        "obtained": Term(
+            title="Obtained", meaning="the ε of all answers whose questions were about a target, added up"
+        ),
+        "believed": Term(title="Recorded", meaning="what the accountant of the service had recorded by then"),
+        "sequential": Term(
+            title="Sequential", meaning="every answer costs its ε (sequential composition, Dwork et al. 2006)"
+        ),
+        "per_predicate": Term(
+            title="Per predicate",
+            meaning="an answer costs every record that its predicate could select, present or not (parallel "
+            "composition, McSherry 2009)",
+        ),
+        "per_row": Term(
+            title="Per row",
+            meaning="an answer costs the records that are present and selected, so that refusals depend on "
+            "who is present (Huang et al.)",
+        ),
+        "none": Term(title="None", meaning="nothing is counted, and nothing is ever refused"),
+    },
 )

@@ -24,7 +24,7 @@ from leakgauge.domains.queries.plan_tables import (
     read_challenger_table,
     read_oracle_rules,
 )
-from leakgauge.domains.queries.query import Id, Query, without_values
+from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.remote.adapter import ServiceAdapter
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock
@@ -74,8 +74,6 @@ def _no_such_record(name: str) -> str:
     return f"no record has the id {name!r}; mend or remove it"
 
 
-PRIVATE = ("names",)  # keys of a plan whose values are people
-MASKED = {"where": without_values}  # keys of which reports show a part
 SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.challenger import Challenger, QueriesBlock
 from leakgauge.domains.queries.data import KNOWN_STREAM
 from leakgauge.domains.queries.oracle import AccountedOracle, Oracle
@@ -95,13 +96,9 @@ class QueriesKnowledgeTable:
             raise BadInput(f"records must be >= 0, got {self.records}")
 
 
-NAMES = {"known": "Holds some records that are certainly in the table, and the targets' own (Huang et al.)."}
-DEFAULT = "known"
-
-
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:
     """Give an adversary what it may know of a challenger; who knows fewer records knows some of the same."""
-    require_known(name, list(NAMES), "knowledge: none")
+    require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_dataclass(QueriesKnowledgeTable, parameters, f"knowledge {name!r}")
     records, targets = challenger.table.records, challenger.table.targets
     selected = challenger.table.ask(challenger.query).others

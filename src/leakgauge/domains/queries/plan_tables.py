@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries import MECHANISMS
+from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.opendp_noise import read_opendp
 from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleNoise, OracleRules
 from leakgauge.domains.queries.query import Query
@@ -111,11 +111,11 @@ def read_oracle_rules(
 
 def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> OracleNoise:
     """Build the noise; what one record can move follows from the query. ``folder`` is the plan's."""
-    said = dict(mechanism)
+    said, names = dict(mechanism), list(DOMAIN.mechanism_lines() or ())
     if "name" not in said:
-        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(MECHANISMS)}")
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
     name = said.pop("name")
-    require_known(name, list(MECHANISMS), "mechanism: none")
+    require_known(name, names, "mechanism: none")
     for key, way_out in {
         "sensitivity": "it follows from challenger.query; leave it out",
         "relation": "a record is added or removed; leave it out",

@@ -4,7 +4,8 @@ from scipy.special import ndtr
 
 from domains.queries.log.logs import RECORDS, written
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.log.exposure import STEPS, expose_query_log
+from leakgauge.domains.queries import DOMAIN
+from leakgauge.domains.queries.log.exposure import expose_query_log
 from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.theory import gdp
 
@@ -15,7 +16,7 @@ def test_each_record_has_what_its_own_answers_give_away(tmp_path):
     steps = []
     found = expose_query_log(QueryLogFiles(log, data=table), begin=steps.append)
     (informed,) = found.against
-    assert tuple(steps) == STEPS
+    assert tuple(steps) == DOMAIN.log_exposure.steps
     assert found.names.tolist() == ["1", "2", "3", "4"]
     assert found.cells.tolist() == [1, 3, 0, 1]
     assert informed.accuracy[[0, 2, 3]] == pytest.approx(

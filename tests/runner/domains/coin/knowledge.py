@@ -23,9 +23,8 @@ class Little:
         return played
 
 
-NAMES = {"nothing": Nothing, "little": Little}
-DEFAULT = "nothing"
+KINDS = {"nothing": Nothing, "little": Little}
 
 
 def build(name, parameters, challenger, seed):
-    return read_dataclass(NAMES[name], parameters, f"knowledge {name!r}")
+    return read_dataclass(KINDS[name], parameters, f"knowledge {name!r}")

@@ -1,6 +1,7 @@
 """How exposed each record is by a log of answers."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,6 @@ from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
 
-STEPS = ("files", "accounts", "best attack")
-
 BASIS = (
     "the best possible attack on all answers of the log, by somebody who knows every other record and which "
     "queries contain this one: nobody can do better, whatever they know"
@@ -26,6 +25,20 @@ FRESH = (
 ALONE = (
     "Only the answers in this log count: not refusals, nor what other services or files tell of the records."
 )
+
+
+def expose_log_at(
+    log: Path,
+    *,
+    contains: Path | None,
+    data: Path | None,
+    id_column: str | None,
+    delta: float | None,
+    begin: Callable[[str], None],
+) -> Exposure:
+    """Compute the exposure of each record from the paths of a log and of what describes its records."""
+    files = QueryLogFiles(log, contains, data, id_column)
+    return expose_query_log(files, delta=DEFAULT_DELTA if delta is None else delta, begin=begin)
 
 
 def expose_query_log(

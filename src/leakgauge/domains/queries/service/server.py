@@ -4,11 +4,12 @@ import os
 import secrets
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.queries.challenger import Challenger
 from leakgauge.domains.queries.oracle_rules import OracleRules
 from leakgauge.domains.queries.records import OracleTable
 
@@ -49,6 +50,17 @@ def listen(port: int) -> socket.socket:
         raise BadInput(f"port {port} cannot be used ({error.strerror}); choose another --port") from None
     door.listen(128)
     return door
+
+
+def serve_challenger(
+    challenger: Challenger, *, port: int, announce: Callable[[str, str | None], None]
+) -> None:
+    """Serve the oracle of a challenger; ``announce`` gets the address and a token, if one was generated."""
+    token, generated = read_token()
+    listener = listen(port)
+    host, free_port = listener.getsockname()
+    announce(f"http://{host}:{free_port}", token if generated else None)
+    serve(challenger.table, challenger.rules, token, listener)
 
 
 def serve(table: OracleTable, rules: OracleRules, token: str, door: socket.socket) -> None:

@@ -1,0 +1,143 @@
+"""What a domain declares about itself: one value, ``DOMAIN``, in its package.
+
+Everything outside ``leakgauge.domains`` reaches a domain through this value only. Heavy modules stay unloaded
+until they are needed: a ``Place`` is the text ``"module:name"``, imported from the domain's package on use.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from leakgauge.core.exposure import Exposure
+from leakgauge.core.game import Attack, Challenger, Knowledge
+
+Place: TypeAlias = str  # "module:name", relative to the package of the domain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """How a metric, attack, knowledge or number is shown to people.
+
+    ``title`` is a few words for the head of a table; ``meaning`` explains it in one sentence or clause,
+    without a full stop at its end.
+    """
+
+    title: str
+    meaning: str = ""
+    is_share: bool = False  # written as a percentage
+    bound: Literal["", "lower", "upper"] = ""  # a bound: rounded to the safe side, shown with ≥ or ≤
+    sentence: str = ""  # for the terminal, with a place for {value}; empty: not printed there
+    sentence_above: float = 0.0  # the sentence is printed for larger values only
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureSpec:
+    """How a domain computes the exposure of everybody; its function calls ``begin`` at each of the steps.
+
+    As ``Domain.exposure`` the function has the signature ``(challenger, *, begin) -> Exposure``; as
+    ``Domain.log_exposure`` it is ``(log, *, contains, data, id_column, delta, begin) -> Exposure``.
+    """
+
+    function: Place
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSpec:
+    """How a domain serves the release of an audit over HTTP, on this machine.
+
+    ``function`` is ``(challenger, *, port, announce) -> None``: it calls ``announce(url, new_token)`` once it
+    listens, with a token that it generated or nothing, and returns when it is stopped.
+    """
+
+    function: Place
+    check_libraries: Place  # () -> None; refuses where the libraries for it are missing
+    omitted_keys: tuple[str, ...] = ()  # of the challenger's table: they would question another service
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionAudit:
+    """The audit of a Python function: a challenger, an attack and its knowledge, with their names."""
+
+    challenger: Challenger[Any]
+    attack_name: str
+    attack: Attack[Any, Any]
+    attack_parameters: dict[str, Any]
+    knowledge_name: str
+    knowledge: Knowledge[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """A kind of release: what it is made of, and the words for what the report shows of it."""
+
+    package: str  # always __name__ of the package that declares it
+    default_attacks: tuple[dict[str, Any] | str, ...]  # of a plan that names none, as a plan would write them
+
+    challenger: Place = "challenger:build"  # (*, data, challenger, mechanism, folder, seed) -> Challenger
+    knowledge: Place = "knowledge:build"  # (name, parameters, challenger, seed) -> Knowledge
+    knowledge_terms: Mapping[str, Term] = field(default_factory=dict)  # all the names
+    default_knowledge: str
+    controls: tuple[str, ...] = ()  # names of knowledge without any view of the release
+    mechanisms: Mapping[str, str | None] | Place | None = None
+    """Names that a plan may give, with one line each (none: that of the file in ``leakgauge.mechanisms``), or
+    the place of a function that returns them; nothing where every mechanism is accepted."""
+
+    private_keys: tuple[str, ...] = ()  # of a challenger's table: values that a report must not show
+    masked_keys: Mapping[str, Place] = field(default_factory=dict)  # shown in part, by a function of the text
+    private_knowledge_keys: tuple[str, ...] = ()  # lists under them are not shown
+
+    exposure: ExposureSpec | None = None  # of everybody in the data of a plan
+    log_exposure: ExposureSpec | None = None  # of every record by a log of answers
+    function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
+    server: ServerSpec | None = None  # that answers as the release of a plan does
+
+    attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file
+    studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order
+    utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order
+    main_utility: tuple[str, ...] = ()  # the first of them that is known places a release on a chart
+    spending: Mapping[str, Term] = field(default_factory=dict)  # columns of ``MeteredKnowledge.spent``
+
+    @property
+    def name(self) -> str:
+        """The name in plans, the command line and the report."""
+        return self.package.rpartition(".")[2]
+
+    @property
+    def attacks_package(self) -> str:
+        return f"{self.package}.attacks"
+
+    def load(self, place: Place) -> Any:
+        """Import what a place of this domain names."""
+        module, _, name = place.partition(":")
+        return vars(import_module(f"{self.package}.{module}"))[name]
+
+    def build_challenger(
+        self,
+        *,
+        data: dict[str, Any],
+        challenger: dict[str, Any],
+        mechanism: dict[str, Any],
+        folder: Path,
+        seed: int,
+    ) -> Challenger[Any]:
+        """Load the data of an audit and build its challenger from the tables of a plan."""
+        build = self.load(self.challenger)
+        return build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
+
+    def build_knowledge(
+        self, name: str, parameters: dict[str, Any], challenger: Challenger[Any], seed: int
+    ) -> Knowledge[Any, Any]:
+        """Give an attacker what it may know of a challenger."""
+        return self.load(self.knowledge)(name, parameters, challenger, seed)
+
+    def mechanism_lines(self) -> Mapping[str, str | None] | None:
+        """The mechanisms that a plan may name, with one line each; nothing where every one is accepted."""
+        return self.load(self.mechanisms)() if isinstance(self.mechanisms, str) else self.mechanisms
+
+    def exposure_function(self, spec: ExposureSpec, begin: Callable[[str], None]) -> Callable[..., Exposure]:
+        """Load the function that computes an exposure; ``begin`` is told of every step."""
+        return partial(self.load(spec.function), begin=begin)
