@@ -1,0 +1,144 @@
+"""Everything that docs/architecture.md names exists, and its map shows the layers that are enforced."""
+
+import re
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "leakgauge"
+PAGE = ROOT / "docs" / "architecture.md"
+PICTURES = ROOT / "docs" / "pictures"
+RUN_FILES = {
+    "plan.toml",
+    "manifest.json",
+    "verdicts.json",
+    "report.html",
+    "reproduction.html",
+    "reproduction.json",
+}
+NOT_NAMES = {
+    "lint-imports",
+    "quick",
+    "full",
+    "epsilon",
+    "view",
+    "import leakgauge",
+}  # nothing of the source tree
+
+
+def quoted():
+    """What the page writes as code, without commands, calls and pieces of plans."""
+    found = re.findall(r"`([^`\n]+)`", PAGE.read_text())
+    plain = [
+        text
+        for text in dict.fromkeys(found)
+        if not text.startswith(
+            ("leakgauge ", "leakgauge.run(", "leakgauge.reproduce(", "leakgauge.audit_", "make ", "--")
+        )
+        and " = " not in text
+    ]
+    return [text for text in plain if text not in NOT_NAMES | RUN_FILES]
+
+
+def is_path(text):
+    return "/" in text or text.endswith((".py", ".toml"))
+
+
+def exists(path):
+    """Whether a path exists in the repository or below the package; <domain> stands for any domain."""
+    pattern = re.sub(r"<\w+>", "*", path.removesuffix("/"))
+    return any(any(folder.glob(pattern)) for folder in (ROOT, SOURCE))
+
+
+def resolves(dotted):
+    """Whether a dotted name below leakgauge is a module, or something that one defines."""
+    parts = [part for part in dotted.removeprefix("leakgauge").split(".") if part]
+    for size in range(len(parts), -1, -1):
+        module = ".".join(["leakgauge", *parts[:size]])
+        if _is_module(module):
+            return _has(import_module(module), parts[size:])
+    return False
+
+
+def _is_module(name):
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _has(module, names):
+    """Whether a module itself defines a name, or a class in it an attribute."""
+    thing = module
+    for name in names:
+        if thing is not module and name in getattr(thing, "__dataclass_fields__", {}):
+            return name == names[-1]
+        if not hasattr(thing, name):
+            return False
+        thing = getattr(thing, name)
+    return (
+        not names or module.__name__ == "leakgauge" or getattr(thing, "__module__", None) == module.__name__
+    )
+
+
+@pytest.mark.parametrize("text", quoted())
+def test_what_the_page_names_exists(text):
+    if is_path(text):
+        assert exists(text), f"docs/architecture.md names {text}, which does not exist"
+    else:
+        assert resolves(text), f"docs/architecture.md names {text}, which is not defined"
+
+
+def test_the_check_of_names_would_notice_a_wrong_one():
+    assert len(quoted()) > 60
+    assert exists("core/game.py")
+    assert exists("domains/<domain>/attacks/")
+    assert not exists("core/games.py")
+    assert resolves("core.game.play")
+    assert resolves("verdict.Verdict.finding")
+    assert not resolves("core.game.replay")
+    assert not resolves("runner.run.prepare_audit")  # imported there, defined elsewhere
+    assert not resolves("core.games.play")
+    assert not resolves("verdict.Verdict.found")
+
+
+@pytest.fixture
+def source_tree(monkeypatch):
+    monkeypatch.syspath_prepend(PICTURES)
+    yield import_module("source_tree")
+    sys.modules.pop("source_tree")
+
+
+def test_the_map_is_the_one_that_its_script_draws(source_tree):
+    assert source_tree.PICTURE.read_text() == source_tree.draw(), "run: python docs/pictures/source_tree.py"
+
+
+def test_the_map_shows_every_package_and_domain(source_tree):
+    tops = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    layers = {name for layer in source_tree.layers() for name in layer}
+    assert layers == tops - {"__init__", "version"}
+    assert layers == source_tree.PURPOSE.keys()
+    assert set(source_tree.DOMAINS) == {path.parent.name for path in SOURCE.glob("domains/*/__init__.py")}
+
+
+def test_the_files_on_the_map_exist(source_tree):
+    for layer, (_, files) in source_tree.PURPOSE.items():
+        for name in re.findall(r"\w+/?", files) if " = " not in files else ():
+            assert exists(f"{layer}/{name}" if name.endswith("/") else f"{layer}/{name}.py"), (layer, name)
+    for name in source_tree.DOMAIN_FILES:
+        having = [
+            domain
+            for domain in source_tree.DOMAINS
+            if any((SOURCE / "domains" / domain).glob(f"{name.rstrip('/')}*"))
+        ]
+        assert len(having) >= 4, name
+
+
+def test_the_alternative_text_of_the_map_names_all_it_shows(source_tree):
+    (text,) = re.findall(r"!\[([^\]]*)\]\(pictures/source-tree\.svg\)", PAGE.read_text())
+    for name in (*source_tree.PURPOSE, *source_tree.DOMAINS):
+        assert name in text
