@@ -6,6 +6,7 @@ import leakgauge.domains
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import Audit, Contender, MetricsTable, Plan, Stop
+from leakgauge.referee.metric_evaluation import all_rate_metrics
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,36 @@ def test_named_targets_are_kept_from_reports():
     table = {"group_size": 10, "targets": {"names": ["ann"], "min_visits": 2}}
     shown = {"group_size": 10, "targets": {"names": "(not shown)", "min_visits": 2}}
     assert catalog.redacted_challenger("locations", table) == shown
+
+
+DESIGNED = {  # the names that verdicts.json has had from the beginning
+    *("auc", "auc_mean", "accuracy", "accuracy_mean", "advantage", "tpr", "tnr", "epsilon"),
+    *("tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001"),
+}
+
+
+def test_every_metric_has_a_title_of_its_own_and_a_meaning():
+    found = catalog.metric_descriptions()
+    assert set(found) >= DESIGNED | set(all_rate_metrics())
+    assert len({one.title for one in found.values()}) == len(found)
+    for one in found.values():
+        assert one.meaning
+        assert not one.meaning.endswith(".")
+        assert one.title_in_sentence in (one.title, one.title[0].lower() + one.title[1:], "ε")
+
+
+def test_metrics_come_in_the_order_of_their_ranks_and_means_belong_to_a_metric():
+    found = catalog.metric_descriptions()
+    assert next(iter(found)) == "epsilon"
+    ranks = [one.rank for one in found.values()]
+    assert ranks == sorted(ranks)
+    means = {name: one.mean_of for name, one in found.items() if one.mean_of is not None}
+    assert means == {f"{name}_mean": name for name in means.values()}
+    assert all(found[name].is_share == found[mean].is_share for mean, name in means.items())
+
+
+def test_variants_of_a_metric_differ_in_their_words():
+    found = catalog.metric_descriptions()
+    assert found["tpr_at_fpr_0.001"].title == "Hits at 0.1% false alarms"
+    assert found["tpr_at_fpr_0.001"].meaning == "members recognised while accusing 1 non-member in 1,000"
+    assert found["tpr_at_fpr_0.01_mean"].title == "Hits at 1% false alarms, mean of targets"

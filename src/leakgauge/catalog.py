@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -14,6 +15,7 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 
 if TYPE_CHECKING:
     from leakgauge.core.game import Attack, Challenger, Knowledge
+    from leakgauge.referee.metric_protocol import MetricDescription
 
 DOMAINS = "leakgauge.domains"
 MECHANISMS = "leakgauge.mechanisms"
@@ -216,6 +218,21 @@ def build_challenger(audit: AuditLike, plan: PlanLike) -> Any:
         folder=plan.folder,
         seed=plan.seed,
     )
+
+
+@cache
+def metric_descriptions() -> "Mapping[str, MetricDescription]":
+    """Return what metrics say about themselves, by their names in verdicts, in the order of tables.
+
+    >>> metric_descriptions()["auc"].title, next(iter(metric_descriptions()))
+    ('AUC', 'epsilon')
+    """
+    from leakgauge.referee.metric_evaluation import all_rate_metrics
+    from leakgauge.referee.metrics import epsilon_one_run
+
+    found: dict[str, MetricDescription] = {"epsilon": epsilon_one_run.Metric()}
+    found |= {name: metric() for name, metric in all_rate_metrics().items()}
+    return dict(sorted(found.items(), key=lambda entry: entry[1].rank))
 
 
 @contextmanager

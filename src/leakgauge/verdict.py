@@ -16,7 +16,8 @@ from leakgauge.referee import instrument_check
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
-from leakgauge.referee.metric_evaluation import EpsilonMetric, evaluate, evaluate_rate, rate_metrics
+from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_metrics
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.theory import tradeoff
@@ -253,7 +254,7 @@ def _estimates(
 ) -> dict[str, Estimate]:
     confidence = metrics.confidence
     estimates = {
-        name: evaluate_rate(name, metric(confidence=confidence), trials, confidence)
+        name: evaluate_rate(metric(confidence=confidence), trials, confidence)
         for name, metric in rate_metrics(["in_sample"] if metrics.in_sample else []).items()
     }
     if schedule is not None:

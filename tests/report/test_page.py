@@ -133,6 +133,6 @@ def test_every_file_the_page_reads_is_shipped():
     folder = Path(leakgauge.report.__file__).parent
     project = tomllib.loads((folder.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = project["tool"]["setuptools"]["package-data"]["leakgauge"]
-    needed = [f"pages/{file.name}" for file in folder.iterdir() if file.is_file() and file.suffix != ".py"]
+    needed = [f"report/{file.name}" for file in folder.iterdir() if file.is_file() and file.suffix != ".py"]
     assert needed
     assert [file for file in needed if not any(fnmatch(file, pattern) for pattern in shipped)] == []

@@ -99,6 +99,7 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:
+    from leakgauge.report.metric_text import describe_metric
     from leakgauge.report.number_format import number
     from leakgauge.report.sections.exposure import (
         epsilon_quantiles,
@@ -109,12 +110,11 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         spent_lines,
         unit_plural,
     )
-    from leakgauge.report.vocabulary import term
 
     print(f"{audit['audit']}: {exposure_answer(audit)}")
     print(f"  Half of the {unit_plural(audit)} / 95% of them / all are exposed at most so much:")
     names = list(audit["adversaries"][0]["metrics"])
-    rows = [["", *(term(name).title for name in names), "error"]]
+    rows = [["", *(describe_metric(name).title for name in names), "error"]]
     for one in audit["adversaries"]:
         cells = [metric_quantiles(name, one["metrics"][name]["quantiles"]) for name in names]
         rows.append([one["adversary"], *cells, number(one["error"])])

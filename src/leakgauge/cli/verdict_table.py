@@ -20,7 +20,7 @@ def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
 
 
 def _average_note(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.report.vocabulary import AVERAGED, is_averaged
+    from leakgauge.report.metric_text import AVERAGED, is_averaged
 
     means = [is_averaged(verdict, "accuracy") for verdict in verdicts]
     if not any(means):
@@ -62,8 +62,8 @@ def _confidence_note(verdicts: "Sequence[Verdict]") -> str:
 
 def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     """Return the least favourable instrument check."""
+    from leakgauge.report.metric_text import has_epsilon_bound
     from leakgauge.report.number_format import number, percent
-    from leakgauge.report.vocabulary import has_epsilon_bound
 
     nulls = [verdict.instrument["null"] for verdict in verdicts if verdict.instrument.get("null")]
     planted = [verdict.instrument["planted"] for verdict in verdicts if verdict.instrument.get("planted")]
@@ -111,10 +111,11 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.headline import IDENTIFICATION_QUESTION, identification_answer
+    from leakgauge.report.metric_text import headline_metric, interval_text, value_text
     from leakgauge.report.sections.privacy_budget import BELIEVED, OBTAINED, spent_epsilon
     from leakgauge.report.sections.study_results import CERTIFIED_SUCCESS, study_value
-    from leakgauge.report.vocabulary import adversary_names, headline_metric, interval_text, value_text
 
     console = Console(highlight=False)
     if not console.is_terminal:

@@ -10,7 +10,8 @@ from scipy.special import bdtr
 
 from leakgauge.core.game import Bits, Coins, Trials
 from leakgauge.referee.intervals import rate_high, rate_low
-from leakgauge.referee.metric_evaluation import EpsilonMetric, evaluate
+from leakgauge.referee.metric_evaluation import evaluate
+from leakgauge.referee.metric_protocol import EpsilonMetric
 
 DRAWS = 200
 POWER = 0.8

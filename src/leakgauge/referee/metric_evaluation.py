@@ -1,10 +1,10 @@
 """All metrics by name, and their evaluation on trials, of many releases or of a single one."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,33 +13,33 @@ from leakgauge.core.game import Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.referee import metrics
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.low_fpr import LOW_FPRS
+from leakgauge.referee.metric_protocol import RateMetric
+
+ONE_RELEASE_SCOPE = "over the records of one release: nothing is said of other releases"
+ONE_RELEASE_REASON = "there is one release, and no other round to set beside it"
+_ORDER = 3  # block of the stream of ties: the order of records decides which of them choose a threshold
 
 
-class EpsilonMetric(Protocol):
-    """A lower confidence bound on epsilon."""
+def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., RateMetric]]:
+    """Name every metric that is not a bound on epsilon, except those that nobody ``requested``.
 
-    def __call__(self, trials: Trials) -> Estimate: ...
-
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
-        """Bound for an attack that says "in" or "out" on every trial, with these counts."""
-        ...
-
-
-def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., Callable[[Trials], Estimate]]]:
-    """Name every metric that is not a bound on epsilon; a file may hold several variants.
-
-    Some are there on request only: those of a file whose ``ON_REQUEST`` is among the ``requested``.
+    A plan requests a metric by the key that is its ``on_request``; the others are always computed.
     """
-    found: dict[str, Callable[..., Callable[[Trials], Estimate]]] = {}
+    return {
+        name: metric
+        for name, metric in all_rate_metrics().items()
+        if (key := metric().on_request) is None or key in requested
+    }
+
+
+def all_rate_metrics() -> dict[str, "partial[RateMetric]"]:
+    """Name every metric that is not a bound on epsilon, also those on request; a file may hold several."""
+    found = {}
     for file in iter_modules(metrics.__path__):
         if not file.name.startswith("epsilon_"):
-            module = import_module(f"{metrics.__name__}.{file.name}")
-            if getattr(module, "ON_REQUEST", None) not in (None, *requested):
-                continue
-            variants: Mapping[str, dict[str, Any]] = getattr(module, "VARIANTS", {file.name: {}})
-            for name, parameters in variants.items():
-                found[name] = _with_parameters(module.Metric, parameters)
+            metric = import_module(f"{metrics.__name__}.{file.name}").Metric
+            for name, parameters in (metric.variants or {file.name: {}}).items():
+                found[name] = partial(metric, **parameters)
     return found
 
 
@@ -51,23 +51,7 @@ def evaluate(metric: Callable[[Trials], Estimate], trials: Trials, confidence: f
         return Estimate(value=None, confidence=confidence, method="none", reason=str(refusal))
 
 
-def _with_parameters(metric: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
-    return lambda **more: metric(**parameters, **more)
-
-
-# Metrics that pool all trials; others compare releases, or a target with itself in another round.
-POOLED_METRICS = (
-    *("accuracy", "advantage", "advantage_own", "auc", "tnr", "tpr"),
-    *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS),
-)
-ONE_RELEASE_SCOPE = "over the records of one release: nothing is said of other releases"
-ONE_RELEASE_REASON = "there is one release, and no other round to set beside it"
-_ORDER = 3  # block of the stream of ties: the order of records decides which of them choose a threshold
-
-
-def evaluate_rate(
-    name: str, metric: Callable[[Trials], Estimate], trials: Trials, confidence: float
-) -> Estimate:
+def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Estimate:
     """Ask a rate metric; of one release its interval is over records, and its method says so.
 
     Given the release, the scores of records are independent draws of members and of others. No bound on
@@ -75,7 +59,7 @@ def evaluate_rate(
     """
     if not is_one_release(trials):
         return evaluate(metric, trials, confidence)
-    if name not in POOLED_METRICS:
+    if not metric.pools_trials:
         answer = evaluate(metric, trials, confidence)
         return replace(answer, reason=ONE_RELEASE_REASON) if answer.low is None else answer
     answer = evaluate(metric, _record_by_record(trials), confidence)

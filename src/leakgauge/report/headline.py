@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.metric_text import averaged_note, headline_metric, interval_text
 from leakgauge.report.number_format import count, level, number, percent, times, upper
-from leakgauge.report.vocabulary import averaged_note, headline_metric
 from leakgauge.verdict import Finding, Verdict
 
 HUGE_EPSILON = 15.0  # an epsilon that allows odds of millions to one
@@ -144,7 +144,7 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
         return ""
     seeing = [verdict for verdict in known if verdict.knowledge != BLIND_KNOWLEDGE] or known
     best = max(seeing, key=lambda verdict: _accuracy(verdict) or 0.0)
-    (name,) = vocabulary.adversary_names([best], verdicts)
+    (name,) = adversary_names([best], verdicts)
     among = f", the best of {times(len(seeing), 'adversary')}," if len(seeing) > 1 else ""
     right = _right_guesses(best, averaged_note(best, "accuracy"))
     told = f"{name}{among} was right {right}; blind guessing is right half of the time."
@@ -155,7 +155,7 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
     control = others.pop(BLIND_KNOWLEDGE, None)
     if others:
         less = ", ".join(
-            f"{vocabulary.clip(knowledge)} {_right_guesses(verdict)}"
+            f"{clip(knowledge)} {_right_guesses(verdict)}"
             for knowledge, verdict in list(others.items())[:MOST_KNOWLEDGES]
         )
         told += f" The best with other knowledge in the same audit: {less}."
@@ -180,6 +180,4 @@ def _accuracy(verdict: Verdict) -> float | None:
 def _right_guesses(verdict: Verdict, averaged: str = "") -> str:
     """How often an adversary was right, with the interval; members and non-members count alike."""
     estimate = verdict.metrics[headline_metric(verdict, "accuracy")]
-    return (
-        f"{percent(estimate.value)} of the time{averaged} ({vocabulary.interval_text('accuracy', estimate)})"
-    )
+    return f"{percent(estimate.value)} of the time{averaged} ({interval_text('accuracy', estimate)})"

@@ -1,12 +1,17 @@
 import pytest
 
+from leakgauge.core.game import Coins
 from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.sections.assumptions import section
+from leakgauge.report.sections.assumptions import COINS, section
 
 
 @pytest.fixture
 def read(plain):
     return lambda *verdicts, **manifest: plain(section(JudgedRun(verdicts, manifest)).html)
+
+
+def test_there_are_words_for_every_kind_of_coin():
+    assert set(COINS) == {coins.value for coins in Coins}
 
 
 def test_coins_are_told_apart(make, read):

@@ -1,7 +1,189 @@
-from pages.test_exposure_page import summary
+import numpy as np
+import pytest
 
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.sections import exposure
+from leakgauge.report.sections.exposure import (
+    exposure_answer,
+    exposure_notes,
+    metric_quantiles,
+    recognised_text,
+)
+
+
+def against(name, people, most):
+    return {
+        "adversary": name,
+        "basis": f"{name} it is",
+        "recognised": {"accuracy": 0.9, "people": people},
+        "metrics": {"accuracy": {"quantiles": {"1.0": most}}},
+    }
+
+
+def audit(name="city", *, notes=(), adversaries=()):
+    return {"audit": name, "people": 2000, "notes": list(notes), "adversaries": list(adversaries)}
+
+
+def test_the_answer_counts_the_recognised_and_names_the_worst():
+    three = [against("informed", 1234, 0.99999), against("auxiliary", 1, 0.9421), against("zero", 0, 0.8)]
+    assert exposure_answer(audit(adversaries=three)) == (
+        "Of 2,000 people, informed would recognise 1,234 (61.7%), auxiliary 1 (0.05%) and zero 0 (0%): right "
+        "about them at least 90% of the time, and about the most exposed one >99.9%, 94.2% and 80.0%."
+    )
+
+
+def test_one_adversary_needs_no_list():
+    assert exposure_answer(audit(adversaries=[against("informed", 20, 1.0)])) == (
+        "Of 2,000 people, informed would recognise 20 (1.0%): right about them at least 90% of the time, and "
+        "about the most exposed one 100.0%."
+    )
+
+
+def test_what_was_not_counted_is_not_told():
+    older = against("informed", 20, 1.0)
+    del older["recognised"]
+    assert exposure_answer(audit(adversaries=[older])) == ""
+    assert recognised_text(audit(), older) == ""
+
+
+def test_notes_are_said_once_and_those_of_some_audits_with_their_names():
+    audits = [
+        audit("a", notes=["file read", "coarse"], adversaries=[against("zero", 0, 0.5)]),
+        audit("b", notes=["file read"], adversaries=[against("zero", 0, 0.5)]),
+    ]
+    assert exposure_notes(audits) == ["zero: zero it is.", "file read", "coarse (a)"]
+
+
+@pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
+def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
+    assert metric_quantiles("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
+
+
+def of_log(delta=0.0):
+    quantiles = {"0.5": 2.0, "0.95": 12.0, "1.0": 1500.0}
+    spent = {"epsilon": {"0.5": 0.3001, "0.95": 2.0, "1.0": 40.0}, "answers": quantiles}
+    return {"unit": "record", "people": 7, "spent": spent | {"delta": {"1.0": delta}}}
+
+
+def test_what_answers_have_cost_is_told_for_half_for_most_and_for_all_records():
+    answers, epsilon = exposure.spent_lines(of_log())
+    assert answers == "Answers that contain them: 2 / 12 / 1,500"
+    assert epsilon == "ε of those answers, by sequential composition: 0.301 / 2.00 / 40.0"
+    assert "at δ of at most 10⁻⁵" in exposure.spent_lines(of_log(1e-5))[1]
+    assert exposure.spent_lines({"people": 7}) == []
+
+
+def test_the_question_is_about_people_or_records():
+    assert exposure.exposure_question([{}]) == "How many people could be recognised?"
+    assert exposure.exposure_question([of_log()]) == "How many records could be recognised?"
+
+
+def summary(n_audits: int = 1) -> dict:
+    quantiles = {
+        "0.05": 0.51,
+        "0.25": 0.6,
+        "0.5": 0.7312,
+        "0.75": 0.8,
+        "0.95": 0.9,
+        "0.99": 0.95,
+        "1.0": 0.99999,
+    }
+    metrics = {name: {"mean": 0.7, "quantiles": quantiles} for name in ("accuracy", "auc", "tpr_at_fpr_0.01")}
+    edges = np.linspace(0.5, 1, 26).round(2).tolist()
+    people = [10] * 25
+    audit = {
+        "domain": "locations",
+        "people": 250,
+        "notes": ["Informed is a ceiling <here>."],
+        "promised": {
+            "nominal": {"epsilon": 0.5, "unit": "event"},
+            "delta": quantiles | {"1.0": 1e-5},
+            "kairouz": quantiles | {"0.5": 8.47, "0.95": 12.9, "1.0": None},
+            "tight": quantiles | {"0.5": 8.091, "0.95": 12.0, "1.0": 12.3},
+        },
+        "adversaries": [
+            {
+                "adversary": name,
+                "basis": "the best",
+                "error": 0.000123,
+                "metrics": metrics,
+                "recognised": {"accuracy": 0.9, "people": 50},
+                "histogram": {"metric": "accuracy", "edges": edges, "people": people},
+            }
+            for name in ("informed", "zero")
+        ],
+    }
+    return {"schema": 1, "audits": [{**audit, "audit": f"city {i}"} for i in range(n_audits)]}
+
+
+def test_the_page_shows_quantiles_notes_and_a_histogram(tmp_path):
+    path = exposure.write_exposure_page(summary(), tmp_path / "exposure.html")
+    text = path.read_text()
+    assert "How exposed is everybody?" in text
+    assert "73.1% / 90.0% / &gt;99.9%" in text
+    assert "0.731 / 0.900 / &gt;0.999" in text
+    assert "Informed is a ceiling &lt;here&gt;." in text
+    assert "0.000123" in text
+    assert 'id="exposure-1-1"' in text
+
+
+def test_every_adversary_has_a_panel_of_its_own_before_the_tables():
+    section = exposure.exposure_section(summary())
+    assert [chart.name for chart in section.charts] == ["exposure-1-1", "exposure-1-2"]
+    assert section.html.index('id="exposure-1-2"') < section.html.index("<table")
+    for chart in section.charts:
+        bars = chart.spec["layer"][0]["data"]["values"]
+        assert len(bars) == 25
+        assert sum(row["y"] for row in bars) == pytest.approx(1)
+
+
+def test_the_answer_comes_first(plain):
+    text = plain(exposure.exposure_section(summary()).html)
+    assert text.startswith(
+        " How many people could be recognised? Of 250 people, informed would recognise 50 (20.0%) and zero "
+        "50 (20.0%): right about them at least 90% of the time, and about the most exposed one >99.9%. Blind"
+    )
+
+
+def test_of_several_audits_each_answer_names_its_own_and_notes_are_said_once(plain):
+    text = plain(exposure.exposure_section(summary(2)).html)
+    assert "city 0 : Of 250 people" in text
+    assert "city 1 : Of 250 people" in text
+    assert text.count("Informed is a ceiling <here>.") == 1
+    assert text.count("informed: the best.") == 1
+
+
+def test_a_file_without_a_count_of_the_recognised_gives_no_answer(plain):
+    older = summary()
+    for one in older["audits"][0]["adversaries"]:
+        del one["recognised"]
+        one["histogram"]["metric"] = "auc"
+    section = exposure.exposure_section(older)
+    assert "recognise" not in plain(section.html)
+    assert section.charts[0].caption == "informed: half of the people at most 0.731"
+    assert len(section.charts[0].spec["layer"]) == 1
+
+
+def test_more_audits_than_fit_are_owned_up_to():
+    section = exposure.exposure_section(summary(9))
+    assert len(section.charts) == 2 * exposure.MOST_AUDITS
+    assert "Shown are 6 of 9 audits" in section.html
+
+
+def test_the_page_shows_both_compositions_beside_the_label(plain):
+    text = plain(exposure.exposure_section(summary()).html)
+    assert "Promised is ε = 0.5 for one event." in text
+    assert "at δ of at most 10⁻⁵" in text
+    assert "(Kairouz et al. 2015) 8.47 / 12.9 / ∞" in text
+    assert "(tight) 8.10 / 12.0 / 12.3" in text
+
+
+def test_a_release_that_promises_nothing_shows_no_promise(plain):
+    raw = summary()
+    raw["audits"][0]["promised"] = None
+    assert "Promised" not in plain(exposure.exposure_section(raw).html)
+    del raw["audits"][0]["promised"]  # as older files have it
+    assert "Promised" not in plain(exposure.exposure_section(raw).html)
 
 
 def test_there_is_a_section_where_the_exposure_was_computed():

@@ -1,6 +1,7 @@
 """How often the adversary is right, at a threshold chosen on other rounds."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,13 +9,21 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.sample_split import selection_half
 from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """(TPR + TNR) / 2 on one half of the rounds, at the threshold that was best on the other."""
+
+    title: ClassVar[str] = "Accuracy"
+    meaning: ClassVar[str] = "how often the adversary says rightly who is in and who is not"
+    rank: ClassVar[int] = 20
+    is_share: ClassVar[bool] = True
+    chance_level: ClassVar[float] = 0.5
+    pools_trials: ClassVar[bool] = True
 
     confidence: float = 0.95
 

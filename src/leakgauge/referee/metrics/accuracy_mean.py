@@ -1,6 +1,7 @@
 """How often the adversary is right about one target, averaged over targets."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -9,13 +10,24 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import rate_estimate
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.sample_split import selection_half
 from leakgauge.referee.thresholds import best_thresholds, jackknife_mean_accuracy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """(TPR + TNR) / 2 of each target on one half of the rounds, at its own threshold from the other."""
+
+    mean_of: ClassVar[str] = "accuracy"
+    title: ClassVar[str] = "Accuracy, mean of targets"
+    meaning: ClassVar[str] = (
+        "the same for each target, then averaged: how often the adversary says rightly who is in and "
+        "who is not"
+    )
+    rank: ClassVar[int] = 110
+    is_share: ClassVar[bool] = True
+    chance_level: ClassVar[float] = 0.5
 
     confidence: float = 0.95
 

@@ -1,21 +1,22 @@
 """The largest TPR - FPR over all thresholds, chosen on the very trials that are counted; on request only."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import advantage_estimate, round_numbers
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.thresholds import in_sample_decisions, mean_over_rounds, too_few_per_round
 
-ON_REQUEST = "in_sample"  # the key of a plan's metrics that asks for it
-VARIANTS = {"advantage_in_sample": {"null": False}, "advantage_in_sample_null": {"null": True}}
 _BEST = "TPR - FPR at the best threshold of the counted trials (biased upwards), jackknife over rounds"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """The "optimal threshold" of Humphries et al. (2023), or (``null``) what it comes to without any leak.
 
     The maximum is never below zero, so it lies above the truth: with n members and m others whose scores
@@ -23,8 +24,25 @@ class Metric:
     of a Brownian bridge (Doob 1949). No bound and no finding is set against it.
     """
 
+    on_request: ClassVar[str] = "in_sample"
+    variants: ClassVar[Mapping[str, Mapping[str, bool]]] = {
+        "advantage_in_sample": {"null": False},
+        "advantage_in_sample_null": {"null": True},
+    }
+    rank: ClassVar[int] = 80
+
     null: bool = False
     confidence: float = 0.95
+
+    @property
+    def title(self) -> str:
+        return "In-sample optimum without a leak" if self.null else "Advantage, in-sample optimum"
+
+    @property
+    def meaning(self) -> str:
+        if self.null:
+            return "what the in-sample optimum comes to on average where nothing leaks"
+        return "the most over all thresholds, chosen on the counted trials: too high by design"
 
     def __call__(self, trials: Trials) -> Estimate:
         if reason := too_few_per_round(trials, 1):

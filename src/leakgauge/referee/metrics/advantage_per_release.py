@@ -1,23 +1,31 @@
 """How much more often the adversary says "member" of members, at a threshold set for each release."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import advantage_estimate
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.thresholds import cross_fitted_decisions, mean_over_rounds, too_few_per_round
 
 FEWEST = 20  # members, and others, in each round
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """TPR - FPR of each half of a release, at the threshold that was best on its other half.
 
     An adversary who knows the membership of half of the records and sets the threshold of this one release
     by them: what the "optimal threshold" of Humphries et al. (2023) comes to when it is not chosen on the
     records that are counted. Without a leak it is zero on average.
     """
+
+    title: ClassVar[str] = "Advantage, threshold per release"
+    meaning: ClassVar[str] = (
+        "hits minus false alarms at a threshold set for each release, on the half not counted"
+    )
+    rank: ClassVar[int] = 70
 
     confidence: float = 0.95
 

@@ -1,6 +1,7 @@
 """Chance that a member scores higher than a non-member."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +10,7 @@ from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.assumptions import need_both_worlds
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import JackknifeStatistic, jackknife_statistic, rate_estimate, round_numbers
+from leakgauge.referee.metric_protocol import RateMetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +48,16 @@ def placements(groups: npt.NDArray[np.int64], scores: Reals, members: Bits) -> P
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """Area under the ROC curve of all trials together, ties counted half (Mann and Whitney 1947)."""
+
+    title: ClassVar[str] = "AUC"
+    meaning: ClassVar[str] = (
+        "the chance that a member gets a higher score than a non-member; 0.5 is blind guessing"
+    )
+    rank: ClassVar[int] = 30
+    chance_level: ClassVar[float] = 0.5
+    pools_trials: ClassVar[bool] = True
 
     confidence: float = 0.95
 

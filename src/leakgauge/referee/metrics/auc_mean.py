@@ -1,6 +1,7 @@
 """Chance that a target scores higher when in than when out, averaged over targets."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,13 +9,23 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.jackknife import jackknife_statistic, rate_estimate
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.metrics.auc import placements
 from leakgauge.referee.per_target import jackknife_target_means, split_targets
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """AUC of each target over its rounds, then the mean; one target leaves one trial in a round."""
+
+    mean_of: ClassVar[str] = "auc"
+    title: ClassVar[str] = "AUC, mean of targets"
+    meaning: ClassVar[str] = (
+        "the same for each target, then averaged: the chance that a member gets a higher score than a "
+        "non-member; 0.5 is blind guessing"
+    )
+    rank: ClassVar[int] = 120
+    chance_level: ClassVar[float] = 0.5
 
     confidence: float = 0.95
 

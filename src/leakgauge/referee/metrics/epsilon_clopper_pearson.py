@@ -10,13 +10,14 @@ from leakgauge.referee.assumptions import need_both_worlds, need_independent_rou
 from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import rate_high
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.sample_split import selection_half
 
 MOST_THRESHOLDS = 500  # tried by the half that chooses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """Log-ratio of the pessimistic rates at a threshold chosen on other rounds.
 
     Every second round of each world chooses the threshold, the others count. Each rate spends half of the

@@ -9,6 +9,7 @@ from leakgauge.referee.assumptions import need_both_worlds, need_independent_rou
 from leakgauge.referee.epsilon_from_rates import epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import rate_high
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics.epsilon_clopper_pearson import counts_at, errors_bound
 
 THRESHOLDS = 32
@@ -16,7 +17,7 @@ GRID_SHARE = 10  # one trial in so many sets the grid and is not counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """Clopper-Pearson at quantiles of one tenth of the scores, counted on the others (Bonferroni)."""
 
     delta: float = 0.0

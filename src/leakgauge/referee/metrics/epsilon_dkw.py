@@ -8,11 +8,12 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds, need_independent_rounds
 from leakgauge.referee.epsilon_from_rates import dkw_margin, epsilon_from_rates
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.roc import roc
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """The best threshold of a band that holds for all of them; blunt where rates are small."""
 
     delta: float = 0.0

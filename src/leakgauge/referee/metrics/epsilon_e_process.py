@@ -9,11 +9,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.assumptions import need_fair_coins, need_independent_rounds
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.one_run import FRACTIONS, order_guesses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """Bet on right guesses, block after block; the wealth refutes every epsilon under which it is too large.
 
     For a rate of right guesses of at most q, the ratio of a Beta(1/2, 1/2) mixture above q to q^s (1 - q)^f

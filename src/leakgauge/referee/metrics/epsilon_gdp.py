@@ -8,12 +8,13 @@ from scipy.special import ndtri
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Trials
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics.epsilon_local_levels import band_errors, error_bands
 from leakgauge.theory import gdp
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """Fit the largest Gaussian trade-off that a sound band allows, and read epsilon off it.
 
     mu = Phi^-1(1 - FPR) - Phi^-1(FNR) (Dong, Roth and Su 2022; used for audits by Nasr et al. 2023). False

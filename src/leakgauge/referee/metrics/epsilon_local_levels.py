@@ -9,11 +9,12 @@ from leakgauge.referee.assumptions import need_both_worlds, need_independent_rou
 from leakgauge.referee.epsilon_from_rates import approximate_level, epsilon_from_rates, local_levels_band
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import rate_high
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.roc import roc
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """The best threshold of a band that holds for all of them and is sharp in the tails too."""
 
     delta: float = 0.0

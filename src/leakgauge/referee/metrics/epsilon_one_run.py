@@ -8,12 +8,13 @@ import numpy as np
 from leakgauge.core.game import Bits, Trials
 from leakgauge.referee.assumptions import unfair_coins
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics import epsilon_clopper_pearson
 from leakgauge.referee.one_run import FRACTIONS, Guesses, one_run_lower_bound, order_guesses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(EpsilonMetric):
     """Guess on the clearest trials and count the right guesses.
 
     Thirteen shares of the trials are tried, each at its part of the error (Bonferroni); an attack that fixed

@@ -1,6 +1,8 @@
 """True-positive rate at a small false-positive rate: how well the surest accusations do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_both_worlds
@@ -14,19 +16,33 @@ from leakgauge.referee.low_fpr import (
     repeated_tpr_interval,
     tpr_at,
 )
-
-VARIANTS = {f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS}
+from leakgauge.referee.metric_protocol import RateMetric
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared.
 
     Where rounds repeat a whole experiment it is the mean of what each of them comes to.
     """
 
+    variants: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        f"tpr_at_fpr_{fpr}": {"fpr": fpr} for fpr in LOW_FPRS
+    }
+    rank: ClassVar[int] = 40
+    is_share: ClassVar[bool] = True
+    pools_trials: ClassVar[bool] = True
+
     fpr: float = 0.01
     confidence: float = 0.95
+
+    @property
+    def title(self) -> str:
+        return f"Hits at {100 * self.fpr:g}% false alarms"
+
+    @property
+    def meaning(self) -> str:
+        return f"members recognised while accusing 1 non-member in {round(1 / self.fpr):,}"
 
     def __call__(self, trials: Trials) -> Estimate:
         need_both_worlds(trials, "tpr_at_fpr")

@@ -1,6 +1,8 @@
 """True-positive rate at a small false-positive rate of each target, averaged over targets."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,22 +10,39 @@ from leakgauge.core.game import Trials
 from leakgauge.referee.assumptions import need_lasting_targets
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS, fewest_others
+from leakgauge.referee.metric_protocol import RateMetric
 from leakgauge.referee.metrics import tpr_at_fpr
 from leakgauge.referee.per_target import split_targets, target_rows
 
-VARIANTS = {f"tpr_at_fpr_{fpr}_mean": {"fpr": fpr} for fpr in LOW_FPRS}
-
 
 @dataclass(frozen=True, kw_only=True)
-class Metric:
+class Metric(RateMetric):
     """TPR at one FPR of each target over its rounds, then the mean.
 
     Each target's rounds are independent, so each has an exact interval; all hold together (Bonferroni), and
     so does their mean. Wide where targets are many, but never too narrow.
     """
 
+    variants: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        f"tpr_at_fpr_{fpr}_mean": {"fpr": fpr} for fpr in LOW_FPRS
+    }
+    rank: ClassVar[int] = 130
+    is_share: ClassVar[bool] = True
+
     fpr: float = 0.01
     confidence: float = 0.95
+
+    @property
+    def mean_of(self) -> str:
+        return f"tpr_at_fpr_{self.fpr}"
+
+    @property
+    def title(self) -> str:
+        return f"{tpr_at_fpr.Metric(fpr=self.fpr).title}, mean of targets"
+
+    @property
+    def meaning(self) -> str:
+        return f"the same for each target, then averaged: {tpr_at_fpr.Metric(fpr=self.fpr).meaning}"
 
     def __call__(self, trials: Trials) -> Estimate:
         need_lasting_targets(trials, "tpr_at_fpr_mean")

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leakgauge.report.adversary_names import SEPARATOR
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
 from leakgauge.report.page import Chart, LegendEntry, Stroke
-from leakgauge.report.vocabulary import SEPARATOR
 
 _LABEL_LINES = f"split(datum.label, '{SEPARATOR}')"
 MEASURED, ALLOWED = "measured", "most the promise allows"

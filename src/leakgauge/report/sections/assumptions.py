@@ -3,14 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakgauge.report import vocabulary
+from leakgauge import catalog
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note
+from leakgauge.report.metric_text import describe_metric, metrics_in
 from leakgauge.report.number_format import NOTHING, confidence, count, times
 from leakgauge.report.page import Section, render_html
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 70
 MOST_ROWS, MOST_AUDITS, MOST_METHODS, LONGEST_SETTING, LONGEST_PART = 80, 30, 40, 60, 300
+
+COINS: Mapping[str, str] = {
+    "fair": "flipped by the challenger: independent, one half in, one half out",
+    "tied": "flipped by the challenger, one half in, one half out; but targets of a round resemble one "
+    "another, so that their coins cannot be counted as independent",
+    "given": "given by the data, not flipped: who is in was decided by a file or a split",
+}
 
 _TEMPLATE = """
 <ul>
@@ -104,17 +113,13 @@ def section(run: JudgedRun) -> Section:
         shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
         single=times(len(single), "adversary") if single else "",
         several=len(single) < len(verdicts),
-        coins=[
-            vocabulary.COINS.get(coins, vocabulary.clip(coins))
-            for coins in dict.fromkeys(v.coins for v in verdicts)
-        ],
+        coins=[COINS.get(coins, clip(coins)) for coins in dict.fromkeys(v.coins for v in verdicts)],
         given=any(verdict.coins == "given" for verdict in verdicts),
         corrected=count(max(verdict.corrected_for for verdict in verdicts)),
         stopped=times(len(stopped), "adversary") if stopped else "",
         looks=run.manifest.get("looks"),
         rows=[
-            _row(name, verdict)
-            for name, verdict in zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True)
+            _row(name, verdict) for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
         omitted=omission_note(len(shown), len(verdicts), "adversaries"),
         methods=methods[:MOST_METHODS],
@@ -129,9 +134,9 @@ def _row(name: str, verdict: Verdict) -> dict[str, str]:
     needed = "never enough" if verdict.finding is Finding.UNDECIDED else NOTHING
     return {
         "name": name,
-        "attack": vocabulary.clip(verdict.attack),
-        "knowledge": vocabulary.clip(verdict.knowledge),
-        "coins": vocabulary.clip(verdict.coins),
+        "attack": clip(verdict.attack),
+        "knowledge": clip(verdict.knowledge),
+        "coins": clip(verdict.coins),
         "rounds": count(verdict.rounds),
         "targets": count(verdict.n_targets),
         "corrected": count(verdict.corrected_for),
@@ -141,28 +146,32 @@ def _row(name: str, verdict: Verdict) -> dict[str, str]:
 
 
 def _methods(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, str]]:
-    present = vocabulary.metrics_in(verdicts)
-    known = [name for name in vocabulary.METRIC_TERMS if name in present]
+    present = metrics_in(verdicts)
+    known = [name for name in catalog.metric_descriptions() if name in present]
     others = sorted(present - set(known))
     uses: dict[tuple[str, str, str], int] = {}
     for name in [*known, *others]:
         for verdict in verdicts:
             if estimate := verdict.metrics.get(name):
-                key = vocabulary.term(name).title, vocabulary.clip(estimate.method, 200), confidence(estimate)
+                key = (
+                    describe_metric(name).title,
+                    clip(estimate.method, 200),
+                    confidence(estimate),
+                )
                 uses[key] = uses.get(key, 0) + 1
     return [(*key, count(n)) for key, n in uses.items()]
 
 
 def _settings(audit: str, verdict: Verdict) -> tuple[str, str, list[tuple[str, str]]]:
     parts = (
-        (part, vocabulary.clip(_written(values), LONGEST_PART))
+        (part, clip(_written(values), LONGEST_PART))
         for part, values in verdict.parameters.items()
         if part != "attack"
     )
     return (
-        vocabulary.clip(audit),
-        vocabulary.clip(verdict.domain),
-        [(vocabulary.clip(part), text) for part, text in parts if text],
+        clip(audit),
+        clip(verdict.domain),
+        [(clip(part), text) for part, text in parts if text],
     )
 
 
@@ -171,12 +180,11 @@ def _written(values: Any) -> str:
     match values:
         case Mapping():
             return ", ".join(
-                f"{vocabulary.clip(key, LONGEST_SETTING)} = {_written(value)}"
-                for key, value in values.items()
+                f"{clip(key, LONGEST_SETTING)} = {_written(value)}" for key, value in values.items()
             )
         case list() | tuple() if len(values) > 8:
             return f"({count(len(values))} values)"
         case list() | tuple():
             return "[" + ", ".join(_written(value) for value in values) + "]"
         case _:
-            return vocabulary.clip(values, LONGEST_SETTING)
+            return clip(values, LONGEST_SETTING)

@@ -1,6 +1,6 @@
 """How the data behind the audits were read: what was kept, and what was refused."""
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.page import Section, render_html
 
@@ -23,9 +23,7 @@ def section(run: JudgedRun) -> Section | None:
     notes = run.manifest.get("notes") or {}
     if not notes:
         return None
-    shown = [
-        {"text": vocabulary.clip(text, LONGEST), "audits": _names(audits)} for text, audits in notes.items()
-    ]
+    shown = [{"text": clip(text, LONGEST), "audits": _names(audits)} for text, audits in notes.items()]
     omitted = (
         f"Shown are {MOST_NOTES} of {len(shown)} files; manifest.json holds them all."
         if len(shown) > MOST_NOTES
@@ -36,6 +34,6 @@ def section(run: JudgedRun) -> Section | None:
 
 def _names(audits: list[str]) -> str:
     """The audits of one file, shortened where a sweep has many."""
-    named = ", ".join(vocabulary.clip(name) for name in audits[:MOST_AUDITS])
+    named = ", ".join(clip(name) for name in audits[:MOST_AUDITS])
     more = f" and {len(audits) - MOST_AUDITS} more" if len(audits) > MOST_AUDITS else ""
     return f"{'audit' if len(audits) == 1 else 'audits'} {named}{more}"

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from leakgauge.report import page, vocabulary
+from leakgauge.report import page
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import people_chart
 from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
 from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.promise_text import promise_text
 
 QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
 
@@ -58,9 +61,10 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     people += [f"{one['adversary']} {_people_share(audit, one)}" for one in others]
     most = [rounded_value(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
     sure = level(first["recognised"]["accuracy"])
+    worst = most[0] if len(set(most)) == 1 else _joined(most)
     return (
-        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least {sure} of the "
-        f"time, and about the most exposed one {most[0] if len(set(most)) == 1 else _joined(most)}."
+        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least "
+        f"{sure} of the time, and about the most exposed one {worst}."
     )
 
 
@@ -78,7 +82,7 @@ def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     for audit in audits:
         said = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
         for text in dict.fromkeys([*said, *audit["notes"]]):
-            found.setdefault(text, []).append(vocabulary.clip(audit["audit"]))
+            found.setdefault(text, []).append(clip(audit["audit"]))
     return [
         text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in found.items()
     ]
@@ -90,7 +94,7 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
     >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
     'Promised is ε\xa0=\xa00.5 for one event'
     """
-    return f"Promised is {vocabulary.promise_text(promised['nominal'])}"
+    return f"Promised is {promise_text(promised['nominal'])}"
 
 
 def personal_promise(promised: Mapping[str, Any]) -> str:
@@ -116,7 +120,7 @@ def metric_quantiles(name: str, quantiles: Mapping[str, float]) -> str:
     '73.1% / 90.0% / >99.9%'
     """
     return " / ".join(
-        rounded_value(quantiles[share], share=vocabulary.term(name).is_share) for share in QUANTILE_KEYS
+        rounded_value(quantiles[share], share=describe_metric(name).is_share) for share in QUANTILE_KEYS
     )
 
 
@@ -234,13 +238,9 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
         _TEMPLATE,
         question=exposure_question(told),
         one="record" if any(unit_plural(audit) == "records" for audit in told) else "person",
-        answers=[
-            (vocabulary.clip(audit["audit"]), exposure_answer(audit))
-            for audit in told
-            if exposure_answer(audit)
-        ],
+        answers=[(clip(audit["audit"]), exposure_answer(audit)) for audit in told if exposure_answer(audit)],
         audits=shown,
-        metrics=[(vocabulary.term(name).title, vocabulary.term(name).meaning) for name in _metrics(audits)],
+        metrics=[(describe_metric(name).title, describe_metric(name).meaning) for name in _metrics(audits)],
         notes=exposure_notes(told),
         omitted=omitted,
     )
@@ -258,7 +258,7 @@ def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
 def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
     whom = unit_plural(audit)
     return {
-        "title": vocabulary.clip(audit["audit"]),
+        "title": clip(audit["audit"]),
         "text": f"{count(audit['people'])} {whom}, each taken as the one an adversary asks about.",
         "many": whom,
         "spent": spent_lines(audit),
@@ -305,7 +305,8 @@ def _chart(
     metric = against["histogram"]["metric"]
     reached = recognised_text(audit, against)
     middle = against["metrics"][metric]["quantiles"]["0.5"]
-    half = f"half of the {unit_plural(audit)} at most {rounded_value(middle, share=vocabulary.term(metric).is_share)}"
+    most_of_half = rounded_value(middle, share=describe_metric(metric).is_share)
+    half = f"half of the {unit_plural(audit)} at most {most_of_half}"
     return people_chart(
         name,
         np.array(against["histogram"]["edges"]),
@@ -313,9 +314,9 @@ def _chart(
         level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
         most=most,
         colour=colour,
-        x_title="right guesses" if metric == "accuracy" else vocabulary.term(metric).title,
+        x_title="right guesses" if metric == "accuracy" else describe_metric(metric).title,
         caption=f"{against['adversary']}: {reached or half}",
-        alternative=f"{vocabulary.term(metric).title} of {against['adversary']}: {half}",
+        alternative=f"{describe_metric(metric).title} of {against['adversary']}: {half}",
         who=unit_plural(audit),
     )
 

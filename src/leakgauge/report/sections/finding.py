@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.headline import (
     HUGE_EPSILON,
     IDENTIFICATION_QUESTION,
@@ -15,9 +15,18 @@ from leakgauge.report.headline import (
     tone_of,
 )
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note, severest_first
+from leakgauge.report.metric_text import (
+    COMPARED_METRICS,
+    averaged_note,
+    describe_metric,
+    exceeds_bound,
+    headline_metric,
+    interval_text,
+    low_text,
+)
 from leakgauge.report.number_format import NOTHING, confidence, number, percent, times
 from leakgauge.report.page import Section, render_html
-from leakgauge.report.vocabulary import averaged_note, headline_metric
+from leakgauge.report.promise_text import promise_text
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 10
@@ -121,11 +130,11 @@ def _to_a_group(verdict: Verdict) -> bool:
 def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
     name = f"{verdict.audit} · {verdict.label}" if several else verdict.label
     return {
-        "name": vocabulary.clip(name),
+        "name": clip(name),
         "tone": tone_of(verdict),
         "badge": badge_of(verdict),
         "text": _text(verdict),
-        "event": vocabulary.clip(verdict.event or "", 200) if verdict.finding is Finding.VIOLATED else "",
+        "event": clip(verdict.event or "", 200) if verdict.finding is Finding.VIOLATED else "",
         "facts": _facts(verdict),
     }
 
@@ -135,12 +144,10 @@ def _text(verdict: Verdict) -> str:
     match verdict.finding:
         case Finding.VIOLATED:
             counted = (
-                vocabulary.MAIN_METRICS if verdict.rounds > 1 else ("epsilon",)
+                COMPARED_METRICS if verdict.rounds > 1 else ("epsilon",)
             )  # of one release no rate counts
             beyond = [
-                vocabulary.term_in_sentence(name)
-                for name in counted
-                if vocabulary.exceeds_bound(verdict, name)
+                describe_metric(name).title_in_sentence for name in counted if exceeds_bound(verdict, name)
             ]
             how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
             early = " Play ended as soon as that was shown." if verdict.stopped_early else ""
@@ -170,17 +177,13 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
     facts = []
     if epsilon := verdict.metrics.get("epsilon"):
         bound = verdict.bounds.get("epsilon")
-        shown = (
-            f"ε ≥ {vocabulary.low_text('epsilon', epsilon, bound)}"
-            if epsilon.low is not None
-            else "cannot be said"
-        )
+        shown = f"ε ≥ {low_text('epsilon', epsilon, bound)}" if epsilon.low is not None else "cannot be said"
         facts.append((f"Shown ({confidence(epsilon)} confidence)", shown))
-    facts.append(("Promised", vocabulary.promise_text(verdict.promised) if verdict.promised else "nothing"))
+    facts.append(("Promised", promise_text(verdict.promised) if verdict.promised else "nothing"))
     metric = headline_metric(verdict, "accuracy")
     accuracy = verdict.metrics.get(metric)
     if accuracy is not None and accuracy.value is not None:
-        right = f"{percent(accuracy.value)} ({vocabulary.interval_text(metric, accuracy)})"
+        right = f"{percent(accuracy.value)} ({interval_text(metric, accuracy)})"
         facts.append((f"Right guesses{averaged_note(verdict, 'accuracy')}", right))
         if (allowed := verdict.bounds.get(metric)) is not None:
             facts.append(("Right guesses allowed", percent(allowed)))
@@ -193,12 +196,12 @@ def _facts(verdict: Verdict) -> list[tuple[str, str]]:
 def _row(verdict: Verdict) -> dict[str, str]:
     epsilon, bound = verdict.metrics.get("epsilon"), verdict.bounds.get("epsilon")
     return {
-        "audit": vocabulary.clip(verdict.audit),
-        "label": vocabulary.clip(verdict.label),
+        "audit": clip(verdict.audit),
+        "label": clip(verdict.label),
         "tone": tone_of(verdict),
         "badge": badge_of(verdict),
         "shown": NOTHING
         if epsilon is None or epsilon.low is None
-        else f"≥ {vocabulary.low_text('epsilon', epsilon, bound)}",
+        else f"≥ {low_text('epsilon', epsilon, bound)}",
         "promised": number(_promised(verdict)),
     }

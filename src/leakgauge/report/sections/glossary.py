@@ -1,7 +1,8 @@
 """The words of the report, for whoever meets them here for the first time."""
 
-from leakgauge.report import vocabulary
+from leakgauge import catalog
 from leakgauge.report.judged_run import JudgedRun
+from leakgauge.report.metric_text import metrics_in
 from leakgauge.report.page import Section, render_html
 
 ORDER = 100
@@ -39,10 +40,10 @@ _TEMPLATE = """
 
 def section(run: JudgedRun) -> Section:
     """Words of the game, then the metrics that occur."""
-    used = vocabulary.metrics_in(run.verdicts)
+    used = metrics_in(run.verdicts)
     metrics = [
         (term.title, f"{term.meaning[0].upper()}{term.meaning[1:]}.")
-        for name, term in vocabulary.METRIC_TERMS.items()
+        for name, term in catalog.metric_descriptions().items()
         if name in used
     ]
     return Section("Words used here", render_html(_TEMPLATE, entries=[*_WORDS, *metrics]))

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.metric_text import has_epsilon_bound
 from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, upper, upper_percent
 from leakgauge.report.page import Section, render_html
 from leakgauge.verdict import Verdict
@@ -62,7 +63,7 @@ def section(run: JudgedRun) -> Section:
     tolerated = round(1 - sure, 9)
     rows = [
         _row(name, verdict, tolerated)
-        for name, verdict in zip(vocabulary.adversary_names(shown, run.verdicts), shown, strict=True)
+        for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     html = render_html(
         _TEMPLATE,
@@ -87,10 +88,10 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "interval": NOTHING
         if low is None or high is None
         else f"{lower_percent(low)} to {upper_percent(high)}",
-        "seen": _smallest(planted, "epsilon") if vocabulary.has_epsilon_bound(verdict) else NO_BOUND,
+        "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
         "found": percent(planted.get("found")),
         "violating": _smallest(planted, "violating_epsilon")
-        if verdict.promised and vocabulary.has_epsilon_bound(verdict)
+        if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
         "remark": "More false alarms than tolerated: do not rely on this adversary." if alarming else "",
     }

@@ -1,6 +1,6 @@
 """What the audit did not test."""
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import number
 from leakgauge.report.page import Section, render_html
@@ -35,11 +35,7 @@ the game.</li>
 def section(run: JudgedRun) -> Section:
     """The limits of what may be concluded."""
     verdicts = run.verdicts
-    tried = list(
-        dict.fromkeys(
-            f"{vocabulary.clip(v.attack)} (knowledge: {vocabulary.clip(v.knowledge)})" for v in verdicts
-        )
-    )
+    tried = list(dict.fromkeys(f"{clip(v.attack)} (knowledge: {clip(v.knowledge)})" for v in verdicts))
     more = f" and {len(tried) - MOST_NAMES} more" if len(tried) > MOST_NAMES else ""
     deltas = [verdict.promised.get("delta") or 0.0 for verdict in verdicts if verdict.promised]
     html = render_html(

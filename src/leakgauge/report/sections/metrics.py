@@ -5,12 +5,23 @@ from typing import Any
 
 from markupsafe import Markup
 
-from leakgauge.report import vocabulary
+from leakgauge import catalog
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.metric_text import (
+    TABLE_METRICS,
+    bound_text,
+    describe_metric,
+    exceeds_bound,
+    headline_metric,
+    interval_text,
+    low_text,
+    metrics_in,
+    value_text,
+)
 from leakgauge.report.number_format import NOTHING, confidence
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.vocabulary import headline_metric
 from leakgauge.verdict import Finding, Verdict
 
 MOST_ROWS, MOST_REASONS, MOST_OTHERS = 80, 20, 6
@@ -63,10 +74,10 @@ _TABLE = """
 def metric_tables(verdicts: Sequence[Verdict]) -> Markup:
     """Write the main metrics, the further ones folded away, and why some intervals are missing."""
     shown = most_severe(verdicts, MOST_ROWS)
-    present = vocabulary.metrics_in(shown)
-    main = [name for name in vocabulary.TABLE_METRICS if name in present]
-    further = [name for name in vocabulary.METRIC_TERMS if name in present and name not in main]
-    others = sorted(present - set(vocabulary.METRIC_TERMS))[:MOST_OTHERS]
+    present = metrics_in(shown)
+    main = [name for name in TABLE_METRICS if name in present]
+    further = [name for name in catalog.metric_descriptions() if name in present and name not in main]
+    others = sorted(present - set(catalog.metric_descriptions()))[:MOST_OTHERS]
     reasons: dict[str, int] = {}
     return render_html(
         _TABLES,
@@ -88,10 +99,10 @@ def _table(
     return render_html(
         _TABLE,
         title=title,
-        columns=[(vocabulary.term(name).title, vocabulary.term(name).meaning) for name in columns],
+        columns=[(describe_metric(name).title, describe_metric(name).meaning) for name in columns],
         rows=[
             (name, [_cell(verdict, column, reasons) for column in columns])
-            for name, verdict in zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True)
+            for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
         omitted=omission_note(len(shown), len(verdicts), "adversaries"),
     )
@@ -101,24 +112,22 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
     estimate, bound = verdict.metrics.get(metric), verdict.bounds.get(metric)
     if estimate is None:
         return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
-    one_sided = metric == "epsilon"
+    one_sided = describe_metric(metric).is_lower_bound
     note = _footnote(estimate.reason, reasons) if estimate.reason else ""
-    interval = vocabulary.interval_text(metric, estimate, bound)
+    interval = interval_text(metric, estimate, bound)
     return {
-        "value": (
-            f"≥ {vocabulary.low_text(metric, estimate, bound)}" if estimate.low is not None else NOTHING
-        )
+        "value": (f"≥ {low_text(metric, estimate, bound)}" if estimate.low is not None else NOTHING)
         if one_sided
-        else vocabulary.value_text(metric, estimate.value),
+        else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": vocabulary.bound_text(metric, bound),
-        "beyond": vocabulary.exceeds_bound(verdict, metric),
+        "allowed": bound_text(metric, bound),
+        "beyond": exceeds_bound(verdict, metric),
     }
 
 
 def _footnote(reason: str, reasons: dict[str, int]) -> int:
-    text = vocabulary.clip(reason, LONGEST_REASON)
+    text = clip(reason, LONGEST_REASON)
     if text not in reasons and len(reasons) >= MOST_REASONS - 1:
         text = "Another reason; verdicts.json holds it."
     return reasons.setdefault(text, len(reasons) + 1)
@@ -169,7 +178,7 @@ def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
         return None  # nothing shown, and nothing promised
     rows = [
         _interval(verdict, name, "epsilon")
-        for name, verdict in zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True)
+        for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
     ]
     return interval_chart(
         "measured-epsilon",
@@ -187,7 +196,7 @@ def _rates_chart(verdicts: Sequence[Verdict]) -> Chart | None:
         return None
     rows = [
         _interval(verdict, label, metric)
-        for label, verdict in zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True)
+        for label, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         for metric in (headline_metric(verdict, name) for name in RATES)
         if _has_value(verdict, metric)
     ]
@@ -209,10 +218,10 @@ def _has_value(verdict: Verdict, metric: str) -> bool:
 
 def _interval(verdict: Verdict, label: str, metric: str) -> tuple[IntervalRow, str]:
     estimate, bound = verdict.metrics[metric], verdict.bounds.get(metric)
-    within = vocabulary.interval_text(metric, estimate, bound)
-    one_sided = metric == "epsilon"
-    shown = within if one_sided else f"{vocabulary.value_text(metric, estimate.value)} ({within})"
-    allowed = vocabulary.bound_text(metric, bound)
+    within = interval_text(metric, estimate, bound)
+    one_sided = describe_metric(metric).is_lower_bound
+    shown = within if one_sided else f"{value_text(metric, estimate.value)} ({within})"
+    allowed = bound_text(metric, bound)
     row = IntervalRow(
         label=label,
         shown=f"{shown}, {confidence(estimate)} confidence",
@@ -221,16 +230,14 @@ def _interval(verdict: Verdict, label: str, metric: str) -> tuple[IntervalRow, s
         low=estimate.low,
         high=estimate.high,
         allowed=bound,
-        **({} if one_sided else {"series": vocabulary.term(metric).title}),
+        **({} if one_sided else {"series": describe_metric(metric).title}),
     )
-    return row, f"{label}, {vocabulary.term(metric).title}: {shown}" + (
+    return row, f"{label}, {describe_metric(metric).title}: {shown}" + (
         f", allowed {allowed}" if allowed else ""
     )
 
 
 def _passes_alone(verdict: Verdict) -> bool:
-    shown = vocabulary.metrics_in([verdict])
-    beyond = any(
-        vocabulary.exceeds_bound(verdict, name) for name in vocabulary.TABLE_METRICS if name in shown
-    )
+    shown = metrics_in([verdict])
+    beyond = any(exceeds_bound(verdict, name) for name in TABLE_METRICS if name in shown)
     return beyond and verdict.finding is not Finding.VIOLATED

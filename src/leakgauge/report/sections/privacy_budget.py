@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.html_table import HtmlTableRow, html_table
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.number_format import NOTHING, number
@@ -21,8 +21,10 @@ def spent_epsilon(verdict: Verdict, name: str) -> str:
 def range_text(span: Mapping[str, float]) -> str:
     """A span, as short as it can be.
 
-    >>> range_text({"least": 3.0, "mean": 3.0, "most": 3.0}), range_text({"least": 3.0, "mean": 31.1, "most": 60.0})
-    ('3', '3 to 60')
+    >>> range_text({"least": 3.0, "mean": 3.0, "most": 3.0})
+    '3'
+    >>> range_text({"least": 3.0, "mean": 31.1, "most": 60.0})
+    '3 to 60'
     """
     least, most = number(span["least"]), number(span["most"])
     return most if least == most else f"{least} to {most}"
@@ -60,7 +62,7 @@ def section(run: JudgedRun) -> Section | None:
             tuple(spent_epsilon(verdict, one) for one in (OBTAINED, BELIEVED, *names)),
             marked=(0,) if obtained_exceeds_believed(verdict.spent or {}) else (),
         )
-        for name, verdict in zip(vocabulary.adversary_names(shown, run.verdicts), shown, strict=True)
+        for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     table = html_table(
         "The budget from both sides",

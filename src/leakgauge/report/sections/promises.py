@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.judged_run import JudgedRun, omission_note
 from leakgauge.report.number_format import NOTHING, count, number, upper
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.promise_text import RELATIONS, UNITS, promise_text
 
 ORDER = 25
 MOST_ROWS = 40
@@ -76,7 +77,7 @@ def section(run: JudgedRun) -> Section | None:
 def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     """Where records depend on one another, what each label would allow if they did not."""
     bounds = {
-        vocabulary.promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
+        promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
         for verdict in run.verdicts
         if verdict.audit in shown and verdict.bounds.get(INDEPENDENT) is not None
     }
@@ -105,13 +106,11 @@ def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:
     nominal = promised.get("nominal") or {}
     unit, relation = str(promised.get("unit") or NOTHING), str(promised.get("relation") or NOTHING)
     return {
-        "audit": vocabulary.clip(audit),
+        "audit": clip(audit),
         "epsilon": number(promised.get("epsilon")),
         "delta": number(promised.get("delta")),
-        "unit": vocabulary.UNITS.get(unit, vocabulary.clip(unit)),
-        "relation": _ALL_REPLACED
-        if unit == Unit.GROUP
-        else vocabulary.RELATIONS.get(relation, vocabulary.clip(relation)),
-        "nominal": vocabulary.promise_text(nominal) if nominal.get("epsilon") is not None else NOTHING,
+        "unit": UNITS.get(unit, clip(unit)),
+        "relation": _ALL_REPLACED if unit == Unit.GROUP else RELATIONS.get(relation, clip(relation)),
+        "nominal": promise_text(nominal) if nominal.get("epsilon") is not None else NOTHING,
         "exact": number(promised.get("exact_epsilon")),
     }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import count
 from leakgauge.report.page import Section, render_html
@@ -63,10 +63,10 @@ def section(run: JudgedRun) -> Section:
     ]
     html = render_html(
         _TEMPLATE,
-        command=vocabulary.clip(given, 1000) if given else f"leakgauge run {name}" if name else "",
+        command=clip(given, 1000) if given else f"leakgauge run {name}" if name else "",
         saved=(_plan_of(str(given)) if given else name) if text else "",
         seed=", ".join(written[:MOST_SEEDS]),
-        digest=vocabulary.clip(run.manifest.get("digest") or UNKNOWN),
+        digest=clip(run.manifest.get("digest") or UNKNOWN),
         data=_pairs(run.manifest.get("data")),
         versions=_pairs(run.manifest.get("versions")),
         plan=text[:LONGEST_PLAN],
@@ -81,18 +81,16 @@ def _plan(given: object) -> tuple[str, str]:
         return "", ""
     if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml") and "\n" not in given):
         path = Path(given)
-        return vocabulary.clip(path.name), path.read_text(encoding="utf-8") if path.is_file() else ""
+        return clip(path.name), path.read_text(encoding="utf-8") if path.is_file() else ""
     return "plan.toml", str(given)
 
 
 def _plan_of(command: str) -> str:
     """The file that a command asks for."""
-    return next((vocabulary.clip(word) for word in command.split() if word.endswith(".toml")), "plan.toml")
+    return next((clip(word) for word in command.split() if word.endswith(".toml")), "plan.toml")
 
 
 def _pairs(given: object) -> list[tuple[str, str]]:
     if not isinstance(given, Mapping):
         return []
-    return [
-        (vocabulary.clip(key), vocabulary.clip(value)) for key, value in list(given.items())[:MOST_VERSIONS]
-    ]
+    return [(clip(key), clip(value)) for key, value in list(given.items())[:MOST_VERSIONS]]

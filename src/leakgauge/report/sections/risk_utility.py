@@ -1,13 +1,13 @@
 """Risk beside utility: what an adversary reaches, and what the release is still good for."""
 
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.html_table import HtmlTableRow, html_table
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.metric_text import headline_metric
 from leakgauge.report.number_format import NOTHING, percent
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.vocabulary import headline_metric
 from leakgauge.verdict import Verdict
 
 ORDER = 42
@@ -44,7 +44,7 @@ def section(run: JudgedRun) -> Section | None:
     chart = _chart(shown)
     rows = [
         HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in columns)))
-        for name, verdict in zip(vocabulary.adversary_names(shown, run.verdicts), shown, strict=True)
+        for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     table = html_table(
         "Risk and utility",
@@ -62,7 +62,7 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
     lines = []
     for label in labels:
         mine = sorted((v for v in verdicts if v.label == label), key=lambda v: _main_utility(v) or 0.0)
-        lines.append(ChartLine(vocabulary.clip(label), tuple(map(_point, mine))))
+        lines.append(ChartLine(clip(label), tuple(map(_point, mine))))
     if not any(point.value is not None for line in lines for point in line.points):
         return None
     return line_chart(

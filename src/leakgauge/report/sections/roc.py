@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.roc import RocCurve, roc_chart
 from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note, severest_first
+from leakgauge.report.metric_text import bound_text, describe_metric, value_text
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.verdict import Verdict
 
@@ -50,7 +51,7 @@ def section(run: JudgedRun) -> Section | None:
     chosen = {audit: most_severe(audits[audit], MOST_CURVES) for audit in audits if audit in first}
     shown = sum(map(len, chosen.values()))
     pairs = [
-        (vocabulary.clip(audit), [_chart(place, rivals, log) for log in (False, True)])
+        (clip(audit), [_chart(place, rivals, log) for log in (False, True)])
         for place, (audit, rivals) in enumerate(chosen.items(), start=1)
     ]
     html = render_html(
@@ -66,7 +67,7 @@ def section(run: JudgedRun) -> Section | None:
 
 
 def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
-    names = vocabulary.adversary_names(rivals, rivals)
+    names = adversary_names(rivals, rivals)
     bounds = {
         (tuple(verdict.bound_roc["fpr"]), tuple(verdict.bound_roc["tpr"])): name
         for name, verdict in zip(names, rivals, strict=True)
@@ -90,9 +91,9 @@ def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
 
 def _alternative(names: Sequence[str], rivals: Sequence[Verdict], log: bool) -> str:
     read = [
-        f"{name}: {vocabulary.term(metric).title.lower()} {vocabulary.value_text(metric, verdict.metrics[metric].value)}"
+        f"{name}: {describe_metric(metric).title.lower()} {value_text(metric, verdict.metrics[metric].value)}"
         + (
-            f" (allowed {vocabulary.bound_text(metric, bound)})"
+            f" (allowed {bound_text(metric, bound)})"
             if (bound := verdict.bounds.get(metric)) is not None
             else ""
         )

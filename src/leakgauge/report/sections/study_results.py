@@ -1,14 +1,25 @@
 """Numbers that attacks computed before the first round, beside what was measured."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.html_table import HtmlTableRow, html_table
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.metric_text import headline_metric, value_text
 from leakgauge.report.number_format import NOTHING, lower_percent, number, percent, upper_percent
 from leakgauge.report.page import Section, render_html
-from leakgauge.report.vocabulary import Term, clip, headline_metric
 from leakgauge.verdict import Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """A number as a reader meets it; ``is_share`` ones are written as percentages."""
+
+    title: str
+    meaning: str
+    is_share: bool = False
+
 
 CERTIFIED_SUCCESS = "certified_success"
 STUDY_TERMS: Mapping[str, Term] = {
@@ -126,10 +137,10 @@ def section(run: JudgedRun) -> Section | None:
     shown = most_severe(studious, MOST_ROWS)
     names = study_names(shown)
     rows = []
-    for name, verdict in zip(vocabulary.adversary_names(shown, run.verdicts), shown, strict=True):
+    for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
         metric, studied = headline_metric(verdict, "accuracy"), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
-        measured = vocabulary.value_text(metric, estimate.value) if estimate else NOTHING
+        measured = value_text(metric, estimate.value) if estimate else NOTHING
         numbers = (study_value(one, studied[one]) if one in studied else NOTHING for one in names)
         rows.append(HtmlTableRow(name, (measured, *numbers)))
     terms = [study_term(name) for name in names]

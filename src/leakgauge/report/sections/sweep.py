@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.judged_run import JudgedRun, omission_note
+from leakgauge.report.metric_text import (
+    AVERAGED,
+    describe_metric,
+    headline_metric,
+    interval_text,
+    is_averaged,
+)
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.vocabulary import AVERAGED, headline_metric, is_averaged
 from leakgauge.verdict import Verdict
 
 ORDER = 40
@@ -45,7 +51,7 @@ def section(run: JudgedRun) -> Section | None:
     verdicts = run.verdicts
     bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
     sweeps = [
-        (vocabulary.clip(f"{base}, by {axis}"), axis, points)
+        (clip(f"{base}, by {axis}"), axis, points)
         for base in bases
         for axis, points in [_sweep_points([v for v in verdicts if v.audit.partition("@")[0] == base])]
         if axis
@@ -96,9 +102,7 @@ def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
         x = _number(point.pop(axis, ""))
         if x is not None:
             rest = ", ".join(f"{key}={value}" for key, value in point.items() if len(values[key]) > 1)
-            points.append(
-                SweepPoint(x, vocabulary.clip(" · ".join(filter(None, [verdict.label, rest])), 44), verdict)
-            )
+            points.append(SweepPoint(x, clip(" · ".join(filter(None, [verdict.label, rest])), 44), verdict))
     return axis, sorted(points, key=lambda point: point.x)
 
 
@@ -123,11 +127,13 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         if allowed
         else []
     )
-    title = "ε shown (lower bound)" if metric == "epsilon" else vocabulary.term(metric).title
+    title = describe_metric(metric).title + (
+        " (lower bound)" if describe_metric(metric).is_lower_bound else ""
+    )
     if all(is_averaged(p.verdict, metric) for p in points):
         title = f"{title} {AVERAGED}"
     read = "; ".join(
-        f"{axis} {p.x:g}, {p.label}: {vocabulary.interval_text(metric, estimate)}"
+        f"{axis} {p.x:g}, {p.label}: {interval_text(metric, estimate)}"
         for p in points
         if (estimate := p.verdict.metrics.get(headline_metric(p.verdict, metric)))
     )
@@ -135,11 +141,11 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         name,
         lines,
         allowed=bounds if one_each else [],
-        x_title=vocabulary.clip(axis, 44),
+        x_title=clip(axis, 44),
         y_title=title,
-        caption=f"{title} against {vocabulary.clip(axis, 44)}",
-        alternative=vocabulary.clip(read, 2000),
-        share=vocabulary.term(metric).is_share,
+        caption=f"{title} against {clip(axis, 44)}",
+        alternative=clip(read, 2000),
+        share=describe_metric(metric).is_share,
     )
 
 
@@ -147,7 +153,7 @@ def _point(point: SweepPoint, metric: str) -> ChartPoint:
     estimate = point.verdict.metrics.get(headline_metric(point.verdict, metric))
     if estimate is None:
         return ChartPoint(x=point.x, value=None)
-    if metric == "epsilon":
+    if describe_metric(metric).is_lower_bound:
         return ChartPoint(x=point.x, value=estimate.low)
     return ChartPoint(x=point.x, value=estimate.value, low=estimate.low, high=estimate.high)
 

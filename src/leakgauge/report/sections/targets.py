@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.referee.estimate import Estimate
-from leakgauge.report import vocabulary
+from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.verdict import Verdict
 
@@ -37,7 +38,7 @@ def section(run: JudgedRun) -> Section | None:
     groups = [
         _group(place, name, verdict)
         for place, (name, verdict) in enumerate(
-            zip(vocabulary.adversary_names(shown, verdicts), shown, strict=True), start=1
+            zip(adversary_names(shown, verdicts), shown, strict=True), start=1
         )
     ]
     html = render_html(
@@ -49,11 +50,11 @@ def section(run: JudgedRun) -> Section | None:
 def _group(place: int, name: str, verdict: Verdict) -> dict[str, Any]:
     metric = _metric(verdict)
     ranked = sorted(_estimates(verdict, metric), key=lambda pair: -(pair[1].value or 0.0))
-    title = vocabulary.term(metric).title
+    title = describe_metric(metric).title
     top, bottom = ranked[0], ranked[-1]
     text = (
-        f"{title} runs from {vocabulary.value_text(metric, bottom[1].value)} (target {bottom[0]}) "
-        f"to {vocabulary.value_text(metric, top[1].value)} (target {top[0]})."
+        f"{title} runs from {value_text(metric, bottom[1].value)} (target {bottom[0]}) "
+        f"to {value_text(metric, top[1].value)} (target {top[0]})."
     )
     chart = _chart(place, metric, ranked[:MOST_TARGETS], len(ranked))
     return {"title": name, "text": text, "chart": chart}
@@ -70,7 +71,7 @@ def _chart(place: int, metric: str, ranked: Sequence[tuple[int, Estimate]], n_al
         )
         for target, estimate in ranked
     ]
-    title = vocabulary.term(metric).title
+    title = describe_metric(metric).title
     which = (
         f"the {len(rows)} most exposed of {n_all} targets" if len(rows) < n_all else f"all {n_all} targets"
     )
@@ -80,15 +81,15 @@ def _chart(place: int, metric: str, ranked: Sequence[tuple[int, Estimate]], n_al
         title=title,
         caption=f"{title} of {which}",
         alternative="; ".join(f"{row.label}: {row.shown}" for row in rows),
-        span=_span(rows) if metric != "epsilon" else None,
-        chance=0.5 if metric in ("auc", "accuracy") else None,
-        share=vocabulary.term(metric).is_share,
+        span=None if describe_metric(metric).is_lower_bound else _span(rows),
+        chance=describe_metric(metric).chance_level,
+        share=describe_metric(metric).is_share,
     )
 
 
 def _shown(metric: str, estimate: Estimate) -> str:
-    value = vocabulary.value_text(metric, estimate.value)
-    return value if estimate.low is None else f"{value} ({vocabulary.interval_text(metric, estimate)})"
+    value = value_text(metric, estimate.value)
+    return value if estimate.low is None else f"{value} ({interval_text(metric, estimate)})"
 
 
 def _span(rows: Sequence[IntervalRow]) -> tuple[float, float]:

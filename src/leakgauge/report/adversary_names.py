@@ -1,0 +1,44 @@
+"""Names of attackers and other names that a user chose, short enough for a table or a chart."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from leakgauge.verdict import Verdict
+
+LONGEST = 64  # characters of a name that comes from a user
+LONGEST_IN_CHART = 34
+SEPARATOR = " · "
+
+
+def clip(text: object, longest: int = LONGEST) -> str:
+    """A name from a user, cut in the middle where it is very long.
+
+    >>> clip("abcdefghij", 5)
+    'ab…ij'
+    """
+    name = str(text)
+    if len(name) <= longest:
+        return name
+    head = longest // 2
+    return f"{name[:head]}…{name[len(name) - (longest - head - 1) :]}"
+
+
+def adversary_names(shown: Sequence[Verdict], among: Sequence[Verdict]) -> list[str]:
+    """What to call adversaries: unlike all ``among`` whom they stand, and no longer than needed."""
+    several_audits = len({verdict.audit for verdict in among}) > 1
+    several_labels = len({verdict.label for verdict in among}) > 1
+    one_base = len({verdict.audit.partition("@")[0] for verdict in among}) == 1
+
+    def name(verdict: Verdict) -> str:
+        point = verdict.audit.partition("@")[2]
+        audit = [point if point and one_base else verdict.audit] if several_audits else []
+        label = [verdict.label] if several_labels or not several_audits else []
+        return SEPARATOR.join(clip(part, LONGEST_IN_CHART) for part in [*audit, *label])
+
+    called = [name(verdict) for verdict in among]
+    often = Counter(called)
+    unique = {
+        id(verdict): text if often[text] == 1 else f"{text}{SEPARATOR}{place}"
+        for place, (verdict, text) in enumerate(zip(among, called, strict=True), start=1)
+    }
+    return [unique[id(verdict)] for verdict in shown]

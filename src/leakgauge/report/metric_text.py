@@ -1,0 +1,130 @@
+"""Metrics in the report: titles, values and intervals, and which metric stands for an attacker."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from leakgauge import catalog
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_protocol import MetricDescription
+from leakgauge.report import number_format
+from leakgauge.report.adversary_names import clip
+from leakgauge.verdict import CURVE_CHECKS, Verdict
+
+COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
+TABLE_METRICS = (
+    "epsilon",
+    "accuracy_mean",
+    "accuracy",
+    "auc_mean",
+    "auc",
+    *CURVE_CHECKS[2:],
+)  # the main table
+AVERAGED = "on average over the targets"
+
+
+@dataclass(frozen=True)
+class UnknownMetric(MetricDescription):
+    """A metric of a plan that no file defines; it goes by its own name."""
+
+    meaning: ClassVar[str] = "a metric of this plan"
+    rank: ClassVar[int] = 1000
+
+    name: str
+
+    @property
+    def title(self) -> str:
+        return clip(self.name)
+
+
+def describe_metric(name: str) -> MetricDescription:
+    """The title and meaning of a metric; an unknown one goes by its own name.
+
+    >>> describe_metric("auc").title, describe_metric("loss").title
+    ('AUC', 'loss')
+    """
+    return catalog.metric_descriptions().get(name) or UnknownMetric(name)
+
+
+def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
+    """The metrics that say something; a mean over one target only repeats, and one round has no such mean."""
+    return {
+        name
+        for verdict in verdicts
+        for name in verdict.metrics
+        if (verdict.n_targets > 1 and verdict.rounds > 1) or describe_metric(name).mean_of is None
+    }
+
+
+def value_text(name: str, value: float | None) -> str:
+    """A measured value of a metric.
+
+    >>> value_text("accuracy", 0.7311), value_text("auc", 0.8)
+    ('73.1%', '0.800')
+    """
+    return number_format.percent(value) if describe_metric(name).is_share else number_format.measured(value)
+
+
+def bound_text(name: str, bound: float | None) -> str:
+    """The most a promise allows of a metric; nothing where it sets no bound."""
+    if bound is None:
+        return ""
+    return number_format.percent(bound) if describe_metric(name).is_share else number_format.number(bound)
+
+
+def low_text(name: str, estimate: Estimate, bound: float | None = None) -> str:
+    """The low end of an estimate, with enough digits to see it beside its bound."""
+    write = number_format.lower_percent if describe_metric(name).is_share else number_format.lower
+    return write(estimate.low, above=bound)
+
+
+def interval_text(name: str, estimate: Estimate, bound: float | None = None) -> str:
+    """An interval in words.
+
+    >>> found = Estimate(value=0.8, low=0.7812, high=0.8188, confidence=0.95, method="jackknife")
+    >>> interval_text("auc", found)
+    '0.781 to 0.819'
+    """
+    if estimate.low is None and estimate.high is None:
+        return "no interval"
+    if estimate.high is None:
+        return f"at least {low_text(name, estimate, bound)}"
+    write = number_format.upper_percent if describe_metric(name).is_share else number_format.upper
+    high = write(estimate.high)
+    return f"at most {high}" if estimate.low is None else f"{low_text(name, estimate, bound)} to {high}"
+
+
+def exceeds_bound(verdict: Verdict, name: str) -> bool:
+    """Whether the interval on the page lies beyond what the promise allows."""
+    estimate, bound = verdict.metrics.get(name), verdict.bounds.get(name)
+    return estimate is not None and estimate.low is not None and bound is not None and estimate.low > bound
+
+
+def has_epsilon_bound(verdict: Verdict) -> bool:
+    """Whether these trials allow a bound on epsilon at all."""
+    epsilon = verdict.metrics.get("epsilon")
+    return epsilon is not None and epsilon.low is not None
+
+
+def headline_metric(verdict: Verdict, name: str) -> str:
+    """The metric to show for ``name`` where there is room for one: its mean of targets, if there are several.
+
+    All targets taken together have one threshold, but an attacker who is after one person sets one for that
+    person. Where rounds are too few to judge any target by itself, the trials of all of them are used.
+    """
+    known = (
+        metric
+        for metric, estimate in verdict.metrics.items()
+        if estimate.value is not None and describe_metric(metric).mean_of == name
+    )
+    return next(known, name) if verdict.n_targets > 1 else name
+
+
+def is_averaged(verdict: Verdict, name: str) -> bool:
+    """Whether what stands for a metric is an average over the targets."""
+    return headline_metric(verdict, name) != name
+
+
+def averaged_note(verdict: Verdict, name: str) -> str:
+    """What to say behind a number that is an average; empty where it is none."""
+    return f" {AVERAGED}" if is_averaged(verdict, name) else ""
