@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leakgauge import catalog
-from leakgauge.domains.locations.knowledge import NAMES
+from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsTargetsTable
 from leakgauge.domains.locations.target_knowledge import LocationsKnowledgeTable
 from leakgauge.plan import read_plan
@@ -57,7 +57,7 @@ def test_every_option_of_an_attack_is_named(attack):
 
 def test_every_key_of_the_release_and_of_knowledge_is_named():
     page = PAGE.read_text()
-    for name in NAMES:
+    for name in DOMAIN.knowledge_terms:
         assert f"| `{name}` |" in page
     for key in (
         field.name

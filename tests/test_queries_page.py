@@ -11,9 +11,8 @@ import pytest
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.queries import MECHANISMS, accounting
+from leakgauge.domains.queries import DOMAIN, accounting
 from leakgauge.domains.queries.data import QueriesFileTable, QueriesSyntheticTable
-from leakgauge.domains.queries.knowledge import NAMES
 from leakgauge.domains.queries.oracle_rules import AnswerCache
 from leakgauge.domains.queries.plan_tables import QueriesChallengerTable, QueriesTargetsTable
 from leakgauge.domains.queries.query import Query
@@ -71,9 +70,13 @@ def test_every_key_of_a_plan_is_named():
 
 
 def test_every_accountant_cache_noise_and_knowledge_is_named():
-    for name in (*accounting.accountant_names(), *(cache.value for cache in AnswerCache), *NAMES):
+    for name in (
+        *accounting.accountant_names(),
+        *(cache.value for cache in AnswerCache),
+        *DOMAIN.knowledge_terms,
+    ):
         assert f"| `{name}` |" in PAGE, name
-    for name in MECHANISMS:
+    for name in DOMAIN.mechanism_lines():
         assert f'| `"{name}"` |' in PAGE, name
 
 
