@@ -1,8 +1,10 @@
+import re
 import subprocess
 import sys
 import tomllib
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -41,6 +43,26 @@ def test_everything_public_can_be_used_and_has_a_docstring():
         assert name == "__version__" or getattr(leakgauge, name).__doc__
     with pytest.raises(AttributeError, match="has no attribute 'fly'"):
         leakgauge.fly  # noqa: B018
+
+
+def documented():
+    """Everything that the page of the API shows, by its full name."""
+    page = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+    names = re.findall(r"^::: (\S+)$", page, re.MULTILINE)
+    return {name: resolve_name(":".join(name.rsplit(".", 1))) for name in names}
+
+
+def test_the_page_of_the_api_shows_everything_public():
+    public = {f"leakgauge.{name}" for name in leakgauge.__all__} - {"leakgauge.__version__"}
+    assert public <= set(documented())
+
+
+def test_every_field_of_a_public_value_is_documented():
+    values = {name: value for name, value in documented().items() if is_dataclass(value)}
+    assert {"leakgauge.Plan", "leakgauge.Verdict", "leakgauge.Estimate"} <= set(values)
+    for name, value in values.items():
+        for field in fields(value):
+            assert f"\n        {field.name}: " in value.__doc__, (name, field.name)
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -37,7 +37,10 @@ _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accur
 class AuditExposure:
     """How exposed everybody in the data of one audit is, or every record by the answers in one query log.
 
-    ``audit`` is the name of the audit, or of the log's file; ``exposure`` has one row per person or record.
+    Attributes:
+        audit: The name of the audit, or of the log's file.
+        domain: The kind of release.
+        exposure: The numbers, one per person or record.
     """
 
     audit: str

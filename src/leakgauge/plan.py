@@ -32,19 +32,27 @@ _LONGEST_NAME = 200  # characters of a folder's name
 
 
 class Stop(StrEnum):
-    """When an audit ends."""
+    """When an audit ends.
 
-    ROUNDS = "rounds"  # after the number of rounds the plan names
-    DECIDED = "decided"  # as soon as an e-process shows a violation
+    Attributes:
+        ROUNDS: After the number of rounds that the plan states.
+        DECIDED: As soon as the promise is shown to be violated, or after that number of rounds.
+    """
+
+    ROUNDS = "rounds"
+    DECIDED = "decided"
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricsTable:
-    """How the results are measured: the metric for epsilon by name, and the confidence of all intervals.
+    """How the results of an audit are measured.
 
-    ``assume = "gaussian"`` declares that the noise is Gaussian, which the metric ``gdp`` requires.
-    ``in_sample`` adds the largest TPR - FPR over thresholds chosen on the counted trials, as some papers
-    report it, and the value it has without any leak; no finding depends on it.
+    Attributes:
+        epsilon: The name of the metric that bounds epsilon.
+        confidence: The confidence level of all intervals.
+        assume: "gaussian" declares that the noise is Gaussian, which the metric `gdp` requires.
+        in_sample: Adds the largest TPR - FPR over thresholds chosen on the counted trials, as some papers
+            report it, and the value it has without any leak; no finding depends on it.
     """
 
     epsilon: str = "one_run"
@@ -59,7 +67,15 @@ class MetricsTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Contender:
-    """An attack and the knowledge it is given, as a plan names them."""
+    """An attacker: an attack and what it knows, as a plan names them.
+
+    Attributes:
+        attack: The name of the attack.
+        knowledge: The name of what the attacker knows before the release.
+        label: The name of this attacker in results and folders; unique within its audit.
+        attack_parameters: The parameters of the attack.
+        knowledge_parameters: The parameters of the knowledge.
+    """
 
     attack: str
     knowledge: str
@@ -70,7 +86,20 @@ class Contender:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """One challenger and the attackers it faces, for a number of rounds."""
+    """One kind of release and the attackers it faces, for a number of rounds.
+
+    Attributes:
+        name: The name of the audit; the values of a sweep are part of it.
+        domain: The kind of release, such as `locations`.
+        rounds: How many releases are simulated.
+        block: How many rounds are simulated and saved at a time.
+        stop: When the audit ends.
+        data: The table `data` of the plan.
+        challenger: The table `challenger` of the plan.
+        mechanism: The table `mechanism` of the plan.
+        metrics: How the results are measured.
+        contenders: The attackers.
+    """
 
     name: str
     domain: str
@@ -86,10 +115,14 @@ class Audit:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The audits to run and a seed; make one with ``read_plan`` or ``plan_of``, which check it.
+    """The audits to run and a seed; make one with `read_plan` or `plan_of`, which check it.
 
-    Relative files and modules that the plan names are looked for in ``folder``. ``path`` and ``text`` are the
-    file it was read from, if any.
+    Attributes:
+        seed: The seed of all random numbers.
+        audits: The audits; one for each point of a sweep.
+        folder: Where relative files and modules that the plan names are looked for.
+        path: The file it was read from, if any.
+        text: The text of that file.
     """
 
     seed: int

@@ -30,11 +30,17 @@ CURVE_CHECKS = ("accuracy", "auc", *(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS))
 
 
 class Finding(StrEnum):
-    """The three things an audit can say; none of them is "private"."""
+    """What an audit can say about a promise; it never says "private".
+
+    Attributes:
+        VIOLATED: The attack succeeds more often than the promise allows.
+        NOT_VIOLATED: This attack, in these rounds, does not. A stronger attack might.
+        UNDECIDED: In so few rounds not even an attack without errors could have shown a violation.
+    """
 
     VIOLATED = "violated"
-    NOT_VIOLATED = "not violated"  # by this adversary, in these rounds
-    UNDECIDED = "undecided"  # so few rounds could not have shown a violation
+    NOT_VIOLATED = "not violated"
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +67,35 @@ class StoppingSchedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """One adversary's estimates beside the challenger's promise; the fields of verdicts.json."""
+    """How well one attacker did, and what the promise allows; the fields are those of `verdicts.json`.
+
+    Attributes:
+        audit: The name of the audit.
+        domain: The kind of release.
+        label: The name of the attacker.
+        attack: The name of the attack.
+        knowledge: The name of what the attacker knew.
+        parameters: The tables data, challenger, mechanism and attack of the plan, without personal values.
+        seed: The seed of all random numbers.
+        rounds: How many releases were simulated.
+        n_targets: How many people's membership was in question in a round.
+        coins: How membership was decided: "fair" or "given".
+        event: What a learned attack looks at, in words.
+        metrics: The estimates by the name of the metric, such as `accuracy`, `auc` and `epsilon`.
+        bounds: What the promise allows, by the name of the metric.
+        promised: The promise: epsilon, delta, relation and unit; None if nothing is promised.
+        finding: Whether the promise is kept; None if nothing is promised.
+        corrected_for: The number of verdicts in the plan, by which the error of the finding is divided.
+        rounds_needed: In how many rounds an attack without errors would show a violation; None if in none.
+        stopped_early: Whether the audit ended before the planned number of rounds.
+        roc: The ROC curve: fpr and tpr, at most 500 points.
+        bound_roc: The ROC curve that the promise allows.
+        per_target: AUC and accuracy for each target, if there are several.
+        instrument: How the same statistics judge a release without a leak, and one with a known leak.
+        utility: What the release is good for, where the domain measures it.
+        studied: Numbers that the attack worked out before the first counted round.
+        spent: The epsilon of the answers that the attack obtained, by each way of counting it.
+    """
 
     audit: str
     domain: str
@@ -73,7 +107,7 @@ class Verdict:
     rounds: int
     n_targets: int
     coins: str
-    event: str | None = None  # what a learned attack looks at, in words
+    event: str | None = None
     metrics: dict[str, Estimate]
     bounds: dict[str, float | None]
     promised: dict[str, Any] | None
@@ -81,13 +115,13 @@ class Verdict:
     corrected_for: int
     rounds_needed: int | None
     stopped_early: bool
-    roc: dict[str, list[float]]  # fpr, tpr: at most 500 points
+    roc: dict[str, list[float]]
     bound_roc: dict[str, list[float]] | None
     per_target: list[dict[str, Any]] = field(default_factory=list)
-    instrument: dict[str, Any] = field(default_factory=dict)  # null, planted
-    utility: dict[str, float] | None = None  # what the release is good for
-    studied: dict[str, float] | None = None  # what the attack worked out before the rounds
-    spent: dict[str, dict[str, float]] | None = None  # epsilon of what an oracle gave, by whoever counts it
+    instrument: dict[str, Any] = field(default_factory=dict)
+    utility: dict[str, float] | None = None
+    studied: dict[str, float] | None = None
+    spent: dict[str, dict[str, float]] | None = None
 
 
 def judge_trials(

@@ -1,13 +1,13 @@
-"""What can go wrong that a user can mend."""
+"""Errors that a user can fix."""
 
 
 class BadInput(Exception):
-    """Something the user gave is wrong; the message names it, shows it, states the rule and the way out."""
+    """Something the user gave is wrong; the message says what, which rule it breaks and how to fix it."""
 
 
 class IncompleteRun(Exception):
-    """A run folder does not hold all of its rounds yet; the message says how to go on."""
+    """A run folder does not hold all of its rounds yet; the message says how to continue."""
 
 
 class ReleaseLost(Exception):
-    """What a release said was lost on the way: no evidence of anything; its block is to be played again."""
+    """A release was lost on the way, which is no evidence of anything: its block has to be run again."""

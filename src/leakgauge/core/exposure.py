@@ -1,4 +1,4 @@
-"""Who is exposed: what an adversary would reach against each person, worked out instead of played."""
+"""How well an attacker would do against each person, computed instead of simulated."""
 
 from dataclasses import dataclass
 
@@ -13,30 +13,39 @@ EXPOSURE_METRICS = ("accuracy", "auc", "tpr_at_fpr_0.01")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdversaryExposure:
-    """What one adversary reaches against everybody, one number per person.
+    """How well one attacker does against each person: one number per person.
 
-    ``basis`` says in words what the numbers are; ``error`` is how far any of them may be off by the way they
-    were computed, as far as that is known.
+    Attributes:
+        adversary: The name of what the attacker knows.
+        basis: How the numbers were computed, in words.
+        accuracy: The share of right guesses about each person, at the best threshold.
+        auc: The area under the ROC curve for each person.
+        tpr: The share of members found, where 1 % of non-members are wrongly accused.
+        error: The largest numerical error of these numbers, as far as it is known.
     """
 
     adversary: str
     basis: str
     accuracy: Reals
     auc: Reals
-    tpr: Reals  # at 1 % FPR
+    tpr: Reals
     error: float
 
     def metric(self, name: str) -> Reals:
-        """The numbers of a metric by its name."""
+        """Return the numbers of a metric by its name."""
         return {"accuracy": self.accuracy, "auc": self.auc, "tpr_at_fpr_0.01": self.tpr}[name]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PersonalGuarantees:
-    """What the mechanism promises to each person: epsilon on the label, and what is left of it for them.
+    """What the mechanism promises to each person.
 
-    ``nominal`` protects one ``unit``; who owns many gets, at their ``delta``, ``kairouz`` by what is promised
-    to each (Kairouz, Oh and Viswanath 2015), and ``tight`` by the law of the noise.
+    Attributes:
+        nominal: The stated epsilon, which protects one `unit`.
+        unit: What the stated epsilon protects, such as one visit.
+        delta: The delta at which the following hold for each person, who may own many units.
+        kairouz: Epsilon for each person, composed from the promise to each unit (Kairouz et al. 2015).
+        tight: Epsilon for each person, from the noise distribution.
     """
 
     nominal: float
@@ -48,33 +57,42 @@ class PersonalGuarantees:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpentBudgets:
-    """What answers have already cost each record: epsilon over those that contain it, at ``delta``.
+    """What the answers in a log have already cost each record.
 
-    ``top`` are the costliest of them, a row for each record: positions among ``queries``, or -1 for none; and
-    ``top_epsilon`` is what each cost alone.
+    Attributes:
+        epsilon: Epsilon of all answers that contain the record, at `delta`.
+        delta: Delta of each record.
+        queries: The ids of the queries.
+        top: The costliest queries of each record, as positions in `queries`; -1 for none.
+        top_epsilon: What each of those cost alone.
     """
 
     epsilon: Reals
     delta: Reals
-    queries: npt.NDArray[np.str_]  # ids, as the log has them
+    queries: npt.NDArray[np.str_]
     top: npt.NDArray[np.int64]
     top_epsilon: Reals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Exposure:
-    """The exposure of everybody in the data of one audit, or of every record by a log of answers.
+    """How exposed everybody in the data of one audit is, or every record by the answers in a query log.
 
-    ``names`` are what the data call them, or their numbers; they are for the owner of the data alone.
-    ``cells`` is how many cells each of them moves; the cells of a log are its answers.
+    Attributes:
+        names: The identifier of each person or record, for the owner of the data alone.
+        cells: How many counts, or answers of a log, each of them affects.
+        against: How well each attacker does, the strongest first.
+        notes: What the numbers are based on.
+        promised: What is promised to each person; None where there is no noise.
+        spent: What the answers of a log have cost each record; None for a plan.
     """
 
     names: npt.NDArray[np.str_]
     cells: npt.NDArray[np.int64]
-    against: tuple[AdversaryExposure, ...]  # the strongest adversary first
-    notes: tuple[str, ...] = ()  # what the numbers rest on
-    promised: PersonalGuarantees | None = None  # nothing where there is no noise
-    spent: SpentBudgets | None = None  # of records by a log
+    against: tuple[AdversaryExposure, ...]
+    notes: tuple[str, ...] = ()
+    promised: PersonalGuarantees | None = None
+    spent: SpentBudgets | None = None
 
     def __post_init__(self) -> None:
         columns = [self.cells, *(one.metric(name) for one in self.against for name in EXPOSURE_METRICS)]
@@ -91,9 +109,9 @@ class Exposure:
 
     @property
     def order(self) -> npt.NDArray[np.intp]:
-        """From the most to the least exposed: by the AUC of the strongest adversary, then the next.
+        """Positions from the most to the least exposed: by the AUC of the strongest attacker, then the next.
 
-        Among those that are recognised equally well, who has spent more comes first.
+        Of records that are equally exposed, the one whose answers have cost more comes first.
         """
         keys = [-one.auc for one in reversed(self.against)]
         return np.lexsort(keys if self.spent is None else [-self.spent.epsilon, *keys])

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """What the referee says: a value, its interval, how sure, and how it was found.
+    """A value with its confidence interval.
 
-    ``None`` stands for what cannot be said from these trials; then ``reason`` says why. A one-sided
-    estimate (epsilon) has no ``high``.
+    Attributes:
+        value: The estimate; None if these trials do not allow one.
+        low: The lower end of the interval; None if there is none.
+        high: The upper end; None for a one-sided interval, such as that of epsilon.
+        confidence: The confidence level of the interval.
+        method: How the interval was computed.
+        reason: Why something is missing.
     """
 
     value: float | None

@@ -1,4 +1,4 @@
-"""Audits without a folder: a mechanism given as a function, and scores from elsewhere."""
+"""Audits without a run folder: of a mechanism given as a function, and of scores from elsewhere."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict, VerdictSubject
 
-ROUNDS_PER_BLOCK = 1000  # rounds
+ROUNDS_PER_BLOCK = 1000
 
 
 def audit_mechanism(
@@ -35,12 +35,24 @@ def audit_mechanism(
     seed: int = 0,
     workers: int = 1,
 ) -> Verdict:
-    """Find out whether a mechanism keeps its promise; ``metrics["epsilon"].low`` is the bound.
+    """Test whether a mechanism, given as a function, keeps its promise.
 
-    ``release(dataset, rng)`` is called on one of the two neighbouring inputs of ``pair`` (without the target,
-    with it) and returns a number, a vector, an int, a str, None or a dict. The attack first learns on as many
-    rounds of its own which outputs tell the two apart; then ``rounds`` fresh ones are counted. A slow release
-    gains from ``workers``.
+    The attack knows nothing about the mechanism. It learns from releases of its own which outputs distinguish
+    the two inputs; then as many new releases are counted. `metrics["epsilon"].low` of the result is a lower
+    bound on the true epsilon.
+
+    Args:
+        release: A function `release(dataset, rng)` that returns a number, a vector, a string, None, or a dict
+            of them. It must draw all noise from `rng`.
+        pair: Two neighbouring inputs: without the target and with it.
+        epsilon: The promised epsilon; None if nothing is promised.
+        delta: The promised delta.
+        rounds: How many releases are counted.
+        seed: The seed of all random numbers.
+        workers: How many processes call a slow `release` at the same time.
+
+    Raises:
+        BadInput: If an argument cannot be used; the message says what to change.
     """
     whole, seed = convert_value(int, rounds, "rounds"), convert_value(int, seed, "seed")
     if not whole >= 1:
@@ -95,11 +107,21 @@ def judge(
     coins: str = "fair",
     seed: int = 0,
 ) -> Verdict:
-    """Judge scores made by any other tool; higher means more likely a member.
+    """Judge the scores of any other attack.
 
-    Trials of the same release carry the same round; without ``rounds`` every trial is a release of its own.
-    ``coins = "given"`` says that membership was not decided by independent fair coins. Without ``epsilon``
-    nothing was promised, and nothing is found.
+    Args:
+        members: For each trial, whether its target is a member.
+        scores: For each trial, the score of the attack; higher means more likely a member.
+        rounds: For each trial, the number of its release; without it every trial has a release of its own.
+        targets: For each trial, the number of its target.
+        epsilon: The promised epsilon; None if nothing is promised, and then there is no finding.
+        delta: The promised delta.
+        confidence: The confidence level of all intervals.
+        coins: "fair" if membership was decided by independent fair coins, else "given".
+        seed: The seed of the random numbers that the statistics need.
+
+    Raises:
+        BadInput: If an argument cannot be used; the message says what to change.
     """
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
     return verdict.judge_trials(
