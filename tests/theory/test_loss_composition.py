@@ -32,7 +32,7 @@ def direct_sum(laws, step: float) -> tuple[np.ndarray, np.ndarray]:
 )
 def test_the_transform_adds_up_like_plain_convolution(cells):
     step = 0.05
-    laws = [(cell.spread(step), n) for cell, n in cells]
+    laws = [(cell.pessimistic_lattice(step), n) for cell, n in cells]
     losses, masses = direct_sum(laws, step)
     half = sum_losses(laws, 0.0, step)
     assert half.low is half.high
@@ -47,7 +47,7 @@ def test_a_gaussian_part_is_added_without_a_lattice_of_its_own():
     from scipy.stats import norm
 
     step, mu = 0.05, 0.8
-    laws = [(LaplaceCell(0.5).gathered(step), 2)]
+    laws = [(LaplaceCell(0.5).optimistic_lattice(step), 2)]
     losses, masses = direct_sum(laws, step)
     half = sum_losses(laws, mu, step)
     for world, sign in ((half.members, 1), (half.others, -1)):
@@ -63,7 +63,7 @@ def test_a_gaussian_part_is_added_without_a_lattice_of_its_own():
 def test_the_window_holds_all_but_a_negligible_part():
     step = 0.01
     for cell, n in ((LaplaceCell(0.5), 40), (ResponseCell(0.3), 200), (GeometricCell(1.0, 2), 30)):
-        law = cell.spread(step)
+        law = cell.pessimistic_lattice(step)
         losses, masses = direct_sum([(law, n)], step) if n <= 40 else (None, None)
         low, high = bernstein_window([(*cell.moments, cell.largest, n)], 0.0)
         assert low >= -n * cell.largest

@@ -61,8 +61,8 @@ def test_lattices_enclose_a_laplace_cell(ratio, step):
     cell = LaplaceCell(ratio)
     for epsilon in np.linspace(-1.2 * ratio, 1.2 * ratio, 13):
         exact = lost_under_laplace(ratio, epsilon)
-        assert lost_on_lattice(cell.spread(step), step, epsilon) >= exact - 1e-10
-        assert lost_on_lattice(cell.gathered(step), step, epsilon) <= exact + 1e-10
+        assert lost_on_lattice(cell.pessimistic_lattice(step), step, epsilon) >= exact - 1e-10
+        assert lost_on_lattice(cell.optimistic_lattice(step), step, epsilon) <= exact + 1e-10
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 3.3])
@@ -70,8 +70,8 @@ def test_lattices_enclose_a_laplace_cell(ratio, step):
 def test_a_fine_lattice_is_close_to_a_laplace_cell(ratio, parts):
     step = ratio / parts
     width = [
-        lost_on_lattice(LaplaceCell(ratio).spread(step), step, epsilon)
-        - lost_on_lattice(LaplaceCell(ratio).gathered(step), step, epsilon)
+        lost_on_lattice(LaplaceCell(ratio).pessimistic_lattice(step), step, epsilon)
+        - lost_on_lattice(LaplaceCell(ratio).optimistic_lattice(step), step, epsilon)
         for epsilon in np.linspace(-ratio, ratio, 21)
     ]
     assert max(width) < (step**2 if parts == int(parts) else step**1.5)
@@ -83,17 +83,21 @@ def test_lattices_enclose_cells_of_atoms(cell, step):
     others, members = finite_laws(cell)
     for epsilon in np.linspace(-1.2 * cell.largest, 1.2 * cell.largest, 13):
         exact = np.maximum(0, members - np.exp(epsilon) * others).sum()
-        assert lost_on_lattice(cell.spread(step), step, epsilon) >= exact - 1e-10
-        assert lost_on_lattice(cell.gathered(step), step, epsilon) <= exact + 1e-10
+        assert lost_on_lattice(cell.pessimistic_lattice(step), step, epsilon) >= exact - 1e-10
+        assert lost_on_lattice(cell.optimistic_lattice(step), step, epsilon) <= exact + 1e-10
 
 
 @pytest.mark.parametrize("cell", ATOMS)
 def test_a_lattice_of_the_unit_carries_the_atoms_exactly(cell):
     others, members = finite_laws(cell)
-    np.testing.assert_allclose(cell.spread(cell.unit), cell.gathered(cell.unit), atol=1e-15)
+    np.testing.assert_allclose(
+        cell.pessimistic_lattice(cell.unit), cell.optimistic_lattice(cell.unit), atol=1e-15
+    )
     for epsilon in np.linspace(-cell.largest, cell.largest, 9):
         exact = np.maximum(0, members - np.exp(epsilon) * others).sum()
-        assert lost_on_lattice(cell.spread(cell.unit), cell.unit, epsilon) == pytest.approx(exact, abs=1e-12)
+        assert lost_on_lattice(cell.pessimistic_lattice(cell.unit), cell.unit, epsilon) == pytest.approx(
+            exact, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("cell", ATOMS)
@@ -125,7 +129,7 @@ def test_extreme_cells_need_no_warning():
         GeometricCell(1e-9, 3),
         ResponseCell(2000.0),
     ):
-        for law in (cell.spread(cell.largest / 7), cell.gathered(cell.largest / 7)):
+        for law in (cell.pessimistic_lattice(cell.largest / 7), cell.optimistic_lattice(cell.largest / 7)):
             assert np.isfinite(law).all()
             assert (law >= 0).all()
 

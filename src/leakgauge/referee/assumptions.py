@@ -1,4 +1,4 @@
-"""What trials must be like for a metric to be sound; whoever breaks it is refused, with the way out."""
+"""What metrics assume about trials; trials that violate it are refused, and the message says what to do."""
 
 from scipy.special import bdtr, bdtrc
 
@@ -29,15 +29,15 @@ def need_both_worlds(trials: Trials, metric: str) -> None:
 
 
 def need_lasting_targets(trials: Trials, metric: str) -> None:
-    """Refuse rounds that each have targets of their own: nobody is there to judge by itself."""
+    """Refuse rounds that each have targets of their own: no target is in several rounds."""
     if trials.shared_rounds and (trials.targets == trials.targets[0]).all():
         raise BadInput(f"{metric} is a mean over targets, but every round has targets of its own")
 
 
 def unfair_coins(trials: Trials) -> str | None:
-    """Say why the coins cannot be taken as fair; nothing if they can.
+    """Why membership cannot be treated as decided by fair, independent coins; nothing if it can.
 
-    A share of members that fair coins give once in a million is taken as a sign of another rule.
+    A share of members that fair coins give less than once in a million counts as evidence against them.
     """
     if trials.coins is Coins.GIVEN:
         return "membership was given, not flipped"

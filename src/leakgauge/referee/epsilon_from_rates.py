@@ -26,7 +26,9 @@ def epsilon_from_rates(fpr_high: npt.ArrayLike, fnr_high: npt.ArrayLike, delta: 
 
 
 def dkw_margin(n: int, error: float) -> float:
-    """How far an empirical law may lie to one side of the truth (Dvoretzky et al. 1956; Massart 1990).
+    """Distance of an empirical distribution function from the true one, to one side.
+
+    (Dvoretzky, Kiefer and Wolfowitz 1956; Massart 1990.)
 
     >>> dkw_margin(200, 0.01) > dkw_margin(200, 0.05)
     True

@@ -1,4 +1,4 @@
-"""Does the referee itself keep its word at these rounds? It plays a null release and a planted leak."""
+"""Check of the statistics themselves: false alarms on a null release, and the smallest leak they detect."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,12 +13,12 @@ from leakgauge.referee.intervals import rate_high, rate_low
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric
 
-DRAWS = 200
-POWER = 0.8
+DRAWS = 200  # simulated releases
+POWER = 0.8  # a leak counts as detectable if it is detected in this share of runs
 
 
 def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: Generator) -> dict[str, Any]:
-    """Play the audit's own scores against fresh bits: how often it reports a leak where there is none."""
+    """How often a leak is reported where there is none: the audit's own scores, membership drawn again."""
     lows_of = getattr(metric, "lows", None) if trials.coins is Coins.FAIR else None
     worlds = _fresh_worlds(trials, lows_of is not None, rng)
     if lows_of is not None:
@@ -39,10 +39,10 @@ def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: 
 def planted_leak(
     n_trials: int, metric: EpsilonMetric | None, promised: float | None, rng: Generator
 ) -> dict[str, Any]:
-    """Plant randomized response: the smallest epsilon that is seen at all, and that breaks the promise.
+    """The smallest epsilon of randomized response that is detected, and that is found to break the promise.
 
-    Seen means in 80 % of runs. The answer is exact for a one-bit release; ``found`` is the share of 200
-    simulated releases at that epsilon in which the metric did see it. Without a metric nothing is seen.
+    Detected means in 80 % of runs. The result is exact for a one-bit release; ``found`` is the share of 200
+    simulated releases at that epsilon in which the metric did detect it. Without a metric nothing is.
     """
     if metric is None:
         return {"epsilon": None, "violating_epsilon": None, "found": None, "draws": DRAWS}
@@ -57,7 +57,7 @@ def planted_leak(
 
 
 def _fresh_worlds(trials: Trials, flipped: bool, rng: Generator) -> Iterator[Bits]:
-    """Draw membership anew: fair coins again where ``flipped``, else the same bits in another order."""
+    """Draw membership again: by fair coins where ``flipped``, else the same bits in another order."""
     for _ in range(DRAWS):
         if flipped:
             packed = rng.integers(0, 256, -(-len(trials) // 8), dtype=np.uint8)

@@ -8,7 +8,7 @@ from scipy.special import betaincinv, ndtri, stdtrit
 
 Numbers: TypeAlias = npt.ArrayLike
 
-FEWEST_ROUNDS = 30  # below this a jackknife says too little about its own error
+FEWEST_ROUNDS = 30  # with fewer, the variance estimate of a jackknife is too uncertain
 FEWEST_OF_A_WORLD = 10  # rounds with a member, and rounds with a non-member
 FEWEST_REPEATS = 3  # of a whole experiment, each with many trials of both worlds
 FEWEST_IN_A_REPEAT = 50  # trials of each world in each of them

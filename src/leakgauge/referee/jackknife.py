@@ -20,7 +20,7 @@ from leakgauge.referee.intervals import (
 
 @dataclass(frozen=True, eq=False)
 class JackknifeStatistic:
-    """A statistic, its value with each round left out, and how much is behind it."""
+    """A statistic, its value with each round left out, and the number of trials it is based on."""
 
     value: float
     values: Reals
@@ -35,7 +35,7 @@ def round_numbers(trials: Trials) -> npt.NDArray[np.int64]:
 
 
 def jackknife_statistic(trials: Trials, value: float, values: Reals) -> JackknifeStatistic:
-    """Add to a statistic how many trials are behind it."""
+    """Add to a statistic how many trials it is based on."""
     ins, outs = trials.rounds[trials.members], trials.rounds[~trials.members]
     n_independent = min(np.unique(ins).size, np.unique(outs).size)
     return JackknifeStatistic(value, values, n_independent, 2 * min(ins.size, outs.size), are_repeats(trials))
@@ -44,8 +44,8 @@ def jackknife_statistic(trials: Trials, value: float, values: Reals) -> Jackknif
 def are_repeats(trials: Trials) -> bool:
     """Whether each round is an experiment of its own: membership given, and many trials of both worlds.
 
-    Then what a round comes to is itself a mean over many trials, and near normal over rounds. Coins that are
-    flipped leave few members in a round, or tie its trials to one another: there it is not taken for granted.
+    Then the statistic of a round is itself a mean over many trials, and nearly normal over rounds. Flipped
+    coins leave few members in a round, or make its trials dependent: there this is not assumed.
     """
     if trials.coins is not Coins.GIVEN or not len(trials):
         return False
@@ -95,8 +95,8 @@ def _too_few(left_out: JackknifeStatistic) -> str:
 def advantage_estimate(left_out: JackknifeStatistic, confidence: float, method: str) -> Estimate:
     """Turn a balanced accuracy with rounds left out into an advantage, TPR - FPR: twice it, less one.
 
-    Both rates come from the same rounds, so their difference is taken in each of them: their errors are not
-    put together as if they had nothing to do with one another. Nothing is clipped or flipped.
+    Both rates come from the same rounds, so their difference is taken in each round: their errors are not
+    combined as if they were independent. Nothing is clipped or flipped.
     """
     return as_advantage(rate_estimate(left_out, confidence, method))
 

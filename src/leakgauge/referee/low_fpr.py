@@ -1,7 +1,8 @@
-"""True-positive rate where false positives are rare.
+"""True-positive rate at a small false-positive rate, over all trials or within each repeat of an experiment.
 
-Between two thresholds an adversary may choose by a coin, so straight lines join the points of a ROC curve;
-where scores are equal this is what breaking ties at random gives.
+Between two thresholds an attacker may choose by a coin, so straight lines join the points of a ROC curve;
+where scores are equal this is what breaking ties at random gives. Where each round repeats a whole
+experiment, the threshold of a repeat is the one at which the given share of its own non-members is accused.
 """
 
 import numpy as np
@@ -14,6 +15,9 @@ from leakgauge.referee.intervals import FEWEST_REPEATS, rate_high, rate_low
 from leakgauge.referee.jackknife import are_repeats, round_numbers
 
 LOW_FPRS = (0.1, 0.01, 0.001)
+FEWEST_ALARMS = 10  # non-members of each repeat that are accused; fewer do not determine a threshold
+
+Ranks = npt.NDArray[np.int64]
 
 
 def tpr_at(scores: Reals, members: Bits, fpr: float) -> float:
@@ -30,7 +34,7 @@ def tpr_at(scores: Reals, members: Bits, fpr: float) -> float:
 
 
 def exact_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float, float]:
-    """Interval of the TPR at a true FPR, for independent rounds; no law is assumed.
+    """Interval of the TPR at a true FPR, for independent rounds and any distribution of scores.
 
     Ties are broken by a fixed stream. The k-th largest non-member has a false-positive rate distributed as
     Beta(k, n - k + 1): the strictest and the loosest rule that the FPR may mean are found from non-members
@@ -55,7 +59,7 @@ def exact_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float,
 
 
 def one_per_round(trials: Trials) -> Trials:
-    """Keep one trial of each round, drawn by a fixed stream: these are independent, and as likely as all."""
+    """Keep one trial of each round, drawn by a fixed stream: these trials are independent."""
     order = np.lexsort((trials.targets, trials.rounds))
     chance = np.empty(len(trials))
     chance[order] = stream(0, Role.TIES, 1).random(len(trials))
@@ -69,18 +73,8 @@ def fewest_others(fpr: float, error: float) -> int:
     return int(np.ceil(np.log(error / 4) / np.log1p(-fpr)))
 
 
-# True-positive rate at a small false-positive rate where each round repeats a whole experiment.
-#
-# In each repeat the threshold is that which accuses so many of its own others, and no more.
-
-
-FEWEST_ALARMS = 10  # others of each repeat that are accused; a threshold set by fewer is hardly one
-
-Ranks = npt.NDArray[np.int64]
-
-
 def has_enough_repeats(trials: Trials, fpr: float) -> bool:
-    """Whether there are repeats enough, with others enough in each."""
+    """Whether there are enough repeats, with enough non-members in each."""
     if not are_repeats(trials):
         return False
     others = np.bincount(round_numbers(trials), ~trials.members)
@@ -90,18 +84,18 @@ def has_enough_repeats(trials: Trials, fpr: float) -> bool:
 def repeated_tpr_interval(trials: Trials, fpr: float, error: float) -> tuple[float, float, float]:
     """The mean over repeats of the TPR at an FPR within each, and its interval, ``error`` in all.
 
-    Student's t (Gosset 1908) on the scale of log-odds, where rates that vary are less skew. A threshold that
-    is set by some others, and not by all there could be, has a TPR that is too low on average, for ROC curves
-    are concave, by about as much as it falls when half of them set it, and half of that again (Quenouille
-    1956): the upper end makes up for that, and the lower end need not.
+    Student's t (Gosset 1908) on the scale of log-odds, where varying rates are less skewed. A threshold set
+    by a sample of non-members has a TPR that is too low on average, because ROC curves are concave; the bias
+    is about as large as the loss when only half of the sample sets it (Quenouille 1956). The upper end
+    corrects for it, the lower end need not.
     """
-    rates, mended = _rates(trials, fpr)
+    rates, corrected = _rates(trials, fpr)
     value = float(rates.mean())
     if not rates.var() > 1e-15:  # nothing varies: as if all members were trials of their own
         n = int(trials.members.sum())
         return value, float(rate_low(value * n, n, error / 2)), float(rate_high(value * n, n, error / 2))
     low, high = _on_log_odds(rates, error)
-    return value, low, max(high, _on_log_odds(mended, error)[1])
+    return value, low, max(high, _on_log_odds(corrected, error)[1])
 
 
 def _on_log_odds(rates: Reals, error: float) -> tuple[float, float]:
@@ -114,25 +108,25 @@ def _on_log_odds(rates: Reals, error: float) -> tuple[float, float]:
 
 
 def _rates(trials: Trials, fpr: float) -> tuple[Reals, Reals]:
-    """The TPR of each repeat, and the same without most of its bias. Ties are broken by a fixed stream."""
+    """The TPR of each repeat, as found and with most of its bias corrected; a fixed stream breaks ties."""
     chance = stream(0, Role.TIES, 2).random((2, len(trials)))
     ranks = np.empty(len(trials), np.int64)
     ranks[np.lexsort((chance[0], trials.scores))] = np.arange(len(trials))
     rounds = round_numbers(trials)
     order = np.lexsort((chance[1], rounds))
-    rates, mended = [], []
+    rates, corrected = [], []
     for rows in np.split(order, np.flatnonzero(np.diff(rounds[order])) + 1):
         inside = trials.members[rows]
         members, others = ranks[rows[inside]], ranks[rows[~inside]]
         half = others.size // 2
         halves = [_above(members, some, fpr) for some in (others[:half], others[half:])]
         rates.append(_above(members, others, fpr))
-        mended.append(2 * rates[-1] - sum(halves) / 2)
-    return np.array(rates), np.array(mended)
+        corrected.append(2 * rates[-1] - sum(halves) / 2)
+    return np.array(rates), np.array(corrected)
 
 
 def _above(members: Ranks, others: Ranks, fpr: float) -> float:
-    """The share of members above the others that an FPR allows; between two of them, by straight lines."""
+    """The share of members that score above all but a share ``fpr`` of the others; linear in between."""
     falling = np.sort(others)[::-1]
     allowed = fpr * others.size
     k = int(np.floor(allowed + 1e-9))

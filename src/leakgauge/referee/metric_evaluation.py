@@ -44,7 +44,7 @@ def all_rate_metrics() -> dict[str, "partial[RateMetric]"]:
 
 
 def evaluate(metric: Callable[[Trials], Estimate], trials: Trials, confidence: float) -> Estimate:
-    """Ask one metric; where the trials break its assumptions, the answer says so."""
+    """Evaluate one metric; where the trials violate its assumptions, the estimate says so in its reason."""
     try:
         return metric(trials)
     except BadInput as refusal:
@@ -52,10 +52,10 @@ def evaluate(metric: Callable[[Trials], Estimate], trials: Trials, confidence: f
 
 
 def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Estimate:
-    """Ask a rate metric; of one release its interval is over records, and its method says so.
+    """Evaluate a rate metric; for a single release its interval is over records, and its method says so.
 
     Given the release, the scores of records are independent draws of members and of others. No bound on
-    epsilon and no finding may rest on that: chance in the release itself is not part of it.
+    epsilon and no finding may be based on it, because it does not include the randomness of the release.
     """
     if not is_one_release(trials):
         return evaluate(metric, trials, confidence)
@@ -70,12 +70,12 @@ def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Esti
 
 
 def is_one_release(trials: Trials) -> bool:
-    """Whether all trials, of which there are several, share their round."""
+    """Whether there are several trials, all of the same round."""
     return len(trials) > 1 and bool((trials.rounds == trials.rounds[0]).all())
 
 
 def _record_by_record(trials: Trials) -> Trials:
-    """The same trials, each as a round of its own, in an order that has nothing to do with that of a file."""
+    """The same trials, each as a round of its own, in a random order, not in that of a file."""
     order = stream(0, Role.TIES, _ORDER).permutation(len(trials))
     return replace(trials, rounds=order.astype(np.int64))
 

@@ -82,7 +82,7 @@ class Guesses:
     """Trials with evidence, the strongest first.
 
     Trials of equal strength are guessed on together or not at all, so nothing depends on the order of
-    rows: ``ends`` lists how many guesses there are after each group of equals.
+    rows: ``ends`` lists how many guesses there are after each group of trials of equal strength.
     """
 
     order: npt.NDArray[np.intp]
@@ -90,14 +90,14 @@ class Guesses:
     ends: npt.NDArray[np.intp]
 
     def reaching(self, fractions: tuple[float, ...], n_trials: int) -> npt.NDArray[np.intp]:
-        """Return the numbers of guesses that reach the given shares of all trials, where evidence lasts."""
+        """The numbers of guesses that reach the given shares of all trials, at most all with evidence."""
         if not self.ends.size:
             return np.zeros(len(fractions), np.intp)
         wanted = np.minimum(np.ceil(np.asarray(fractions) * n_trials - 1e-9), self.ends[-1])
         return self.ends[np.searchsorted(self.ends, wanted)]
 
     def sizes(self, fractions: tuple[float, ...], n_trials: int) -> list[int]:
-        """Return the distinct numbers of guesses among them."""
+        """The distinct numbers of guesses among them."""
         return sorted({int(size) for size in self.reaching(fractions, n_trials) if size})
 
 

@@ -24,8 +24,8 @@ class Roc:
 def roc(trials: Trials) -> Roc:
     """Trace the ROC curve.
 
-    Equal scores enter together, for no rule can separate what the adversary did
-    not separate; a constant score therefore gets the diagonal.
+    Equal scores are accepted together, because no threshold can separate them; a constant score therefore
+    gets the diagonal.
 
     >>> roc(Trials(np.arange(4), np.zeros(4, int), np.array([1, 1, 0, 0], bool), np.zeros(4), Coins.FAIR)).auc
     0.5

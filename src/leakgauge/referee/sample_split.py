@@ -1,4 +1,4 @@
-"""Two halves of the trials: one chooses, the other counts."""
+"""Sample splitting: one half of the trials chooses a threshold, the other half is counted at it."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from leakgauge.referee.jackknife import round_numbers
 
 
 def selection_half(trials: Trials) -> Bits:
-    """Mark the trials that choose a threshold; the others count. No score is looked at.
+    """Mark the trials that choose a threshold; the others are counted. Scores play no role in it.
 
     Every second trial of each world, in the order of rounds, so that both halves have both worlds even in a
     file that alternates them; where trials share rounds, every second round.

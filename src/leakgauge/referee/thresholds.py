@@ -17,11 +17,14 @@ from leakgauge.referee.jackknife import (
 )
 from leakgauge.referee.per_target import jackknife_target_means, split_targets
 
+_OWN_THRESHOLD_METHOD = "at the attack's own threshold, jackknife over rounds"
+_NO_THRESHOLD = "the attack sets no threshold of its own"
+
 
 def best_thresholds(groups: npt.NDArray[np.int64], scores: Reals, members: Bits, n_groups: int) -> Reals:
-    """Threshold of the largest TPR - FPR of each group; midway between neighbouring scores.
+    """The threshold of the largest TPR - FPR of each group, midway between neighbouring scores.
 
-    A group without both worlds gets the middle of its scores.
+    A group without both worlds gets the median of its scores.
     """
     thresholds = np.zeros(n_groups)
     order = np.lexsort((scores, groups))
@@ -83,7 +86,7 @@ def jackknife_mean_accuracy(trials: Trials, says_member: Bits) -> JackknifeStati
 
 
 def too_few_per_round(trials: Trials, fewest: int) -> str | None:
-    """Say that some round has fewer members, or fewer others, than this; nothing if none has."""
+    """The reason if some round has fewer members, or fewer others, than ``fewest``; else nothing."""
     rounds = round_numbers(trials)
     ins = np.bincount(rounds, trials.members)
     found = int(min(ins.min(), (np.bincount(rounds) - ins).min())) if len(trials) else 0
@@ -95,7 +98,7 @@ def too_few_per_round(trials: Trials, fewest: int) -> str | None:
 def cross_fitted_decisions(trials: Trials) -> Bits:
     """Decide on each half of a release at the threshold that is best on the other half.
 
-    Halves are drawn by a fixed stream, members and others apart; no score is looked at for that.
+    Halves are drawn by a fixed stream, separately for members and others, without looking at scores.
     """
     rounds, second = round_numbers(trials), _second_halves(trials)
     n_groups = 2 * (int(rounds.max()) + 1)
@@ -104,7 +107,7 @@ def cross_fitted_decisions(trials: Trials) -> Bits:
 
 
 def in_sample_decisions(trials: Trials) -> Bits:
-    """Decide on each release at the threshold that is best on these very trials; this flatters the attack."""
+    """Decide on each release at the threshold that is best on the same trials; this overstates the attack."""
     rounds = round_numbers(trials)
     thresholds = best_thresholds(rounds, trials.scores, trials.members, int(rounds.max()) + 1)
     return trials.scores >= thresholds[rounds]
@@ -124,7 +127,7 @@ def mean_over_rounds(trials: Trials, says_member: Bits) -> JackknifeStatistic:
 
 
 def _second_halves(trials: Trials) -> Bits:
-    """Mark every second trial of each world of each round, in an order drawn for that."""
+    """Mark every second trial of each world of each round, in a random order from a fixed stream."""
     chance = stream(0, Role.TIES, 2).random(len(trials))
     order = np.lexsort((chance, trials.members, trials.rounds))
     rounds, members = trials.rounds[order], trials.members[order]
@@ -136,16 +139,12 @@ def _second_halves(trials: Trials) -> Bits:
     return second
 
 
-_METHOD = "at the attack's own threshold, jackknife over rounds"
-_NO_THRESHOLD = "the attack sets no threshold of its own"
-
-
 def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: float) -> Estimate:
-    """Share of the trials ``of`` one world of which the attack says ``says_member``."""
+    """Share of the trials ``of`` one world on which the attack decides ``says_member`` (member, or not)."""
     threshold = trials.reading.threshold
     if threshold is None or not of.any():
         why = _NO_THRESHOLD if threshold is None else "no trial of that world"
-        return Estimate(value=None, confidence=confidence, method=_METHOD, reason=why)
+        return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=why)
     chosen = trials.where(of)
     rounds = round_numbers(chosen)
     right = np.bincount(rounds, (chosen.scores >= threshold) == says_member)
@@ -154,13 +153,15 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
     rest = n.sum() - n
     values = np.where(rest > 0, (right.sum() - right) / np.maximum(rest, 1), value)
     left_out = JackknifeStatistic(value, values, n.size, int(n.sum()), are_repeats(trials))
-    return rate_estimate(left_out, confidence, _METHOD)
+    return rate_estimate(left_out, confidence, _OWN_THRESHOLD_METHOD)
 
 
 def own_threshold_advantage(trials: Trials, confidence: float) -> Estimate:
     """TPR - FPR of the attack's own decisions."""
     threshold = trials.reading.threshold
     if threshold is None:
-        return Estimate(value=None, confidence=confidence, method=_METHOD, reason=_NO_THRESHOLD)
+        return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=_NO_THRESHOLD)
     need_both_worlds(trials, "advantage_own")
-    return advantage_estimate(jackknife_accuracy(trials, trials.scores >= threshold), confidence, _METHOD)
+    return advantage_estimate(
+        jackknife_accuracy(trials, trials.scores >= threshold), confidence, _OWN_THRESHOLD_METHOD
+    )

@@ -1,7 +1,10 @@
-"""The privacy loss of one cell of any law, whether or not its two worlds mirror each other.
+"""The best possible attack on many cells of any distribution: tight composition without symmetry.
 
-After rounding, clamping or suppression a cell is no shift under symmetric noise any more: members and
-non-members have losses of different laws, and some outputs are possible in one world only.
+After rounding, clamping or suppression a cell is no longer a shift under symmetric noise: the losses of
+members and non-members have different distributions, and some outputs are possible in one world only. As in
+``loss_composition``, the distribution of the sum of independent losses is computed twice: on a lattice that
+reveals no less, and for an attacker who rounds every loss before adding up. The truth lies between, up to the
+rounding error of the Fourier transform (1e-12).
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +18,13 @@ from scipy.fft import irfft, next_fast_len, rfft
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.theory.loss_composition import AnyCell, BestAttack
+from leakgauge.theory.loss_composition import (
+    CURVE_CORNERS,
+    LATTICE_POINTS,
+    TAIL_EXPONENT,
+    AnyCell,
+    BestAttack,
+)
 from leakgauge.theory.privacy_loss import whole_and_rest
 from leakgauge.theory.tradeoff import (
     PositiveLosses,
@@ -24,18 +33,17 @@ from leakgauge.theory.tradeoff import (
     outer_two_sided_curve,
 )
 
-LARGEST_LOSS = (
-    60.0  # larger losses are taken for infinite, or for this; they occur at most once in e^60 cells
-)
-_OFF = 1e-6  # how far from one the probabilities of a world may sum; they are scaled to one
+LARGEST_LOSS = 60.0  # larger ones count as infinite, or as this; they occur at most once in e^60 cells
+_SUM_TOLERANCE = 1e-6  # how far from one the probabilities of a world may sum; they are scaled to one
+_SLOPES = np.concatenate([side * np.geomspace(1e-2, 1e2, 17) for side in (-1.0, 1.0)])
 
 
 @dataclass(frozen=True, eq=False)
 class DistributionPair:
     """A cell: the probability of each output for a member, and for a non-member.
 
-    An output may stand for many whose losses differ: ``low`` and ``high`` are then the least and the largest
-    loss among them, infinite where nothing is known.
+    An entry may stand for several outputs whose losses differ: ``low`` and ``high`` are then the smallest and
+    the largest loss among them, infinite where nothing is known.
 
     >>> DistributionPair.of([0.75, 0.25], [0.25, 0.75]).losses.round(4).tolist()
     [1.0986, -1.0986]
@@ -54,14 +62,14 @@ class DistributionPair:
         low: npt.ArrayLike | None = None,
         high: npt.ArrayLike | None = None,
     ) -> "DistributionPair":
-        """Make a pair of two laws over the same outputs; without ``low`` and ``high`` each is one output."""
+        """Pair two distributions over the same outputs; without ``low`` and ``high`` each is one output."""
         laws = [np.asarray(law, dtype=np.float64).ravel() for law in (members, others)]
         if laws[0].size != laws[1].size:
             raise BadInput(
-                f"a pair needs two laws over the same outputs, got {laws[0].size} and {laws[1].size}"
+                f"a pair needs two distributions over the same outputs, got {laws[0].size} and {laws[1].size}"
             )
         for law in laws:
-            if not ((law >= 0).all() and abs(law.sum() - 1) < _OFF):
+            if not ((law >= 0).all() and abs(law.sum() - 1) < _SUM_TOLERANCE):
                 raise BadInput(f"probabilities must be >= 0 and sum to 1, got a sum of {law.sum()}")
         present, absent = (law / law.sum() for law in laws)
         loss = log_ratios(present, absent)
@@ -72,7 +80,7 @@ class DistributionPair:
 
     @property
     def losses(self) -> Reals:
-        """The loss of each output: ln P(output | member) - ln P(output | not)."""
+        """The loss of each output: ln P(output | member) - ln P(output | non-member)."""
         return log_ratios(self.members, self.others)
 
     @property
@@ -82,7 +90,7 @@ class DistributionPair:
 
 
 def mixture(pairs: Sequence[DistributionPair], weights: npt.ArrayLike) -> DistributionPair:
-    """A cell whose law is drawn from several, and the adversary sees from which."""
+    """A cell whose distribution is drawn from several; the attacker sees which one was drawn."""
     shares = np.asarray(weights, dtype=np.float64)
     kept = [(pair, share / shares.sum()) for pair, share in zip(pairs, shares, strict=True) if share > 0]
     return DistributionPair(
@@ -97,7 +105,8 @@ def mixture(pairs: Sequence[DistributionPair], weights: npt.ArrayLike) -> Distri
 class LatticeLaw:
     """Scores of a cell on a lattice: probabilities in both worlds at ``first`` steps, one more, and so on.
 
-    What is revealed for sure comes besides; together they sum to one.
+    ``sure_members`` is how often a member is revealed with certainty, ``sure_others`` how often a non-member
+    is; with these the probabilities of each world sum to one.
     """
 
     first: int
@@ -108,9 +117,9 @@ class LatticeLaw:
 
 
 def spread_pair(pair: DistributionPair, step: float) -> LatticeLaw:
-    """Push every loss to two lattice points so that both worlds keep their probabilities: reveals no less.
+    """Move every loss to two lattice points and keep the probabilities of both worlds: reveals no less.
 
-    (Blackwell 1953; Doroshenko et al. 2022.) Losses beyond all bounds become sure revelations.
+    (Blackwell 1953; Doroshenko et al. 2022.) Losses above ``LARGEST_LOSS`` become certain revelations.
     """
     down, _ = whole_and_rest(np.clip(pair.low, -LARGEST_LOSS, LARGEST_LOSS), step)
     below, rest = whole_and_rest(np.clip(pair.high, -LARGEST_LOSS, LARGEST_LOSS), step)
@@ -136,9 +145,9 @@ def spread_pair(pair: DistributionPair, step: float) -> LatticeLaw:
 
 
 def round_pair(pair: DistributionPair, step: float) -> LatticeLaw:
-    """Let the adversary round every loss to the nearest lattice point before adding up: reveals no more.
+    """Let the attacker round every loss to the nearest lattice point before adding up: reveals no more.
 
-    What is possible in one world only stays a sure revelation.
+    An output that is possible in one world only remains a certain revelation.
     """
     loss = pair.losses
     sure, never = pair.others == 0, pair.members == 0
@@ -174,29 +183,17 @@ def _on_lattice(
 
 
 def mirrored_law(masses: Reals, step: float) -> LatticeLaw:
-    """The law of a cell whose worlds mirror each other, given for a member from loss zero upwards."""
+    """A cell whose worlds mirror each other; ``masses`` are those of a member, from loss zero up."""
     below = masses[:0:-1] * np.exp(-step * np.arange(masses.size - 1, 0, -1))
     members = np.concatenate([below, masses])
     return LatticeLaw(1 - masses.size, members, members[::-1], 0.0, 0.0)
 
 
-# The best possible attack on many cells of any law: tight composition without symmetry.
-#
-# As in ``losses``, the sum of independent losses is found twice: on a lattice that reveals no less, and for an
-# adversary who rounds every loss before adding up. The truth lies between, up to the rounding of the Fourier
-# transform (1e-12).
-
-
-LawCounts: TypeAlias = Sequence[tuple[LatticeLaw, int]]  # of cells, each so many times
-
-_POINTS = 2**17  # of the lattice
-_CORNERS = 2000  # of half a curve
-_TAIL = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window
-_SLOPES = np.concatenate([side * np.geomspace(1e-2, 1e2, 17) for side in (-1.0, 1.0)])
+LawCounts: TypeAlias = Sequence[tuple[LatticeLaw, int]]  # distributions of cells, and how many cells of each
 
 
 def best_attack(cells: Iterable[tuple[DistributionPair | AnyCell, int]]) -> BestAttack:
-    """The best attack on a target who moves these cells: each kind, and how many of it.
+    """The best attack on a target who moves these cells: each kind with its number.
 
     >>> low, high = best_attack([(DistributionPair.of([0.75, 0.25], [0.25, 0.75]), 3)]).accuracy
     >>> round(low, 6), round(high, 6)
@@ -211,8 +208,8 @@ def best_attack(cells: Iterable[tuple[DistributionPair | AnyCell, int]]) -> Best
     step = _step(groups)
     low, high = _rounded_laws(groups, step), _spread_laws(groups, step)
     return BestAttack(
-        inner_two_sided_curve(_sum_scores(low, step, tilted=False).coarser(_CORNERS)),
-        outer_two_sided_curve(_sum_scores(high, step, tilted=True).coarser(_CORNERS)),
+        inner_two_sided_curve(_sum_scores(low, step, tilted=False).coarser(CURVE_CORNERS)),
+        outer_two_sided_curve(_sum_scores(high, step, tilted=True).coarser(CURVE_CORNERS)),
     )
 
 
@@ -221,7 +218,7 @@ def _rounded_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step
         (
             round_pair(cell, step)
             if isinstance(cell, DistributionPair)
-            else mirrored_law(cell.gathered(step), step),
+            else mirrored_law(cell.optimistic_lattice(step), step),
             n,
         )
         for cell, n in groups
@@ -233,7 +230,7 @@ def _spread_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step:
         (
             spread_pair(cell, step)
             if isinstance(cell, DistributionPair)
-            else mirrored_law(cell.spread(step), step),
+            else mirrored_law(cell.pessimistic_lattice(step), step),
             n,
         )
         for cell, n in groups
@@ -241,22 +238,22 @@ def _spread_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step:
 
 
 def _step(groups: Sequence[tuple[DistributionPair | AnyCell, int]]) -> float:
-    """A step that is fine for where the sum lies, seen first on a coarser lattice."""
+    """A step that covers the range of the sum in so many points; the range is found on a coarser lattice."""
     largest = 0.0
     for cell, _ in groups:
         sizes = np.abs(cell.losses) if isinstance(cell, DistributionPair) else np.array([cell.largest])
         largest = max(largest, float(np.max(sizes[np.isfinite(sizes)], initial=0.0)))
     coarse = min(max(largest, 1e-3), LARGEST_LOSS) / 256
     low, high = chernoff_window(_rounded_laws(groups, coarse), coarse)
-    return (high - low + coarse) / _POINTS
+    return (high - low + coarse) / LATTICE_POINTS
 
 
 def chernoff_window(laws: LawCounts, step: float) -> tuple[float, float]:
-    """Where the sum of scores lies in either world, all but e^-38 of it (Chernoff 1952)."""
+    """The interval in which the sum of scores lies in both worlds, except for e^-38 of it (Chernoff 1952)."""
     low, high = 0.0, 0.0
     for world in ("members", "others"):
         least, most = 0.0, 0.0
-        exponents: Reals = np.full(_SLOPES.size, _TAIL)
+        exponents: Reals = np.full(_SLOPES.size, TAIL_EXPONENT)
         for law, n in laws:
             masses: Reals = getattr(law, world)
             seen = np.flatnonzero(masses)
@@ -278,7 +275,7 @@ def _log_moments(scores: Reals, masses: Reals) -> Reals:
 
 
 def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> TwoSidedLosses:
-    """Add up independent scores in both worlds; ``tilted`` ones are losses: e^loss is the worlds' ratio."""
+    """Add up independent scores in both worlds; ``tilted`` scores are losses: e^loss is the worlds' ratio."""
     low, high = chernoff_window(laws, step)
     first, last = floor(low / step) - 1, ceil(high / step) + 1
     size = next_fast_len(last - first + 1, real=True)
@@ -287,8 +284,8 @@ def _sum_scores(laws: LawCounts, step: float, *, tilted: bool) -> TwoSidedLosses
     return TwoSidedLosses(
         _half(np.arange(last, 0, -1), members, others, step, tilted),
         _half(np.arange(first, 0), others, members, step, tilted),
-        _ever([(law.sure_members, n) for law, n in laws]),
-        _ever([(law.sure_others, n) for law, n in laws]),
+        _at_least_once([(law.sure_members, n) for law, n in laws]),
+        _at_least_once([(law.sure_others, n) for law, n in laws]),
     )
 
 
@@ -310,8 +307,8 @@ def _power(laws: Sequence[tuple[int, Reals, int]], size: int) -> Reals:
     return np.maximum(irfft(transform, size), 0.0)
 
 
-def _ever(chances: Sequence[tuple[float, int]]) -> float:
-    """The chance that something happens in at least one of all cells."""
+def _at_least_once(chances: Sequence[tuple[float, int]]) -> float:
+    """The chance that an event happens in at least one of the cells."""
     if any(chance >= 1 for chance, _ in chances):
         return 1.0
     return float(-np.expm1(sum(n * np.log1p(-chance) for chance, n in chances)))

@@ -1,7 +1,10 @@
-"""Laws of the scores that single cells add, on nodes that all kinds of cells share.
+"""Distributions of sums of scores by characteristic functions, and the rates that thresholds on them reach.
 
-A score need not be the privacy loss: an adversary who believes in other rates than the true ones adds up
-other scores. Nodes lie densely near zero, where the scores of cells that tell little lie.
+The scores of single cells are kept as probabilities on nodes that all kinds of cells share. A score need not
+be the privacy loss: an attacker who assumes other rates than the true ones adds up other scores. Nodes are
+dense near zero, where the scores of the least informative cells are. A characteristic function at the
+frequencies of a period gives the distribution of a score that lies within the period (Gil-Pelaez 1951, on a
+period instead of the line).
 """
 
 from dataclasses import dataclass
@@ -16,16 +19,22 @@ from scipy.sparse import csr_array
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
-LARGEST_SCORE = 30.0  # scores beyond it decide for sure
+Floats: TypeAlias = npt.NDArray[np.floating[Any]]
+Waves: TypeAlias = npt.NDArray[np.complexfloating[Any, Any]]
+
+FPR = 0.01  # at which the TPR is computed
+LARGEST_SCORE = 30.0  # larger scores decide with certainty
 _NEAR, _PART = 0.02, 0.1  # nodes are even up to here, or to this part of the largest score
 _GAP = 0.025  # between nodes beyond, as a share of the score
+_FADE = 10.0  # the highest frequency is damped by e^-10
+_LOUD = 0.005  # a characteristic function of this size at a high frequency matters
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreLaws:
     """Kinds of cells: a row each, with the probabilities of the nodes for a member and for a non-member.
 
-    The first and the last node are minus and plus infinity: outputs that decide for sure.
+    The first and the last node are minus and plus infinity: outputs that decide with certainty.
     """
 
     nodes: Reals
@@ -41,14 +50,14 @@ class ScoreLaws:
         return ScoreLaws(self.nodes, self.members[kinds], self.others[kinds])
 
     def mixed(self, weights: Reals) -> "ScoreLaws":
-        """Kinds drawn from these by chance, and the adversary sees from which: a row of weights each."""
+        """Random mixtures of these kinds, a row of weights each; the attacker sees which kind was drawn."""
         return ScoreLaws(self.nodes, weights @ self.members, weights @ self.others)
 
     def replaced(self, chances: Reals) -> "ScoreLaws":
-        """The same kinds where a non-member makes room for somebody who moves the cell with this chance.
+        """The same kinds where a non-member is replaced by somebody who moves the cell with this chance.
 
-        Then a non-member's law is (1 - r) others + r members, and with L the loss of an output before, it is
-        L - ln(1 + r (e^L - 1)) now.
+        The outputs without the target are then distributed as (1 - r) others + r members, and the loss of an
+        output changes from L to L - ln(1 + r (e^L - 1)).
         """
         r = chances[:, None]
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -84,7 +93,7 @@ def laws_on_nodes(
 ) -> ScoreLaws:
     """Put outputs, each of a kind, with a score and its probabilities in both worlds, on the nodes.
 
-    A score is shared between its two neighbours so that its mean stays.
+    A score is split between its two neighbouring nodes so that its mean is kept.
     """
     if not kinds.shape == scores.shape == members.shape == others.shape:
         raise BadInput(f"{scores.size} scores, but {kinds.size} kinds and {members.size} probabilities")
@@ -108,27 +117,13 @@ def laws_on_nodes(
     return ScoreLaws(nodes, members, others)
 
 
-# Characteristic functions of sums of scores, and what thresholds on the scores reach.
-#
-# A characteristic function at the frequencies of a period gives the law of a score that lies within the period
-# (Gil-Pelaez 1951, on a period instead of the line).
-
-
-Floats: TypeAlias = npt.NDArray[np.floating[Any]]
-Waves: TypeAlias = npt.NDArray[np.complexfloating[Any, Any]]
-
-FPR = 0.01
-_FADE = 10.0  # the highest frequency fades by e^-10
-_LOUD = 0.005  # the size of a high frequency from which on it matters
-
-
 @dataclass(frozen=True)
 class Resolution:
-    """How finely a law is resolved: ``n`` frequencies that fade as e^(-10 (k / n)^power).
+    """How finely a distribution is resolved: ``n`` frequencies, damped by e^(-10 (k / n)^power).
 
-    With power 2 the rates are those of an adversary who adds a little Gaussian noise to the score: never too
-    high, and good for scores that lie in lumps. With power 4 smooth laws need far fewer frequencies, but
-    rates may err upward.
+    With power 2 the rates are those of an attacker who adds a little Gaussian noise to the score: never too
+    high, and accurate for scores concentrated on few values. With power 4 smooth distributions need far fewer
+    frequencies, but rates may be too high by a little.
     """
 
     n: int
@@ -137,7 +132,7 @@ class Resolution:
     single: bool = True  # whether single precision is enough; it is twice as fast, and errs by some 1e-5
 
     def finer(self, times: int) -> "Resolution":
-        """So many times as many frequencies, and double precision; once is the same."""
+        """``times`` as many frequencies, in double precision; once changes nothing."""
         return self if times == 1 else Resolution(times * self.n, self.power, self.grid, single=False)
 
     @property
@@ -151,54 +146,56 @@ class Resolution:
 
 @dataclass(frozen=True, eq=False)
 class CharacteristicTable:
-    """Of each kind in both worlds: the log characteristic function at the frequencies of a period.
+    """Log characteristic functions of each kind in both worlds, at the frequencies of a period.
 
-    ``columns`` hold, kinds x frequencies side by side, its size for members and others, then its angles; then
-    for each world the log chance not to be decided "out" for sure, and the log chance of a finite score.
+    ``columns`` hold, kinds x frequencies side by side: the log modulus for members and for others, the angle
+    for members and for others, then for each world the log chance that the score is not minus infinity, and
+    for each world the log chance that it is finite.
     """
 
     period: float
     columns: Floats
-    effort: Resolution
+    resolution: Resolution
 
     @classmethod
-    def of(cls, laws: ScoreLaws, period: float, effort: Resolution) -> "CharacteristicTable":
+    def of(cls, laws: ScoreLaws, period: float, resolution: Resolution) -> "CharacteristicTable":
         """Compute the table of a period."""
-        n, first = effort.n, np.exp(2j * np.pi / period * laws.nodes[1:-1])
+        n, first = resolution.n, np.exp(2j * np.pi / period * laws.nodes[1:-1])
         waves = np.cumprod(np.broadcast_to(first[:, None], (first.size, n)), axis=1)
         real, imaginary = (
-            np.ascontiguousarray(side, dtype=effort.dtype) for side in (waves.real, waves.imag)
+            np.ascontiguousarray(side, dtype=resolution.dtype) for side in (waves.real, waves.imag)
         )
-        columns = np.empty((laws.n_kinds, 4 * n + 4), dtype=effort.dtype)
+        columns = np.empty((laws.n_kinds, 4 * n + 4), dtype=resolution.dtype)
         for i, world in enumerate((laws.members, laws.others)):
-            inside = world[:, 1:-1].astype(effort.dtype)
+            inside = world[:, 1:-1].astype(resolution.dtype)
             x, y = inside @ real, inside @ imaginary
             columns[:, i * n : (i + 1) * n] = _log(np.hypot(x, y))
             columns[:, (i + 2) * n : (i + 3) * n] = np.arctan2(y, x)
             columns[:, 4 * n + i] = _log(1 - world[:, 0])
             columns[:, 4 * n + 2 + i] = _log(world[:, 1:-1].sum(axis=1))
-        return cls(period, columns, effort)
+        return cls(period, columns, resolution)
 
     def lumpy(self, cells: csr_array) -> npt.NDArray[np.bool_]:
-        """Whose scores lie in lumps that these frequencies are too few to tell from smooth laws."""
-        n = self.effort.n
+        """Targets whose scores are concentrated on few values, for which these frequencies are too few."""
+        n = self.resolution.n
         high = np.arange(n // 2, n, max(1, n // 64))
-        loudness = cells.astype(self.effort.dtype) @ self.columns[:, np.concatenate([high, n + high])]
+        loudness = cells.astype(self.resolution.dtype) @ self.columns[:, np.concatenate([high, n + high])]
         return np.asarray(np.max(loudness, axis=1) > np.log(_LOUD))
 
 
 @dataclass(frozen=True, eq=False)
 class SummedScores:
-    """The scores of some targets, of members and of others."""
+    """The summed scores of some targets, in both worlds: of members and of others."""
 
     table: CharacteristicTable
     waves: tuple[Waves, Waves]  # characteristic functions of finite scores
     inside: tuple[Floats, Floats]  # how often the score is finite
-    sure: tuple[Floats, Floats]  # how often it says "in" for sure
+    sure: tuple[Floats, Floats]  # how often it is plus infinity
 
     @classmethod
     def of(cls, table: CharacteristicTable, logs: Floats) -> "SummedScores":
-        n = table.effort.n
+        """Sum up: ``logs`` are targets x columns, the number of cells of each kind times the table."""
+        n = table.resolution.n
         waves = np.empty((len(logs), 2 * n), dtype=np.result_type(logs, np.complex64))
         size, angle = np.exp(logs[:, : 2 * n]), logs[:, 2 * n : 4 * n]
         np.multiply(size, np.cos(angle), out=waves.real)
@@ -207,14 +204,17 @@ class SummedScores:
         sure = np.maximum(not_out - inside, 0.0)
         return cls(table, (waves[:, :n], waves[:, n:]), (inside[0], inside[1]), (sure[0], sure[1]))
 
-    def reach(self, starts: Reals) -> tuple[Reals, Reals, Reals]:
+    def rates(self, starts: Reals) -> tuple[Reals, Reals, Reals]:
         """The best accuracy, the AUC and the TPR at 1 % FPR of thresholds; scores lie above ``starts``.
 
-        The grid of thresholds goes round the period: from the start to its end, then on from its beginning.
+        The grid of thresholds is circular: from the start to the end of the period, then from its beginning.
         """
-        size = self.table.effort.n * self.table.effort.grid
+        size = self.table.resolution.n * self.table.resolution.grid
         first = np.floor(starts / self.table.period * size).astype(np.int64) % size
-        rise = np.arange(size, dtype=self.table.effort.dtype) - first.astype(self.table.effort.dtype)[:, None]
+        rise = (
+            np.arange(size, dtype=self.table.resolution.dtype)
+            - first.astype(self.table.resolution.dtype)[:, None]
+        )
         rise[rise < 0] += size
         rise /= size
         tpr, fpr = (
@@ -227,9 +227,9 @@ class SummedScores:
         self, waves: Waves, first: npt.NDArray[np.int64], rise: Floats, mass: Floats, sure: Floats
     ) -> Floats:
         """The chance to score above each place of the grid."""
-        k, size = np.arange(1, self.table.effort.n + 1), rise.shape[1]
+        k, size = np.arange(1, self.table.resolution.n + 1), rise.shape[1]
         series = np.zeros((len(waves), size // 2 + 1), dtype=waves.dtype)
-        weights = (self.table.effort.fade / (np.pi * k) * size / 2).astype(self.table.effort.dtype)
+        weights = (self.table.resolution.fade / (np.pi * k) * size / 2).astype(self.table.resolution.dtype)
         np.multiply(np.conj(waves), 1j * weights, out=series[:, 1 : k.size + 1])
         above: Floats = irfft(series, size, axis=1)
         above += (mass + sure - above[np.arange(len(above)), first])[:, None]
@@ -238,10 +238,10 @@ class SummedScores:
 
 
 def _best(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:
-    """The accuracy at the best threshold, between the places of the grid too: the top of a parabola.
+    """The accuracy at the best threshold, interpolated between thresholds by a parabola.
 
-    The lowest and the highest threshold are no neighbours, though they are on the grid: where sure decisions
-    leave the best one at an end, there is no parabola.
+    The lowest and the highest threshold are neighbours on the circular grid only: where certain decisions put
+    the best threshold at an end, there is no parabola.
     """
     gain = tpr - fpr
     size, rows = gain.shape[1], np.arange(len(gain))
@@ -266,7 +266,7 @@ def _area(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:
 
 
 def _at_fpr(tpr: Floats, fpr: Floats, first: npt.NDArray[np.int64]) -> Reals:
-    """The TPR at an FPR of 1 %; between the places of the grid, and outside of it, in straight lines."""
+    """The TPR at an FPR of 1 %, linear between the thresholds of the grid and outside of it."""
     size, rows = fpr.shape[1], np.arange(len(fpr))
     alarms = np.count_nonzero(fpr >= FPR, axis=1)
     places = [(first + np.clip(alarms - i, 0, size - 1)) % size for i in (1, 0)]

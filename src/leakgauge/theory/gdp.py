@@ -1,6 +1,6 @@
-"""Gaussian differential privacy: what an adversary can reach against Gaussian noise, in closed form.
+"""Gaussian differential privacy: the best possible attack on Gaussian noise, in closed form.
 
-``mu`` is the shift in standard deviations: telling N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022).
+``mu`` is the shift in standard deviations: distinguishing N(0, 1) from N(mu, 1) (Dong, Roth and Su 2022).
 """
 
 from collections.abc import Callable

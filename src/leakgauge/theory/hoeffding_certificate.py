@@ -1,8 +1,8 @@
-"""Certificates: what independent draws of a neuron's value prove about telling a target from other rows.
+"""Certificates: what independent draws of a neuron's value prove about recognising a target among other rows.
 
-Every bound is one-sided and fails with a probability of at most ``error``; two of them hold together but for
-twice that. The draws need to be independent, not alike: a mean over rows, each with noise of its own, is
-bounded about the mean of their expectations.
+Every bound is one-sided and fails with a probability of at most ``error``; two of them hold together except
+with twice that probability. The draws must be independent; they need not be identically distributed: a mean
+over rows, each with noise of its own, is bounded around the mean of their expectations.
 """
 
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ def hoeffding_half_width(n: int, error: float) -> float:
 class BoundedMean:
     """The mean of independent values, each within an interval that was known before they were drawn.
 
-    ``width`` is the length of that interval. The spread that was observed will not do: it depends on the
-    draws, and Hoeffding's inequality then says nothing (Nguyen et al., eqs. 9 and 10, leave this open).
+    ``width`` is the length of that interval. The observed range must not be used instead: it depends on the
+    draws, and Hoeffding's inequality does not hold for it (Nguyen et al., eqs. 9 and 10, leave this open).
     """
 
     value: float
@@ -56,8 +56,8 @@ class BoundedMean:
         return self.value + self.width * hoeffding_half_width(self.n, error)
 
     @property
-    def reach(self) -> float:
-        """The smallest error at which the bound towards zero is still on this side of it.
+    def smallest_error(self) -> float:
+        """The smallest error at which the bound has the same sign as the mean.
 
         Solved from eqs. 9 and 10: e^(-2 n (value / width)^2).
         """
@@ -108,9 +108,9 @@ class ActivationRate:
 def certificate_holds(own: BoundedMean, others: BoundedMean, error: float) -> bool:
     """Whether theorem 1 of Nguyen et al. applies: above zero for the target, at most zero for others.
 
-    It proves both signs of the expectations, but for an error of 2 ``error``. It does not prove that the
-    attack wins a game: a mean at most zero says little about how often one of a batch is above it. That is
-    what ``success_bound`` is for.
+    It proves the signs of both expectations, except with probability 2 ``error``. It does not prove that the
+    attack wins a game: a mean of at most zero says little about how often one row of a batch is above it.
+    That is what ``success_bound`` is for.
     """
     return own.low(error) > 0 >= others.high(error)
 
@@ -119,24 +119,24 @@ def smallest_certified_error(own: BoundedMean, others: BoundedMean) -> float | N
     """The smallest error for which theorem 1 applies (corollary 1); nothing if it never does.
 
     The larger of the two sides, each solved in closed form. Strictly, at the target's own side it applies
-    for every error above this one.
+    for every error above this one. Below, it is e^-8:
 
-    >>> draws = {"n": 100, "width": 1.0}
-    >>> round(smallest_certified_error(BoundedMean(value=0.2, **draws), BoundedMean(value=-0.3, **draws)), 6)  # e^-8
+    >>> own, others = BoundedMean(value=0.2, n=100, width=1.0), BoundedMean(value=-0.3, n=100, width=1.0)
+    >>> round(smallest_certified_error(own, others), 6)
     0.000335
     """
     if not own.value > 0 >= others.value:
         return None
-    found = max(own.reach, others.reach)
+    found = max(own.smallest_error, others.smallest_error)
     return found if found < 1 else None
 
 
 def success_bound(tpr: float, fpr: float, others: int, present: float = 1.0) -> float:
-    """Share of games won at least, by how often the target makes the neuron active, and another row does.
+    """Lower bound of the share of games won, from how often the target and another row activate the neuron.
 
-    A member's game is won where the target is in the batch (a share ``present`` of the time) and active,
-    another's where none of ``others`` rows is. Needs rows that are drawn independently, with noise of their
-    own; drawn without replacement from many, they are nearly that.
+    A game with the target is won where it is in the batch (a share ``present`` of the time) and activates the
+    neuron, a game without it where none of the ``others`` rows does. Rows must be drawn independently, with
+    noise of their own; rows drawn without replacement from many are nearly independent.
 
     >>> success_bound(tpr=1.0, fpr=0.01, others=2)
     0.99005
@@ -145,5 +145,5 @@ def success_bound(tpr: float, fpr: float, others: int, present: float = 1.0) -> 
 
 
 def success_bound_dependent(tpr: float, fpr: float, others: int, present: float = 1.0) -> float:
-    """The same for rows that may depend on one another in any way: by the union bound, 1 - others fpr."""
+    """The same for rows that may depend on one another in any way, by the union bound: 1 - others fpr."""
     return (present * tpr + max(0.0, 1 - others * fpr)) / 2

@@ -1,4 +1,9 @@
-"""The best possible attack on many noisy cells: tight composition by the privacy loss distribution."""
+"""The best possible attack on many noisy cells: tight composition by the privacy loss distribution.
+
+The losses of independent cells add up. The distribution of their sum is computed twice, on a lattice that
+reveals no less and on one that reveals no more; the truth lies between, up to the rounding error of the
+Fourier transform (1e-12).
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,26 +24,33 @@ from leakgauge.theory import gdp, tradeoff
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell
 from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
 
-_TAIL = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window
+AnyCell: TypeAlias = LaplaceCell | GeometricCell | ResponseCell
+CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
+
+TAIL_EXPONENT = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window of a sum
+LATTICE_POINTS = 2**17
+CURVE_CORNERS = 2000  # of half a curve
 _NORMAL_TAIL = 9.0  # standard deviations: 1e-19
+_MOST_LAPLACE_KINDS = 128  # where there are more, Laplace cells of nearly equal shift are treated as equal
 
 
 def bernstein_window(moments: Sequence[tuple[float, float, float, int]], mu: float) -> tuple[float, float]:
-    """Where a sum lies: (mean, variance, largest, number) of each kind of loss; a Gaussian loss of ``mu``.
+    """The interval in which a sum of losses lies, except with probability e^-38 on either side.
 
-    Bernstein's inequality (1927) for the bounded losses, at most twice the largest away from their mean.
+    ``moments`` are (mean, variance, largest, number) of each kind of bounded loss, at most twice the largest
+    away from their mean (Bernstein's inequality, 1927); ``mu`` adds a Gaussian loss.
     """
     mean = sum(n * mean for mean, _, _, n in moments)
     variance = sum(n * variance for _, variance, _, n in moments)
     most = sum(n * largest for _, _, largest, n in moments)
-    linear = max((2 * largest for _, _, largest, _ in moments), default=0.0) * _TAIL / 3
-    reach = linear + sqrt(linear**2 + 2 * variance * _TAIL)
+    linear = max((2 * largest for _, _, largest, _ in moments), default=0.0) * TAIL_EXPONENT / 3
+    reach = linear + sqrt(linear**2 + 2 * variance * TAIL_EXPONENT)
     low, high = max(-most, mean - reach), min(most, mean + reach)
     return low + mu * (mu / 2 - _NORMAL_TAIL), high + mu * (mu / 2 + _NORMAL_TAIL)
 
 
 def sum_losses(laws: Sequence[tuple[Reals, int]], mu: float, step: float) -> PositiveLosses:
-    """Add up independent losses: lattice laws, each so many times, and a Gaussian loss of ``mu``.
+    """Add up independent losses: each lattice distribution ``n`` times, and a Gaussian loss of ``mu``.
 
     Without a Gaussian part the bins of the result are atoms on the lattice.
     """
@@ -100,44 +112,30 @@ def _moments(law: Reals, step: float) -> tuple[float, float, float]:
     return mean, max(0.0, float(losses**2 @ (law * (1 + mirror))) - mean**2), float(losses[-1])
 
 
-# The best possible attack on many noisy cells: tight composition by privacy losses.
-#
-# The losses of independent cells add up. Their sum is found twice, on a lattice that reveals no less and on one
-# that reveals no more; the truth lies between, up to the rounding of the Fourier transform (1e-12).
-
-
-AnyCell: TypeAlias = LaplaceCell | GeometricCell | ResponseCell
-CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
-
-_POINTS = 2**17  # of the lattice
-_CORNERS = 2000  # of half a curve
-_KINDS = 128  # of Laplace cells, before neighbours are taken together
-
-
 @dataclass(frozen=True, eq=False)
 class BestAttack:
-    """The trade-off of the best possible attack, from below and from above; ``high`` is the bound."""
+    """Lower and upper bounds of the trade-off of the best possible attack; no attack exceeds ``high``."""
 
     low: TradeoffCurve
     high: TradeoffCurve
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Balanced accuracy, from below and from above."""
+        """Balanced accuracy: its lower and its upper bound."""
         return tradeoff.max_accuracy(self.low), tradeoff.max_accuracy(self.high)
 
     @property
     def auc(self) -> tuple[float, float]:
-        """Area under the ROC curve, from below and from above."""
+        """Area under the ROC curve: its lower and its upper bound."""
         return tradeoff.max_auc(self.low), tradeoff.max_auc(self.high)
 
     def tpr_at(self, fpr: npt.ArrayLike) -> tuple[Reals, Reals]:
-        """True-positive rate at a false-positive rate, from below and from above."""
+        """True-positive rate at a false-positive rate: its lower and its upper bound."""
         return tradeoff.max_tpr(fpr, self.low), tradeoff.max_tpr(fpr, self.high)
 
 
 def best_attack(cells: Iterable[tuple[AnyCell, int]] = (), mu: float = 0.0) -> BestAttack:
-    """The best attack on a target who moves these cells: each kind and how many, Gaussian ones by ``mu``.
+    """The best attack on a target who moves these cells: each kind with its number; ``mu`` of Gaussian noise.
 
     >>> low, high = best_attack([(LaplaceCell(0.5), 20)]).accuracy
     >>> round(low, 4), round(high, 4)
@@ -149,6 +147,7 @@ def best_attack(cells: Iterable[tuple[AnyCell, int]] = (), mu: float = 0.0) -> B
             raise BadInput(f"{cell}: the number of cells must be a whole number >= 0, got {n}")
         counts[cell] += int(n)
     used = [(cell, n) for cell, n in counts.items() if n]
+    # By repr: GeometricCell, LaplaceCell, ResponseCell. The order of the products decides the last digits.
     return _best_attack(tuple(sorted(used, key=repr)), float(mu))
 
 
@@ -166,17 +165,17 @@ def cells_under_geometric(shifts: npt.ArrayLike, scale: float) -> list[tuple[Any
 def _best_attack(groups: CellCounts, mu: float) -> BestAttack:
     if not groups:
         return BestAttack(gdp.curve_below(mu), gdp.curve(mu))
-    fewer, more = _taken_together(groups, up=False), _taken_together(groups, up=True)
+    fewer, more = _grouped(groups, up=False), _grouped(groups, up=True)
     step = _step(more, mu)
-    low = sum_losses([(cell.gathered(step), n) for cell, n in fewer], mu, step)
-    high = sum_losses([(cell.spread(step), n) for cell, n in more], mu, step)
-    return BestAttack(inner_curve(low.coarser(_CORNERS)), outer_curve(high.coarser(_CORNERS)))
+    low = sum_losses([(cell.optimistic_lattice(step), n) for cell, n in fewer], mu, step)
+    high = sum_losses([(cell.pessimistic_lattice(step), n) for cell, n in more], mu, step)
+    return BestAttack(inner_curve(low.coarser(CURVE_CORNERS)), outer_curve(high.coarser(CURVE_CORNERS)))
 
 
 def _step(groups: CellCounts, mu: float) -> float:
-    """A step that carries the atoms exactly, where one does, and is fine enough for the rest."""
+    """A step of which all atoms are multiples, where there is one, and fine enough for continuous losses."""
     low, high = bernstein_window([(*cell.moments, cell.largest, n) for cell, n in groups], mu)
-    step = (high - low) / _POINTS
+    step = (high - low) / LATTICE_POINTS
     unit = _common_unit([cell.unit for cell, _ in groups])
     if unit is None:
         return step if all(cell.continuous for cell, _ in groups) else step / 8
@@ -195,13 +194,13 @@ def _common_unit(units: list[float]) -> float | None:
     return None
 
 
-def _taken_together(groups: CellCounts, *, up: bool) -> CellCounts:
+def _grouped(groups: CellCounts, *, up: bool) -> CellCounts:
     """If there are many, treat Laplace cells of nearly equal shift as equal, at the larger or smaller one."""
     laplace_cells = sorted((cell.ratio, n) for cell, n in groups if isinstance(cell, LaplaceCell))
-    if len(laplace_cells) <= _KINDS:
+    if len(laplace_cells) <= _MOST_LAPLACE_KINDS:
         return groups
     rest: list[tuple[AnyCell, int]] = [(cell, n) for cell, n in groups if not isinstance(cell, LaplaceCell)]
-    parts = np.array_split(np.arange(len(laplace_cells)), _KINDS)
+    parts = np.array_split(np.arange(len(laplace_cells)), _MOST_LAPLACE_KINDS)
     for part in parts:
         ratio = laplace_cells[part[-1] if up else part[0]][0]
         rest.append((LaplaceCell(ratio), sum(laplace_cells[i][1] for i in part)))

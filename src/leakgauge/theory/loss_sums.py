@@ -1,11 +1,11 @@
 """The best possible attack on very many targets at once, each of whom moves noisy cells of many kinds.
 
-What ``losses`` brackets for one target is found here for all of them, by the characteristic functions of the
-losses: these are known in closed form, and their logarithms add up in one sparse product. A loss of a
-non-member has the law of minus the loss of a member, so one world says everything.
+``loss_composition`` encloses the rates for one target; here they are computed for all of them, by the
+characteristic functions of the losses: these are known in closed form, and their logarithms add up in one
+sparse product. The loss of a non-member is distributed as minus the loss of a member, so that one world is
+enough.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,27 +15,21 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.theory.characteristic_functions import (
-    FPR,
-    CharacteristicTable,
-    Resolution,
-    SummedScores,
-    Waves,
+from leakgauge.theory.characteristic_functions import CharacteristicTable, Resolution, Waves
+from leakgauge.theory.score_sums import (
+    FEWEST_SMOOTH,
+    LUMPY,
+    MARGIN,
+    PERIOD_RATIO,
+    SMOOTH,
+    TAIL_EXPONENT,
+    AttackRates,
 )
-from leakgauge.theory.score_sums import AttackRates
 
-_TAIL = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
-_MARGIN = 0.025  # of a period, at both of its ends
 _LEAST = 1e-9  # half of a period
-_LADDER = float(np.sqrt(2.0))  # of periods: targets of about the same spread share one
 _BLOCK = 2**20  # numbers in memory at once
-_SMOOTH, _LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
-_MANY = 5  # cells from which on losses may be smooth
-_FINER, _FEW_KINDS, _FEW_TARGETS = (
-    4,
-    1000,
-    10_000,
-)  # lumps are told apart more finely where there is time for it
+_FINER = 4  # times as many frequencies for losses on few values, where kinds and targets are few
+_FEW_KINDS, _FEW_TARGETS = 1000, 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +53,7 @@ class LossKinds:
 
     @property
     def variance(self) -> Reals:
-        """The variance of a member's loss, or more."""
+        """The variance of a member's loss, or an upper bound of it."""
         laplace = np.minimum(self.rate**2, 4.0)
         return np.where(self.shift == 0, laplace, self.largest**2)
 
@@ -94,43 +88,43 @@ class LossKinds:
 
 
 def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> AttackRates:
-    """What the best attack reaches against targets who move these cells: targets x kinds, how many of each.
+    """The rates of the best attack against targets who move these cells.
 
-    ``mu_squared`` is what Gaussian noise adds for each target: the squared shift in standard deviations.
+    ``cells`` are targets x kinds: how many cells of each kind. ``mu_squared`` is what Gaussian noise adds for
+    each target: the squared shift in standard deviations.
     """
-    n = cells.shape[0]
-    found = AttackRates(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+    found = AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1), dtype=np.float64).ravel()
     some = np.flatnonzero((numbers > 0) | (mu_squared > 0))
     if not some.size:
         return found
-    reach = _reach(kinds, cells[some], mu_squared[some]) * (1 + 2 * _MARGIN)
-    rungs = np.ceil(np.log(2 * reach) / np.log(_LADDER)).astype(np.int64)
-    few = (numbers[some] < _MANY) & (mu_squared[some] == 0)
-    for rung in np.unique(rungs).tolist():
-        chosen = some[rungs == rung]
-        own, period = _joined(cells[chosen], mu_squared[chosen]), _LADDER**rung
-        table = _table(kinds, period, _SMOOTH)
-        lumps: Bits = few[rungs == rung] | table.lumpy(own)
-        _fill(found, chosen, table, own, reach[rungs == rung], ~lumps)
+    reach = _reach(kinds, cells[some], mu_squared[some]) * (1 + 2 * MARGIN)
+    powers = np.ceil(np.log(2 * reach) / np.log(PERIOD_RATIO)).astype(np.int64)
+    few_cells = (numbers[some] < FEWEST_SMOOTH) & (mu_squared[some] == 0)
+    for power in np.unique(powers).tolist():
+        rows = powers == power
+        own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), PERIOD_RATIO**power
+        table = _table(kinds, period, SMOOTH)
+        lumps: Bits = few_cells[rows] | table.lumpy(own)
+        found.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
-            time = kinds.rate.size <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
-            fine = _table(kinds, period, _LUMPY.finer(_FINER if time else 1))
-            _fill(found, chosen, fine, own, reach[rungs == rung], lumps)
+            few = kinds.rate.size <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
+            fine = _table(kinds, period, LUMPY.finer(_FINER if few else 1))
+            found.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return found
 
 
 def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:
-    """How far from zero losses lie in either world, all but e^-16 of them (Bernstein 1927)."""
+    """How far from zero losses lie in either world, except for e^-16 of them (Bernstein 1927)."""
     counts = cells.astype(np.float64)
     mean, variance, most = (counts @ column for column in (kinds.mean, kinds.variance, kinds.largest))
     widest = np.zeros(cells.shape[0])
     rows = np.flatnonzero(np.diff(cells.indptr))
     if rows.size:
         widest[rows] = np.maximum.reduceat(kinds.largest[cells.indices], cells.indptr[rows])
-    linear = 2 * widest * _TAIL / 3
-    bounded = np.minimum(most, mean + linear + np.sqrt(linear**2 + 2 * variance * _TAIL))
-    normal = mu_squared / 2 + np.sqrt(mu_squared * 2 * _TAIL)
+    linear = 2 * widest * TAIL_EXPONENT / 3
+    bounded = np.minimum(most, mean + linear + np.sqrt(linear**2 + 2 * variance * TAIL_EXPONENT))
+    normal = mu_squared / 2 + np.sqrt(mu_squared * 2 * TAIL_EXPONENT)
     return np.maximum(bounded + normal, _LEAST)
 
 
@@ -142,35 +136,15 @@ def _joined(cells: csr_array, mu_squared: Reals) -> csr_array:
     return hstack([cells.astype(np.float32), gaussian], format="csr")
 
 
-def _table(kinds: LossKinds, period: float, effort: Resolution) -> CharacteristicTable:
-    frequencies = np.arange(1, effort.n + 1, dtype=np.float64) * (2 * np.pi / period)
+def _table(kinds: LossKinds, period: float, resolution: Resolution) -> CharacteristicTable:
+    frequencies = np.arange(1, resolution.n + 1, dtype=np.float64) * (2 * np.pi / period)
     waves = kinds.waves(frequencies)
     size = np.vstack([np.log(np.maximum(np.abs(waves), 1e-30)), -(frequencies**2) / 2])
     angle = np.vstack([np.angle(waves), frequencies / 2])
     sure = np.zeros((len(size), 4))
     return CharacteristicTable(
-        period, np.hstack([size, size, angle, -angle, sure]).astype(effort.dtype), effort
+        period, np.hstack([size, size, angle, -angle, sure]).astype(resolution.dtype), resolution
     )
-
-
-def _fill(
-    found: AttackRates,
-    targets: npt.NDArray[np.intp],
-    table: CharacteristicTable,
-    cells: csr_array,
-    reach: Reals,
-    which: Bits,
-) -> None:
-    for block in _blocks(np.flatnonzero(which), table.columns.shape[1]):
-        sums = SummedScores.of(table, np.asarray(cells[block] @ table.columns))
-        rows = targets[block]
-        found.accuracy[rows], found.auc[rows], found.tpr[rows] = sums.reach(-reach[block])
-
-
-def _blocks(places: npt.NDArray[np.intp], width: int) -> Iterator[npt.NDArray[np.intp]]:
-    size = max(1, _BLOCK // width)
-    for first in range(0, places.size, size):
-        yield places[first : first + size]
 
 
 def _inner_sum(fall: Reals, shift: npt.NDArray[np.int64]) -> Reals:

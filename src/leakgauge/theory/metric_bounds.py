@@ -44,30 +44,30 @@ def humphries_advantage(epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0) -> R
 
 
 def humphries_minus_erlingsson(epsilon: npt.ArrayLike, delta: npt.ArrayLike = 0.0) -> Reals:
-    """How far the bound of Humphries et al. lies below Erlingsson's (never above: at most 0).
+    """The bound of Humphries et al. minus Erlingsson's: at most 0.
 
     (delta - 1)(1 - e^-epsilon) / (e^epsilon + 1); appendix B of Humphries et al. (2023) prints
-    1 + e^-epsilon, which would set the two apart at epsilon 0, where both equal delta.
+    1 + e^-epsilon, by which the two would differ at epsilon 0, where both equal delta.
     """
     epsilon, delta = _epsilons(epsilon), _deltas(delta)
     return np.asarray((1 - delta) * np.expm1(-epsilon) * expit(-epsilon))
 
 
 def accuracy_from_advantage(advantage: npt.ArrayLike) -> Reals:
-    """Balanced accuracy (TPR + TNR) / 2 of an attack whose rates lie this far apart."""
+    """Balanced accuracy (TPR + TNR) / 2 of an attack with this advantage TPR - FPR."""
     return np.asarray((1 + np.asarray(advantage, dtype=float)) / 2)
 
 
 def advantage_from_accuracy(accuracy: npt.ArrayLike) -> Reals:
-    """Advantage TPR - FPR of an attack of this balanced accuracy."""
+    """Advantage TPR - FPR of an attack with this balanced accuracy."""
     return np.asarray(2 * np.asarray(accuracy, dtype=float) - 1)
 
 
 def epsilon_from_accuracy(accuracy: npt.ArrayLike, delta: npt.ArrayLike = 0.0) -> Reals:
     """Smallest epsilon under which a balanced accuracy is possible at all.
 
-    ln((accuracy - delta) / (1 - accuracy)), at least 0: ``humphries_advantage`` solved for epsilon. For delta 0 it
-    is ln(accuracy / (1 - accuracy)); the popular accuracy <= e^epsilon / 2 is loose.
+    ln((accuracy - delta) / (1 - accuracy)), at least 0: ``humphries_advantage`` solved for epsilon. For delta
+    0 it is ln(accuracy / (1 - accuracy)); the popular accuracy <= e^epsilon / 2 is loose.
 
     >>> round(float(np.exp(epsilon_from_accuracy(0.75))), 12)
     3.0
@@ -95,11 +95,11 @@ def _deltas(delta: npt.ArrayLike) -> Reals:
 
 
 def metric_bounds(guarantee: Guarantee, fprs: Sequence[float]) -> dict[str, float]:
-    """Bound every metric that has one; means over targets obey the same bound.
+    """The bound of every metric that has one; means over targets have the same bound.
 
-    The curve of the guarantee is concave, so an average of targets under it is under it too. A promise to a
-    group of records that depend on one another stands beside what the label would allow if they did not:
-    ``advantage_independent`` (Humphries et al. 2023, theorem III.1). It does not apply to them.
+    The curve of the guarantee is concave, so an average of targets below it is below it too. For a guarantee
+    to a group of dependent records, ``advantage_independent`` is what the nominal epsilon would allow if they
+    were independent (Humphries et al. 2023, theorem III.1); it is for comparison and does not apply to them.
 
     >>> round(metric_bounds(Guarantee(epsilon=float(np.log(3))), [])["accuracy"], 6)
     0.75

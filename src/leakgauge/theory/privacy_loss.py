@@ -1,4 +1,12 @@
-"""The privacy loss of one noisy cell (Laplace, geometric, randomized response), exact and on a lattice."""
+"""The privacy loss of one noisy cell (Laplace, geometric, randomized response), exact and on a lattice.
+
+The privacy loss of an output is ln P(output | member) - ln P(output | non-member). On a lattice, a
+distribution of losses is kept as the probabilities, for a member, of the losses 0, step, 2 step, ...; the
+losses below zero follow: P(loss = -l) = e^-l P(loss = l). ``spread_on_lattice`` moves an atom to the two
+nearest lattice points and keeps its probability in both worlds, so that the worlds can only become easier to
+distinguish (Blackwell 1953; Doroshenko et al. 2022). ``gather_on_lattice`` lets an atom answer at random a
+little more often, so that they can only become harder to distinguish.
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,34 +18,36 @@ from scipy.special import expit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
+_ON_LATTICE = 1e-9  # in steps: a loss this close to a lattice point is on it
+
 
 class NoisyCell(Protocol):
-    """The law of the loss of one cell, for a member; the loss of a non-member has the law of its negative."""
+    """The distribution of a member's loss in one cell; a non-member's loss is distributed as its negative."""
 
     @property
     def largest(self) -> float: ...
 
     @property
     def unit(self) -> float:
-        """All atoms are whole multiples of it."""
+        """All atoms of the loss are whole multiples of it."""
         ...
 
     @property
     def continuous(self) -> bool:
-        """Whether there is more than atoms."""
+        """Whether the loss has a continuous part besides its atoms."""
         ...
 
     @property
     def moments(self) -> tuple[float, float]:
-        """The mean, and the variance or more."""
+        """The mean of the loss, and its variance or an upper bound of it."""
         ...
 
-    def spread(self, step: float) -> Reals:
-        """On a lattice, revealing no less."""
+    def pessimistic_lattice(self, step: float) -> Reals:
+        """The loss on a lattice that reveals no less than the cell: an upper bound of any attack."""
         ...
 
-    def gathered(self, step: float) -> Reals:
-        """On a lattice, revealing no more."""
+    def optimistic_lattice(self, step: float) -> Reals:
+        """The loss on a lattice that reveals no more than the cell: a lower bound of the best attack."""
         ...
 
 
@@ -67,7 +77,7 @@ class LaplaceCell:
     def moments(self) -> tuple[float, float]:
         return float(self.ratio + np.expm1(-self.ratio)), min(self.ratio**2, 4.0)
 
-    def spread(self, step: float) -> Reals:
+    def pessimistic_lattice(self, step: float) -> Reals:
         whole, rest = self._whole_and_rest(step)
         level = np.exp((step * np.arange(whole + 1) - self.ratio) / 2) / 2
         width = np.append(np.full(whole, step), rest)
@@ -79,7 +89,7 @@ class LaplaceCell:
         law[whole + 1] += end_above
         return with_zero_loss(law, step)
 
-    def gathered(self, step: float) -> Reals:
+    def optimistic_lattice(self, step: float) -> Reals:
         """Join outputs into bins centred at lattice points, whose loss is exactly that of their centre.
 
         The end atom, where it is off the lattice, takes in as much of its neighbourhood as it needs to
@@ -129,16 +139,15 @@ class GeometricCell:
     def moments(self) -> tuple[float, float]:
         return _moments(*self._atoms())
 
-    def spread(self, step: float) -> Reals:
+    def pessimistic_lattice(self, step: float) -> Reals:
         return spread_on_lattice(*self._atoms(), step)
 
-    def gathered(self, step: float) -> Reals:
+    def optimistic_lattice(self, step: float) -> Reals:
         return gather_on_lattice(*self._atoms(), step)
 
     def _atoms(self) -> tuple[Reals, Reals]:
-        below = np.arange(
-            (self.shift + 1) // 2, dtype=np.float64
-        )  # how far an output lies below the upper centre
+        # How far an output lies below the upper centre.
+        below = np.arange((self.shift + 1) // 2, dtype=np.float64)
         masses = np.exp(-self.rate * below) * np.tanh(self.rate / 2)
         masses[0] = expit(self.rate)
         return self.rate * (self.shift - 2 * below), masses
@@ -146,7 +155,7 @@ class GeometricCell:
 
 @dataclass(frozen=True, order=True)
 class ResponseCell:
-    """One randomized response; with two categories the most revealing law of any epsilon-DP cell.
+    """One randomized response; with two categories no other epsilon-DP cell reveals more.
 
     (Kairouz, Oh and Viswanath 2015.)
     """
@@ -172,10 +181,10 @@ class ResponseCell:
     def moments(self) -> tuple[float, float]:
         return _moments(*self._atoms())
 
-    def spread(self, step: float) -> Reals:
+    def pessimistic_lattice(self, step: float) -> Reals:
         return spread_on_lattice(*self._atoms(), step)
 
-    def gathered(self, step: float) -> Reals:
+    def optimistic_lattice(self, step: float) -> Reals:
         return gather_on_lattice(*self._atoms(), step)
 
     def _atoms(self) -> tuple[Reals, Reals]:
@@ -192,18 +201,6 @@ def _require_loss(name: str, value: float) -> None:
         raise BadInput(
             f"{name} must be > 0 and finite, got {value}; leave out cells that the target does not move"
         )
-
-
-# Privacy losses on a lattice, of pairs of laws that mirror each other.
-#
-# A law is kept as the probabilities, for a member, of the losses 0, step, 2 step, ...; the losses below zero
-# follow: P(loss = -l) = e^-l P(loss = l). ``spread_on_lattice`` pushes an atom to the two nearest lattice points so that
-# its probability in both worlds stays what it is: the worlds can only become easier to tell apart (Blackwell
-# 1953; Doroshenko et al. 2022). ``gather_on_lattice`` lets an atom answer at random a little more often: they can only
-# become harder to tell apart.
-
-
-_ON_LATTICE = 1e-9  # in steps
 
 
 def spread_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
@@ -225,7 +222,7 @@ def gather_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
 
 
 def whole_and_rest(losses: npt.ArrayLike, step: float) -> tuple[npt.NDArray[np.int64], Reals]:
-    """Steps that fit into each loss, and what is left of it."""
+    """The number of whole steps in each loss, and the remainder."""
     losses = np.asarray(losses, dtype=float)
     steps = losses / step
     nearest = np.round(steps)
@@ -235,7 +232,7 @@ def whole_and_rest(losses: npt.ArrayLike, step: float) -> tuple[npt.NDArray[np.i
 
 
 def with_zero_loss(law: Reals, step: float) -> Reals:
-    """Set the probability of loss zero, which the losses above it settle."""
+    """Set the probability of loss zero so that all probabilities, also of losses below zero, sum to one."""
     law = np.trim_zeros(law[1:], "b")
     below = np.exp(-step * np.arange(1, law.size + 1))
     return np.append(max(0.0, 1.0 - float(np.sum(law * (1 + below)))), law)

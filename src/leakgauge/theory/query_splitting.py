@@ -1,9 +1,9 @@
-"""How often attacks on m independent answers about one target are right: query splitting (Huang et al.).
+"""Accuracy of attacks that use m independent answers about one target: query splitting (Huang et al.).
 
-An answer is the target's value, if it is in, and noise. All rates are balanced accuracies. ``ratio`` is the
+An answer is the target's value, if it is in, plus noise. All rates are balanced accuracies. ``ratio`` is the
 shift over the scale under Laplace noise, over the standard deviation under any other; a record of value v in
 a sum bounded by b moves an answer of epsilon by ``laplace_ratio(epsilon, v, b)`` scales, a count by epsilon.
-For the t-test see ``t_tests``.
+For the t-test see ``t_test_power``.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ def midpoint_geometric(m: int, rate: float, shift: int = 1) -> float:
     """The same under two-sided geometric noise, whose probabilities fall by e^-rate per unit: exact.
 
     The sum of the noise is the difference of two negative binomial variables. A mean exactly at the cut is as
-    likely in both worlds: whoever gets it, the success is the same.
+    likely in both worlds: the success is the same whichever way it is decided.
 
     >>> round(midpoint_geometric(10, 1.0), 4)
     0.8822
@@ -72,7 +72,7 @@ def midpoint_geometric(m: int, rate: float, shift: int = 1) -> float:
 
 
 def optimum_laplace(m: int, ratio: float) -> tuple[float, float]:
-    """Success of the best attack there is, from below and from above: the sum of clipped answers.
+    """Success of the best possible attack, the sum of clipped answers: lower and upper bound.
 
     >>> [round(bound, 3) for bound in optimum_laplace(10, 1.0)]
     [0.917, 0.917]

@@ -1,4 +1,4 @@
-"""How well many targets at once can be told in or out: laws of sums of scores by characteristic functions.
+"""How well an attacker who adds up scores identifies each of many targets, by characteristic functions.
 
 The score of a target is the sum of the independent scores of its cells, so the logarithm of its
 characteristic function is the sum of theirs: one sparse product for all targets.
@@ -21,62 +21,87 @@ from leakgauge.theory.characteristic_functions import (
     SummedScores,
 )
 
-_TAIL = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
+TAIL_EXPONENT = 16.0  # a probability of e^-16 = 1e-7 may lie outside of a period
+PERIOD_RATIO = float(np.sqrt(2.0))  # periods are its powers: targets of about the same spread share one
+MARGIN = 0.025  # of a period, left free at both of its ends: few frequencies blur an atom
+SMOOTH, LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
+FEWEST_SMOOTH = 5  # with fewer cells a score is never smooth
 _SLOPES = np.concatenate([side * np.geomspace(0.05, 50.0, 13) for side in (-1.0, 1.0)])
-_LADDER = float(np.sqrt(2.0))  # of periods: targets of about the same spread share one
 _LEAST = 1e-6  # width of a period
-_MARGIN = 0.025  # of a period, at both of its ends: few frequencies blur a lump
 _BLOCK = 2**21  # numbers in memory at once
 _ROWS = 2**16  # targets at once where little is computed
 _THREADS = 8  # at most; every block of targets is computed by itself
 
-_SMOOTH, _LUMPY = Resolution(96, 4, 5), Resolution(384, 2, 2)
-_MANY = 5  # cells from which on scores may be smooth
-
 
 @dataclass(frozen=True, eq=False)
 class AttackRates:
-    """What an adversary reaches against each target: accuracy at the best threshold, AUC, TPR at 1 % FPR."""
+    """How well an attacker identifies each target: accuracy at the best threshold, AUC, TPR at 1 % FPR."""
 
     accuracy: Reals
     auc: Reals
     tpr: Reals
 
+    @classmethod
+    def of_chance(cls, n: int) -> "AttackRates":
+        """The rates of ``n`` targets about whom nothing is learned."""
+        return cls(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+
+    def fill(
+        self,
+        targets: npt.NDArray[np.intp],
+        table: CharacteristicTable,
+        cells: csr_array,
+        starts: Reals,
+        which: Bits,
+        block: int = _BLOCK,
+    ) -> None:
+        """Compute the rates of the targets that ``which`` selects, whose scores lie above ``starts``.
+
+        ``block`` is how many numbers are in memory at once.
+        """
+        places = np.flatnonzero(which)
+        size = max(1, block // table.columns.shape[1])
+
+        def fill_block(first: int) -> None:
+            part = places[first : first + size]
+            logs = np.asarray(cells[part].astype(table.columns.dtype) @ table.columns)
+            rows = targets[part]
+            self.accuracy[rows], self.auc[rows], self.tpr[rows] = SummedScores.of(table, logs).rates(
+                starts[part]
+            )
+
+        with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
+            for _ in pool.map(fill_block, range(0, places.size, size)):
+                pass
+
 
 def score_sum_rates(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> AttackRates:
-    """What adding up scores reaches against targets who move these cells: targets x kinds, how many of each.
+    """The rates of an attacker who adds up scores, against targets who move these cells.
 
-    ``finer`` multiplies the number of frequencies.
+    ``cells`` are targets x kinds: how many of each kind. ``finer`` multiplies the number of frequencies.
     """
-    n = cells.shape[0]
-    found = AttackRates(np.full(n, 0.5), np.full(n, 0.5), np.full(n, FPR))
+    found = AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1)).ravel()
     some = np.flatnonzero(numbers)
     if not some.size:
         return found
     starts, widths = _ranges(laws, cells[some])
-    rungs = np.ceil(np.log(widths) / np.log(_LADDER)).astype(np.int64)
-    smooth, lumpy = _SMOOTH.finer(finer), _LUMPY.finer(finer)
-    for rung in np.unique(rungs):
-        chosen = np.flatnonzero(rungs == rung)
+    powers = np.ceil(np.log(widths) / np.log(PERIOD_RATIO)).astype(np.int64)
+    smooth, lumpy = SMOOTH.finer(finer), LUMPY.finer(finer)
+    for power in np.unique(powers):
+        chosen = np.flatnonzero(powers == power)
         kinds, own = _needed(laws, cells[some[chosen]])
-        table = CharacteristicTable.of(kinds, _LADDER**rung, smooth)
-        lumps = (numbers[some[chosen]] < _MANY) | table.lumpy(own)
-        _fill(found, some[chosen], table, own, starts[chosen], ~lumps)
+        table = CharacteristicTable.of(kinds, PERIOD_RATIO**power, smooth)
+        lumps = (numbers[some[chosen]] < FEWEST_SMOOTH) | table.lumpy(own)
+        found.fill(some[chosen], table, own, starts[chosen], ~lumps)
         if lumps.any():
-            _fill(
-                found,
-                some[chosen],
-                CharacteristicTable.of(kinds, table.period, lumpy),
-                own,
-                starts[chosen],
-                lumps,
-            )
+            fine = CharacteristicTable.of(kinds, table.period, lumpy)
+            found.fill(some[chosen], fine, own, starts[chosen], lumps)
     return found
 
 
 def _needed(laws: ScoreLaws, cells: csr_array) -> tuple[ScoreLaws, csr_array]:
-    """The kinds that occur in these cells, and the cells counted by those."""
+    """The kinds that occur in these cells, and the cells with only those columns."""
     occurs = np.zeros(laws.n_kinds, dtype=bool)
     occurs[cells.indices] = True
     places = np.cumsum(occurs, dtype=cells.indices.dtype) - 1
@@ -85,9 +110,9 @@ def _needed(laws: ScoreLaws, cells: csr_array) -> tuple[ScoreLaws, csr_array]:
 
 
 def _ranges(laws: ScoreLaws, cells: csr_array) -> tuple[Reals, Reals]:
-    """Where the scores of each target start in either world, and how wide they are.
+    """The lowest score of each target in either world, and the width of the range, except for e^-16.
 
-    All but e^-16 of them (Chernoff 1952).
+    (Chernoff 1952.)
     """
     worlds = [_log_moments(laws.nodes, world) for world in (laws.members, laws.others)]
     starts, widths = np.empty(cells.shape[0]), np.empty(cells.shape[0])
@@ -95,14 +120,14 @@ def _ranges(laws: ScoreLaws, cells: csr_array) -> tuple[Reals, Reals]:
         rows = slice(first, first + _ROWS)
         (low1, high1), (low0, high0) = (_ends(cells[rows] @ logs) for logs in worlds)
         low, high = np.minimum(low1, low0), np.maximum(high1, high0)
-        widths[rows] = np.maximum(high - low, _LEAST) * (1 + 2 * _MARGIN)  # no score may be finite at all
-        starts[rows] = low - _MARGIN * widths[rows]
+        widths[rows] = np.maximum(high - low, _LEAST) * (1 + 2 * MARGIN)  # no score may be finite at all
+        starts[rows] = low - MARGIN * widths[rows]
     return starts, widths
 
 
 def _ends(logs: Reals) -> tuple[Reals, Reals]:
     """The lowest and the highest score, given logs of the mean of e^(slope score)."""
-    reach = (_TAIL + logs) / _SLOPES
+    reach = (TAIL_EXPONENT + logs) / _SLOPES
     low, high = reach[:, _SLOPES < 0].max(axis=1), reach[:, _SLOPES > 0].min(axis=1)
     return low - 1e-6, high + 1e-6
 
@@ -114,26 +139,3 @@ def _log_moments(nodes: Reals, world: Reals) -> Reals:
     with np.errstate(divide="ignore"):
         logs = top + np.log(world[:, 1:-1] @ np.exp(exponents - top))
     return np.where(np.isfinite(logs), logs, 0.0)
-
-
-def _fill(
-    found: AttackRates,
-    targets: npt.NDArray[np.intp],
-    table: CharacteristicTable,
-    cells: csr_array,
-    starts: Reals,
-    which: Bits,
-) -> None:
-    """Write what is reached against some targets, whose scores lie above ``starts``."""
-    places = np.flatnonzero(which)
-    size = max(1, _BLOCK // table.columns.shape[1])
-
-    def fill(first: int) -> None:
-        block = places[first : first + size]
-        sums = SummedScores.of(table, np.asarray(cells[block].astype(table.columns.dtype) @ table.columns))
-        rows = targets[block]
-        found.accuracy[rows], found.auc[rows], found.tpr[rows] = sums.reach(starts[block])
-
-    with ThreadPoolExecutor(min(cpu_count() or 1, _THREADS)) as pool:
-        for _ in pool.map(fill, range(0, places.size, size)):
-            pass

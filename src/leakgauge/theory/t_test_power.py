@@ -1,6 +1,9 @@
-"""How often the t-test of Huang et al. is right about a target, from m independent answers.
+"""Accuracy of the t-test of Huang et al., which decides from m independent answers whether a target is in.
 
-Balanced accuracies: of the formula in the paper, of the test under normal noise, and under Laplace noise.
+Balanced accuracies: of the formula in the paper, of the test under normal noise, and under Laplace noise. A t
+statistic depends only on the sum and on the sum of squares of the answers, so the joint distribution of these
+two (``SquareSums``) says how often a t-test rejects under Laplace noise, for every shift: moved by s, the sum
+is A + m s and the sum of squares Q + 2 s A + m s^2.
 """
 
 from dataclasses import dataclass
@@ -18,6 +21,10 @@ TTestForm: TypeAlias = Literal["textbook", "paper"]  # of S: a sum of squares ov
 TTestSides: TypeAlias = Literal[1, 2]
 
 SQRT_2 = float(np.sqrt(2))  # the standard deviation of Laplace noise of scale one
+FEWEST, MOST = 4, 100  # variables: outside of this range the lattice is too coarse
+_CUT = 11.0  # scales: single variables further out, 2e-5 of all, are left out
+_SUMS, _SQUARES = 1024, 4096  # points of the lattice
+_FEW = 8  # variables up to which the lattice of squares is twice as fine
 
 
 def success_as_printed(
@@ -63,7 +70,9 @@ def success_normal(
 def success_laplace(
     m: int, ratio: npt.ArrayLike, *, form: TTestForm = "textbook", sides: TTestSides = 2, level: float = 0.05
 ) -> Reals:
-    """Success of the t-test under Laplace noise, right to 4e-4, for 4 to 100 answers. ``ratio`` is in scales.
+    """Success of the t-test under Laplace noise, for 4 to 100 answers; accurate to 4e-4.
+
+    ``ratio`` is in scales.
 
     >>> success_laplace(10, [1.0]).round(3).tolist()
     [0.766]
@@ -135,21 +144,9 @@ def _level(level: float) -> float:
     return level
 
 
-# The law of a sum of Laplace variables together with the sum of their squares.
-#
-# A t statistic depends on these two numbers alone, so their law says how often a t-test rejects under Laplace
-# noise, whatever the shift: moved by s, the sum is A + m s and the sum of squares Q + 2 s A + m s^2.
-
-
-FEWEST, MOST = 4, 100  # variables: outside, the lattice is too coarse
-_CUT = 11.0  # scales: single variables further out, 2e-5 of all, are left out
-_SUMS, _SQUARES = 1024, 4096  # points of the lattice
-_FEW = 8  # variables up to which squares are told apart twice as finely
-
-
 @dataclass(frozen=True, eq=False)
 class SquareSums:
-    """Probabilities of (A, Q) for m Laplace variables of scale one, on a lattice."""
+    """Probabilities of (A, Q), sum and sum of squares of m Laplace variables of scale one, on a lattice."""
 
     m: int
     sums: Reals  # A of each row
@@ -159,11 +156,11 @@ class SquareSums:
 
     @classmethod
     def of(cls, m: int) -> "SquareSums":
-        """Convolve the law of (x, x^2) with itself m times, by Fourier transform.
+        """Convolve the distribution of (x, x^2) with itself m times, by Fourier transform.
 
-        x is shared between two neighbours on the lattice so that its mean stays; then x^2 is. The first adds
-        a little variance, which ``spread`` makes up for: the t statistic knows no scale. What follows is
-        right to 4e-4 for 4 variables and to 2e-4 for 10 and more.
+        x is split between two neighbours on the lattice so that its mean is kept; then x^2 is. The first adds
+        a little variance, which ``spread`` corrects: the t statistic does not depend on the scale. Results
+        are accurate to 4e-4 for 4 variables and to 2e-4 for 10 and more.
         """
         if not (FEWEST <= m <= MOST and m == int(m)):
             raise BadInput(
@@ -197,7 +194,7 @@ class SquareSums:
         return float(chances.sum() if both_sides else chances[moved > 0].sum())
 
     def _below(self, limits: Reals) -> Reals:
-        """The chance of each row with Q below its limit; a bin's probability is spread evenly."""
+        """The chance of each row with Q below its limit; the probability within a bin is uniform."""
         n = self.below.shape[1]
         places = np.clip(limits / self.step + 0.5, 0.0, n)
         bins = np.minimum(places.astype(np.int64), n - 1)
@@ -208,9 +205,10 @@ class SquareSums:
 
 
 def _one(step: float) -> tuple[npt.NDArray[np.int64], Reals]:
-    """A Laplace variable of scale one on a lattice: places and probabilities, each place with its share.
+    """A Laplace variable of scale one on a lattice: places and probabilities.
 
-    The share of a place is the mean of a hat over it: the second difference of an integral of the law.
+    The probability of a place is the mean of a triangular hat function over it: the second difference of a
+    twice integrated density.
     """
     n = int(_CUT / step)
     places = np.arange(-n, n + 1, dtype=np.int64)

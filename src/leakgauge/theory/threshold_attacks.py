@@ -1,8 +1,18 @@
-"""How often the attacks of Liu et al. (2024) are right about a target who moves n noisy cells.
+"""Accuracy of the threshold attacks of Liu et al. (2024) on a target who moves n noisy cells.
 
-Each cell moves by the same shift. The adversary is informed: it knows every cell but for the target. All
-rates are balanced accuracies.
-``ratio`` is the shift over the scale (Laplace) or over the standard deviation (any other noise) of one cell.
+All rates are balanced accuracies. Three families:
+
+- The informed attacker knows every cell except for the target, which moves each cell by the same shift.
+  ``ratio`` is the shift over the scale (Laplace) or over the standard deviation (any other noise) of one
+  cell.
+- The attacker who does not know the counts of the others: a group of n people is drawn from a population, and
+  the attacker knows how its members move, not who is in. Theorem 2 of the paper adds standard deviations
+  where variances must be added, and takes cells as uncorrelated; people who visit several of the target's
+  cells correlate them.
+- Votes of cells, each with a chance of its own, independently of the others: ``alarms[i]`` where the target
+  is out, ``hits[i]`` where it is in. The target is said to be in if at least ``least`` cells vote; exactly
+  ``least`` is enough (equation 10 of the paper; its algorithm 1 decides the opposite, which matters because
+  votes are whole numbers).
 """
 
 from collections.abc import Callable
@@ -81,8 +91,9 @@ def cell_error_gaussian(ratio: float) -> float:
 def two_threshold(n: npt.ArrayLike, cell_error: float) -> Reals:
     """Accuracy of the majority of the cells, each cut midway: exact (Liu et al. 2024, theorem 3).
 
-    Binomial counts. A tie is as likely in both worlds, so whoever gets it, an even number of cells is worth
-    no more than one cell fewer; and the majority of 2m - 1 is right with probability I(1 - cell_error; m, m).
+    Binomial counts. A tie is as likely in both worlds, so that, whichever way it is decided, an even number
+    of cells is worth no more than one cell fewer; and the majority of 2m - 1 is right with probability I(1 -
+    cell_error; m, m).
 
     >>> two_threshold([1, 59, 60], cell_error_laplace(0.5)).round(4).tolist()
     [0.6106, 0.958, 0.958]
@@ -120,13 +131,6 @@ def _require_error(error: float) -> float:
     return error
 
 
-# What the attacks of Liu et al. (2024) reach where the counts of the others are not known.
-#
-# A group of n people is drawn from a population; the adversary knows how its members move, not who is in. All
-# rates are balanced accuracies. Their theorem 2 adds standard deviations where variances must be added, and
-# takes cells as unrelated; people who visit several of the target's cells make them move together.
-
-
 def group_variance(n: float, of_one: float, population: float = np.inf) -> float:
     """Variance of a sum over a random group: n V (N - n) / (N - 1).
 
@@ -147,10 +151,10 @@ def group_variance(n: float, of_one: float, population: float = np.inf) -> float
 
 
 def predicted_variance(n: float, of_one: float, sample: float) -> float:
-    """Variance of a sum over a group, around what a sample of others says: n V (1 + n / sample).
+    """Variance of a sum over a group, around its prediction from a sample of others: n V (1 + n / sample).
 
-    The group has variance n V among all groups there could be, and the expectation n times the sample's
-    mean has n^2 V / sample. It is what an adversary's own shadows, drawn from its sample, do not show.
+    The group has variance n V among all possible groups, and the prediction, n times the mean of the sample,
+    has n^2 V / sample. The attacker's own shadows, drawn from its sample, do not show the second part.
     """
     if not sample >= 1:
         raise BadInput(f"a sample needs one person or more, got {sample}")
@@ -173,7 +177,7 @@ def one_threshold(shift: npt.ArrayLike, variance: npt.ArrayLike) -> Reals:
 
 
 def threshold_at_fpr(fpr: float, mean: npt.ArrayLike, variance: npt.ArrayLike) -> Reals:
-    """What a normal score exceeds with a chance of ``fpr`` (Liu et al. 2024, algorithm 6).
+    """The threshold that a normal score exceeds with a chance of ``fpr`` (Liu et al. 2024, algorithm 6).
 
     As printed, the algorithm uses the variance where the standard deviation belongs.
 
@@ -225,7 +229,6 @@ def vote_chances(
     noise of at least x, of mean zero. A cell votes if it is at least ``cut``; by default halfway between
     its two means.
 
-    >>> from leakgauge.theory.threshold_attacks import cell_error_laplace
     >>> vote_chances(np.ones(1), lambda x: np.exp(-np.maximum(x, 0) / 2) / 2)[0] == cell_error_laplace(0.5)
     True
     """
@@ -239,18 +242,10 @@ def _log_ways(n: int, chosen: npt.NDArray[np.int_]) -> Reals:
     return np.asarray(gammaln(n + 1) - gammaln(chosen + 1) - gammaln(n - chosen + 1))
 
 
-# How many of several cells vote "member": the exact law of the number, and what it is worth.
-#
-# Cell i votes with a chance of its own, independently of the others: ``alarms[i]`` where the target is out,
-# ``hits[i]`` where it is in. A release is attributed to the target if at least ``least`` cells vote; a number
-# of exactly ``least`` is enough (Liu et al. 2024, equation 10; their algorithm 1 gives it to the other side,
-# which matters, for votes are whole).
-
-
 def poisson_binomial(chances: npt.ArrayLike) -> Reals:
-    """Probabilities of 0, 1, ..., n votes along the last axis: the Poisson-binomial law, exact.
+    """Probabilities of 0, 1, ..., n votes along the last axis: the Poisson-binomial distribution, exact.
 
-    Cells are added one by one; nothing is ever subtracted, so every probability keeps its digits.
+    Cells are added one by one; nothing is subtracted, so that small probabilities keep their digits.
 
     >>> poisson_binomial([0.5, 0.25]).tolist()
     [0.375, 0.5, 0.125]
@@ -279,13 +274,13 @@ def chance_of_votes(chances: npt.ArrayLike, least: npt.ArrayLike) -> Reals:
 def vote_midpoint(alarms: npt.ArrayLike, hits: npt.ArrayLike) -> Reals:
     """Halfway between the usual numbers of votes without and with the target (Liu et al. 2024, equation 6).
 
-    Rounding errors are taken off, so that a tie that is one stays one.
+    Rounded to nine digits, so that rounding errors do not turn a tie into a vote more or less.
     """
     return np.asarray(np.round((_chances(alarms).sum(axis=-1) + _chances(hits).sum(axis=-1)) / 2, 9))
 
 
 def least_votes(alarms: npt.ArrayLike, fpr: float) -> npt.NDArray[np.int64]:
-    """The smallest number of votes that comes up by accident with a chance of at most ``fpr``; exact.
+    """The smallest number of votes that non-members reach with a chance of at most ``fpr``; exact.
 
     >>> least_votes([0.5] * 4, fpr=0.1).tolist()
     4
@@ -296,7 +291,7 @@ def least_votes(alarms: npt.ArrayLike, fpr: float) -> npt.NDArray[np.int64]:
 
 
 def vote_accuracy(alarms: npt.ArrayLike, hits: npt.ArrayLike, least: npt.ArrayLike | None = None) -> Reals:
-    """Balanced accuracy of asking for ``least`` votes (by default the midpoint), exact.
+    """Balanced accuracy of requiring ``least`` votes (by default the midpoint), exact.
 
     >>> round(float(vote_accuracy([0.3894] * 60, [0.6106] * 60)), 4)
     0.958
@@ -311,7 +306,8 @@ def vote_accuracy_clt(
     """The same with normal numbers of votes.
 
     Their means are sums of chances and their variances sums of p (1 - p), whatever the cells; what Liu et al.
-    (2024) print for auxiliary adversaries in section 3.3 is the law of the one-threshold score instead.
+    (2024) print for auxiliary attackers in section 3.3 is the distribution of the one-threshold score
+    instead.
 
     >>> round(float(vote_accuracy_clt([0.3894] * 60, [0.6106] * 60)), 4)
     0.9605

@@ -1,4 +1,10 @@
-"""Trade-off curves between false and true positives: what no attacker can exceed while a guarantee holds."""
+"""Trade-off curves between false and true positives: what no attacker can exceed while a guarantee holds.
+
+Curves are polygons, drawn inside or outside the exact curve. The privacy loss of an output is ln P(output |
+member) - ln P(output | non-member). A pair of distributions is symmetric if the loss of a member is
+distributed as minus the loss of a non-member, as for a shift under symmetric noise. Then the losses above
+zero are enough: the rest of the curve is their mirror image.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -11,8 +17,8 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 
 _ROUNDING = 2.5e-16  # of one minus a rate
-_RESOLVED = 1e-12  # what is left of one minus a rate when that is allowed for
-_SMALLEST = float(np.finfo(float).tiny)  # smaller rates are not told from 0
+_RESOLVED = 1e-12  # smaller differences of one minus a rate are rounding errors
+_SMALLEST = float(np.finfo(float).tiny)  # smaller rates count as 0
 
 
 def max_tpr(fpr: npt.ArrayLike, promise: Guarantee | TradeoffCurve) -> Reals:
@@ -69,9 +75,9 @@ def epsilon_at(promise: Guarantee | TradeoffCurve, delta: float) -> float:
     """Smallest epsilon for which the curve lies within (epsilon, delta), in both directions.
 
     The largest log ratio (TPR - delta) / FPR, or (1 - FPR - delta) / (1 - TPR), over the corners. It is
-    infinite where something is revealed for sure more often than delta; beyond 700 it is not told from
-    infinity. If a curve is not its own mirror image, proofs of absence rarer than 1e-12 are overlooked, since
-    one minus a rate cannot be told more finely.
+    infinite where membership is revealed with certainty more often than delta, and beyond 700. If a curve is
+    not its own mirror image, proofs of absence rarer than 1e-12 are overlooked, since one minus a rate has no
+    more digits.
     """
     if not 0 <= delta < 1:
         raise BadInput(f"delta must be in [0, 1), got {delta}")
@@ -96,9 +102,9 @@ def delta_at(promise: Guarantee | TradeoffCurve, epsilon: float) -> float:
 
 
 def exact_curve(others: npt.ArrayLike, members: npt.ArrayLike) -> TradeoffCurve:
-    """The exact trade-off between two finite laws: probabilities of the same outputs in both worlds.
+    """The exact trade-off between two finite distributions: probabilities of the same outputs in both worlds.
 
-    By the lemma of Neyman and Pearson (1933) outputs enter in the order of their likelihood ratio.
+    By the lemma of Neyman and Pearson (1933) outputs are accepted in the order of their likelihood ratio.
 
     >>> exact_curve([0.75, 0.25], [0.25, 0.75]).tpr.tolist()
     [0.0, 0.75, 1.0]
@@ -115,23 +121,16 @@ def exact_curve(others: npt.ArrayLike, members: npt.ArrayLike) -> TradeoffCurve:
 
 
 def _gains_and_costs(allowed: TradeoffCurve) -> tuple[Reals, Reals]:
-    """Corners as seen by someone who tries to prove membership, and, unless implied, absence."""
+    """Rates of correct and of false proofs of membership at the corners and, unless implied, of absence."""
     gains, costs = 1 - allowed.fpr, 1 - allowed.tpr
     implied = max_tpr(np.minimum(costs + _ROUNDING, 1.0), allowed) >= gains - _RESOLVED
     if implied.all():
         gains, costs = allowed.tpr, allowed.fpr
     else:
-        told = gains > _RESOLVED
-        gains = np.concatenate([allowed.tpr, gains[told]])
-        costs = np.concatenate([allowed.fpr, costs[told]])
+        resolved = gains > _RESOLVED
+        gains = np.concatenate([allowed.tpr, gains[resolved]])
+        costs = np.concatenate([allowed.fpr, costs[resolved]])
     return gains, np.where(costs < _SMALLEST, 0.0, costs)
-
-
-# Trade-off curves as polygons, drawn inside or outside the curve of a symmetric pair of laws.
-#
-# The privacy loss of an output is ln P(output | member) - ln P(output | not). A pair of laws is symmetric if
-# the loss of a member has the law of minus the loss of a non-member, as for a shift under symmetric noise. Then
-# the losses above zero say everything: the rest of the curve is their mirror image.
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +146,7 @@ class PositiveLosses:
     others: Reals
 
     def coarser(self, n: int) -> "PositiveLosses":
-        """Join neighbouring bins until at most ``n`` are left: an even cut of the losses that occur."""
+        """Join neighbouring bins until at most ``n`` are left, equally wide over the losses that occur."""
         if self.low.size <= n:
             return self
         mass = np.cumsum(self.members)
@@ -170,7 +169,7 @@ class PositiveLosses:
 class TwoSidedLosses:
     """Losses above zero, and below zero with the worlds exchanged, so that these are above zero too.
 
-    ``sure_members`` is how often a member is revealed for sure, by an output that no non-member gives;
+    ``sure_members`` is how often a member is revealed with certainty, by an output that no non-member gives;
     ``sure_others`` how often a non-member is.
     """
 
@@ -185,27 +184,27 @@ class TwoSidedLosses:
 
 
 def inner_curve(half: PositiveLosses) -> TradeoffCurve:
-    """The polygon of an adversary who sees no more of a loss than its bin: a lower bound."""
+    """The polygon of an attacker who sees only the bin of a loss: a lower bound."""
     return _mirrored(*_corners_inside(half))
 
 
 def outer_curve(half: PositiveLosses) -> TradeoffCurve:
-    """The polygon of an adversary who sees every loss pushed to the ends of its bin: an upper bound.
+    """The polygon of an attacker who sees every loss moved to the ends of its bin: an upper bound.
 
-    The push keeps the probability of the bin in both worlds, so it is a mean-preserving spread of the
-    likelihood ratio, and reveals more (Blackwell 1953; for privacy losses Doroshenko et al. 2022).
+    The move keeps the probability of the bin in both worlds, so it is a mean-preserving spread of the
+    likelihood ratio, and reveals no less (Blackwell 1953; for privacy losses Doroshenko et al. 2022).
     """
     return _mirrored(*_corners_outside(half))
 
 
 def inner_two_sided_curve(whole: TwoSidedLosses) -> TradeoffCurve:
-    """The polygon inside the curve of a pair of laws that need not mirror each other."""
-    return _ends_met(whole, _corners_inside(whole.above), _corners_inside(whole.below))
+    """The polygon inside the curve of a pair of distributions that need not mirror each other."""
+    return _joined_halves(whole, _corners_inside(whole.above), _corners_inside(whole.below))
 
 
 def outer_two_sided_curve(whole: TwoSidedLosses) -> TradeoffCurve:
-    """The polygon outside the curve of a pair of laws that need not mirror each other."""
-    return _ends_met(whole, _corners_outside(whole.above), _corners_outside(whole.below))
+    """The polygon outside the curve of a pair of distributions that need not mirror each other."""
+    return _joined_halves(whole, _corners_outside(whole.above), _corners_outside(whole.below))
 
 
 def _corners_inside(half: PositiveLosses) -> tuple[Reals, Reals]:
@@ -226,7 +225,7 @@ def _corners_outside(half: PositiveLosses) -> tuple[Reals, Reals]:
 
 
 def curve_through(fpr: Reals, tpr: Reals) -> TradeoffCurve:
-    """The curve through these points, rounding errors mended; it ends at (1, 1)."""
+    """The curve through these points, rounding errors corrected; it ends at (1, 1)."""
     fpr, tpr = (np.maximum.accumulate(np.clip(rates, 0.0, 1.0)) for rates in (fpr, tpr))
     fpr, tpr = np.append(fpr, 1.0), np.append(tpr, 1.0)
     keep = np.append(True, (np.diff(fpr) > 0) | (np.diff(tpr) > 0))
@@ -244,8 +243,10 @@ def _mirrored(fpr: Reals, tpr: Reals) -> TradeoffCurve:
     )
 
 
-def _ends_met(whole: TwoSidedLosses, above: tuple[Reals, Reals], below: tuple[Reals, Reals]) -> TradeoffCurve:
-    """Draw the curve from both of its ends; where they meet, losses of zero fill the gap."""
+def _joined_halves(
+    whole: TwoSidedLosses, above: tuple[Reals, Reals], below: tuple[Reals, Reals]
+) -> TradeoffCurve:
+    """Draw the curve from both of its ends; losses of zero fill the gap between them."""
     fpr, tpr = above[0], whole.sure_members + above[1]
     tnr, fnr = whole.sure_others + below[1], below[0]
     return curve_through(
@@ -255,7 +256,7 @@ def _ends_met(whole: TwoSidedLosses, above: tuple[Reals, Reals], below: tuple[Re
 
 
 def curve_from_profile(epsilons: Reals, deltas: Reals) -> TradeoffCurve:
-    """What is reached at most while (epsilon, delta) holds, in both directions, for each of these pairs.
+    """The largest rates possible while (epsilon, delta) holds, in both directions, for each of these pairs.
 
     A pair is two lines (Kairouz, Oh and Viswanath 2015): TPR <= delta + e^epsilon FPR, and its mirror image
     1 - FPR <= delta + e^epsilon (1 - TPR). The curve is the lowest of all lines: never below the exact one,

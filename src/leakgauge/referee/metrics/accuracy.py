@@ -1,4 +1,4 @@
-"""How often the adversary is right, at a threshold chosen on other rounds."""
+"""How often an attacker is right, at a threshold chosen on other rounds."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""How often the adversary is right about one target, averaged over targets."""
+"""How often an attacker is right about one target, averaged over targets."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""How much more often the adversary says "member" of members than of others."""
+"""How much more often an attacker says "member" of members than of others."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar

@@ -11,7 +11,7 @@ from leakgauge.referee.thresholds import own_threshold_advantage
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(RateMetric):
-    """TPR - FPR of an adversary who must decide without looking at these rounds first.
+    """TPR - FPR of an attacker who must decide without looking at these rounds first.
 
     Below zero where it accuses others more often than members; it is reported as such.
     """

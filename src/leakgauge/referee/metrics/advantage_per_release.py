@@ -1,4 +1,4 @@
-"""How much more often the adversary says "member" of members, at a threshold set for each release."""
+"""How much more often an attacker says "member" of members, at a threshold set for each release."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +16,7 @@ FEWEST = 20  # members, and others, in each round
 class Metric(RateMetric):
     """TPR - FPR of each half of a release, at the threshold that was best on its other half.
 
-    An adversary who knows the membership of half of the records and sets the threshold of this one release
+    An attacker who knows the membership of half of the records and sets the threshold of this one release
     by them: what the "optimal threshold" of Humphries et al. (2023) comes to when it is not chosen on the
     records that are counted. Without a leak it is zero on average.
     """
