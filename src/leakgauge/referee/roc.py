@@ -27,7 +27,9 @@ def roc(trials: Trials) -> Roc:
     Equal scores are accepted together, because no threshold can separate them; a constant score therefore
     gets the diagonal.
 
-    >>> roc(Trials(np.arange(4), np.zeros(4, int), np.array([1, 1, 0, 0], bool), np.zeros(4), Coins.FAIR)).auc
+    >>> from leakgauge.core.game import Coins
+    >>> members, scores = np.array([True, True, False, False]), np.zeros(4)
+    >>> roc(Trials(np.arange(4), np.zeros(4, int), members, scores, Coins.FAIR)).auc
     0.5
     """
     need_both_worlds(trials, "a ROC curve")
