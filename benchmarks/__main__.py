@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named: ``python -m benchmarks judging``."""
+"""Run every benchmark, or those named: ``python -m benchmarks judge_trials``."""
 
 import sys
 from importlib import import_module

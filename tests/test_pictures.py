@@ -45,11 +45,11 @@ def test_the_page_says_what_the_pictures_show():
 def test_the_numbers_of_the_pictures_are_still_what_leakgauge_computes(monkeypatch):
     """Exposure is computed, not played: it may move by its own error only."""
     monkeypatch.syspath_prepend(PICTURES)
-    import choosing
     import city
+    import release_choices
 
     with city.visits_folder() as folder:
-        for row, setting in zip(NUMBERS["choices"]["rows"], choosing.CHOICES, strict=True):
+        for row, setting in zip(NUMBERS["choices"]["rows"], release_choices.CHOICES, strict=True):
             if setting.name not in ("event ε=0.5", "user ε=1, 5 in all", "daily, event ε=1"):
                 continue
             release = city.release_of(setting, folder)

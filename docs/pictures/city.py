@@ -80,7 +80,7 @@ class Release:
         return float(self.counted.mean())
 
     def quantile(self, adversary: str, metric: str, share: float) -> float:
-        """What an adversary reaches at most against this share of the people."""
+        """What an attacker reaches at most against this share of the people."""
         against = next(one for one in self.exposure.against if one.adversary == adversary)
         return float(np.quantile(against.metric(metric), share))
 

@@ -1,13 +1,13 @@
-"""Make the pictures of locations.md, and numbers.json with what they show: ``python docs/pictures/make.py``.
+"""Draw the pictures of locations.md and write their numbers: ``python docs/pictures/make.py``.
 
-Two minutes on one core. The same version of leakgauge makes the same pictures.
+This takes two minutes on one core. The same version of leakgauge draws the same pictures.
 """
 
-from attacking import draw_crossover, draw_epsilons
-from choosing import draw_caps, draw_choices
+from attack_success import draw_crossover, draw_epsilons
 from city import SEED, visits_folder, write_numbers
-from drawing import FOLDER
-from people import draw_counts, draw_exposure, draw_visits
+from person_exposure import draw_counts, draw_exposure, draw_visits
+from release_choices import draw_caps, draw_choices
+from svg_charts import FOLDER
 
 if __name__ == "__main__":
     with visits_folder() as folder:

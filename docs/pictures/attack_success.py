@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import altair as alt
-from drawing import FOLDER, lines, save
+from svg_charts import FOLDER, lines, save
 
 import leakgauge
 from leakgauge.papers.liu24.crossover import ATTACKS, crossover_density, with_visitors
@@ -17,7 +17,7 @@ DENSITIES = (1, 2, 3, 5, 7, 10, 15, 25, 50, 100, 250)
 
 
 def draw_epsilons() -> dict[str, Any]:
-    """Play the example at more epsilons: AUC of each adversary, averaged over the targets."""
+    """Play the example at more epsilons: AUC of each attacker, averaged over the targets."""
     before, points, after = EXAMPLE.read_text().partition("[0.5, 1.0]")
     assert points, "the example no longer sweeps over epsilon"
     text = f"{before}{list(EPSILONS)}{after}"
@@ -43,7 +43,7 @@ def draw_epsilons() -> dict[str, Any]:
         "y:Q", title="AUC, mean of 10 targets", scale=alt.Scale(domain=[0.5, 1.0]), axis=alt.Axis(grid=True)
     )
     save(lines(rows, labels, x=x, y=y), "epsilon")
-    told: dict[str, Any] = {
+    shown: dict[str, Any] = {
         label: {
             str(row["x"]): [round(row[part], 3) for part in ("y", "low", "high")]
             for row in rows
@@ -51,14 +51,14 @@ def draw_epsilons() -> dict[str, Any]:
         }
         for label in labels
     }
-    zero = told["likelihood-zero"]
-    told["caption"] = (
+    zero = shown["likelihood-zero"]
+    shown["caption"] = (
         "Played with the ten targets of the example; bars are 95% intervals. At ε = 1 for one visit, "
         f"somebody who has nothing but the release and the target's trace reaches an AUC of "
         f"{_interval(zero['1.0'])}; at ε = 0.1 it is {_interval(zero['0.1'])}. With a tenth of the trace it "
-        f"is {_interval(told['likelihood-zero-10']['1.0'])} at ε = 1."
+        f"is {_interval(shown['likelihood-zero-10']['1.0'])} at ε = 1."
     )
-    return told
+    return shown
 
 
 def _interval(found: list[float]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 from city import HITS, WORST, Setting, release_of
-from drawing import lines, ranges, save
+from svg_charts import lines, ranges, save
 
 CAPS = (1, 2, 3, 5, 10)
 EVENT, DAY = "noise for one visit", "noise for all visits of a day"
@@ -62,17 +62,17 @@ def draw_caps(folder: Path) -> dict[str, Any]:
         y = alt.Y("y:Q", title=title, scale=alt.Scale(domain=domain), axis=alt.Axis(grid=True))
         panels.append(lines(own, [EVENT, DAY], x=x, y=y, width=290, height=240))
     save(alt.hconcat(*panels, spacing=30), "caps")
-    told: dict[str, Any] = {
+    shown: dict[str, Any] = {
         f"{row['label']}, {row['x']}": {k: round(row[k], 3) for k in ("auc", "error", "kept")} for row in rows
     }
-    one, ten, most = (told[key] for key in (f"{EVENT}, 1", f"{EVENT}, 10", f"{DAY}, 10"))
-    told["caption"] = (
+    one, ten, most = (shown[key] for key in (f"{EVENT}, 1", f"{EVENT}, 10", f"{DAY}, 10"))
+    shown["caption"] = (
         f"With the noise of one visit left as it is, a cap of 1 instead of 10 lowers the AUC that one person "
         f"in twenty exceeds from {ten['auc']:.3f} to {one['auc']:.2f}, and throws away "
         f"{1 - one['kept']:.0%} of all visits. Noise that covers a day grows with the cap: at 10 visits a "
         f"day the AUC is {most['auc']:.2f}, and a count is off by {most['error']:.0f} on average."
     )
-    return told
+    return shown
 
 
 def draw_choices(folder: Path) -> dict[str, Any]:
@@ -80,20 +80,20 @@ def draw_choices(folder: Path) -> dict[str, Any]:
     rows = []
     for setting in CHOICES:
         release = release_of(setting, folder)
-        told = {"name": setting.name, "error": release.error, "usual": release.usual}
+        shown = {"name": setting.name, "error": release.error, "usual": release.usual}
         for adversary in ("informed", "auxiliary"):
-            told |= {
+            shown |= {
                 f"{adversary} accuracy": release.quantile(adversary, "accuracy", 0.5),
                 f"{adversary} hits": release.quantile(adversary, HITS, WORST),
             }
         rows.append(
-            {key: value if isinstance(value, str) else round(value, 4) for key, value in told.items()}
+            {key: value if isinstance(value, str) else round(value, 4) for key, value in shown.items()}
         )
     drawn = [
         {
             "name": row["name"],
             "x": row["error"] / row["usual"],
-            "told": f"{row['error'] / row['usual']:.0%}",
+            "relative_error": f"{row['error'] / row['usual']:.0%}",
             "informed": row["informed hits"],
             "auxiliary": row["auxiliary hits"],
         }

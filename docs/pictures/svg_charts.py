@@ -98,7 +98,7 @@ def histograms(rows: Rows, labels: Sequence[str], *, x_title: str, y_title: str,
 
 
 def ranges(rows: Rows, ends: Sequence[str], *, x: Any, cost: Any) -> Any:
-    """A row for each setting: on the left what each adversary reaches, on the right what it costs."""
+    """A row for each setting: on the left what each attacker reaches, on the right what it costs."""
     order = [row["name"] for row in rows]
     base = alt.Chart(alt.Data(values=list(rows))).encode(
         y=alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=300, ticks=False, domain=False))
@@ -109,6 +109,6 @@ def ranges(rows: Rows, ends: Sequence[str], *, x: Any, cost: Any) -> Any:
     left = (joined + dots.encode(x=x, color=colour(ends))).properties(width=300, height=30 * len(order))
     bare = base.encode(y=alt.Y("name:N", sort=order, axis=None))
     bars = bare.mark_bar(color=COLOURS[7], size=12).encode(x=cost)
-    text = bare.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=cost, text="told:N")
+    text = bare.mark_text(align="left", dx=5, color=INK, fontSize=11).encode(x=cost, text="relative_error:N")
     right = (bars + text).properties(width=170, height=30 * len(order))
     return alt.hconcat(left, right, spacing=25)

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 import numpy as np
 from city import HITS, WORST, Setting, release_of
-from drawing import histograms, lines, maps, save
+from svg_charts import histograms, lines, maps, save
 
 HOUR = 2 * 24 + 18  # Wednesday, 18:00
 AS_PUBLISHED = Setting(
@@ -43,27 +43,27 @@ def draw_exposure(folder: Path) -> dict[str, Any]:
     release = release_of(AS_PUBLISHED, folder)
     edges, step = np.linspace(0.5, 1.0, 26), 0.02
     rows = []
-    told: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     for against in release.exposure.against[:2]:
         share = np.histogram(np.clip(against.auc, 0.5, 1.0), edges)[0] / against.auc.size
         rows += [
             {"label": against.adversary, "x": round(x, 3), "y": y}
             for x, y in zip(edges.tolist(), share.tolist())
         ]
-        told[against.adversary] = {
+        shown[against.adversary] = {
             metric: [round(release.quantile(against.adversary, metric, q), 3) for q in (0.05, 0.5, WORST)]
             for metric in ("accuracy", "auc", HITS)
         }
-        told[against.adversary]["above 0.9"] = round(float((against.auc > 0.9).mean()), 3)
+        shown[against.adversary]["above 0.9"] = round(float((against.auc > 0.9).mean()), 3)
     save(histograms(rows, ["informed", "auxiliary"], x_title="AUC", y_title="people", step=step), "exposure")
-    informed, auxiliary = (told[name] for name in ("informed", "auxiliary"))
-    told["caption"] = (
+    informed, auxiliary = (shown[name] for name in ("informed", "auxiliary"))
+    shown["caption"] = (
         f"Somebody who knows everybody else reaches an AUC above 0.9 against {informed['above 0.9']:.0%} of "
         f"the people, somebody who knows only people like them against {auxiliary['above 0.9']:.0%}. "
         f"Half of the people are exposed to the second by an AUC of {auxiliary['auc'][1]:.2f} or more, one "
         f"in twenty by {auxiliary['auc'][2]:.3f} or more."
     )
-    return told
+    return shown
 
 
 def draw_visits(folder: Path) -> dict[str, Any]:
@@ -89,10 +89,10 @@ def draw_visits(folder: Path) -> dict[str, Any]:
         axis=alt.Axis(grid=True),
     )
     save(lines(rows, [row["label"] for row in rows[:: len(middles)]], x=x, y=y), "visits")
-    told: dict[str, Any] = {f"{row['label']}, {row['x']}": round(row["y"], 3) for row in rows}
-    loud, soft = ([told[f"event ε={epsilon}, {middles[i]}"] for i in (0, 4)] for epsilon in ("0.1", "1"))
-    told["caption"] = (
+    shown: dict[str, Any] = {f"{row['label']}, {row['x']}": round(row["y"], 3) for row in rows}
+    loud, soft = ([shown[f"event ε={epsilon}, {middles[i]}"] for i in (0, 4)] for epsilon in ("0.1", "1"))
+    shown["caption"] = (
         f"At ε = 1 for one visit, the AUC against people with one or two visits is {soft[0]:.2f}, against "
         f"those with 21 to 40 it is {soft[1]:.2f}; at ε = 0.1 these are {loud[0]:.2f} and {loud[1]:.2f}."
     )
-    return told
+    return shown
