@@ -1,6 +1,6 @@
-"""Exposure of 100,000 people worked out, against playing 1,000 rounds about each of them.
+"""Exposure of 100,000 people, computed directly, compared with simulating 1,000 rounds about each person.
 
-The rounds are played about a few people and scaled: everybody costs them the same on average.
+The simulation is timed on a few people and scaled up: on average every person takes the same time.
 """
 
 import time

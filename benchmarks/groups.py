@@ -1,6 +1,6 @@
-"""Random groups of people and their counts, on a target's cells and on all cells, against loops.
+"""Random groups of people and their counts, on a target's cells and on all cells, compared with loops.
 
-Loops that would take too long are timed on fewer groups and scaled: every group costs them the same.
+Loops that would take too long are timed on fewer groups and scaled up: every group takes the same time.
 """
 
 from collections.abc import Callable, Iterator

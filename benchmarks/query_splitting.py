@@ -1,7 +1,7 @@
-"""Rounds of query splitting, all asked together against one oracle call at a time.
+"""Rounds of query splitting: all queries of a block at once, compared with one oracle call at a time.
 
-The loop is timed on fewer rounds and scaled: every round costs it the same. Beside it stands the leanest loop
-there could be, without any oracle: a call that adds noise to a number.
+The loop is timed on fewer rounds and scaled up: every round takes the same time. A second loop has no oracle
+at all, only a call that adds noise to a number.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""The likelihood attack against classifiers of shadows: the same rounds, studies included.
+"""The likelihood attack compared with classifiers trained on shadow releases: same rounds, training included.
 
-It is compared with `shadow_logistic`, and with the same classifier "by the book": people summed one by
-one, all columns given to scikit-learn. What takes very long is timed on few releases and scaled: each costs
-the same.
+The classifiers are `shadow_logistic` and a direct implementation of it: people summed one by one, all columns
+given to scikit-learn. What would take very long is timed on few releases and scaled up: each takes the same
+time.
 """
 
 from collections.abc import Iterator

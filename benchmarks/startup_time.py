@@ -1,4 +1,4 @@
-"""How long ``leakgauge --help`` takes, against Python itself."""
+"""The time of ``leakgauge --help``, compared with starting Python."""
 
 import subprocess
 import sys

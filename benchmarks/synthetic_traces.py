@@ -1,4 +1,4 @@
-"""5,000 synthetic traces on 100 x 168 cells, all together against one at a time."""
+"""5,000 synthetic traces on 100 x 168 cells, vectorised, compared with one at a time."""
 
 from collections.abc import Iterator
 from functools import partial

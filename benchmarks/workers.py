@@ -1,4 +1,4 @@
-"""Two workers against one, on every engine, with a release that takes time."""
+"""Two workers compared with one, on every engine, with a slow release."""
 
 import tempfile
 import time
