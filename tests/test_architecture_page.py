@@ -25,12 +25,19 @@ NOT_NAMES = {
     "epsilon",
     "view",
     "import leakgauge",
+    "DOMAIN",
+    "build",
+    "data",
+    "challenger",
+    "mechanism",
+    "blackbox",
 }  # nothing of the source tree
+DOMAIN_TABLE = re.compile(r"^\| file or folder \|.*?\n\n", re.MULTILINE | re.DOTALL)
 
 
 def quoted():
-    """What the page writes as code, without commands, calls and pieces of plans."""
-    found = re.findall(r"`([^`\n]+)`", PAGE.read_text())
+    """What the page writes as code, except commands, calls, plan keys and the table of a domain's files."""
+    found = re.findall(r"`([^`\n]+)`", re.sub(DOMAIN_TABLE, "", PAGE.read_text()))
     plain = [
         text
         for text in dict.fromkeys(found)
@@ -65,6 +72,15 @@ def test_the_check_of_names_would_notice_a_wrong_one():
     assert not resolves("runner.run.prepare_audit")  # imported there, defined elsewhere
     assert not resolves("core.games.play")
     assert not resolves("verdict.Verdict.found")
+
+
+def test_the_table_of_a_domain_names_files_that_domains_have():
+    (table,) = re.findall(DOMAIN_TABLE, PAGE.read_text())
+    rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    assert len(rows) == 9
+    for row in rows:
+        names = [name.rstrip("/") for name in re.findall(r"`([^`]+)`", row)]
+        assert any(list(SOURCE.glob(f"domains/*/{name}")) for name in names), row
 
 
 @pytest.fixture
