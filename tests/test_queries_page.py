@@ -12,9 +12,13 @@ from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN, accounting
-from leakgauge.domains.queries.data import QueriesFileTable, QueriesSyntheticTable
 from leakgauge.domains.queries.oracle_rules import AnswerCache
-from leakgauge.domains.queries.plan_tables import QueriesChallengerTable, QueriesTargetsTable
+from leakgauge.domains.queries.plan_tables import (
+    QueriesChallengerTable,
+    QueriesFileTable,
+    QueriesSyntheticTable,
+    QueriesTargetsTable,
+)
 from leakgauge.domains.queries.query import Query
 from leakgauge.plan import read_plan
 

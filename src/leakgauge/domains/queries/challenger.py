@@ -16,7 +16,6 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
-from leakgauge.domains.queries.oracle import LocalOracle
 from leakgauge.domains.queries.oracle_rules import OracleRules
 from leakgauge.domains.queries.plan_tables import (
     QueriesTargetOrder,
@@ -26,6 +25,7 @@ from leakgauge.domains.queries.plan_tables import (
 )
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
+from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.adapter import ServiceAdapter
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock
 from leakgauge.support.target_choice import rows_by_name
@@ -75,20 +75,6 @@ def _no_such_record(name: str) -> str:
 
 
 SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
-
-
-@dataclass(frozen=True, eq=False)
-class QueriesBlock:
-    """The oracles of a block: who is in the table of each round, and the seed of their noise."""
-
-    table: OracleTable
-    rules: OracleRules
-    members: Bits
-    seed: int
-
-    def oracle(self) -> LocalOracle:
-        """A fresh oracle, to which nobody has put a question; all draw the same noise in the same order."""
-        return LocalOracle(self.table, self.rules, self.members, self.seed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,6 @@
 """The records of the table: read from a CSV or Parquet file, or generated."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -10,28 +9,16 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.queries.plan_tables import QueriesFileTable, QueriesSyntheticTable
 from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.domains.queries.sql.conditions import ColumnType, quote_identifier
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.tabular import open_table_file
 
-TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(
-    3
-)  # blocks of the stream of the data, so that none depends on another
-MOST_RECORDS = 10_000_000
+# Blocks of the data stream: none depends on another.
+TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
 REGIONS = ("north", "east", "south", "west")
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueriesSyntheticTable:
-    """How many people: each with an id, an age, an income in thousands, a region, and whether they smoke."""
-
-    records: int = 1_000
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.records <= MOST_RECORDS:
-            raise BadInput(f"records must be in 1..{MOST_RECORDS}, got {self.records}")
 
 
 def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
@@ -59,14 +46,6 @@ ID = "id"
 _loaded: RecentCache[OracleRecords] = RecentCache()
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueriesFileTable:
-    """A file of records, and the column of their ids: ``id`` if there is one, else rows count from 0."""
-
-    source: str
-    id: str | None = None
 
 
 def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRecords:

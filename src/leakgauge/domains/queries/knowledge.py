@@ -1,7 +1,6 @@
 """What an adversary of a query oracle may know; nothing else reaches an attack."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,45 +9,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN
-from leakgauge.domains.queries.challenger import Challenger, QueriesBlock
+from leakgauge.domains.queries.challenger import Challenger
 from leakgauge.domains.queries.data import KNOWN_STREAM
-from leakgauge.domains.queries.oracle import AccountedOracle, Oracle
+from leakgauge.domains.queries.plan_tables import QueriesKnowledgeTable
 from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.release import QueriesBlock, QueriesView
 from leakgauge.support.table_reader import read_dataclass, require_known
-
-
-@dataclass(frozen=True, eq=False)
-class OracleView:
-    """An oracle as an adversary meets it: it answers, and keeps its accounts to itself."""
-
-    _oracle: AccountedOracle = field(repr=False)
-
-    @property
-    def n_rounds(self) -> int:
-        return self._oracle.n_rounds
-
-    def ask(self, query: Query) -> Reals:
-        """One noisy answer for each round; NaN where it is refused."""
-        return self._oracle.ask(query)
-
-
-@dataclass(frozen=True, eq=False)
-class QueriesView:
-    """A block as an adversary sees it: an oracle for every round, asked together."""
-
-    n_rounds: int
-    _played: QueriesBlock = field(repr=False)
-
-    @cached_property
-    def _oracle(self) -> AccountedOracle:
-        return self._played.oracle()
-
-    def oracle(self) -> Oracle:
-        """The adversary's oracle, with its one budget; whenever it is asked for, the same.
-
-        A second one would draw the same noise: the difference of two answers would have none.
-        """
-        return OracleView(self._oracle)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,17 +49,6 @@ class KnownRecords:
         oracle = seen._oracle  # noqa: SLF001 (hidden from attacks, not from here)
         believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
         return {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
-
-
-@dataclass(frozen=True, kw_only=True)
-class QueriesKnowledgeTable:
-    """How many records an adversary knows; all others, if nothing is said."""
-
-    records: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.records is not None and not self.records >= 0:
-            raise BadInput(f"records must be >= 0, got {self.records}")
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:

@@ -127,3 +127,36 @@ def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> Or
         return read_opendp(said, sensitivity, folder, lambda law: _noise(law, sensitivity, folder))
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
     return read_dataclass(kind, {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")
+
+
+MOST_RECORDS = 10_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesSyntheticTable:
+    """How many people: each with an id, an age, an income in thousands, a region, and whether they smoke."""
+
+    records: int = 1_000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise BadInput(f"records must be in 1..{MOST_RECORDS}, got {self.records}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesFileTable:
+    """A file of records, and the column of their ids: ``id`` if there is one, else rows count from 0."""
+
+    source: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueriesKnowledgeTable:
+    """How many records an adversary knows; all others, if nothing is said."""
+
+    records: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.records is not None and not self.records >= 0:
+            raise BadInput(f"records must be >= 0, got {self.records}")

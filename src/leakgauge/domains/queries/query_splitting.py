@@ -9,9 +9,10 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.answer_scores import ScoreAnswers
-from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.oracle import Oracle
 from leakgauge.domains.queries.query import Id, Query
+from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
 

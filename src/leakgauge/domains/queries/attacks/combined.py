@@ -11,8 +11,9 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.queries.answer_scores import LikelihoodScore, MidpointScore, ScoreAnswers
 from leakgauge.domains.queries.attacks.refusal import refusal_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
-from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import AskAndScore, TargetQuestions, require_enough_records
+from leakgauge.domains.queries.release import QueriesView
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)

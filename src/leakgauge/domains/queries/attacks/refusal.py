@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
     SelectBy,
@@ -14,6 +14,7 @@ from leakgauge.domains.queries.query_splitting import (
     require_enough_records,
     require_n_queries,
 )
+from leakgauge.domains.queries.release import QueriesView
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries.answer_scores import MidpointScore
-from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query import Id
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
@@ -17,6 +17,7 @@ from leakgauge.domains.queries.query_splitting import (
     TargetQuestions,
     require_n_queries,
 )
+from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
 KNOWLEDGE = "known"

@@ -6,13 +6,14 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.queries.answer_scores import MidpointScore
-from leakgauge.domains.queries.knowledge import KnownRecords, QueriesView
+from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
     SelectBy,
     TargetQuestions,
     require_n_queries,
 )
+from leakgauge.domains.queries.release import QueriesView
 
 KNOWLEDGE = "known"
 ACCEPTS = ("known",)
