@@ -20,7 +20,8 @@ from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
 from leakgauge.domains.locations.data.traces import Traces
-from leakgauge.domains.locations.knowledge import LocationsView, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import ZeroKnowledge
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.knowledge import build as know
 from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople
 from leakgauge.domains.locations.partial_traces import PartialTrace

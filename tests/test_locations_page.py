@@ -10,8 +10,11 @@ import pytest
 
 from leakgauge import catalog
 from leakgauge.domains.locations import DOMAIN
-from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsTargetsTable
-from leakgauge.domains.locations.target_knowledge import LocationsKnowledgeTable
+from leakgauge.domains.locations.plan_tables import (
+    LocationsChallengerTable,
+    LocationsKnowledgeTable,
+    LocationsTargetsTable,
+)
 from leakgauge.plan import read_plan
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -11,11 +11,11 @@ from leakgauge.domains.locations.knowledge import (
     DEFAULT,
     NAMES,
     AuxiliaryKnowledge,
-    LocationsView,
     PastReleasesKnowledge,
     ZeroKnowledge,
     build,
 )
+from leakgauge.domains.locations.release import LocationsView
 
 ALL = np.arange(24)
 

@@ -5,10 +5,10 @@ import pytest
 
 from domains.locations.small_town import game, town, traces
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations import target_knowledge
 from leakgauge.domains.locations.data.friends import Friends
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.knowledge import build
+from leakgauge.domains.locations.plan_tables import read_knowledge_table
 
 
 def own_cells(n_targets=1, friends=None):
@@ -94,15 +94,13 @@ def test_the_most_similar_people_of_the_reference_stand_for_friends_by_default()
 
 
 def test_a_table_knows_its_keys():
-    assert target_knowledge.read_knowledge_table("friends", {"friends": ["a"]}).friends == ("a",)
+    assert read_knowledge_table("friends", {"friends": ["a"]}).friends == ("a",)
     with pytest.raises(BadInput, match="knowledge 'friends': no key is called 'trace'"):
-        target_knowledge.read_knowledge_table("friends", {"trace": 0.5})
+        read_knowledge_table("friends", {"trace": 0.5})
 
 
 def test_a_spread_over_no_places_is_refused():
     for name in ("auxiliary", "zero"):
         with pytest.raises(BadInput, match=f"knowledge '{name}': spread = 'greedy' .* add places = "):
-            target_knowledge.read_knowledge_table(name, {"spread": "greedy"})
-        assert (
-            target_knowledge.read_knowledge_table(name, {"spread": "greedy", "places": 2}).spread == "greedy"
-        )
+            read_knowledge_table(name, {"spread": "greedy"})
+        assert read_knowledge_table(name, {"spread": "greedy", "places": 2}).spread == "greedy"

@@ -1,13 +1,13 @@
 """Clients with local differential privacy, and a target that is in one of their batches or not."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Coins, Mechanism
+from leakgauge.core.game import Bits, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import require_torch
@@ -16,9 +16,9 @@ from leakgauge.domains.federated.data.data_loader import load_rows
 from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
+from leakgauge.domains.federated.guarantee import client_guarantee
 from leakgauge.domains.federated.neurons.network import Floats, PlantedNetworkShape
 from leakgauge.domains.federated.plan_tables import (
-    FederatedChallengerTable,
     read_challenger_table,
     read_mechanism_table,
 )
@@ -108,15 +108,3 @@ def build(
         utility=None if useful is None else asdict(useful),
         flower=flower,
     )
-
-
-def client_guarantee(setting: FederatedChallengerTable, noise: Mechanism | None) -> Guarantee | None:
-    """What a row is promised: by noise on gradients, else by noise on rows; nothing without noise."""
-    if setting.gradient_noise is not None:
-        return setting.gradient_noise.guarantee(setting.iterations)
-    if noise is None:
-        return None
-    stated = noise.guarantee
-    if setting.promise == "exact" and stated.exact_epsilon is not None:
-        return replace(stated, epsilon=stated.exact_epsilon)
-    return stated

@@ -1,13 +1,11 @@
 """What a dishonest server may know; nothing else reaches an attack."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.random import Generator
 
-from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reals
 from leakgauge.domains.federated import DOMAIN
 from leakgauge.domains.federated.challenger import Challenger
 from leakgauge.domains.federated.data.dataset import Ints
@@ -18,28 +16,9 @@ from leakgauge.domains.federated.neurons.network import (
     PlantedNetworkShape,
     plant_neuron,
 )
-from leakgauge.domains.federated.release import ClientTraining, FederatedBlock
+from leakgauge.domains.federated.plan_tables import FederatedKnowledgeTable
+from leakgauge.domains.federated.release import ClientTraining, FederatedBlock, FederatedView
 from leakgauge.support.table_reader import read_dataclass, require_known
-
-
-@dataclass(frozen=True, eq=False)
-class FederatedView:
-    """A block as the server sees it: clients who train on what they are sent, once."""
-
-    n_rounds: int
-    _clients: FederatedBlock = field(repr=False)
-    _sent: list[bool] = field(default_factory=list, init=False, repr=False)
-
-    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        """Send every target's client the network made for that target; rounds x targets of gradients.
-
-        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'. Once: to
-        another model clients would answer with the same noise, and the difference of two answers has none.
-        """
-        if self._sent:
-            raise BadInput("a server may send its models once in a block; send all that is needed together")
-        self._sent.append(True)
-        return self._clients.train(networks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +43,6 @@ class ServerKnowledge:
     def networks(self, crafted: Sequence[CraftedNeuron], rng: Generator) -> list[PlantedNetwork]:
         """The networks to send, honest but for what was crafted."""
         return [plant_neuron(one, self.shape, rng) for one in crafted]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FederatedKnowledgeTable:
-    """Nothing to say: the challenger's `reference` decides how many rows the server has."""
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001

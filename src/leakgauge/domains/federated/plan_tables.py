@@ -5,18 +5,18 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-import numpy.typing as npt
+import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.data.featurizers import (
+    DEFAULT_DIMENSIONS,
     Featurizer,
     IdentityFeaturizer,
     PcaFeaturizer,
     RandomReluFeaturizer,
 )
-from leakgauge.domains.federated.data.synthetic import require_scale
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
@@ -84,16 +84,6 @@ class FederatedFileTable:
         if images and self.columns:
             raise BadInput('data.features: images have no columns; use "pca" or "random_relu"')
         return method() if self.dimensions is None else method(self.dimensions)
-
-
-@dataclass(frozen=True, eq=False)
-class FileRows:
-    """What a file holds, not yet looked at closely."""
-
-    rows: Any  # numbers (n, d), pixels (n, h, w) or (n, h, w, colours), or a list of encoded images
-    labels: npt.NDArray[Any]
-    train: npt.NDArray[Any] | None
-    names: tuple[str, ...] = ()  # of the features, where they have any
 
 
 NO_NOISE = "none"
@@ -178,3 +168,38 @@ def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism |
             raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
     kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
     return read_dataclass(kind, {**said, "features": features}, f"mechanism {name!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedSyntheticTable:
+    """Rows of a Gaussian mixture with one component per class.
+
+    Feature j (from 0) has mean 0 and standard deviation 8.4 (1 + j / 5)^-0.57, and the share
+    0.55 / (1 + j / 2) of its variance lies between the classes. Both were fitted to 512 principal components
+    of a convolutional network's features of CIFAR-10.
+    """
+
+    rows: int = 4_000
+    features: int = DEFAULT_DIMENSIONS
+    classes: int = 10
+    scale: float = 1.0
+    non_negative: bool = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("rows", 4), ("features", 1), ("classes", 2)):
+            if not getattr(self, name) >= least:
+                raise BadInput(f"{name} must be >= {least}, got {getattr(self, name)}")
+        if not self.classes <= self.rows:
+            raise BadInput(f"classes = {self.classes} exceeds rows = {self.rows}; every class needs a row")
+        require_scale(self.scale)
+
+
+def require_scale(scale: float) -> None:
+    """Refuse a factor that turns features over, or into nothing."""
+    if not 0 < scale < np.inf:
+        raise BadInput(f"scale must be > 0 and finite, got {scale}; 1 leaves values as they are")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FederatedKnowledgeTable:
+    """Nothing to say: the challenger's `reference` decides how many rows the server has."""

@@ -1,11 +1,12 @@
 """The clients of a block of rounds: they perturb their rows, train on what they are sent, and answer."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
 from leakgauge.domains.federated.clients.gradients import (
     GradientNoise,
@@ -13,7 +14,10 @@ from leakgauge.domains.federated.clients.gradients import (
     noisy_neuron_gradient,
 )
 from leakgauge.domains.federated.data.dataset import Ints
-from leakgauge.domains.federated.neurons.network import Floats, PlantedNetwork
+from leakgauge.domains.federated.neurons.network import (
+    Floats,
+    PlantedNetwork,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +120,23 @@ class ClientGroups:
 def average_gradients(answers: Sequence[Sequence[Reals]]) -> Reals:
     """The gradient that the server works with: over the clients of a group, and then over iterations."""
     return np.mean([np.mean(group, axis=0) for group in answers], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class FederatedView:
+    """A block as the server sees it: clients who train on what they are sent, once."""
+
+    n_rounds: int
+    _clients: FederatedBlock = field(repr=False)
+    _sent: list[bool] = field(default_factory=list, init=False, repr=False)
+
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        """Send every target's client the network made for that target; rounds x targets of gradients.
+
+        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'. Once: to
+        another model clients would answer with the same noise, and the difference of two answers has none.
+        """
+        if self._sent:
+            raise BadInput("a server may send its models once in a block; send all that is needed together")
+        self._sent.append(True)
+        return self._clients.train(networks)

@@ -1,11 +1,8 @@
 """What an adversary of published counts may know; nothing else reaches an attack."""
 
-from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-
-import numpy as np
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
@@ -15,38 +12,10 @@ from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release import LocationsBlock, Result
+from leakgauge.domains.locations.plan_tables import read_knowledge_table
+from leakgauge.domains.locations.release import LocationsBlock, LocationsView
 from leakgauge.domains.locations.shadows.simulator import OtherMembers, PublicParameters, ShadowSimulator
 from leakgauge.support.table_reader import require_known
-
-
-@dataclass(frozen=True, eq=False)
-class LocationsView:
-    """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
-
-    played: LocationsBlock
-    n_known: int
-
-    @property
-    def n_rounds(self) -> int:
-        return len(self.played.rounds.members)
-
-    def at(self, columns: Ints) -> Reals:
-        """The published counts of some cells, a row for each round."""
-        return self.played.at(columns)
-
-    def known(self, columns: Ints) -> Reals:
-        """How many of the people it knows are in these cells."""
-        return self.played.known(self.n_known, columns).astype(np.float64)
-
-    @property
-    def whole(self) -> Reals:
-        """Everything published, a row for each round."""
-        return self.played.whole
-
-    def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
-        """What ``make`` makes of everything published, made once for all adversaries who ask for it."""
-        return self.played.once(key, lambda: make(self.whole))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +99,7 @@ def build(
 ) -> AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge:
     """Give an adversary what it may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
-    table = target_knowledge.read_knowledge_table(name, parameters)
+    table = read_knowledge_table(name, parameters)
     public = PublicParameters(
         challenger.chain,
         challenger.setting.group_size,

@@ -286,3 +286,69 @@ def _unit_sensitivity(unit: Unit, setting: LocationsChallengerTable) -> int:
 
 def _require_unit(unit: Unit) -> None:
     require_known(unit.value, [known.value for known in UNITS], "mechanism 'own'.unit: no unit of counts")
+
+
+FRIENDS_FROM_FILE = "given"
+
+
+_ALLOWED_KEYS = {
+    "informed": ("trace", "observations"),
+    "partial": ("trace", "observations", "theta"),
+    "auxiliary": ("trace", "observations", "places", "spread"),
+    "past": ("trace", "observations", "releases"),
+    "zero": ("trace", "observations", "places", "spread"),
+    "friends": ("friends",),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocationsKnowledgeTable:
+    """How much of the target's trace is known; ``friends``: the most similar people, or those given."""
+
+    trace: float = 1.0
+    observations: int | None = None
+    places: int | Literal["all"] | None = None
+    spread: Literal["weighed", "greedy", "random"] = "weighed"
+    theta: float | None = None
+    releases: int = 400  # earlier ones
+    friends: int | str | tuple[int | str, ...] = 5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.trace <= 1:
+            raise BadInput(f"trace must be in (0, 1], got {self.trace}: the share of the target's visits")
+        for name in ("observations", "releases", "friends"):
+            value = getattr(self, name)
+            if isinstance(value, int) and not value >= 1:
+                raise BadInput(f"{name} must be >= 1, got {value}")
+        if isinstance(self.places, int) and not self.places >= 1:
+            raise BadInput(f'places must be >= 1 or "all", got {self.places}')
+        if sum([self.trace < 1, self.observations is not None, self.places is not None]) > 1:
+            raise BadInput(
+                "trace, observations and places each say what is known of the target; keep one of them"
+            )
+        if self.theta is not None and not 0 <= self.theta <= 1:
+            raise BadInput(
+                f"theta must be in [0, 1], got {self.theta}: the share of the others that is known"
+            )
+        if (isinstance(self.friends, str) and self.friends != FRIENDS_FROM_FILE) or self.friends == ():
+            raise BadInput(
+                f"friends = {self.friends!r}: say how many of the most similar people, list friends by name, "
+                f'or say "{FRIENDS_FROM_FILE}" and name a CSV file of friends in data.friends'
+            )
+
+
+def read_knowledge_table(name: str, parameters: dict[str, Any]) -> LocationsKnowledgeTable:
+    """Read what a plan says about one kind of knowledge."""
+    for key in parameters:
+        require_known(key, list(_ALLOWED_KEYS[name]), f"knowledge {name!r}: no key")
+    table = read_dataclass(LocationsKnowledgeTable, parameters, f"knowledge {name!r}")
+    if "spread" in parameters and table.places is None:
+        raise BadInput(
+            f"knowledge {name!r}: spread = {table.spread!r} says how visits are spread over known places, "
+            'and none are known; add places = ... (how many, or "all"), or leave out spread'
+        )
+    if name == "partial" and table.theta is None:
+        raise BadInput(
+            "knowledge 'partial': 'theta' is missing; add theta = ... (1 is informed, 0 is auxiliary)"
+        )
+    return table

@@ -100,3 +100,32 @@ class LocationsBlock:
     @cached_property
     def _near(self) -> Reals:
         return self.chain.sample(self.rounds.counts(self.near), self.streams[0])
+
+
+@dataclass(frozen=True, eq=False)
+class LocationsView:
+    """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
+
+    played: LocationsBlock
+    n_known: int
+
+    @property
+    def n_rounds(self) -> int:
+        return len(self.played.rounds.members)
+
+    def at(self, columns: Ints) -> Reals:
+        """The published counts of some cells, a row for each round."""
+        return self.played.at(columns)
+
+    def known(self, columns: Ints) -> Reals:
+        """How many of the people it knows are in these cells."""
+        return self.played.known(self.n_known, columns).astype(np.float64)
+
+    @property
+    def whole(self) -> Reals:
+        """Everything published, a row for each round."""
+        return self.played.whole
+
+    def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
+        """What ``make`` makes of everything published, made once for all adversaries who ask for it."""
+        return self.played.once(key, lambda: make(self.whole))

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.data.synthetic import FederatedSyntheticTable, generate_rows
+from leakgauge.domains.federated.data.synthetic import generate_rows
+from leakgauge.domains.federated.plan_tables import FederatedSyntheticTable
 
 ALL = np.arange(8_000)
 

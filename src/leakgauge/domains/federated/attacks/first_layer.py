@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals, Scorer
-from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
 from leakgauge.domains.federated.neurons.feature_distributions import (
     FeatureDistribution,
@@ -16,6 +16,7 @@ from leakgauge.domains.federated.neurons.feature_distributions import (
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
+from leakgauge.domains.federated.release import FederatedView
 
 KNOWLEDGE = "server"
 ACCEPTS = ("server",)

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism, Reals, Scorer
-from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
 from leakgauge.domains.federated.neurons.feature_distributions import (
     FeatureMoments,
@@ -24,6 +24,7 @@ from leakgauge.domains.federated.neurons.perturbed_rows import (
     draw_perturbed_rows,
 )
 from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, HingeBasis, best_relu_score
+from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
 KNOWLEDGE = "server"

@@ -8,13 +8,14 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Scorer
-from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
 from leakgauge.domains.federated.neurons.neuron_training import (
     NeuronTrainer,
     NeuronTrainingOptions,
     TrainedNeuron,
 )
+from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
 KNOWLEDGE = "server"

@@ -13,9 +13,15 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints
 from leakgauge.domains.federated.data.featurizers import RawRows
-from leakgauge.domains.federated.data.row_files import decode_images, read_npz, read_tabular, shrink_images
-from leakgauge.domains.federated.data.synthetic import FederatedSyntheticTable, generate_rows
-from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileRows
+from leakgauge.domains.federated.data.row_files import (
+    FileRows,
+    decode_images,
+    read_npz,
+    read_tabular,
+    shrink_images,
+)
+from leakgauge.domains.federated.data.synthetic import generate_rows
+from leakgauge.domains.federated.plan_tables import FederatedFileTable, FederatedSyntheticTable
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 

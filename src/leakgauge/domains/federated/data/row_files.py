@@ -1,6 +1,7 @@
 """Read rows from files: arrays of a .npz file, columns of a CSV or Parquet file, and encoded images."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
@@ -12,11 +13,21 @@ import numpy.typing as npt
 from numpy.lib.npyio import NpzFile
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileKeys, FileRows
+from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileKeys
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file
 
 DEFAULT_ROWS_KEY, DEFAULT_TRAIN_KEY = "embedding", "is_train"
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """What a file holds, not yet looked at closely."""
+
+    rows: Any  # numbers (n, d), pixels (n, h, w) or (n, h, w, colours), or a list of encoded images
+    labels: npt.NDArray[Any]
+    train: npt.NDArray[Any] | None
+    names: tuple[str, ...] = ()  # of the features, where they have any
 
 
 def read_npz(path: Path, keys: FileKeys) -> FileRows:

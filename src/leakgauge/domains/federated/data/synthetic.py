@@ -1,44 +1,12 @@
 """Made-up embeddings, for audits without a file."""
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
 
-from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.data.dataset import ROWS, FederatedDataset
-from leakgauge.domains.federated.data.featurizers import DEFAULT_DIMENSIONS
-
-
-@dataclass(frozen=True, kw_only=True)
-class FederatedSyntheticTable:
-    """Rows of a Gaussian mixture with one component per class.
-
-    Feature j (from 0) has mean 0 and standard deviation 8.4 (1 + j / 5)^-0.57, and the share
-    0.55 / (1 + j / 2) of its variance lies between the classes. Both were fitted to 512 principal components
-    of a convolutional network's features of CIFAR-10.
-    """
-
-    rows: int = 4_000
-    features: int = DEFAULT_DIMENSIONS
-    classes: int = 10
-    scale: float = 1.0
-    non_negative: bool = False
-
-    def __post_init__(self) -> None:
-        for name, least in (("rows", 4), ("features", 1), ("classes", 2)):
-            if not getattr(self, name) >= least:
-                raise BadInput(f"{name} must be >= {least}, got {getattr(self, name)}")
-        if not self.classes <= self.rows:
-            raise BadInput(f"classes = {self.classes} exceeds rows = {self.rows}; every class needs a row")
-        require_scale(self.scale)
-
-
-def require_scale(scale: float) -> None:
-    """Refuse a factor that turns features over, or into nothing."""
-    if not 0 < scale < np.inf:
-        raise BadInput(f"scale must be > 0 and finite, got {scale}; 1 leaves values as they are")
+from leakgauge.domains.federated.plan_tables import FederatedSyntheticTable
 
 
 def generate_rows(table: FederatedSyntheticTable, seed: int) -> FederatedDataset:

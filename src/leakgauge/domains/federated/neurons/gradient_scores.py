@@ -9,10 +9,11 @@ from numpy.random import Generator
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.federated.certificates.neuron_certificate import certified_rates
 from leakgauge.domains.federated.clients.gradients import clipped_neuron_gradient
-from leakgauge.domains.federated.knowledge import FederatedView, ServerKnowledge
+from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, PlantedNetwork
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 from leakgauge.domains.federated.neurons.stealth import mean_stealth
+from leakgauge.domains.federated.release import FederatedView
 
 LARGEST_UNIT_RMS = 64.0  # root mean square over units; logits of the honest layers are about a quarter of it
 N_REFERENCE_ROWS = 32  # rows of the adversary that are looked at

@@ -15,7 +15,6 @@ from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
-    LocationsView,
     PastReleasesKnowledge,
     ZeroKnowledge,
     count_prior,
@@ -23,6 +22,7 @@ from leakgauge.domains.locations.knowledge import (
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
 from leakgauge.domains.locations.mobility.group_effects import group_effects_model
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.scorers.likelihood_scorer import (
     FixedRates,

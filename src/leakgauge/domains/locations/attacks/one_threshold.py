@@ -8,8 +8,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.locations.counts import cell_expectations
 from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_sum
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsView, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
 from leakgauge.domains.locations.scorers.computed_thresholds import (
     ExpectationsFromRelease,

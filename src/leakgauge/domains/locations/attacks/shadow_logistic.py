@@ -11,15 +11,11 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
 from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
-from leakgauge.domains.locations.knowledge import (
-    AuxiliaryKnowledge,
-    LocationsView,
-    PastReleasesKnowledge,
-    ZeroKnowledge,
-)
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoice, SimulatedPeople
 from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
 from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.scorers.contradiction_rule import (
     ContradictionRule,
     any_cell_empty,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.locations.knowledge import LocationsView
 from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 

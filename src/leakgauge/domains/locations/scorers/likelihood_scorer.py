@@ -21,15 +21,11 @@ from leakgauge.domains.locations.counts.precomputed_ratios import (
     precompute_ratios_between,
 )
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.knowledge import (
-    AuxiliaryKnowledge,
-    LocationsView,
-    PastReleasesKnowledge,
-    ZeroKnowledge,
-)
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.mobility.group_effects import GroupEffectsModel
 from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.scorers.per_target_scorer import TargetTask
 from leakgauge.domains.locations.shadows.simulator import PublicParameters

@@ -9,12 +9,8 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.knowledge import (
-    AuxiliaryKnowledge,
-    LocationsView,
-    PastReleasesKnowledge,
-    ZeroKnowledge,
-)
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.support.parallel import parallel_map
 
 LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
