@@ -149,7 +149,7 @@ def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_
 
 def test_whoever_sees_no_release_is_never_the_best_but_stands_beside_it(make, make_estimate):
     seeing = make(label="loss", knowledge="training_loss", metrics=right(make_estimate, 0.86))
-    control = make(label="blind", knowledge="blind", metrics=right(make_estimate, 0.97))
+    control = make(domain="models", label="blind", knowledge="blind", metrics=right(make_estimate, 0.97))
     told = identification_answer([control, seeing])
     assert told.startswith("loss was right 86.0% of the time")
     assert told.endswith("Without a look at the release one is right 97.0% of the time (94.9% to 99.0%).")

@@ -106,6 +106,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         exposure_answer,
         metric_quantiles,
         nominal_promise,
+        part_noun,
         personal_promise,
         spent_lines,
         unit_plural,
@@ -122,9 +123,9 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     for row in rows:
         print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
     if promised := audit["promised"]:
-        print(f"  {nominal_promise(promised)}. {personal_promise(promised)}:")
+        print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
-            ("kairouz", "by what is promised to each cell"),
+            ("kairouz", f"by what is promised to each {part_noun(audit)}"),
             ("tight", "by the law of the noise"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")

@@ -114,8 +114,8 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     from leakgauge.report.adversary_names import adversary_names
     from leakgauge.report.headline import IDENTIFICATION_QUESTION, identification_answer
     from leakgauge.report.metric_text import headline_metric, interval_text, value_text
-    from leakgauge.report.sections.privacy_budget import BELIEVED, OBTAINED, spent_epsilon
-    from leakgauge.report.sections.study_results import CERTIFIED_SUCCESS, study_value
+    from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
+    from leakgauge.report.sections.study_results import study_sentences
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -125,16 +125,16 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     if answered := identification_answer(verdicts):
         console.print(Text(f"{IDENTIFICATION_QUESTION} {answered}"), soft_wrap=True)
     table = Table(box=box.SIMPLE_HEAD)
-    spending = {"ε obtained": OBTAINED, "believed": BELIEVED} if any(v.spent for v in verdicts) else {}
+    spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
     metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
-    for column in ("adversary", "finding", "ε shown", "promised", *spending, *metrics):
+    for column in ("adversary", "finding", "ε shown", "promised", *spending.values(), *metrics):
         table.add_column(column, overflow="fold")
     ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         promised = verdict.promised["epsilon"] if verdict.promised else None
         cells = [name, verdict.finding or "no promise"]
         cells += [_interval_cell(verdict, "epsilon", interval_text), value_text("epsilon", promised)]
-        cells += [spent_epsilon(verdict, side) for side in spending.values()]
+        cells += [spent_epsilon(verdict, side) for side in spending]
         cells += [
             _interval_cell(verdict, headline_metric(verdict, metric), interval_text) for metric in metrics
         ]
@@ -146,11 +146,8 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
         if verdict.event and verdict.finding == "violated":
             console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
-        if (certified := (verdict.studied or {}).get(CERTIFIED_SUCCESS, 0.0)) > 0.5:  # else it says nothing
-            console.print(
-                Text(f"{name}: certified to win {study_value(CERTIFIED_SUCCESS, certified)} of games"),
-                soft_wrap=True,
-            )
+        for sentence in study_sentences(verdict):
+            console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
     for line in _footnotes(verdicts):
         console.print(Text(line), soft_wrap=True)
 

@@ -43,6 +43,7 @@ class ExposureSpec:
 
     function: Place
     steps: tuple[str, ...]
+    part: str  # what epsilon is spent on, of which a person or record has many: a cell, an answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +101,8 @@ class Domain:
     utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order
     main_utility: tuple[str, ...] = ()  # the first of them that is known places a release on a chart
     spending: Mapping[str, Term] = field(default_factory=dict)  # columns of ``MeteredKnowledge.spent``
+    spending_note: str = ""  # a paragraph of the report on what these columns are
+    spending_check: tuple[str, str] | None = None  # of these columns, the first must not exceed the second
 
     @property
     def name(self) -> str:

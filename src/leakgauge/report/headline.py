@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.judged_run import domains_of
 from leakgauge.report.metric_text import averaged_note, headline_metric, interval_text
 from leakgauge.report.number_format import count, level, number, percent, times, upper
 from leakgauge.verdict import Finding, Verdict
@@ -131,7 +132,6 @@ def badge_of(verdict: Verdict) -> str:
 
 IDENTIFICATION_QUESTION = "How well can somebody tell who is in the data?"
 MOST_KNOWLEDGES = 5  # kinds of knowledge that are named
-BLIND_KNOWLEDGE = "blind"  # knowledge of whoever sees no release: what it tells is not the release's doing
 
 
 def identification_answer(verdicts: Sequence[Verdict]) -> str:
@@ -142,7 +142,7 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
     known = [verdict for verdict in verdicts if _accuracy(verdict) is not None]
     if not known:
         return ""
-    seeing = [verdict for verdict in known if verdict.knowledge != BLIND_KNOWLEDGE] or known
+    seeing = [verdict for verdict in known if not _is_control(verdict)] or known
     best = max(seeing, key=lambda verdict: _accuracy(verdict) or 0.0)
     (name,) = adversary_names([best], verdicts)
     among = f", the best of {times(len(seeing), 'adversary')}," if len(seeing) > 1 else ""
@@ -150,13 +150,13 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
     told = f"{name}{among} was right {right}; blind guessing is right half of the time."
     if len(seeing) > 1:
         told += " It was picked by these rounds, and its interval is that of one adversary."
-    others = _best_by_knowledge([verdict for verdict in known if verdict.audit == best.audit])
-    others.pop(best.knowledge)
-    control = others.pop(BLIND_KNOWLEDGE, None)
-    if others:
+    rivals = [verdict for verdict in known if verdict.audit == best.audit]
+    others = [verdict for verdict in _best_by_knowledge(rivals) if verdict.knowledge != best.knowledge]
+    control = next(filter(_is_control, others), None)
+    if less_informed := [verdict for verdict in others if not _is_control(verdict)]:
         less = ", ".join(
-            f"{clip(knowledge)} {_right_guesses(verdict)}"
-            for knowledge, verdict in list(others.items())[:MOST_KNOWLEDGES]
+            f"{clip(verdict.knowledge)} {_right_guesses(verdict)}"
+            for verdict in less_informed[:MOST_KNOWLEDGES]
         )
         told += f" The best with other knowledge in the same audit: {less}."
     if control is not None:
@@ -164,12 +164,17 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
     return told
 
 
-def _best_by_knowledge(verdicts: Sequence[Verdict]) -> dict[str, Verdict]:
+def _is_control(verdict: Verdict) -> bool:
+    """Whether the attacker never sees the release: what it finds out is not due to the release."""
+    return any(verdict.knowledge in domain.controls for domain in domains_of([verdict]))
+
+
+def _best_by_knowledge(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The best adversary of each knowledge, the best knowledge first."""
     found: dict[str, Verdict] = {}
     for verdict in sorted(verdicts, key=lambda verdict: -(_accuracy(verdict) or 0.0)):
         found.setdefault(verdict.knowledge, verdict)
-    return found
+    return list(found.values())
 
 
 def _accuracy(verdict: Verdict) -> float | None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leakgauge import catalog
+from leakgauge.core.domain import Domain
 from leakgauge.verdict import Finding, Verdict
 
 
@@ -37,6 +39,12 @@ def by_audit(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
     for verdict in verdicts:
         audits.setdefault(verdict.audit, []).append(verdict)
     return audits
+
+
+def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
+    """The domains of the verdicts, each once; scores that were computed elsewhere have none."""
+    found = (catalog.find_domain(name) for name in sorted({verdict.domain for verdict in verdicts}))
+    return [domain for domain in found if domain is not None]
 
 
 def omission_note(shown: int, of: int, things: str) -> str:

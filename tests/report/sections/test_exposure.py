@@ -62,7 +62,7 @@ def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
 def of_log(delta=0.0):
     quantiles = {"0.5": 2.0, "0.95": 12.0, "1.0": 1500.0}
     spent = {"epsilon": {"0.5": 0.3001, "0.95": 2.0, "1.0": 40.0}, "answers": quantiles}
-    return {"unit": "record", "people": 7, "spent": spent | {"delta": {"1.0": delta}}}
+    return {"domain": "queries", "unit": "record", "people": 7, "spent": spent | {"delta": {"1.0": delta}}}
 
 
 def test_what_answers_have_cost_is_told_for_half_for_most_and_for_all_records():

@@ -1,43 +1,64 @@
-from types import SimpleNamespace
-
 import pytest
 
 from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.sections.privacy_budget import accountants, range_text, section, spent_epsilon
-
-
-def test_a_span_is_one_number_where_rounds_agree():
-    assert range_text({"least": 0.3, "mean": 0.29999999, "most": 0.3}) == "0.3"
-    assert range_text({"least": 0.0, "mean": 1.5, "most": 3.0}) == "0 to 3"
-
-
-@pytest.mark.parametrize("found", [None, {}])
-def test_who_asked_nothing_spent_nothing_that_is_known(found):
-    assert spent_epsilon(SimpleNamespace(spent=found), "obtained") == "–"
-    assert accountants(SimpleNamespace(spent=found)) == []
-
-
-def test_accountants_go_by_their_names():
-    one = {"least": 0.0, "mean": 0.0, "most": 0.0}
-    found = SimpleNamespace(spent=dict.fromkeys(["obtained", "sequential", "believed", "per_row"], one))
-    assert accountants(found) == ["per_row", "sequential"]
+from leakgauge.report.sections.privacy_budget import (
+    compared_columns,
+    exceeding_columns,
+    range_text,
+    section,
+    spending_terms,
+    spent_epsilon,
+)
 
 
 def span(least, most):
     return {"least": least, "mean": (least + most) / 2, "most": most}
 
 
-def test_both_sides_of_the_budget_stand_side_by_side(make, plain):
-    told = {"obtained": span(3, 60), "believed": span(0.3, 3), "per_row": span(0.3, 3), "none": span(0, 0)}
-    html = section(JudgedRun([make(spent=told)], {})).html
+@pytest.fixture
+def asked(make):
+    """Build a verdict about an oracle from what was spent."""
+    return lambda spent: make(domain="queries", spent=spent)
+
+
+def test_a_range_is_one_number_where_rounds_agree():
+    assert range_text({"least": 0.3, "mean": 0.29999999, "most": 0.3}) == "0.3"
+    assert range_text({"least": 0.0, "mean": 1.5, "most": 3.0}) == "0 to 3"
+
+
+@pytest.mark.parametrize("found", [None, {}])
+def test_who_asked_nothing_spent_nothing_that_is_known(asked, found):
+    assert spent_epsilon(asked(found), "obtained") == "–"
+    assert spending_terms([asked(found)]) == compared_columns([asked(found)]) == {}
+
+
+def test_columns_come_in_the_order_of_the_domain_and_unknown_ones_last(asked):
+    found = asked(
+        dict.fromkeys(["zeal", "sequential", "believed", "per_row", "alms", "obtained"], span(0, 0))
+    )
+    assert list(spending_terms([found])) == [
+        *("obtained", "believed", "per_row", "sequential"),
+        *("alms", "zeal"),
+    ]
+    assert spending_terms([found])["alms"].title == "alms"
+    assert list(compared_columns([found])) == ["obtained", "believed"]
+
+
+def test_both_sides_of_the_budget_stand_side_by_side(asked, plain):
+    spent = {"obtained": span(3, 60), "believed": span(0.3, 3), "per_row": span(0.3, 3), "none": span(0, 0)}
+    html = section(JudgedRun([asked(spent)], {})).html
     assert plain(html).rstrip().endswith("3 to 60 0.3 to 3 0 0.3 to 3")
-    assert "beyond" in html  # more was obtained than believed
+    assert '<td class="n beyond">3 to 60</td>' in html
+    assert html.count("beyond") == 1
+    assert "keeps accounts" in html
 
 
-def test_accounts_that_are_right_are_not_marked(make):
-    told = {"obtained": span(3, 3), "believed": span(3, 3.0000000001), "sequential": span(3, 3)}
-    assert "beyond" not in section(JudgedRun([make(spent=told)], {})).html
+def test_accounts_that_are_right_are_not_marked(asked):
+    right = asked({"obtained": span(3, 3), "believed": span(3, 3.0000000001), "sequential": span(3, 3)})
+    assert "beyond" not in section(JudgedRun([right], {})).html
+    assert exceeding_columns(right) == set()
+    assert exceeding_columns(asked({"obtained": span(3, 3)})) == set()
 
 
-def test_without_an_oracle_there_is_no_such_section(make):
+def test_without_spending_there_is_no_such_section(make):
     assert section(JudgedRun([make()], {})) is None

@@ -4,16 +4,28 @@ from leakgauge.report.sections.risk_utility import section
 
 def test_risk_stands_beside_utility_in_one_picture(make, plain):
     verdicts = [
-        make(audit="a@epsilon=1", utility={"noisy": 0.25, "on_clean": 0.4, "clean": 0.7}),
-        make(audit="a@epsilon=5", utility={"noisy": 0.55, "on_clean": 0.6, "clean": 0.7}),
+        make(domain="federated", audit="a@epsilon=1", utility={"noisy": 0.25, "on_clean": 0.4, "clean": 0.7}),
+        make(domain="federated", audit="a@epsilon=5", utility={"noisy": 0.55, "on_clean": 0.6, "clean": 0.7}),
     ]
     found = section(JudgedRun(verdicts, {}))
     text = plain(found.html)
+    assert "Classifier right Without noise" in text
     assert "25.0% 70.0%" in text
     assert "55.0% 70.0%" in text
     (chart,) = found.charts
     assert "where an honest user is right 25.0% of the time" in chart.alternative
 
 
-def test_without_utility_there_is_no_such_section(make):
+def test_a_release_is_placed_by_the_measure_that_its_domain_prefers(make):
+    def place(**utility):
+        (chart,) = section(JudgedRun([make(domain="models", utility=utility)], {})).charts
+        return chart.alternative
+
+    assert "right 61.0% of the time" in place(members=0.9, others=0.61)
+    assert "right 62.0% of the time" in place(members=0.9, others=0.61, validation=0.62)
+
+
+def test_without_a_preferred_measure_there_is_no_such_section(make):
+    assert section(JudgedRun([make(domain="models", utility={"members": 0.9})], {})) is None
+    assert section(JudgedRun([make(domain="scores", utility={"others": 0.9})], {})) is None
     assert section(JudgedRun([make()], {})) is None

@@ -1,19 +1,34 @@
+from leakgauge.core.domain import Term
 from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.sections.study_results import section, study_value
+from leakgauge.report.sections.study_results import section, study_sentences, study_value
 
 
-def test_what_was_worked_out_stands_beside_what_was_measured(make, plain):
-    found = make(
-        studied={"units": 1024.0, "certified_success": 0.91239, "certified_fpr": 0.20301, "own": 7.0}
-    )
-    text = plain(section(JudgedRun([found], {})).html)
+def test_what_was_computed_before_the_rounds_stands_beside_what_was_measured(make, plain):
+    numbers = {"units": 1024.0, "certified_success": 0.91239, "certified_fpr": 0.20301, "own": 7.0}
+    text = plain(section(JudgedRun([make(domain="federated", studied=numbers)], {})).html)
     assert "Success, certified Active for others Units own" in text
     assert "≥ 91.2% ≤ 20.4% 1,024 7" in text
 
 
-def test_what_is_certified_is_rounded_to_the_safe_side():
-    assert study_value("certified_success", 0.73199) == "≥ 73.1%"
-    assert study_value("certified_fpr", 0.13101) == "≤ 13.2%"
+def test_a_number_of_an_unknown_domain_goes_by_its_name(make, plain):
+    found = make(domain="scores", studied={"units": 1024.0, "certified_success": 0.91239})
+    text = plain(section(JudgedRun([found], {})).html)
+    assert "certified_success units" in text
+    assert "0.912 1,024" in text
+
+
+def test_a_bound_is_rounded_to_the_safe_side():
+    assert study_value(Term(title="x", is_share=True, bound="lower"), 0.73199) == "≥ 73.1%"
+    assert study_value(Term(title="x", is_share=True, bound="upper"), 0.13101) == "≤ 13.2%"
+    assert study_value(Term(title="x", bound="lower"), 1.4399) == "≥ 1.43"
+    assert study_value(Term(title="x", bound="upper"), 1.431) == "≤ 1.44"
+
+
+def test_a_number_has_a_sentence_only_where_it_says_something(make):
+    high, low = (make(domain="federated", studied={"certified_success": value}) for value in (0.912, 0.5))
+    assert study_sentences(high) == ["certified to win ≥ 91.2% of rounds"]
+    assert study_sentences(low) == []
+    assert study_sentences(make()) == []
 
 
 def test_without_such_numbers_there_is_no_such_section(make):

@@ -46,5 +46,7 @@ DOMAIN = Domain(
     },
     private_keys=("names",),
     private_knowledge_keys=("friends",),
-    exposure=ExposureSpec(function="exposure:expose", steps=("informed", "auxiliary", "zero", "promises")),
+    exposure=ExposureSpec(
+        function="exposure:expose", steps=("informed", "auxiliary", "zero", "promises"), part="cell"
+    ),
 )

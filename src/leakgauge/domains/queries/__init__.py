@@ -20,7 +20,7 @@ DOMAIN = Domain(
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},
     log_exposure=ExposureSpec(
-        function="log.exposure:expose_log_at", steps=("files", "accounts", "best attack")
+        function="log.exposure:expose_log_at", steps=("files", "accounts", "best attack"), part="answer"
     ),
     server=ServerSpec(
         function="service.server:serve_challenger",
@@ -32,9 +32,7 @@ DOMAIN = Domain(
             title="Obtained", meaning="the ε of all answers whose questions were about a target, added up"
         ),
         "believed": Term(title="Recorded", meaning="what the accountant of the service had recorded by then"),
-        "sequential": Term(
-            title="Sequential", meaning="every answer costs its ε (sequential composition, Dwork et al. 2006)"
-        ),
+        "none": Term(title="None", meaning="nothing is counted, and nothing is ever refused"),
         "per_predicate": Term(
             title="Per predicate",
             meaning="an answer costs every record that its predicate could select, present or not (parallel "
@@ -45,6 +43,17 @@ DOMAIN = Domain(
             meaning="an answer costs the records that are present and selected, so that refusals depend on "
             "who is present (Huang et al.)",
         ),
-        "none": Term(title="None", meaning="nothing is counted, and nothing is ever refused"),
+        "sequential": Term(
+            title="Sequential", meaning="every answer costs its ε (sequential composition, Dwork et al. 2006)"
+        ),
     },
+    spending_note=(
+        "An oracle that answers questions keeps accounts, and refuses when its budget is spent. What an "
+        "attacker obtained is the ε of all answers whose questions were about a target, added up: the "
+        "accounts that matter to that target. What was recorded is what the accountant in charge had written "
+        "down by then. Where more was obtained in some round than the accountant ever recorded, the accounts "
+        "are wrong, and the number is marked. The other columns say what every accountant would have written "
+        "down for the same answers."
+    ),
+    spending_check=("obtained", "believed"),
 )

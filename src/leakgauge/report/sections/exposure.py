@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from leakgauge import catalog
 from leakgauge.report import page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
@@ -34,17 +35,28 @@ def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
     return f"How many {whom} could be recognised?"
 
 
+def part_noun(audit: Mapping[str, Any]) -> str:
+    """What epsilon is spent on, of which a person or record has many, as the domain calls it.
+
+    >>> part_noun({})
+    'part'
+    """
+    domain = catalog.find_domain(audit.get("domain", ""))
+    spec = None if domain is None else domain.log_exposure if "spent" in audit else domain.exposure
+    return "part" if spec is None else spec.part
+
+
 def spent_lines(audit: Mapping[str, Any]) -> list[str]:
     """What the answers of a log have cost its records; nothing for people of a plan."""
     if "spent" not in audit:
         return []
-    found = audit["spent"]
-    most = found["delta"]["1.0"]
+    spent, parts = audit["spent"], f"{part_noun(audit)}s"
+    most = spent["delta"]["1.0"]
     at = f", at δ of at most {number(most)}" if most else ""
-    numbers = " / ".join(count(int(found["answers"][share])) for share in QUANTILE_KEYS)
+    numbers = " / ".join(count(int(spent["answers"][share])) for share in QUANTILE_KEYS)
     return [
-        f"Answers that contain them: {numbers}",
-        f"ε of those answers, by sequential composition{at}: {epsilon_quantiles(found['epsilon'])}",
+        f"{parts.capitalize()} that contain them: {numbers}",
+        f"ε of those {parts}, by sequential composition{at}: {epsilon_quantiles(spent['epsilon'])}",
     ]
 
 
@@ -97,10 +109,12 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
     return f"Promised is {promise_text(promised['nominal'])}"
 
 
-def personal_promise(promised: Mapping[str, Any]) -> str:
+def personal_promise(audit: Mapping[str, Any]) -> str:
     """What the numbers of a person are."""
-    delta = number(promised["delta"]["1.0"])
-    return f"A person gets the composition over all cells they move, here at δ of at most {delta}"
+    delta = number(audit["promised"]["delta"]["1.0"])
+    return (
+        f"A person gets the composition over all {part_noun(audit)}s they move, here at δ of at most {delta}"
+    )
 
 
 def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:
@@ -184,7 +198,8 @@ and all</caption>
 </table>
 </div>
 {% if audit.spent %}
-<p>What the answers have cost already, for half of the {{ audit.many }} / 95% of them / all, at most:</p>
+<p>What the {{ audit.part }}s have cost already, for half of the {{ audit.many }} / 95% of them / all,
+at most:</p>
 <ul>
 {% for line in audit.spent %}
 <li>{{ line }}</li>
@@ -196,7 +211,8 @@ and all</caption>
 <div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
 <table class="narrow">
 <caption>The ε that is left for half of the people, 95% of them, and all, at most</caption>
-<thead><tr><th scope="col">Composition over a person's own cells</th>
+<thead><tr>
+<th scope="col">Composition over a person's own {{ audit.part }}s</th>
 <th scope="col" class="n">ε at most</th></tr></thead>
 <tbody>
 {% for name, spread in audit.promised.rows %}
@@ -263,7 +279,8 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "many": whom,
         "spent": spent_lines(audit),
         "rows": [_row(one) for one in audit["adversaries"]],
-        "promised": _promised(audit.get("promised")),
+        "part": part_noun(audit),
+        "promised": _promised(audit),
         "charts": _charts(place, audit),
     }
 
@@ -276,14 +293,16 @@ def _row(against: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _promised(promised: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    promised = audit.get("promised")
     if not promised:
         return None
+    by_parts = f"by what is promised to each {part_noun(audit)} (Kairouz et al. 2015)"
     rows = [
-        ("by what is promised to each cell (Kairouz et al. 2015)", epsilon_quantiles(promised["kairouz"])),
+        (by_parts, epsilon_quantiles(promised["kairouz"])),
         ("by the law of the noise (tight)", epsilon_quantiles(promised["tight"])),
     ]
-    return {"text": f"{nominal_promise(promised)}. {personal_promise(promised)}.", "rows": rows}
+    return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 
 
 def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:

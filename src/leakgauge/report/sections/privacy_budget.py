@@ -1,15 +1,66 @@
-"""The privacy budget: what attackers obtained from a query service, and what accountants recorded."""
+"""The privacy budget: the epsilon that attackers obtained, and what the release recorded of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from leakgauge.report.adversary_names import adversary_names
+from leakgauge.core.domain import Term
+from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.html_table import HtmlTableRow, html_table
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.judged_run import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.report.number_format import NOTHING, number
 from leakgauge.report.page import Section, render_html
 from leakgauge.verdict import Verdict
 
-OBTAINED, BELIEVED = "obtained", "believed"
+ORDER = 27
+MOST_ROWS = 80
+
+_TEMPLATE = """
+{% for note in notes %}
+<p>{{ note }}</p>
+{% endfor %}
+{{ table }}
+"""
+
+
+def section(run: JudgedRun) -> Section | None:
+    """One line per attacker whose spending was counted."""
+    spending = [verdict for verdict in run.verdicts if verdict.spent]
+    if not spending:
+        return None
+    shown = most_severe(spending, MOST_ROWS)
+    columns = spending_terms(shown)
+    rows = [
+        HtmlTableRow(
+            name,
+            tuple(spent_epsilon(verdict, one) for one in columns),
+            marked=tuple(place for place, one in enumerate(columns) if one in exceeding_columns(verdict)),
+        )
+        for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
+    ]
+    table = html_table(
+        "The budget from both sides",
+        [(term.title, term.meaning) for term in columns.values()],
+        rows,
+        caption="ε spent in a round; “a to b” where rounds differ, from the least to the most. "
+        + omission_note(len(shown), len(spending), "adversaries"),
+    )
+    notes = [domain.spending_note for domain in domains_of(shown) if domain.spending_note]
+    return Section("The budget from both sides", render_html(_TEMPLATE, notes=notes, table=table))
+
+
+def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
+    """The columns that any verdict has: declared ones in the order of their domains, then the others."""
+    found = {name for verdict in verdicts for name in verdict.spent or {}}
+    declared: dict[str, Term] = {}
+    for domain in domains_of(verdicts):
+        declared |= domain.spending
+    known = {name: term for name, term in declared.items() if name in found}
+    return known | {name: Term(title=clip(name)) for name in sorted(found - set(known))}
+
+
+def compared_columns(verdicts: Sequence[Verdict]) -> dict[str, Term]:
+    """The columns that are set against each other: what was obtained, and what was recorded."""
+    compared = {name for domain in domains_of(verdicts) for name in domain.spending_check or ()}
+    return {name: term for name, term in spending_terms(verdicts).items() if name in compared}
 
 
 def spent_epsilon(verdict: Verdict, name: str) -> str:
@@ -19,7 +70,7 @@ def spent_epsilon(verdict: Verdict, name: str) -> str:
 
 
 def range_text(span: Mapping[str, float]) -> str:
-    """A span, as short as it can be.
+    """A range, as short as it can be.
 
     >>> range_text({"least": 3.0, "mean": 3.0, "most": 3.0})
     '3'
@@ -30,53 +81,12 @@ def range_text(span: Mapping[str, float]) -> str:
     return most if least == most else f"{least} to {most}"
 
 
-def accountants(verdict: Verdict) -> list[str]:
-    """The accountants that counted, by their names."""
-    return sorted(set(verdict.spent or {}) - {OBTAINED, BELIEVED})
-
-
-ORDER = 27
-MOST_ROWS = 80
-
-_TEMPLATE = """
-<p>An oracle that answers questions keeps accounts, and refuses when its budget is spent. What an adversary
-<em>obtained</em> is the ε of all answers whose questions were about a target, added up: the accounts that
-matter to that target. What was <em>believed</em> is what the accountant in charge had written down by then.
-Where more was obtained in some round than the accountant ever believed, the accounts are wrong, and the
-number is marked. The other columns say what every accountant
-would have written down for the same answers.</p>
-{{ table }}
-"""
-
-
-def section(run: JudgedRun) -> Section | None:
-    """One line per adversary that put questions to an oracle."""
-    asking = [verdict for verdict in run.verdicts if verdict.spent]
-    if not asking:
-        return None
-    shown = most_severe(asking, MOST_ROWS)
-    names = sorted({name for verdict in shown for name in accountants(verdict)})
-    rows = [
-        HtmlTableRow(
-            name,
-            tuple(spent_epsilon(verdict, one) for one in (OBTAINED, BELIEVED, *names)),
-            marked=(0,) if obtained_exceeds_believed(verdict.spent or {}) else (),
-        )
-        for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
-    ]
-    table = html_table(
-        "The budget from both sides",
-        [(column, "") for column in ("Obtained", "Believed", *names)],
-        rows,
-        caption="ε spent in a round; “a to b” where rounds differ, from the least to the most. "
-        + omission_note(len(shown), len(asking), "adversaries"),
-    )
-    html = render_html(_TEMPLATE, table=table)
-    return Section("The budget from both sides", html)
-
-
-def obtained_exceeds_believed(spans: dict[str, dict[str, float]]) -> bool:
-    """Whether more was obtained than believed, in the round where most was."""
-    if OBTAINED not in spans or BELIEVED not in spans:
-        return False
-    return spans[OBTAINED]["most"] > spans[BELIEVED]["most"] * (1 + 1e-9)
+def exceeding_columns(verdict: Verdict) -> set[str]:
+    """The columns that exceed the one they must not exceed, in the round where most was spent."""
+    spent = verdict.spent or {}
+    checks = [domain.spending_check for domain in domains_of([verdict]) if domain.spending_check]
+    return {
+        first
+        for first, second in checks
+        if first in spent and second in spent and spent[first]["most"] > spent[second]["most"] * (1 + 1e-9)
+    }

@@ -4,7 +4,7 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.html_table import HtmlTableRow, html_table
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
+from leakgauge.report.judged_run import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.report.metric_text import headline_metric
 from leakgauge.report.number_format import NOTHING, percent
 from leakgauge.report.page import Chart, Section, render_html
@@ -12,18 +12,6 @@ from leakgauge.verdict import Verdict
 
 ORDER = 42
 MOST_ROWS, MOST_LINES = 80, 8
-UTILITY_COLUMNS = {  # what challengers say of utility, and the words for it
-    "noisy": "Classifier right",
-    "clean": "Without noise",
-    "members": "Model right about members",
-    "others": "Model right about others",
-    "validation": "Model right about validation rows",
-}
-MAIN_UTILITIES = (
-    "noisy",
-    "validation",
-    "others",
-)  # what a point is placed by: protected data, or rows not trained on
 
 _TEMPLATE = """
 <p>Noise protects people and spoils data. Each point is an audit: to the right, how often an honest user of
@@ -40,7 +28,12 @@ def section(run: JudgedRun) -> Section | None:
     if not known:
         return None
     shown = most_severe(known, MOST_ROWS)
-    columns = [name for name in UTILITY_COLUMNS if any(name in (verdict.utility or {}) for verdict in shown)]
+    columns = {
+        name: term
+        for domain in domains_of(shown)
+        for name, term in domain.utility.items()
+        if any(name in (verdict.utility or {}) for verdict in shown)
+    }
     chart = _chart(shown)
     rows = [
         HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in columns)))
@@ -48,7 +41,7 @@ def section(run: JudgedRun) -> Section | None:
     ]
     table = html_table(
         "Risk and utility",
-        [("Adversary right", ""), *((UTILITY_COLUMNS[name], "") for name in columns)],
+        [("Adversary right", ""), *((term.title, term.meaning) for term in columns.values())],
         rows,
         caption="Right answers of an honest user, and right guesses of each adversary. "
         + omission_note(len(shown), len(known), "adversaries"),
@@ -87,12 +80,10 @@ def _point(verdict: Verdict) -> ChartPoint:
 
 
 def _main_utility(verdict: Verdict) -> float | None:
-    """How good the release is, by the first of the measures that there is."""
-    return (
-        next((verdict.utility[name] for name in MAIN_UTILITIES if name in verdict.utility), None)
-        if verdict.utility
-        else None
-    )
+    """How useful the release is, by the first known of the measures that its domain prefers."""
+    known = verdict.utility or {}
+    preferred = (name for domain in domains_of([verdict]) for name in domain.main_utility)
+    return next((known[name] for name in preferred if name in known), None)
 
 
 def _useful(verdict: Verdict, name: str) -> str:
