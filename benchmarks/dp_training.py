@@ -11,14 +11,11 @@ from itertools import cycle
 import numpy as np
 
 from benchmarks.measure import Timing, repeat
-from leakgauge.domains.models.training.gradient_descent import (
-    DpSgdNoise,
-    Examples,
-    TrainingRecipe,
-    training_steps,
-)
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, training_steps
 from leakgauge.domains.models.training.mlp import MlpShape, glorot_network
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
+from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.support.threads import single_threaded
 
 ROWS, FEATURES, STEPS, REPEATS, SIGMA, SEED = 10_000, 104, 20, 7, 1.68, 1

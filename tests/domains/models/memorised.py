@@ -7,13 +7,15 @@ import numpy as np
 from leakgauge.core.game import Bits
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingLossView
-from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe, train_network
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.schedule import TrainingSchedule
+from leakgauge.domains.models.training.trainer import Examples
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
 
 
-def recipe(rows: int, **more) -> TrainingRecipe:
-    said = {"batch": 40, "epochs": 60} | more
-    return TrainingRecipe(schedule=TrainingSchedule(rows=rows, **said), hidden=(64,))
+def network(rows: int, **more) -> NetworkTrainer:
+    schedule = TrainingSchedule(rows=rows, **{"batch": 40, "epochs": 60} | more)
+    return NetworkTrainer(recipe=TrainingRecipe(schedule=schedule, hidden=(64,)))
 
 
 def table(n: int, rng: np.random.Generator, *, features: int = 60, classes: int = 10) -> Examples:
@@ -36,21 +38,21 @@ def play(n_rounds: int, *, fixed: bool, seed: int, members: int = 200, targets: 
     rng = np.random.default_rng(seed)
     everything = table(5 * members, rng)
     reference, pool = np.split(rng.permutation(5 * members), [3 * members])
-    how, whose = recipe(members), pool[:targets]
+    trainer, first_targets = network(members), pool[:targets]
     bits = rng.random((n_rounds, targets)) < 0.5
     models, shown, losses = [], [], []
     for row in bits:
         mixed = pool if fixed else rng.permutation(pool)
         asked, rest = mixed[:targets], rng.permutation(mixed[targets:])
         rows = everything.take(np.concatenate([asked[row], rest])[:members])
-        models.append(train_network(rows, how, rng.spawn(1)[0]))
+        models.append(trainer.fit(rows, rng.spawn(1)[0]))
         shown.append(everything.take(asked))
         losses.append(models[-1].losses(rows.rows, rows.labels).mean())
     knowledge = TrainingLossKnowledge(
         reference=everything.take(reference),
         n_members=members,
-        recipe=how,
-        targets=everything.take(whose) if fixed else None,
+        trainer=trainer,
+        targets=everything.take(first_targets) if fixed else None,
     )
     return Played(knowledge, TrainingLossView(models, shown, np.array(losses)), bits)
 
@@ -61,7 +63,7 @@ def small(rng: np.random.Generator, *, reference: int = 60, n_members: int = 30,
     return BlackBoxKnowledge(
         reference=rows.take(np.arange(reference)),
         n_members=n_members,
-        recipe=more.get("recipe", recipe(n_members, batch=10, epochs=2)),
+        trainer=more.get("trainer", network(n_members, batch=10, epochs=2)),
         targets=rows.take(np.arange(reference, reference + targets)) if targets else None,
     )
 

@@ -36,7 +36,7 @@ def made(tmp_path):
         ({"batch": 0}, "challenger: batch must be >= 1, got 0"),
         ({"hidden": [4, 0]}, r"challenger: hidden: a layer needs one unit or more, got \[4, 0\]"),
         ({"rate": float("nan")}, "challenger: rate must be > 0 and finite, got nan"),
-        ({"batch": 90}, "challenger.batch: 90 rows exceed the 10 of a training; lower batch"),
+        ({"batch": 90}, "batch: 90 rows exceed the 10 of a training; lower batch"),
         ({"game": "mixture"}, r'\(or "source"\)$'),
         ({"game": "group"}, r'\(or "source", "bias"\)$'),
         (

@@ -10,9 +10,9 @@ from leakgauge.core.game import Adversary, Coins, Scorer, play
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.challenger import build
-from leakgauge.domains.models.release import cross_entropy
 from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training.trainer import cross_entropy
 from leakgauge.support.progress import listen_to_progress
 from leakgauge.theory.metric_bounds import humphries_advantage
 
@@ -37,11 +37,11 @@ def test_an_empty_slot_has_no_part_in_training():
     one = next(one for one in played if not one.deal.present.all())
     blank = one.table.rows.copy()
     blank[one.deal.training[~one.deal.present]] = 0.5
-    other = type(one)(type(one.table)(blank, one.table.labels, 2), one.deal, one.recipe, one.seed)
+    other = type(one)(type(one.table)(blank, one.table.labels, 2), one.deal, one.trainer, one.seed)
     np.testing.assert_array_equal(one.model.weights, other.model.weights)
     full = blank.copy()
     full[one.deal.training[one.deal.present]] = 0.5
-    another = type(one)(type(one.table)(full, one.table.labels, 2), one.deal, one.recipe, one.seed)
+    another = type(one)(type(one.table)(full, one.table.labels, 2), one.deal, one.trainer, one.seed)
     assert not np.array_equal(one.model.weights, another.model.weights)
 
 
@@ -231,7 +231,7 @@ def test_knowledge_that_a_game_cannot_give_is_refused(name, table, words):
         ({}, {}, "mechanism: 'name' is missing"),
         ({"name": "dp_adma"}, {}, "did you mean 'dp_adam'"),
         ({"name": "dp_adam", "epsilon": 1.0}, {}, "'relation' is missing"),
-        (NOISE, {"batch": 100}, "challenger.batch: 100 rows exceed the 60"),
+        (NOISE, {"batch": 100}, "batch: 100 rows exceed the 60"),
         (NOISE, {"epochs": 0}, "epochs must be >= 1"),
         (NOISE | {"relation": "add_remove"}, {"sampling": "shuffled"}, "shuffled batches have a fixed size"),
         (NOISE, {"targest": 5}, "did you mean 'targets'"),

@@ -10,8 +10,8 @@ from leakgauge.domains.models.membership_signals import (
     signal_matrix,
 )
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.training.gradient_descent import Examples
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
+from leakgauge.domains.models.training.trainer import Examples
 
 RECORDS = Examples(np.zeros((3, 2), dtype=np.float32), np.array([0, 1, 2]), 3)
 

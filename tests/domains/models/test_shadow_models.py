@@ -3,15 +3,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domains.models.memorised import recipe, small, table
+from domains.models.memorised import network, small, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.shadow_models import (
-    recipe_for_rows,
     shadows_with_targets,
     shadows_without_targets,
     train_shadows,
 )
-from leakgauge.domains.models.training.gradient_descent import DpSgdNoise, TrainingRecipe
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.support.parallel import use_parallel_map
 
@@ -59,11 +59,11 @@ def test_coins_of_targets_are_fair_in_every_shadow():
 
 def test_a_shadow_knows_its_own_rows_by_heart_and_no_others():
     rows = table(120, rng(3))
-    knowledge = small(rng(), recipe=recipe(40))
+    knowledge = small(rng(), trainer=network(40))
     knowledge = type(knowledge)(
         reference=rows.take(np.arange(100)),
         n_members=40,
-        recipe=recipe(40),
+        trainer=network(40),
         targets=rows.take(np.arange(100, 120)),
     )
     shadows = shadows_with_targets(knowledge, 4, rng())
@@ -79,7 +79,11 @@ def test_shadows_do_not_depend_on_who_trains_them_or_in_which_order():
     other = shadows_without_targets(knowledge, 3, rng(6)).models
     with use_parallel_map(lambda work, pieces: [work(piece) for piece in pieces[::-1]][::-1]):
         train_shadows(
-            knowledge.reference, np.eye(2, 60, dtype=bool) | (np.arange(60) < 20), knowledge.recipe, rng()
+            knowledge.reference,
+            np.eye(2, 60, dtype=bool) | (np.arange(60) < 20),
+            knowledge.trainer,
+            rng(),
+            30,
         )
         shadows_without_targets(knowledge, 2, rng())  # what was kept is forgotten
         there = shadows_without_targets(knowledge, 3, rng(5)).models
@@ -130,7 +134,7 @@ def test_a_model_whose_training_is_unknown_has_no_shadows():
     for shadows in (shadows_without_targets, shadows_with_targets):
         for reference in (0, 60):
             with pytest.raises(BadInput, match="not known of this one; use loss_threshold"):
-                shadows(small(rng(), reference=reference, targets=3, recipe=None), 4, rng())
+                shadows(small(rng(), reference=reference, targets=3, trainer=None), 4, rng())
 
 
 def test_targets_that_change_cannot_be_trained_on():

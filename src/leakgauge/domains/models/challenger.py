@@ -22,16 +22,16 @@ from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.plan_tables import (
     MEAN_MECHANISMS,
+    TRAINER_KEYS,
     ModelsChallengerTable,
     ModelsGame,
-    TrainingMechanism,
     read_challenger_table,
     read_training_mechanism,
 )
 from leakgauge.domains.models.property_inference.blind_control import blind_control
 from leakgauge.domains.models.release import TrainingRound
-from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe
-from leakgauge.domains.models.training.schedule import TrainingSchedule, training_schedule
+from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
+from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
 from leakgauge.domains.models.user_model import challenger as own
 
 
@@ -41,7 +41,7 @@ class Challenger:
 
     table: Examples
     stage: GameSetup
-    recipe: TrainingRecipe
+    trainer: PreparedTrainer
     relation: Relation
     guarantee: Guarantee | None
     digest: str
@@ -70,7 +70,7 @@ class Challenger:
         dealing, training = rng.spawn(2)
         seeds = training.integers(2**63, size=len(members)).tolist()
         return [
-            TrainingRound(self.table, self.game.deal(row, dealing), self.recipe, seed)
+            TrainingRound(self.table, self.game.deal(row, dealing), self.trainer, seed)
             for row, seed in zip(members, seeds)
         ]
 
@@ -92,32 +92,34 @@ class Challenger:
 
 
 def build_trained(
-    setting: ModelsChallengerTable, loaded: EncodedTable, learner: TrainingMechanism, seed: int
+    setting: ModelsChallengerTable,
+    loaded: EncodedTable,
+    trainer: Trainer,
+    mechanism: TrainingMechanism,
+    seed: int,
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
     rng = stream(seed, Role.DATA, SPLIT_STREAM)
-    stage = set_up_game(setting, loaded, learner.relation, rng)
-    schedule = training_schedule(setting, stage.game.slots, "challenger")
-    recipe = TrainingRecipe(
-        schedule=schedule,
-        noise=None if learner.noise is None else learner.noise.noise(schedule),
-        hidden=setting.hidden,
-        optimizer=learner.optimizer,
-    )
-    guarantee, notes = _stated_guarantee(stage, learner, schedule)
+    stage = set_up_game(setting, loaded, mechanism.relation, rng)
+    prepared = trainer.prepare(mechanism, stage.game.slots)
+    guarantee, notes = _stated_guarantee(stage, prepared, mechanism.relation)
     table = Examples(loaded.rows, loaded.labels, loaded.n_classes)
     if setting.mislabel and stage.game.targets is not None:
         table, notes = _mislabelled(table, stage.game.targets, rng), (*notes, CANARIES_NOTE)
     if isinstance(stage.game, GroupGame) and stage.game.depends:
-        identity = (loaded.digest, replace(setting, epochs=1, batch=None, hidden=(), rate=1.0), seed)
+        identity = (
+            loaded.digest,
+            replace(setting, trainer="", epochs=None, batch=None, hidden=None, rate=None, sampling=None),
+            seed,
+        )
         control = blind_control(table, stage.game.split(rng), repr(identity), rng)
         notes = (*notes, *([] if control is None else [control.words]))
-    words = "\n".join((loaded.digest, repr(setting), repr(learner)))
+    words = "\n".join((loaded.digest, repr(setting), repr(trainer), repr(mechanism)))
     return Challenger(
         table=table,
         stage=stage,
-        recipe=recipe,
-        relation=learner.relation,
+        trainer=prepared,
+        relation=mechanism.relation,
         guarantee=guarantee,
         digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
         notes=(*loaded.notes, *notes),
@@ -128,24 +130,33 @@ CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers ar
 
 
 def _stated_guarantee(
-    stage: GameSetup, learner: TrainingMechanism, schedule: TrainingSchedule
+    stage: GameSetup, trainer: PreparedTrainer, relation: Relation
 ) -> tuple[Guarantee | None, tuple[str, ...]]:
     """The promise to whom the game is about, and what a reader must know of it."""
     depends = stage.game.depends
-    if learner.noise is None:
+    record = trainer.guarantee
+    if record is None:
         words = f"members depend on one another: {stage.words}" if depends else stage.words
         return None, tuple(filter(None, [words]))
-    record = learner.noise.guarantee(schedule)
+    if record.relation is not relation:
+        raise BadInput(
+            f"mechanism.relation: the trainer promises {record.relation.value!r}, and the game is about "
+            f"{relation.value!r}; write relation = {record.relation.value!r}"
+        )
     if not depends:
-        if isinstance(stage.game, GroupGame) and learner.relation is not Relation.REPLACE_ONE:
+        if isinstance(stage.game, GroupGame) and relation is not Relation.REPLACE_ONE:
             raise BadInput(
                 "mechanism.relation: members of game = 'group' keep their number, so that another row takes "
-                f"the place of an absent one; {learner.relation.value!r} promises nothing of that: use "
+                f"the place of an absent one; {relation.value!r} promises nothing of that: use "
                 "'replace_one'"
             )
         return record, tuple(filter(None, [stage.words]))
-    group = models_guarantee.training_group_guarantee(learner.noise, schedule)
-    return group, (models_guarantee.dependent_records_note(record, group, schedule.rows, stage.words),)
+    group = trainer.group_guarantee
+    if group is None:
+        return None, (
+            f"members depend on one another: {stage.words}; nothing is promised to all of them together",
+        )
+    return group, (models_guarantee.dependent_records_note(record, group, stage.game.slots, stage.words),)
 
 
 def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:
@@ -162,10 +173,11 @@ def build(
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     setting = read_challenger_table(challenger)
     if mechanism.get("name") in MEAN_MECHANISMS:
-        if trained_alone := sorted({"epochs", "batch", "hidden", "rate", "sampling"} & set(challenger)):
+        if trained_alone := sorted({"trainer", *TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(setting=setting, data=data, mechanism=mechanism, folder=folder, seed=seed)
-    learner = read_training_mechanism(mechanism, setting.rate)
+    training = read_training_mechanism(mechanism)
+    trainer = setting.read_trainer()
     if "member" in data:
         raise BadInput("data.member: who is a member is decided by the game; add challenger.game = 'given'")
-    return build_trained(setting, load_table(data, folder, seed), learner, seed)
+    return build_trained(setting, load_table(data, folder, seed), trainer, training, seed)

@@ -20,7 +20,7 @@ from leakgauge.domains.models.release import (
     TrainingStepsView,
     TrainingView,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe
+from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 
 
@@ -34,7 +34,7 @@ class BlackBoxKnowledge:
 
     reference: Examples
     n_members: int
-    recipe: TrainingRecipe | None
+    trainer: PreparedTrainer | None
     targets: Examples | None
     empty: bool = False
 
@@ -82,7 +82,7 @@ class StrongKnowledge:
     others: Examples
     target: Examples
     substitute: Examples | None
-    recipe: TrainingRecipe
+    trainer: PreparedTrainer
     relation: Relation
 
     def view(self, played: Sequence[TrainingRound]) -> TrainingStepsView:
@@ -118,7 +118,7 @@ def _black_box(challenger: Challenger) -> dict[str, Any]:
     return {
         "reference": challenger.table.take(challenger.stage.reference),
         "n_members": challenger.game.slots,
-        "recipe": challenger.recipe,
+        "trainer": challenger.trainer,
         "targets": None if targets is None else challenger.table.take(targets),
         "empty": targets is not None and challenger.relation is Relation.ADD_REMOVE,
     }
@@ -156,6 +156,6 @@ def _strong(challenger: Challenger) -> StrongKnowledge:
         others=table.take(game.others),
         target=table.take(np.array([game.target])),
         substitute=substitute,
-        recipe=challenger.recipe,
+        trainer=challenger.trainer,
         relation=challenger.relation,
     )

@@ -6,8 +6,8 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.models.release import Classifier, ModelsView
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.release import ModelsView
+from leakgauge.domains.models.training.trainer import Classifier, Examples
 
 Found = TypeVar("Found")
 Signal: TypeAlias = Callable[[Classifier, Examples], Reals]  # one number for each record

@@ -1,22 +1,24 @@
 """The `challenger` and `mechanism` tables of a plan about models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
-from leakgauge.domains.models.training.optimizers import Adam, Optimizer, Sgd
-from leakgauge.domains.models.training.schedule import BatchSampling, require_valid_training
+from leakgauge.domains.models.training.noise_calibration import DpTrainingTable, TrainingMechanism
+from leakgauge.domains.models.training.optimizers import OptimizerName
+from leakgauge.domains.models.training.schedule import BatchSampling
+from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, find_trainer, read_trainer
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
-TRAINING_MECHANISMS: Mapping[str, type[Optimizer]] = {"dp_adam": Adam, "dp_sgd": Sgd}
+TRAINING_MECHANISMS: Mapping[str, OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 MEAN_MECHANISMS = ("laplace", "geometric", "gaussian")  # noise on the mean of a feature
 DEFAULT_TARGETS = 100
+TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
 
 class ModelsGame(StrEnum):
@@ -35,11 +37,14 @@ DEPENDENT_GAMES = (ModelsGame.MIXTURE, ModelsGame.GROUP)
 
 @dataclass(frozen=True, kw_only=True)
 class ModelsChallengerTable:
-    """Who is trained on, whose membership is in question, and how a model is trained.
+    """The rows a model is trained on, the records whose membership is in question, and how a model is trained.
 
-    ``members`` are the rows of a training; ``reference`` is how many rows the adversary has, or as a fraction
+    ``members`` are the rows of a training; ``reference`` is how many rows the attacker has, or as a fraction
     the share of all rows (game "group": of those that are left over). ``mislabel`` gives targets a wrong
-    label: such canaries are learned by heart or not at all.
+    label: such canaries are memorised or not learned at all.
+
+    ``trainer`` is the kind of model: a name, or a table with a name and parameters. The parameters of a
+    network may also be given here: ``epochs``, ``batch``, ``hidden``, ``rate``, ``sampling``.
     """
 
     game: ModelsGame = ModelsGame.EXCHANGEABLE
@@ -51,18 +56,18 @@ class ModelsChallengerTable:
     control: bool = False
     validation: int = 0
     mislabel: bool = False
-    epochs: int = 100
+    trainer: str | dict[str, Any] = DEFAULT_TRAINER
+    epochs: int | None = None
     batch: int | None = None
-    hidden: tuple[int, ...] = (256, 256)
-    rate: float = 0.01
-    sampling: BatchSampling = BatchSampling.POISSON
+    hidden: tuple[int, ...] | None = None
+    rate: float | None = None
+    sampling: BatchSampling | None = None
 
     def __post_init__(self) -> None:
         for name, least in (("members", 2), ("others", 1), ("validation", 0)):
             value = getattr(self, name)
             if value is not None and not value >= least:
                 raise BadInput(f"{name} must be >= {least}, got {value}")
-        require_valid_training(self)
         if not 0 <= self.reference < float("inf"):
             raise BadInput(f"reference must be >= 0, got {self.reference}; 0.5 is usual")
         if isinstance(self.reference, float) and self.reference >= 1:
@@ -91,6 +96,24 @@ class ModelsChallengerTable:
         if self.game is ModelsGame.STRONG and self.targets is not None and self.targets.how_many != 1:
             raise BadInput(f"targets: game 'strong' is about one target, got {self.targets.how_many}")
 
+    def read_trainer(self) -> Trainer:
+        """How models are trained."""
+        table = {"name": self.trainer} if isinstance(self.trainer, str) else dict(self.trainer)
+        name = table.setdefault("name", DEFAULT_TRAINER)
+        where = "challenger.trainer" if len(table) > 1 else "challenger"
+        known = [field.name for field in fields(find_trainer(name, "challenger.trainer"))]
+        for key in TRAINER_KEYS:
+            if (value := getattr(self, key)) is None:
+                continue
+            if key not in known:
+                raise BadInput(f"challenger.{key}: trainer {name!r} has no such parameter; leave it out")
+            if key in table:
+                raise BadInput(
+                    f"challenger.{key}: it is also given in challenger.trainer; leave out one of the two"
+                )
+            table[key] = value
+        return read_trainer(table, where)
+
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
         """Records in question in a round, of a model with so many members."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
@@ -102,38 +125,25 @@ def read_challenger_table(table: Mapping[str, Any]) -> ModelsChallengerTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingMechanism:
-    """How weights move, the noise on the way, and which tables are neighbours."""
-
-    optimizer: Optimizer
-    noise: DpTrainingTable | None
-    relation: Relation
-
-
-@dataclass(frozen=True, kw_only=True)
 class _NoNoiseTable:
-    """What training without noise has to say: which optimizer, and what an absent target leaves behind."""
+    """The options of training without noise: the optimizer, and what an absent target leaves behind."""
 
-    optimizer: str = "adam"
+    optimizer: OptimizerName | None = None
     relation: Relation = Relation.REPLACE_ONE
 
-    def __post_init__(self) -> None:
-        require_known(self.optimizer, ["adam", "sgd"], "optimizer: none")
 
-
-def read_training_mechanism(table: Mapping[str, Any], rate: float) -> TrainingMechanism:
+def read_training_mechanism(mechanism: Mapping[str, Any]) -> TrainingMechanism:
     """Read the mechanism of a training."""
-    said = dict(table)
-    name = said.pop("name", None)
+    parameters = dict(mechanism)
+    name = parameters.pop("name", None)
+    known = [*TRAINING_MECHANISMS, NO_NOISE, *MEAN_MECHANISMS]
     if name is None:
-        raise BadInput(
-            f"mechanism: 'name' is missing; one of {', '.join((*TRAINING_MECHANISMS, NO_NOISE, *MEAN_MECHANISMS))}"
-        )
-    require_known(name, [*TRAINING_MECHANISMS, NO_NOISE, *MEAN_MECHANISMS], "mechanism: none")
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(known)}")
+    require_known(name, known, "mechanism: none")
     if name == NO_NOISE:
-        plain = read_dataclass(_NoNoiseTable, said, "mechanism 'none'")
-        kind = Adam if plain.optimizer == "adam" else Sgd
-        return TrainingMechanism(optimizer=kind(rate=rate), noise=None, relation=plain.relation)
-    noise = read_dataclass(DpTrainingTable, said, f"mechanism {name!r}")
-    optimizer = TRAINING_MECHANISMS[name](rate=rate)  # type: ignore[call-arg]
-    return TrainingMechanism(optimizer=optimizer, noise=noise, relation=noise.relation)
+        plain = read_dataclass(_NoNoiseTable, parameters, "mechanism 'none'")
+        return TrainingMechanism(name=name, noise=None, relation=plain.relation, optimizer=plain.optimizer)
+    noise = read_dataclass(DpTrainingTable, parameters, f"mechanism {name!r}")
+    return TrainingMechanism(
+        name=name, noise=noise, relation=noise.relation, optimizer=TRAINING_MECHANISMS[name]
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -11,26 +11,20 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.games.membership_game import RoundRows
-from leakgauge.domains.models.training.gradient_descent import (
-    Examples,
-    TrainingRecipe,
-    initial_network,
-    train_network,
-    training_steps,
-)
+from leakgauge.domains.models.training.gradient_descent import initial_network, training_steps
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training.trainer import (
+    Classifier,
+    Examples,
+    PreparedTrainer,
+    accuracy,
+    cross_entropy,
+)
+from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.progress import report_progress
 from leakgauge.support.threads import numpy_single_threaded
-
-
-class Classifier(Protocol):
-    """A classifier that can be asked."""
-
-    def log_probabilities(self, rows: Floats) -> Reals:
-        """Rows x classes."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +47,7 @@ class TrainingRound:
 
     table: Examples
     deal: RoundRows
-    recipe: TrainingRecipe
+    trainer: PreparedTrainer
     seed: int
 
     @property
@@ -62,15 +56,9 @@ class TrainingRound:
         return self.table.take(self.deal.shown)
 
     @cached_property
-    def model(self) -> MlpClassifier:
-        epochs = self.recipe.schedule.epochs
-        return train_network(
-            self.table.take(self.deal.training),
-            self.recipe,
-            np.random.default_rng(self.seed),
-            lambda epoch: report_progress(f"epoch {epoch + 1} of {epochs}"),
-            self.deal.present,
-        )
+    def model(self) -> Classifier:
+        rows = self.table.take(self.deal.training)
+        return self.trainer.fit(rows, np.random.default_rng(self.seed), report_progress, self.deal.present)
 
     @cached_property
     def mean_loss(self) -> float:
@@ -88,17 +76,17 @@ class TrainingRound:
 
     def accuracy(self, rows: Ints) -> float:
         """The share of some rows of which the model is right; not a number where there are none."""
-        some = self.table.take(rows)
-        return self.model.accuracy(some.rows, some.labels) if rows.size else float("nan")
+        return accuracy(self.model, self.table.take(rows)) if rows.size else float("nan")
 
     def steps(self) -> Iterator[StepView]:
-        """The training once more; the slot in question is the last one."""
-        require_public_batches(self.recipe.schedule)
+        """The steps of a network's training, which takes place again; the slot in question is the last one."""
+        recipe = network_recipe(self.trainer, "steps are those of gradient descent")
+        require_public_batches(recipe.schedule)
         examples = self.table.take(self.deal.training)
-        slot, fixed = len(examples) - 1, self.recipe.schedule.sampling is not BatchSampling.POISSON
+        slot, fixed = len(examples) - 1, recipe.schedule.sampling is not BatchSampling.POISSON
         with numpy_single_threaded():
-            network, rng = initial_network(examples, self.recipe, np.random.default_rng(self.seed))
-            for step in training_steps(examples, self.recipe, network, rng, self.deal.present):
+            network, rng = initial_network(examples, recipe, np.random.default_rng(self.seed))
+            for step in training_steps(examples, recipe, network, rng, self.deal.present):
                 is_slot: Bits = step.batch == slot
                 yield StepView(
                     step.network, step.batch[~is_slot], step.released, bool(is_slot.any()) if fixed else None
@@ -118,12 +106,6 @@ def require_public_batches(schedule: TrainingSchedule) -> None:
             "'without_replacement' is for batches that are secret; use 'poisson' or 'shuffled', or form = "
             '"retrained"'
         )
-
-
-def cross_entropy(model: Classifier, records: Examples) -> Reals:
-    """The cross-entropy of each record."""
-    found = model.log_probabilities(records.rows)
-    return -np.take_along_axis(found, records.labels[:, None], axis=1)[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

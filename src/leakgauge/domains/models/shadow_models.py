@@ -1,6 +1,6 @@
 """Shadows: models that an adversary trains on rows of its own, in the way the released one was trained."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
@@ -10,13 +10,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
-from leakgauge.domains.models.training.gradient_descent import (
+from leakgauge.domains.models.training.trainer import (
+    Classifier,
     Examples,
-    TrainingRecipe,
+    PreparedTrainer,
     concatenate_examples,
-    train_network,
 )
-from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.parallel import parallel_map
 
@@ -27,14 +26,14 @@ _MAX_SHARE = (
 )
 _MIN_ROWS = 10  # rows of a shadow
 
-_shadow_cache: RecentCache[tuple[MlpClassifier, ...]] = RecentCache()
+_shadow_cache: RecentCache[tuple[Classifier, ...]] = RecentCache()
 
 
 @dataclass(frozen=True, eq=False)
 class ShadowModels:
     """Trained models, and which rows each of them was trained on."""
 
-    models: tuple[MlpClassifier, ...]
+    models: tuple[Classifier, ...]
     rows: Bits  # shadows x rows of the reference
     targets: Bits  # shadows x targets; no column where targets were left out
 
@@ -50,10 +49,10 @@ def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: G
 
     They have as many rows as the released model, or half of the reference where that is less.
     """
-    recipe = known_recipe(knowledge)
+    trainer = known_trainer(knowledge)
     n = knowledge.n_members - (len(knowledge.targets) if knowledge.empty and knowledge.targets else 0)
     chosen = _choose(np.full(n_shadows, max(n, 1)), len(knowledge.reference), rng)
-    models = train_shadows(knowledge.reference, chosen, recipe, rng)
+    models = train_shadows(knowledge.reference, chosen, trainer, rng, knowledge.n_members)
     return ShadowModels(models, chosen, np.zeros((n_shadows, 0), dtype=np.bool_))
 
 
@@ -63,32 +62,32 @@ def shadows_with_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Gene
     (Carlini et al. 2022, algorithm 1: for all targets at once, each in exactly half of the shadows.) The rest
     comes from the reference.
     """
-    recipe, targets = known_recipe(knowledge), require_targets(knowledge)
+    trainer, targets = known_trainer(knowledge), require_targets(knowledge)
     order = np.broadcast_to(np.arange(n_shadows)[:, None], (n_shadows, len(targets)))
     included = rng.permuted(order, axis=0) < n_shadows // 2
     slots = np.full(n_shadows, len(targets)) if knowledge.empty else included.sum(axis=1)
     lacking = np.maximum(knowledge.n_members - slots, 0)
     rows = _choose(lacking, len(knowledge.reference), rng)
     both = concatenate_examples(knowledge.reference, targets)
-    models = train_shadows(both, np.hstack([rows, included]), recipe, rng)
+    models = train_shadows(both, np.hstack([rows, included]), trainer, rng, knowledge.n_members)
     return ShadowModels(models, rows, included)
 
 
 def train_shadows(
-    pool: Examples, chosen: Bits, recipe: TrainingRecipe, rng: Generator
-) -> tuple[MlpClassifier, ...]:
-    """One model for each row of ``chosen``, by the workers there are.
+    pool: Examples, chosen: Bits, trainer: PreparedTrainer, rng: Generator, n_members: int
+) -> tuple[Classifier, ...]:
+    """Train one model for each row of ``chosen``, in the worker processes if there are any.
 
-    Attacks that ask for the same models share them. Each is trained from a stream of its own. The noise has
-    the same sigma, whatever the number of rows.
+    Attacks that ask for the same models share them. Each model is trained from a stream of its own.
+    ``n_members`` is the number of rows of the released model.
     """
-    _require_rows(chosen, recipe)
+    _require_rows(chosen, n_members)
     seeds = rng.integers(2**63, size=len(chosen)).tolist()
     parts = (pool.rows, pool.labels, chosen)
     content = sha256(b"".join(sha256(np.ascontiguousarray(part).tobytes()).digest() for part in parts))
-    key = (content.digest(), chosen.shape, pool.classes, recipe, tuple(seeds))
+    key = (content.digest(), chosen.shape, pool.classes, trainer, tuple(seeds))
     work = [(np.flatnonzero(one), seed) for one, seed in zip(chosen, seeds)]
-    return _shadow_cache.once(key, lambda: tuple(parallel_map(_TrainOnRows(pool, recipe), work)))
+    return _shadow_cache.once(key, lambda: tuple(parallel_map(_TrainOnRows(pool, trainer), work)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,29 +95,21 @@ class _TrainOnRows:
     """Trains on some of the rows."""
 
     pool: Examples
-    recipe: TrainingRecipe
+    trainer: PreparedTrainer
 
-    def __call__(self, piece: tuple[Ints, int]) -> MlpClassifier:
+    def __call__(self, piece: tuple[Ints, int]) -> Classifier:
         rows, seed = piece
-        return train_network(
-            self.pool.take(rows), recipe_for_rows(self.recipe, len(rows)), np.random.default_rng(seed)
-        )
+        return self.trainer.fit(self.pool.take(rows), np.random.default_rng(seed))
 
 
-def recipe_for_rows(recipe: TrainingRecipe, n_rows: int) -> TrainingRecipe:
-    """The same recipe for another number of rows: as many epochs, in batches that are no larger."""
-    schedule = replace(recipe.schedule, rows=n_rows, batch=min(recipe.schedule.batch, n_rows))
-    return replace(recipe, schedule=schedule)
-
-
-def known_recipe(knowledge: BlackBoxKnowledge) -> TrainingRecipe:
+def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:
     """How the released model is trained, or a refusal."""
-    if knowledge.recipe is None:
+    if knowledge.trainer is None:
         raise BadInput(
             "shadows are trained as the released model was, and how that was is not known of this one; "
             "use loss_threshold, or say how to train them: challenger.recipe (which needs challenger.model)"
         )
-    return knowledge.recipe
+    return knowledge.trainer
 
 
 def require_targets(knowledge: BlackBoxKnowledge) -> Examples:
@@ -145,8 +136,8 @@ def _choose(sizes: Ints, n: int, rng: Generator) -> Bits:
     return chosen
 
 
-def _require_rows(chosen: Bits, recipe: TrainingRecipe) -> None:
-    found, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, recipe.schedule.rows)
+def _require_rows(chosen: Bits, n_members: int) -> None:
+    found, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
     if found < needed:
         raise BadInput(
             f"shadows are trained on rows of the adversary's own, which suffice for {found} in a shadow; "

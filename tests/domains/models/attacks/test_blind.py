@@ -6,24 +6,24 @@ import pytest
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import challenger, knowledge
 from leakgauge.domains.models.attacks.blind import Attack
-from leakgauge.domains.models.data.sources import load_table
-from leakgauge.domains.models.plan_tables import read_challenger_table, read_training_mechanism
 from leakgauge.domains.models.release import TrainingRound
 
 
-def trials_of(game, n_rounds, targets, **said):
-    setting = read_challenger_table(
-        {
-            "game": game,
-            "members": 100,
-            "targets": targets,
-            "dependence": {"name": "source", "group": "component", "members": "1"},
-            "hidden": [],
-            **said,
-        }
+def trials_of(game, n_rounds, targets, **changes):
+    table = {
+        "game": game,
+        "members": 100,
+        "targets": targets,
+        "dependence": {"name": "source", "group": "component", "members": "1"},
+        "hidden": [],
+    }
+    owner = challenger.build(
+        data={"rows": 4_000, "features": 8, "components": 3, "distance": 3.0},
+        challenger=table | changes,
+        mechanism={"name": "none"},
+        folder=Path(),
+        seed=3,
     )
-    loaded = load_table({"rows": 4_000, "features": 8, "components": 3, "distance": 3.0}, Path(), 3)
-    owner = challenger.build_trained(setting, loaded, read_training_mechanism({"name": "none"}, 0.1), 3)
     known = knowledge.build("blind", {}, owner, 3)
     scorer = Attack().study(known, stream(1, Role.STUDY))
     members = owner.flip(n_rounds, np.random.default_rng(1))

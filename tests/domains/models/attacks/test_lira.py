@@ -7,7 +7,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
-from leakgauge.domains.models.training.gradient_descent import train_network
 
 # Three shadows, two records; what counts of the first: 1, 3; of the second: 2, 4, 9.
 VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [100.0, 9.0]])
@@ -61,7 +60,7 @@ def odds(models, records):
 
 def released(knowledge, n=2):
     rows = knowledge.reference.take(np.arange(30))
-    return [train_network(rows, knowledge.recipe, rng(seed)) for seed in range(n)]
+    return [knowledge.trainer.fit(rows, rng(seed)) for seed in range(n)]
 
 
 @pytest.mark.parametrize("variance", ["own", "shared"])

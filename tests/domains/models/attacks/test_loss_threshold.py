@@ -6,7 +6,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.loss_threshold import Attack
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 from leakgauge.domains.models.release import ModelsView, TrainingLossView
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 
 NOTHING = Examples(np.zeros((0, 1), dtype=np.float32), np.zeros(0, dtype=np.int64), 2)
 SHOWN = Examples(np.zeros((2, 1), dtype=np.float32), np.array([0, 1]), 2)
@@ -14,7 +14,7 @@ MODELS = [Table([0.9, 0.1]), Table([0.5, 0.5])]
 
 
 def knowledge(kind=TrainingLossKnowledge):
-    return kind(reference=NOTHING, n_members=10, recipe=None, targets=None)
+    return kind(reference=NOTHING, n_members=10, trainer=None, targets=None)
 
 
 def test_the_average_threshold_says_member_up_to_the_mean_training_loss():

@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from domains.models.memorised import play, recipe, table, tpr_at
+from domains.models.memorised import network, play, table, tpr_at
 from leakgauge.domains.models.attacks import calibrated_loss, lira, loss_threshold, rmia, shadow
 from leakgauge.domains.models.knowledge import TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingLossView
-from leakgauge.domains.models.training.gradient_descent import Examples, train_network
+from leakgauge.domains.models.training.trainer import Examples
 
 ATTACKS = {
     "average": loss_threshold.Attack(),
@@ -41,11 +41,11 @@ def fresh():
 @pytest.fixture(scope="module")
 def untouched():
     """Targets that are known, and models none of which was trained on any of them."""
-    rows, how = table(3_000, rng(3)), recipe(200)
+    rows, trainer = table(3_000, rng(3)), network(200)
     trained_on = rows.take(np.arange(2_000, 3_000))
-    models = [train_network(trained_on.take(rng(i).permutation(1_000)[:200]), how, rng(i)) for i in range(6)]
+    models = [trainer.fit(trained_on.take(rng(i).permutation(1_000)[:200]), rng(i)) for i in range(6)]
     targets, reference = rows.take(np.arange(400)), rows.take(np.arange(400, 2_000))
-    known = TrainingLossKnowledge(reference=reference, n_members=200, recipe=how, targets=targets)
+    known = TrainingLossKnowledge(reference=reference, n_members=200, trainer=trainer, targets=targets)
     return known, TrainingLossView(models, [targets] * 6, np.zeros(6))
 
 
@@ -109,7 +109,7 @@ def test_an_attack_leaves_what_it_was_given_unchanged_and_its_scorer_travels(fix
     )
     for array in (reference.rows, reference.labels, targets.rows, targets.labels):
         array.setflags(write=False)
-    known = TrainingLossKnowledge(reference=reference, n_members=200, recipe=given.recipe, targets=targets)
+    known = TrainingLossKnowledge(reference=reference, n_members=200, trainer=given.trainer, targets=targets)
     seen = TrainingLossView(fixed.seen.models[:1], [targets], fixed.seen.mean_losses[:1])
     scorer = ATTACKS[name].study(known, rng(5))
     travelled = cloudpickle.loads(cloudpickle.dumps(scorer))

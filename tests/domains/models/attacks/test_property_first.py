@@ -10,14 +10,12 @@ from leakgauge.domains.models import challenger as models_challenger
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.attacks import blind
 from leakgauge.domains.models.attacks.property_first import Attack
-from leakgauge.domains.models.data.sources import load_table
-from leakgauge.domains.models.plan_tables import read_challenger_table, read_training_mechanism
 
 COMPONENTS = {"name": "source", "group": "component", "members": "0"}
 DATA = {"rows": 3_000, "features": 8, "components": 3}
 
 
-def owner(game, data=DATA, **said):
+def owner(game, data=DATA, **changes):
     table = {
         "game": game,
         "members": 200,
@@ -28,9 +26,8 @@ def owner(game, data=DATA, **said):
         "hidden": [],
         "rate": 0.02,
     }
-    setting = read_challenger_table({**table, **said})
-    return models_challenger.build_trained(
-        setting, load_table(data, Path(), 3), read_training_mechanism({"name": "none"}, setting.rate), 3
+    return models_challenger.build(
+        data=data, challenger=table | changes, mechanism={"name": "none"}, folder=Path(), seed=3
     )
 
 

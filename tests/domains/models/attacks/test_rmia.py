@@ -7,7 +7,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.rmia import Attack, best_a, mean_from_without, mean_with_and_without
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_with_targets, shadows_without_targets
-from leakgauge.domains.models.training.gradient_descent import train_network
 
 
 def rng(seed):
@@ -19,7 +18,7 @@ def chances(model, records):
 
 
 def released(knowledge):
-    return train_network(knowledge.reference.take(np.arange(30)), knowledge.recipe, rng(9))
+    return knowledge.trainer.fit(knowledge.reference.take(np.arange(30)), rng(9))
 
 
 def beaten(model, usual_x, usual_z, records, population, gamma):

@@ -1,18 +1,16 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import recipe, small
+from domains.models.memorised import network, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks import shadow
 from leakgauge.domains.models.attacks.shadow import Attack
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.training.gradient_descent import (
-    DpSgdNoise,
-    Examples,
-    TrainingRecipe,
-    train_network,
-)
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
+from leakgauge.domains.models.training.trainer import Examples
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
 
 
 def rng(seed):
@@ -44,7 +42,7 @@ def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(mon
     labels = rng(1).integers(3, size=400)
     reference = Examples(np.arange(400, dtype=np.float32)[:, None], labels, 3)
     knowledge = BlackBoxKnowledge(
-        reference=reference, n_members=30, recipe=recipe(30, batch=10), targets=None
+        reference=reference, n_members=30, trainer=network(30, batch=10), targets=None
     )
     lessons, halves = [], []
     monkeypatch.setattr(shadow, "_train_attack_network", lambda lesson: lessons.append(lesson[0]))
@@ -64,15 +62,17 @@ def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(mon
 
 
 def test_shadows_are_trained_with_the_noise_of_the_released_model_unless_told_otherwise(monkeypatch):
-    recipes, honest = [], shadow.train_shadows
+    trainers, honest = [], shadow.train_shadows
     noisy = TrainingRecipe(
-        schedule=recipe(30, batch=10, epochs=1).schedule, noise=DpSgdNoise(sigma=2.0), hidden=(4,)
+        schedule=network(30, batch=10, epochs=1).recipe.schedule, noise=DpSgdNoise(sigma=2.0), hidden=(4,)
     )
-    knowledge = small(rng(1), recipe=noisy)
-    monkeypatch.setattr(shadow, "train_shadows", lambda *given: (recipes.append(given[2]), honest(*given))[1])
+    knowledge = small(rng(1), trainer=NetworkTrainer(recipe=noisy))
+    monkeypatch.setattr(
+        shadow, "train_shadows", lambda *given: (trainers.append(given[2]), honest(*given))[1]
+    )
     for private in (True, False):
         Attack(private=private).study(knowledge, rng(2))
-    assert [one.noise for one in recipes] == [noisy.noise, None]
+    assert [one.recipe.noise for one in trainers] == [noisy.noise, None]
 
 
 @pytest.mark.parametrize("features", ["probabilities", "log_probabilities"])
@@ -81,9 +81,9 @@ def test_scores_are_log_odds_of_the_network_of_the_class_and_nothing_where_there
     labels = np.minimum(given.reference.labels, 1)  # nobody has seen class 2
     reference = Examples(given.reference.rows, labels, 3)
     knowledge = BlackBoxKnowledge(
-        reference=reference, n_members=30, recipe=given.recipe, targets=given.targets
+        reference=reference, n_members=30, trainer=given.trainer, targets=given.targets
     )
-    model = train_network(reference.take(np.arange(30)), knowledge.recipe, rng(4))
+    model = knowledge.trainer.fit(reference.take(np.arange(30)), rng(4))
     scorer = Attack(features=features).study(knowledge, rng(2))
     scores = scorer.score(ModelsView([model], [given.targets]), rng(3))
     assert (scores[0, given.targets.labels == 2] == 0).all()

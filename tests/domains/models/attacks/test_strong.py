@@ -17,11 +17,13 @@ from leakgauge.domains.models.games.strong import StrongGame
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
 from leakgauge.domains.models.release import StepView
 from leakgauge.domains.models.training.accounting import sigma_for
-from leakgauge.domains.models.training.gradient_descent import DpSgdNoise, Examples, TrainingRecipe
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise, DpTrainingTable
 from leakgauge.domains.models.training.optimizers import Sgd
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training.trainer import Examples
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
 from leakgauge.mechanisms import geometric, laplace
 from leakgauge.plan import MetricsTable
 from leakgauge.theory import tradeoff
@@ -55,7 +57,7 @@ def challenger(relation, schedule, sigma, *, used: float | None = None) -> Chall
     return Challenger(
         table=table(n),
         stage=GameSetup(game, np.empty(0, dtype=np.int64)),
-        recipe=recipe,
+        trainer=NetworkTrainer(recipe=recipe, promise=promised),
         relation=relation,
         guarantee=promised.guarantee(schedule),
         digest="",
@@ -136,7 +138,7 @@ def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
         others=known.others,
         target=known.target,
         substitute=known.substitute,
-        noise=owner.recipe.noise,
+        noise=owner.trainer.recipe.noise,
         share=schedule.share,
     )
     network = MlpClassifier(MlpShape(4, 2, ()), np.zeros(10, dtype=np.float32))
@@ -199,11 +201,11 @@ def test_a_quarter_of_the_noise_is_found_out(relation):
 def without_noise(relation) -> Challenger:
     """All rows in every batch, for long enough to forget the random start: what is left is who was in."""
     owner = challenger(relation, TrainingSchedule(rows=8, batch=8, epochs=300), 1.0)
-    recipe = replace(owner.recipe, noise=None, optimizer=Sgd(rate=1.0))
+    recipe = replace(owner.trainer.recipe, noise=None, optimizer=Sgd(rate=1.0))
     if relation is Relation.REPLACE_ONE:
         schedule = replace(recipe.schedule, sampling=BatchSampling.SHUFFLED)
         recipe = replace(recipe, schedule=schedule)
-    return replace(owner, recipe=recipe, guarantee=None)
+    return replace(owner, trainer=NetworkTrainer(recipe=recipe), guarantee=None)
 
 
 def test_without_noise_the_steps_are_refused():

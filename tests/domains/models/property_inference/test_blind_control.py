@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.domains.models.games.member_split import MemberSplit
 from leakgauge.domains.models.property_inference.blind_control import blind_control
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 
 
 def split(n):

@@ -9,10 +9,12 @@ from leakgauge.domains.models.property_inference.model_component import (
     fit_model_classifier,
     probe_probabilities,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
 from leakgauge.domains.models.training.optimizers import Sgd
 from leakgauge.domains.models.training.schedule import TrainingSchedule
+from leakgauge.domains.models.training.trainer import Examples
+from leakgauge.domains.models.training.trainers.network import NetworkTrainer
 
 
 def component(n, rule, seed) -> Examples:
@@ -23,13 +25,14 @@ def component(n, rule, seed) -> Examples:
     return Examples(rows, labels.astype(np.int64), 2)
 
 
-def known(rules, n=100, *, recipe=True) -> ComponentsKnowledge:
+def known(rules, n=100, *, trainer=True) -> ComponentsKnowledge:
     schedule = TrainingSchedule(rows=60, batch=20, epochs=20)
+    recipe = TrainingRecipe(schedule=schedule, hidden=(), optimizer=Sgd(rate=0.5))
     kinds = tuple(component(n, rule, seed) for seed, rule in enumerate(rules))
     return ComponentsKnowledge(
         reference=kinds[0],
         n_members=60,
-        recipe=TrainingRecipe(schedule=schedule, hidden=(), optimizer=Sgd(rate=0.5)) if recipe else None,
+        trainer=NetworkTrainer(recipe=recipe) if trainer else None,
         targets=None,
         components=kinds,
         names=tuple(map(str, range(len(kinds)))),
@@ -71,4 +74,4 @@ def test_answers_are_probabilities_of_all_classes_for_all_probes():
 
 def test_a_model_that_nobody_knows_how_to_train_is_refused():
     with pytest.raises(BadInput, match="shadows are trained as the released model was"):
-        fit_model_classifier(known((1, -1), recipe=False), 4, 20, np.random.default_rng(1))
+        fit_model_classifier(known((1, -1), trainer=False), 4, 20, np.random.default_rng(1))

@@ -8,7 +8,7 @@ from leakgauge.domains.models.property_inference.record_component import (
     mixture_ratio,
     one_against_rest,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 
 MODELS = np.array(
     [[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]]

@@ -6,8 +6,6 @@ import torch
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.training.gradient_descent import (
-    DpSgdNoise,
-    Examples,
     TrainingRecipe,
     train_network,
     training_steps,
@@ -18,8 +16,10 @@ from leakgauge.domains.models.training.mlp import (
     clipped_gradient_sum,
     glorot_network,
 )
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam, Sgd
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training.trainer import Examples
 
 
 def separable(n: int, seed: int = 1) -> Examples:

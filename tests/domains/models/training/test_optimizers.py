@@ -15,11 +15,11 @@ def test_weights_move_as_in_torch(ours, theirs):
     rng = np.random.default_rng(1)
     weights = rng.normal(size=50).astype(np.float32)
     parameter = torch.nn.Parameter(torch.from_numpy(weights.copy()))
-    move, optimizer = ours.moving(weights), theirs([parameter], lr=0.1)
+    update, optimizer = ours.updater(weights), theirs([parameter], lr=0.1)
     for step in range(30):
         gradient = (rng.normal(size=50) * 10.0 ** rng.integers(-6, 3, size=50)).astype(np.float32)
         parameter.grad = torch.from_numpy(gradient.copy())
-        move(gradient)
+        update(gradient)
         optimizer.step()
         np.testing.assert_allclose(
             weights, parameter.detach().numpy(), rtol=2e-5, atol=2e-6, err_msg=str(step)
@@ -28,7 +28,7 @@ def test_weights_move_as_in_torch(ours, theirs):
 
 def test_the_first_step_of_adam_is_one_rate_long_in_each_direction():
     weights = np.zeros(3, dtype=np.float32)
-    Adam(rate=0.01).moving(weights)(np.array([5.0, -0.001, 0.0], dtype=np.float32))
+    Adam(rate=0.01).updater(weights)(np.array([5.0, -0.001, 0.0], dtype=np.float32))
     np.testing.assert_allclose(weights, [-0.01, 0.01, 0.0], rtol=1e-4)
 
 

@@ -49,6 +49,25 @@ def test_shadows_do_better_than_the_loss_alone(folder):
     assert "challenger.recipe" in json.dumps(manifest)
 
 
+def test_shadows_of_a_forest_are_forests_where_the_recipe_names_one(folder):
+    """Of a forest that fits its rows exactly, forests say far more than networks do."""
+    model = MODEL.replace("linear_model import LogisticRegression", "ensemble import RandomForestClassifier")
+    model = model.replace(
+        "LogisticRegression(C=100.0, max_iter=5000)", "RandomForestClassifier(random_state=1)"
+    )
+    (folder / "mine.py").write_text(model.format(path=str(folder / "rows.csv")))
+    found = {}
+    for recipe in ('{ name = "random_forest" }', "{ epochs = 30, hidden = [32] }"):
+        path = write_plan(
+            folder, DATA, f'model = "mine:model", recipe = {recipe}', '{ name = "lira", shadows = 16 }'
+        )
+        scores, members = losses_of(game_of(path))
+        found[recipe] = np.mean(scores[members][:, None] < scores[~members])
+    forests, networks = found.values()
+    assert forests > 0.95
+    assert forests > networks + 0.05
+
+
 def test_a_recipe_does_not_change_what_the_model_said(folder):
     plain = losses_of(game_of(write_plan(folder, DATA, 'model = "mine:model"')))[0]
     imitated = losses_of(game_of(write_plan(folder, DATA, f'model = "mine:model", {RECIPE}')))[0]

@@ -15,7 +15,7 @@ from leakgauge.domains.models.shadow_models import (
     require_shadows,
     shadows_without_targets,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 
 KNOWLEDGE = "black_box"
 ACCEPTS = ("black_box", "training_loss", "components")

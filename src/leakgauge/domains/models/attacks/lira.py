@@ -18,7 +18,7 @@ from leakgauge.domains.models.shadow_models import (
     shadows_with_targets,
     shadows_without_targets,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 
 _MIN_DEVIATION = 1e-6  # standard deviation: models that all say the same leave none
 

@@ -9,7 +9,8 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
-from leakgauge.domains.models.release import ModelsView, TrainingLossView, cross_entropy
+from leakgauge.domains.models.release import ModelsView, TrainingLossView
+from leakgauge.domains.models.training.trainer import cross_entropy
 
 KNOWLEDGE = "training_loss"
 ACCEPTS = ("training_loss", "black_box", "components")

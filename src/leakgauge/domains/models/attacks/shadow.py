@@ -1,6 +1,6 @@
 """Learn from models of one's own how the probabilities of members look."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -9,17 +9,17 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
-from leakgauge.domains.models.release import Classifier, ModelsView
+from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import (
-    known_recipe,
-    recipe_for_rows,
+    known_trainer,
     require_shadows,
     train_shadows,
 )
-from leakgauge.domains.models.training.gradient_descent import Examples, TrainingRecipe, train_network
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows, train_network
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.optimizers import Adam
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
+from leakgauge.domains.models.training.trainer import Classifier, Examples
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.parallel import parallel_map
 
@@ -58,11 +58,10 @@ class Attack:
             raise BadInput(f"rows must be >= 1, got {self.rows}")
 
     def study(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
-        recipe, reference = known_recipe(knowledge), knowledge.reference
+        trainer, reference = known_trainer(knowledge), knowledge.reference
         chosen, others = self._halves(len(reference), rng)
-        models = train_shadows(
-            reference, chosen, recipe if self.private else replace(recipe, noise=None), rng
-        )
+        trainer = trainer if self.private else trainer.without_noise()
+        models = train_shadows(reference, chosen, trainer, rng, knowledge.n_members)
         lessons = _attack_examples(models, reference, chosen, others, self.features)
         seeds = rng.integers(2**63, size=len(lessons)).tolist()
         networks = parallel_map(_train_attack_network, list(zip(lessons.values(), seeds)))
@@ -113,7 +112,7 @@ class _Score:
 
 
 def _attack_examples(
-    models: tuple[MlpClassifier, ...],
+    models: tuple[Classifier, ...],
     reference: Examples,
     chosen: Bits,
     others: Bits,

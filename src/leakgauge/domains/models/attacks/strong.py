@@ -13,15 +13,16 @@ from leakgauge.domains.models.knowledge import StrongKnowledge
 from leakgauge.domains.models.membership_signals import log_odds
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
 from leakgauge.domains.models.noisy_mean.likelihood_ratio import LOG_RATIO_READING, strong_likelihood_ratio
-from leakgauge.domains.models.release import Classifier, StepView, TrainingStepsView, require_public_batches
-from leakgauge.domains.models.training.gradient_descent import (
-    DpSgdNoise,
-    Examples,
-    TrainingRecipe,
-    concatenate_examples,
-    train_network,
-)
+from leakgauge.domains.models.release import StepView, TrainingStepsView, require_public_batches
 from leakgauge.domains.models.training.mlp import clipped_gradient_sum
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
+from leakgauge.domains.models.training.trainer import (
+    Classifier,
+    Examples,
+    PreparedTrainer,
+    concatenate_examples,
+)
+from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.discriminant_analysis import QuadraticScore, fit_quadratic
 from leakgauge.support.parallel import parallel_map
 
@@ -105,7 +106,7 @@ def retrain(knowledge: StrongKnowledge, models: int, rng: Generator) -> Retraine
     asked = knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)
     worlds = [_training_set(knowledge, member=member) for member in (True, False) for _ in range(models)]
     found = parallel_map(
-        partial(_train_and_query, knowledge.recipe, asked), zip(worlds, rng.spawn(len(worlds)))
+        partial(_train_and_query, knowledge.trainer, asked), zip(worlds, rng.spawn(len(worlds)))
     )
     return RetrainedModels(asked, np.array(found), np.array([world.member for world in worlds]))
 
@@ -119,10 +120,10 @@ def _training_set(knowledge: StrongKnowledge, *, member: bool) -> CandidateTrain
 
 
 def _train_and_query(
-    recipe: TrainingRecipe, asked: Examples, work: tuple[CandidateTrainingSet, Generator]
+    trainer: PreparedTrainer, asked: Examples, work: tuple[CandidateTrainingSet, Generator]
 ) -> Reals:
     world, rng = work
-    return log_odds(train_network(world.examples, recipe, rng, present=world.present), asked)
+    return log_odds(trainer.fit(world.examples, rng, present=world.present), asked)
 
 
 KNOWLEDGE = "strong"
@@ -164,18 +165,19 @@ class Attack:
 
 
 def _steps_scorer(knowledge: StrongKnowledge) -> Scorer[TrainingStepsView]:
-    if knowledge.recipe.noise is None:
+    recipe = network_recipe(knowledge.trainer, 'strong: form = "steps" follows the steps of gradient descent')
+    if recipe.noise is None:
         raise BadInput(
             'strong: form = "steps" weighs the noise of each step, and this training has none; use '
             'form = "retrained"'
         )
-    require_public_batches(knowledge.recipe.schedule)
+    require_public_batches(recipe.schedule)
     ratio = StepRatio(
         others=knowledge.others,
         target=knowledge.target,
         substitute=knowledge.substitute,
-        noise=knowledge.recipe.noise,
-        share=knowledge.recipe.schedule.share,
+        noise=recipe.noise,
+        share=recipe.schedule.share,
     )
     return Scorer(TrainingStepsScorer(ratio), LOG_RATIO_READING)
 

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from leakgauge.domains.models.games.member_split import MemberSplit
 from leakgauge.domains.models.property_inference import record_component
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.support.cache import RecentCache
 
 _MIN_RECORDS = 20  # members, and others, to learn from and to count on

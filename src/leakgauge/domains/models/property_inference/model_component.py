@@ -10,9 +10,8 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.knowledge import ComponentsKnowledge
 from leakgauge.domains.models.property_inference.softmax_regression import SoftmaxRegression, fit_softmax
-from leakgauge.domains.models.release import Classifier
-from leakgauge.domains.models.shadow_models import known_recipe, train_shadows
-from leakgauge.domains.models.training.gradient_descent import Examples, concatenate_examples
+from leakgauge.domains.models.shadow_models import known_trainer, train_shadows
+from leakgauge.domains.models.training.trainer import Classifier, Examples, concatenate_examples
 
 _STRENGTH = 30.0
 _HALVES = 2  # of the rows of a component: what is learned from shadows of one is tried on those of the other
@@ -41,7 +40,7 @@ def fit_model_classifier(
     """
     training, probing = rng.spawn(2)
     pool, chosen = _choose_shadow_rows(knowledge, models, training)
-    shadows = train_shadows(pool, chosen, known_recipe(knowledge), training)
+    shadows = train_shadows(pool, chosen, known_trainer(knowledge), training, knowledge.n_members)
     kinds = np.repeat(np.arange(len(knowledge.components)), models)
     asked = pool.take(np.sort(probing.permutation(len(pool))[:probes]))
     columns = probe_probabilities(shadows, asked)

@@ -10,7 +10,7 @@ from numpy.random import Generator
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.property_inference.softmax_regression import SoftmaxRegression, fit_softmax
-from leakgauge.domains.models.training.gradient_descent import Examples, concatenate_examples
+from leakgauge.domains.models.training.trainer import Examples, concatenate_examples
 
 
 def mixture_ratio(of_model: Reals, of_record: Reals, with_record: Reals | None = None) -> Reals:

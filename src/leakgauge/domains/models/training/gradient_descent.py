@@ -1,75 +1,29 @@
 """Train a classifier, privately or not: the same rows and stream give the same weights anywhere."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
+from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training.mlp import (
-    Ints,
     MlpClassifier,
     MlpShape,
     clipped_gradient_sum,
     glorot_network,
     gradient_sum,
 )
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam, Optimizer
 from leakgauge.domains.models.training.schedule import TrainingSchedule, epoch_batches
+from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.threads import numpy_single_threaded
 
 _MAX_WEIGHT = 1e9  # of a weight; products over a few layers are still finite
-
-
-@dataclass(frozen=True, eq=False)
-class Examples:
-    """The rows a model is trained on: members. Features are scaled, labels are 0..classes-1."""
-
-    rows: Floats
-    labels: Ints
-    classes: int
-
-    def __post_init__(self) -> None:
-        if self.rows.ndim != 2 or self.labels.shape != self.rows.shape[:1]:
-            raise BadInput(
-                f"training needs a label for each row, got {self.labels.shape} for {self.rows.shape}"
-            )
-        if not np.isfinite(self.rows).all():
-            raise BadInput("training: a feature is not a finite number; impute or drop it")
-        if not ((self.labels >= 0) & (self.labels < self.classes)).all():
-            raise BadInput(f"training: labels must be in 0..{self.classes - 1}")
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def take(self, rows: Ints) -> "Examples":
-        """Some of them, by position."""
-        return Examples(self.rows[rows], self.labels[rows], self.classes)
-
-
-def concatenate_examples(*parts: Examples) -> Examples:
-    """The rows of all parts, one after the other."""
-    return Examples(
-        np.concatenate([part.rows for part in parts]),
-        np.concatenate([part.labels for part in parts]),
-        parts[0].classes,
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class DpSgdNoise:
-    """Gaussian noise of standard deviation ``sigma * clip`` on a sum of gradients clipped to ``clip``."""
-
-    sigma: float
-    clip: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("sigma", "clip"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise BadInput(f"{name} must be > 0 and finite, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +34,12 @@ class TrainingRecipe:
     noise: DpSgdNoise | None = None
     hidden: tuple[int, ...] = (256, 256)
     optimizer: Optimizer = field(default_factory=Adam)
+
+
+def recipe_for_rows(recipe: TrainingRecipe, n_rows: int) -> TrainingRecipe:
+    """The same recipe for another number of rows: as many epochs, in batches that are no larger."""
+    schedule = replace(recipe.schedule, rows=n_rows, batch=min(recipe.schedule.batch, n_rows))
+    return replace(recipe, schedule=schedule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +71,7 @@ def training_steps(
     size itself would tell it (Abadi et al. 2016). Keep to one thread, as ``train_network`` does: sums depend on it.
     """
     drawing, noising = rng.spawn(2)
-    move = recipe.optimizer.moving(network.weights)
+    update = recipe.optimizer.updater(network.weights)
     noise = np.empty_like(network.weights)
     for epoch, batches in enumerate(epoch_batches(recipe.schedule, drawing)):
         for drawn in batches:
@@ -128,7 +88,7 @@ def training_steps(
             yield TrainingStep(epoch, batch, network, total)
             with _ignoring_overflow():
                 np.divide(total, recipe.schedule.batch, out=total)
-                move(total)
+                update(total)
         if not np.abs(network.weights).max() < _MAX_WEIGHT:
             raise BadInput(
                 f"training: weights grew beyond all bounds in epoch {epoch + 1} of {recipe.schedule.epochs}; "

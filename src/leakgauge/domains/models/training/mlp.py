@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.strategies import gradient_clipping
 from leakgauge.strategies.gradient_clipping import Floats
-
-Ints: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from leakgauge.domains.models.training.accounting import (
     training_curve,
     training_epsilon,
 )
-from leakgauge.domains.models.training.gradient_descent import DpSgdNoise
+from leakgauge.domains.models.training.optimizers import OptimizerName
 from leakgauge.domains.models.training.schedule import TrainingSchedule
 
 _HUGE = 1e6  # beyond it an epsilon promises nothing, and noise of such a sigma leaves nothing
@@ -28,6 +28,19 @@ class SigmaCalibration(StrEnum):
 
     HONEST = "honest"  # epsilon holds, for the relation and the sampling of this training
     HUMPHRIES23 = "humphries23"  # as in that paper's code: epsilon is a label
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpSgdNoise:
+    """Gaussian noise of standard deviation ``sigma * clip`` on a sum of gradients clipped to ``clip``."""
+
+    sigma: float
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("sigma", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise BadInput(f"{name} must be > 0 and finite, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +108,19 @@ class DpTrainingTable:
                 return sigma_for(self.epsilon, self.delta, self.relation, schedule)
             case SigmaCalibration.HUMPHRIES23:
                 return humphries23_sigma(self.epsilon, self.delta, schedule)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingMechanism:
+    """The noise of a training, which tables are neighbours, and the optimizer where a plan names one."""
+
+    name: str
+    noise: DpTrainingTable | None
+    relation: Relation
+    optimizer: OptimizerName | None
+
+
+PLAIN_TRAINING = TrainingMechanism(name="none", noise=None, relation=Relation.REPLACE_ONE, optimizer=None)
 
 
 def humphries23_sigma(epsilon: float, delta: float, schedule: TrainingSchedule) -> float:

@@ -1,46 +1,47 @@
-"""How a gradient moves the weights. Noise is on the gradient already: nothing here costs privacy."""
+"""Optimizers: how one gradient updates the weights. The gradient is already noisy: nothing here costs privacy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.strategies.gradient_clipping import Floats
 
+OptimizerName: TypeAlias = Literal["adam", "sgd"]
 WeightUpdate: TypeAlias = Callable[[Floats], None]  # one gradient; the weights change in place
 
 
 class Optimizer(Protocol):
-    """A rule that moves weights by one gradient after the other."""
+    """A rule that updates weights by one gradient after the other."""
 
-    def moving(self, weights: Floats) -> WeightUpdate: ...
+    def updater(self, weights: Floats) -> WeightUpdate: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sgd:
-    """Against the gradient (with noise on it: DP-SGD, Abadi et al. 2016)."""
+    """Stochastic gradient descent: a step against the gradient (with noise on it: DP-SGD, Abadi et al. 2016)."""
 
     rate: float = 0.01
 
     def __post_init__(self) -> None:
         _require_rate(self.rate)
 
-    def moving(self, weights: Floats) -> WeightUpdate:
-        def move(gradient: Floats) -> None:
+    def updater(self, weights: Floats) -> WeightUpdate:
+        def update(gradient: Floats) -> None:
             weights[:] -= np.float32(self.rate) * gradient
 
-        return move
+        return update
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adam:
-    """By means of past gradients and of their squares (Kingma and Ba 2015, algorithm 1)."""
+    """Steps scaled by running means of the gradients and of their squares (Kingma and Ba 2015, algorithm 1)."""
 
     rate: float = 0.01
-    first: float = 0.9  # what is kept of the mean at each step
-    second: float = 0.999  # and of the mean square
+    first: float = 0.9  # decay of the mean at each step
+    second: float = 0.999  # decay of the mean square
     tiny: float = 1e-8
 
     def __post_init__(self) -> None:
@@ -49,11 +50,11 @@ class Adam:
             if not 0 <= getattr(self, name) < 1:
                 raise BadInput(f"adam: {name} must be in [0, 1), got {getattr(self, name)}")
 
-    def moving(self, weights: Floats) -> WeightUpdate:
+    def updater(self, weights: Floats) -> WeightUpdate:
         mean, square, scratch = (np.zeros_like(weights) for _ in range(3))
         steps = 0
 
-        def move(gradient: Floats) -> None:
+        def update(gradient: Floats) -> None:
             nonlocal steps
             steps += 1
             _decay(mean, gradient, self.first, scratch)
@@ -66,7 +67,10 @@ class Adam:
             np.multiply(scratch, self.rate / (1 - self.first**steps), out=scratch)
             np.subtract(weights, scratch, out=weights)
 
-        return move
+        return update
+
+
+OPTIMIZERS: Mapping[OptimizerName, type[Adam] | type[Sgd]] = {"adam": Adam, "sgd": Sgd}
 
 
 def _decay(past: Floats, now: Floats, kept: float, scratch: Floats) -> None:

@@ -1,15 +1,14 @@
-"""Epochs, batches and how they are sampled: the schedule of a training, and what a plan may say of it."""
+"""Epochs, batches and how they are sampled: the schedule of a training."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.training.mlp import Ints
+from leakgauge.domains.models.data.dataset import Ints
 
 
 class BatchSampling(StrEnum):
@@ -69,45 +68,3 @@ def _epoch(schedule: TrainingSchedule, rng: Generator) -> list[Ints]:
 
 def _subset(n: int, size: int, rng: Generator) -> Ints:
     return np.sort(rng.choice(n, size, replace=False, shuffle=False))
-
-
-DEFAULT_BATCH = 200  # rows of a batch where a plan does not say
-
-
-class TrainingParameters(Protocol):
-    """A table that says how networks are trained."""
-
-    @property
-    def epochs(self) -> int: ...
-
-    @property
-    def batch(self) -> int | None: ...
-
-    @property
-    def hidden(self) -> tuple[int, ...]: ...
-
-    @property
-    def rate(self) -> float: ...
-
-    @property
-    def sampling(self) -> BatchSampling: ...
-
-
-def require_valid_training(said: TrainingParameters) -> None:
-    """Refuse what no training can do with, whatever its rows."""
-    if not said.epochs >= 1:
-        raise BadInput(f"epochs must be >= 1, got {said.epochs}")
-    if said.batch is not None and not said.batch >= 1:
-        raise BadInput(f"batch must be >= 1, got {said.batch}")
-    if not all(units >= 1 for units in said.hidden):
-        raise BadInput(f"hidden: a layer needs one unit or more, got {list(said.hidden)}")
-    if not 0 < said.rate < float("inf"):
-        raise BadInput(f"rate must be > 0 and finite, got {said.rate}")
-
-
-def training_schedule(said: TrainingParameters, n_rows: int, where: str) -> TrainingSchedule:
-    """The epochs and batches of a training of so many rows."""
-    batch = min(DEFAULT_BATCH, n_rows) if said.batch is None else said.batch
-    if batch > n_rows:
-        raise BadInput(f"{where}.batch: {batch} rows exceed the {n_rows} of a training; lower batch")
-    return TrainingSchedule(rows=n_rows, batch=batch, epochs=said.epochs, sampling=said.sampling)

@@ -12,7 +12,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Coins, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.training.gradient_descent import Examples
+from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
+from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Examples
 from leakgauge.domains.models.user_model.plan_tables import (
     UserModelChallengerTable,
     UserModelDataTable,
@@ -158,11 +159,11 @@ class Challenger:
             )
         # where coins were flipped, how many fell on one side is a secret too
         n_members = self.n_targets // 2 if self.said.randomised else int(self.members.sum())
-        recipe = self.said.recipe
+        trainer = self.said.shadow_trainer()
         return kinds[name](
             reference=self._examples(self.records.membership.reference),
             n_members=n_members,
-            recipe=None if recipe is None else recipe.recipe(max(n_members, 1)),
+            trainer=None if trainer is None else trainer.prepare(PLAIN_TRAINING, max(n_members, 1)),
             targets=self._examples(~self.records.membership.reference),
         )
 
@@ -205,9 +206,10 @@ def _notes(asked: UserModelDataTable, said: UserModelChallengerTable, records: U
         "one model is one release: intervals are over its records, and say nothing of other models",
     ]
     if said.recipe is not None:
+        kind = said.recipe.get("name", DEFAULT_TRAINER)
         notes.append(
-            "shadows are networks trained by challenger.recipe; the model may have been trained otherwise, "
-            "which makes attacks with shadows weaker"
+            f"shadow models are trained by challenger.recipe ({kind}); if the model was trained in another "
+            "way, attacks with shadow models are weaker than they could be"
         )
     if not said.randomised:
         notes.append(

@@ -6,34 +6,9 @@ from typing import Any, Literal, TypeAlias
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
-from leakgauge.domains.models.training.optimizers import Adam
-from leakgauge.domains.models.training.schedule import (
-    BatchSampling,
-    require_valid_training,
-    training_schedule,
-)
+from leakgauge.domains.models.training.schedule import BatchSampling
+from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, read_trainer
 from leakgauge.support.table_reader import read_dataclass
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShadowRecipeTable:
-    """A network and its training, without noise; the closer to the model's, the better the attack."""
-
-    epochs: int = 100
-    batch: int | None = None
-    hidden: tuple[int, ...] = (256, 256)
-    rate: float = 0.01
-    sampling: BatchSampling = BatchSampling.SHUFFLED
-
-    def __post_init__(self) -> None:
-        require_valid_training(self)
-
-    def recipe(self, n_rows: int) -> TrainingRecipe:
-        """For a training of so many rows."""
-        schedule = training_schedule(self, n_rows, "challenger.recipe")
-        return TrainingRecipe(schedule=schedule, hidden=self.hidden, optimizer=Adam(rate=self.rate))
-
 
 OutputKind: TypeAlias = Literal["probabilities", "logits"]
 _NO_NOISE: tuple[dict[str, Any], ...] = ({}, {"name": "none"})
@@ -70,8 +45,8 @@ class UserModelDataTable:
                 raise BadInput(f"{name!r} says who is a member; it cannot be anything else too")
 
     @property
-    def said(self) -> list[str]:
-        """Which forms of what a model said are named."""
+    def answer_columns(self) -> list[str]:
+        """The keys given for columns that hold answers of the model."""
         return [name for name in ("loss", "probability", "probabilities") if getattr(self, name) is not None]
 
 
@@ -79,8 +54,9 @@ class UserModelDataTable:
 class UserModelChallengerTable:
     """Which model, how its outputs are to be read, how members were chosen, and what they were promised.
 
-    ``randomised`` states that each record was put in or left out by an independent fair coin. A ``recipe``
-    tells attacks that need shadows how to train them.
+    ``randomised`` states that each record was put in or left out by an independent fair coin. The ``recipe``
+    says how shadow models are trained: the ``name`` of a trainer, which is a network unless it is given, and
+    its parameters. The closer to the training of the model, the stronger the attack.
     """
 
     game: Literal["given"] = "given"
@@ -90,7 +66,7 @@ class UserModelChallengerTable:
     epsilon: float | None = None
     delta: float = 0.0
     relation: Relation = Relation.ADD_REMOVE
-    recipe: ShadowRecipeTable | None = None
+    recipe: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.randomised:
@@ -107,6 +83,15 @@ class UserModelChallengerTable:
                 "recipe: shadows are trained on features; name a model and bring rows, or leave it out"
             )
 
+    def shadow_trainer(self) -> Trainer | None:
+        """How shadow models are trained, without noise; None where nobody knows how."""
+        if self.recipe is None:
+            return None
+        table = {"name": DEFAULT_TRAINER, **self.recipe}
+        if table["name"] == DEFAULT_TRAINER:
+            table.setdefault("sampling", BatchSampling.SHUFFLED.value)
+        return read_trainer(table, "challenger.recipe")
+
     @property
     def guarantee(self) -> Guarantee | None:
         """What was promised to each record, as stated."""
@@ -119,33 +104,32 @@ def read_user_model_tables(
     data: Mapping[str, Any], challenger: Mapping[str, Any], mechanism: Mapping[str, Any]
 ) -> tuple[UserModelDataTable, UserModelChallengerTable]:
     """Read the tables of a plan, and refuse what does not go together."""
-    said, asked = (
-        read_dataclass(UserModelChallengerTable, challenger, "challenger"),
-        read_dataclass(UserModelDataTable, data, "data"),
-    )
+    owner = read_dataclass(UserModelChallengerTable, challenger, "challenger")
+    owner.shadow_trainer()  # refuse a recipe with mistakes before the file is read
+    file = read_dataclass(UserModelDataTable, data, "data")
     if dict(mechanism) not in _NO_NOISE:
         raise BadInput(
             "mechanism: the model has been trained already; leave this table out, and state what was "
             "promised as challenger.epsilon"
         )
-    if said.model is None:
-        if len(asked.said) != 1:
+    if owner.model is None:
+        if len(file.answer_columns) != 1:
             raise BadInput(
                 "data: say which column holds what the model said: loss, probability (of the true class) or "
-                f"probabilities (of all classes), one of them; got {' and '.join(asked.said) or 'none'}. Or "
+                f"probabilities (of all classes), one of them; got {' and '.join(file.answer_columns) or 'none'}. Or "
                 "name a model to ask: challenger.model"
             )
-        if asked.features is not None:
+        if file.features is not None:
             raise BadInput("data.features: without challenger.model nobody looks at features; leave it out")
-        if (asked.label is None) != (asked.probabilities is None):
+        if (file.label is None) != (file.probabilities is None):
             raise BadInput(
                 "data.label: it goes with probabilities, to say which of them is that of the true class"
             )
     else:
-        if asked.said:
+        if file.answer_columns:
             raise BadInput(
-                f"data.{asked.said[0]}: challenger.model is asked for that; leave out one of the two"
+                f"data.{file.answer_columns[0]}: challenger.model is asked for that; leave out one of the two"
             )
-        if asked.label is None:
+        if file.label is None:
             raise BadInput('data.label is missing: add label = "..." to name the column of the true class')
-    return asked, said
+    return file, owner
