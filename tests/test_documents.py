@@ -11,8 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leakgauge.core.game import Adversary, play
-from leakgauge.domains.blackbox import challenger, knowledge
 from leakgauge.plan import read_plan
 from leakgauge.runner.run import set_up_run
 
@@ -184,23 +182,6 @@ def test_the_table_of_losses_is_the_one_that_is_described(tmp_path, monkeypatch)
     exec(compile(code, "own-model.md", "exec"), {})
     made, kept = (tmp_path / "losses.csv", ROOT / "examples" / "own-model" / "losses.csv")
     assert made.read_text() == kept.read_text()
-
-
-def test_the_attack_of_the_documentation_works(tmp_path):
-    (code, *_) = blocks(ROOT / "docs" / "adding.md", "python")
-    made: dict[str, object] = {"__name__": "midpoint"}
-    exec(compile(code, "adding.md", "exec"), made)
-    game = challenger.build(
-        data={},
-        challenger={"pair": [[0.0], [1.0]]},
-        mechanism={"name": "laplace", "epsilon": 4.0},
-        folder=tmp_path,
-        seed=1,
-    )
-    knows = knowledge.build(made["KNOWLEDGE"], {}, game, 1)
-    adversary = Adversary(knows, made["Attack"]().study(knows, np.random.default_rng(1)))
-    found = play(game, {"it": adversary}, seed=1, rounds=range(500), block=0)["it"]
-    assert np.mean((found.scores > 0) == found.members) > 0.85
 
 
 def test_every_command_is_documented():
