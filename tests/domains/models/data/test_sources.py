@@ -4,7 +4,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data import sources
-from leakgauge.domains.models.data.sources import load_table
+from leakgauge.domains.models.data.sources import load_table, published_names
 
 TEXT = """id,age,colour,smokes,hospital,outcome
 a,20,red,true,north,ill
@@ -161,3 +161,13 @@ def test_data_are_read_once_until_the_file_changes(tmp_path):
 def test_rows_cannot_be_written_to(tmp_path):
     with pytest.raises(ValueError, match="read-only"):
         load_table(PATIENTS, write(tmp_path), 1).rows[0] = 1
+
+
+@pytest.mark.parametrize("name", published_names())
+def test_every_published_data_set_names_the_files_that_are_missing(name, tmp_path):
+    """A new file in ``published/`` is found, and needs no edit here."""
+    with pytest.raises(BadInput, match=rf"^data\.\w+: there is no file '.*' .* in {tmp_path}") as refusal:
+        load_table({"source": name}, tmp_path, 1)
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(BadInput, match="^data: no key is called 'no_such_key'"):
+        load_table({"source": name, "no_such_key": 1}, tmp_path, 1)

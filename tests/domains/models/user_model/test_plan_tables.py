@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from domains.models.own.plans import carried_out, game_of, losses_of, write_csv, write_plan
+from domains.models.user_model.plans import carried_out, game_of, losses_of, write_csv, write_plan
 from leakgauge import api
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.user_model.challenger import record_answers, row_number_features, scale_features

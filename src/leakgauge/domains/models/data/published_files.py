@@ -15,7 +15,10 @@ from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
 
 
 class PublishedDataTable(Protocol):
-    """The `data` table of a plan that names a published data set, read from its files as they are."""
+    """The class ``DataTable`` of a file in ``published/``: the keys of the `data` table, and how files are read.
+
+    Files are read as they were published.
+    """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -42,9 +45,9 @@ def find_file(folder: Path, *names: str, key: str = "folder") -> Path:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
                 return path
-    said = " or ".join(map(repr, names))
+    wanted = " or ".join(map(repr, names))
     raise BadInput(
-        f"data.{key}: there is no file {said} (nor with .gz) in {folder}; name the folder that holds the "
+        f"data.{key}: there is no file {wanted} (nor with .gz) in {folder}; name the folder that holds the "
         "files as they were published"
     )
 

@@ -1,14 +1,16 @@
-"""The rows that the `data` table of a plan about models stands for."""
+"""Load the rows that the `data` table of a plan names: a file, a published data set, or generated rows."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+from leakgauge.domains.models.data import published
 from leakgauge.domains.models.data.dataset import EncodedTable
 from leakgauge.domains.models.data.preprocessing import data_source, prepare_table
-from leakgauge.domains.models.data.published import adult, census, compas, heart, location30, student, texas
 from leakgauge.domains.models.data.published_files import PublishedDataTable
 from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
 from leakgauge.domains.models.data.user_file import ModelsFileDataTable, read_user_file
@@ -16,38 +18,41 @@ from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 
 SYNTHETIC = "synthetic"
-FOLDER_KEYS = ("folder", "adult")  # where files lie does not change what they hold
-PUBLISHED: Mapping[str, type[PublishedDataTable]] = {
-    "adult": adult.AdultDataTable,
-    "census": census.CensusDataTable,
-    "compas": compas.CompasDataTable,
-    "heart": heart.HeartDataTable,
-    "location30": location30.Location30DataTable,
-    "student": student.StudentDataTable,
-    "texas": texas.TexasDataTable,
-}
+FOLDER_KEYS = ("folder", "adult")  # the place of files does not change what they hold
 _table_cache: RecentCache[EncodedTable] = RecentCache()
 
 
-def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
-    """Read or generate the rows; files are looked for in ``folder``, and a seed decides what is random.
+def published_names() -> list[str]:
+    """Name the published data sets that can be read: the files in ``published/``.
 
-    The last data sets are kept in memory, and given again while neither the table nor a file has changed.
+    >>> published_names()
+    ['adult', 'census', 'compas', 'heart', 'location30', 'student', 'texas']
     """
-    said = dict(table)
-    name = said.pop("source", SYNTHETIC)
+    return sorted(
+        module.name for module in iter_modules(published.__path__) if not module.name.startswith("_")
+    )
+
+
+def load_table(table: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
+    """Read or generate the rows; files are looked for in ``folder``, and the seed decides what is random.
+
+    The most recent data sets stay in memory, and are reused while neither the table nor a file has changed.
+    """
+    parameters = dict(table)
+    name = parameters.pop("source", SYNTHETIC)
     if name == SYNTHETIC:
-        generated = read_dataclass(ModelsSyntheticDataTable, said, "data")
+        generated = read_dataclass(ModelsSyntheticDataTable, parameters, "data")
         return _table_cache.once((generated, seed), lambda: generate_mixture(generated, seed))
     if not isinstance(name, str):
         raise BadInput(f"data.source: must be a file or one of {_known_sources()}, got {name!r}")
-    if name in PUBLISHED:
-        return _load_published(name, said, folder, seed)
-    file = read_dataclass(ModelsFileDataTable, {"source": name, **said}, "data")
+    if name in published_names():
+        return _load_published(name, parameters, folder, seed)
+    file = read_dataclass(ModelsFileDataTable, {"source": name, **parameters}, "data")
     path = folder / file.source
     if not path.is_file():
         raise BadInput(
-            f"data.source: there is no file {name!r} in {folder}; check the path, or use one of {_known_sources()}"
+            f"data.source: there is no file {name!r} in {folder}; check the path, or use one of "
+            f"{_known_sources()}"
         )
     return _table_cache.once((file, file_identity(path), seed), lambda: _load_file(file, path, seed))
 
@@ -58,17 +63,18 @@ def _load_file(table: ModelsFileDataTable, path: Path, seed: int) -> EncodedTabl
     return prepare_table(sheet, origin, table.duplicates, seed)
 
 
-def _load_published(name: str, said: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
-    table = read_dataclass(PUBLISHED[name], said, "data")
+def _load_published(name: str, parameters: Mapping[str, Any], folder: Path, seed: int) -> EncodedTable:
+    kind: type[PublishedDataTable] = import_module(f"{published.__name__}.{name}").DataTable
+    table = read_dataclass(kind, parameters, "data")
     paths = table.files(folder)
 
-    def make() -> EncodedTable:
-        asked = {key: value for key, value in asdict(table).items() if key not in FOLDER_KEYS}
-        origin = data_source(table.name, paths, f"{name} {asked!r}")
+    def read() -> EncodedTable:
+        options = {key: value for key, value in asdict(table).items() if key not in FOLDER_KEYS}
+        origin = data_source(table.name, paths, f"{name} {options!r}")
         return prepare_table(table.read(paths), origin, table.duplicates, seed)
 
-    return _table_cache.once((name, table, *map(file_identity, paths), seed), make)
+    return _table_cache.once((name, table, *map(file_identity, paths), seed), read)
 
 
 def _known_sources() -> str:
-    return ", ".join([SYNTHETIC, *PUBLISHED])
+    return ", ".join([SYNTHETIC, *published_names()])

@@ -1,1 +1,1 @@
-"""Readers of published data sets, in the formats their authors gave them: one file each."""
+"""Published data sets: one file each, with a class ``DataTable``; the file name is ``data.source`` in plans."""

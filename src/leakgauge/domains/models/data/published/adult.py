@@ -34,7 +34,7 @@ MAX_LOW_EDUCATION = 10  # education-num up to which it is low: some college is, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdultDataTable:
+class DataTable:
     """Which folder holds the files, and which columns are groups: any texts, education as low or high."""
 
     folder: str = "."

@@ -112,7 +112,7 @@ GAPS = {"workclass": NOT_ASKED, "occupation": NOT_ASKED, COUNTRY: UNKNOWN}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CensusDataTable:
+class DataTable:
     """Which folders hold the census and Adult, and what a value that only one of them writes becomes.
 
     ``mapping = "shared"``: '?' of Adult is what the census calls not in universe (or an unknown country), and

@@ -22,7 +22,7 @@ KEPT = "abs(days_b_screening_arrest) <= 30 AND is_recid <> -1 AND c_charge_degre
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompasDataTable:
+class DataTable:
     """Which folder holds the file, and which columns of texts are groups.
 
     ``is_recid`` says whether somebody was charged again at any time, and so nearly gives away the label,

@@ -35,7 +35,7 @@ GROUP, LABEL = "hospital", "num"
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeartDataTable:
+class DataTable:
     """Which folder holds the files, and over what missing values are filled in.
 
     ``impute = "hospital"`` is what the paper's code does: whole columns of a hospital then hold one constant,

@@ -17,7 +17,7 @@ ARCHIVE, UNPACKED = "dataset_location.tgz", "bangkok"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Location30DataTable:
+class DataTable:
     """Which folder holds the archive."""
 
     folder: str = "."

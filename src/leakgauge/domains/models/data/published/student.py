@@ -20,7 +20,7 @@ PASS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class StudentDataTable:
+class DataTable:
     """Which folder holds the file."""
 
     folder: str = "."

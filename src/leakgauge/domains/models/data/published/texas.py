@@ -37,7 +37,7 @@ NUMBERS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class TexasDataTable:
+class DataTable:
     """Which folder holds the files of one quarter or more, and how many procedures are classes."""
 
     folder: str = "."

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from domains.models.own.plans import carried_out, game_of, losses_of, numbers, write_csv, write_plan
+from domains.models.user_model.plans import carried_out, game_of, losses_of, numbers, write_csv, write_plan
 from leakgauge import api
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins

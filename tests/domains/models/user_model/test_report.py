@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from domains.models.own.plans import write_csv, write_plan
+from domains.models.user_model.plans import write_csv, write_plan
 from leakgauge.cli.main import main
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from domains.models.own.plans import game_of, losses_of, numbers, write_csv, write_plan
+from domains.models.user_model.plans import game_of, losses_of, numbers, write_csv, write_plan
 
 DATA = 'source = "rows.csv", label = "y", member = "in"'
 

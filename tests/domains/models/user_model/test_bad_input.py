@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from domains.models.own.plans import OPTIMAL, write_csv, write_plan
+from domains.models.user_model.plans import OPTIMAL, write_csv, write_plan
 from leakgauge.cli.main import main
 
 LOSSES = 'source = "it.csv", loss = "loss"'
