@@ -166,8 +166,8 @@ def test_rows_cannot_be_written_to(tmp_path):
 @pytest.mark.parametrize("name", published_names())
 def test_every_published_data_set_names_the_files_that_are_missing(name, tmp_path):
     """A new file in ``published/`` is found, and needs no edit here."""
-    with pytest.raises(BadInput, match=rf"^data\.\w+: there is no file '.*' .* in {tmp_path}") as refusal:
+    with pytest.raises(BadInput, match=rf"^data\.\w+: there is no file .* in {tmp_path}") as refusal:
         load_table({"source": name}, tmp_path, 1)
     assert "\n" not in str(refusal.value)
-    with pytest.raises(BadInput, match="^data: no key is called 'no_such_key'"):
+    with pytest.raises(BadInput, match=r"^data: no key is called 'no_such_key'"):
         load_table({"source": name, "no_such_key": 1}, tmp_path, 1)
