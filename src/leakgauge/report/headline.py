@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.judged_run import domains_of
 from leakgauge.report.metric_text import averaged_note, headline_metric, interval_text
 from leakgauge.report.number_format import count, level, number, percent, times, upper
+from leakgauge.report.run_report import domains_of
 from leakgauge.verdict import Finding, Verdict
 
 HUGE_EPSILON = 15.0  # an epsilon that allows odds of millions to one

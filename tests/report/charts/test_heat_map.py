@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report.charts import heat_map
+from leakgauge.report.charts.heat_map import heat_map
 
 
 def draw(values):

@@ -1,6 +1,15 @@
-from leakgauge.core.guarantee import Unit
-from leakgauge.report.judged_run import JudgedRun
-from leakgauge.report.sections.promises import section
+from leakgauge.core.guarantee import Relation, Unit
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.sections.promises import RELATIONS, UNITS, promise_text, section
+
+
+def test_there_are_words_for_every_unit_and_relation():
+    assert set(UNITS) == {str(unit) for unit in Unit}
+    assert set(RELATIONS) == {str(relation) for relation in Relation}
+
+
+def test_an_unlimited_promise_says_so():
+    assert promise_text({"epsilon": None}) == "ε\u00a0=\u00a0∞"
 
 
 def test_the_label_and_the_exact_law_stand_beside_the_promise(make, plain):

@@ -35,7 +35,7 @@ from leakgauge.papers.liu24.plans import (
 )
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.plan import Audit, Plan, read_plan
-from leakgauge.report.charts import heat_map
+from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.number_format import count
 from leakgauge.report.page import Chart
 from leakgauge.support.threads import single_threaded

@@ -5,10 +5,10 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note
 from leakgauge.report.metric_text import describe_metric, metrics_in
 from leakgauge.report.number_format import NOTHING, confidence, count, times
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 70

@@ -1,8 +1,8 @@
 """How the data behind the audits were read: what was kept, and what was refused."""
 
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun
 
 ORDER = 65
 MOST_NOTES, MOST_AUDITS, LONGEST = 20, 4, 400

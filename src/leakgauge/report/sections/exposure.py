@@ -11,11 +11,11 @@ from leakgauge.report import page
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import people_chart
-from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import describe_metric
 from leakgauge.report.number_format import count, level, number, percent, upper
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.promise_text import promise_text
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.sections.promises import promise_text
 
 QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
 

@@ -14,7 +14,6 @@ from leakgauge.report.headline import (
     identification_answer,
     tone_of,
 )
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note, severest_first
 from leakgauge.report.metric_text import (
     COMPARED_METRICS,
     averaged_note,
@@ -26,7 +25,8 @@ from leakgauge.report.metric_text import (
 )
 from leakgauge.report.number_format import NOTHING, confidence, number, percent, times
 from leakgauge.report.page import Section, render_html
-from leakgauge.report.promise_text import promise_text
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note, severest_first
+from leakgauge.report.sections.promises import promise_text
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 10

@@ -1,9 +1,9 @@
 """The words of the report, for whoever meets them here for the first time."""
 
 from leakgauge import catalog
-from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.metric_text import metrics_in
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun
 
 ORDER = 100
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import has_epsilon_bound
 from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, upper, upper_percent
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 60

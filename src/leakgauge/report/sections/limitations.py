@@ -1,9 +1,9 @@
 """What the audit did not test."""
 
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import number
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun
 
 ORDER = 80
 MOST_NAMES = 12

@@ -8,7 +8,6 @@ from markupsafe import Markup
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import (
     TABLE_METRICS,
     bound_text,
@@ -22,6 +21,7 @@ from leakgauge.report.metric_text import (
 )
 from leakgauge.report.number_format import NOTHING, confidence
 from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Finding, Verdict
 
 MOST_ROWS, MOST_REASONS, MOST_OTHERS = 80, 20, 6

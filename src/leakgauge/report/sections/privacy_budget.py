@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.html_table import HtmlTableRow, html_table
-from leakgauge.report.judged_run import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.report.number_format import NOTHING, number
-from leakgauge.report.page import Section, render_html
+from leakgauge.report.page import HtmlTableRow, Section, html_table, render_html
+from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 27

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.judged_run import JudgedRun
 from leakgauge.report.number_format import count
 from leakgauge.report.page import Section, render_html
+from leakgauge.report.run_report import JudgedRun
 
 ORDER = 90
 LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 10_000, 60, 5

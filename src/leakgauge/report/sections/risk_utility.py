@@ -3,11 +3,10 @@
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.html_table import HtmlTableRow, html_table
-from leakgauge.report.judged_run import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.report.metric_text import headline_metric
 from leakgauge.report.number_format import NOTHING, percent
-from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
+from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 42

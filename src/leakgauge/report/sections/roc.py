@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.roc import RocCurve, roc_chart
-from leakgauge.report.judged_run import JudgedRun, by_audit, most_severe, omission_note, severest_first
 from leakgauge.report.metric_text import bound_text, describe_metric, value_text
 from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note, severest_first
 from leakgauge.verdict import Verdict
 
 ORDER = 30

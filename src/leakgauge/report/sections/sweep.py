@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.judged_run import JudgedRun, omission_note
 from leakgauge.report.metric_text import (
     AVERAGED,
     describe_metric,
@@ -14,6 +13,7 @@ from leakgauge.report.metric_text import (
     is_averaged,
 )
 from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.run_report import JudgedRun, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 40

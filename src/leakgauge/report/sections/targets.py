@@ -6,9 +6,9 @@ from typing import Any
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
-from leakgauge.report.judged_run import JudgedRun, most_severe, omission_note
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Verdict
 
 ORDER = 50
