@@ -1,6 +1,7 @@
 # make audit   set up and audit the embedded example
 # make test    set up and run every check that a change must pass
-# make bench   measure speed as ratios
+# make test-nightly  run the tests with more repetitions than a change waits for
+# make bench   measure speed as ratios into benchmarks/results.md
 # make docs    build the documentation into site/
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -10,7 +11,7 @@ EXAMPLE := examples/noisy-count/plan.toml
 # Tests run in as many processes as there are cores.
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: audit test lint tests docs bench clean
+.PHONY: audit test lint tests test-nightly docs bench clean
 
 audit: $(VENV)/.core
 	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
@@ -26,6 +27,9 @@ lint: $(VENV)/.dev
 
 tests: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+test-nightly: $(VENV)/.dev
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m nightly
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -2,9 +2,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import beta, norm
+from scipy.stats import t as student
 
-from known_trials import trials
-from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy, jackknife_mean_accuracy
+from known_trials import coins, trials
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Coins, Reading
+from leakgauge.referee.thresholds import (
+    best_thresholds,
+    jackknife_accuracy,
+    jackknife_mean_accuracy,
+    own_threshold_advantage,
+    own_threshold_rate,
+)
 
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30).filter(
     lambda rows: len({member for member, _ in rows}) == 2
@@ -39,3 +49,119 @@ def test_leaving_out_a_round_equals_playing_without_it(statistic):
     for number in range(20):
         rest = rows.rounds != number
         assert found.values[number] == pytest.approx(statistic(rows.where(rest), says[rest]).value)
+
+
+# -- the attack's own threshold ------------------------------------------------------------------------------
+
+
+def scored(n, rng, n_targets=1, threshold=0.3, given=False):
+    """Members score higher by one; a round has a part of the noise in common."""
+    members = coins(n * n_targets, rng)
+    common = np.repeat(rng.normal(size=n), n_targets)
+    scores = members + common + rng.normal(size=n * n_targets)
+    reading = Reading(threshold=threshold)
+    return trials(members, scores, reading, Coins.GIVEN if given else Coins.FAIR, n_targets)
+
+
+def effective_interval(rate, variance, n_independent, n_most):
+    """Clopper and Pearson at the effective number of trials of Korn and Graubard (1998), at 95 %."""
+    n = rate * (1 - rate) / variance * (norm.ppf(0.975) / student.ppf(0.975, n_independent - 1)) ** 2
+    n = min(n, n_most)
+    hits = rate * n
+    return beta.ppf(0.025, hits, n - hits + 1), beta.ppf(0.975, hits + 1, n - hits)
+
+
+@pytest.mark.parametrize("world", [True, False])
+def test_an_own_rate_of_independent_rounds_has_its_closed_form(world):
+    """The jackknife variance of a share p of n is p (1 - p) / (n - 1)."""
+    rows = scored(300, np.random.default_rng(5))
+    of = rows.members == world
+    answer = own_threshold_rate(rows, of, world, 0.95)
+    said = [score >= 0.3 for score in rows.scores[of]]
+    n, rate = len(said), sum(choice == world for choice in said) / len(said)
+    assert answer.value == pytest.approx(rate)
+    low, high = effective_interval(rate, rate * (1 - rate) / (n - 1), n, n)
+    assert (answer.low, answer.high) == pytest.approx((low, high))
+
+
+def test_an_own_rate_of_shared_rounds_is_the_jackknife_over_rounds_by_hand():
+    rows = scored(60, np.random.default_rng(6), n_targets=5)
+    of = rows.members
+    answer = own_threshold_rate(rows, of, True, 0.95)
+    rounds, said = rows.rounds[of], rows.scores[of] >= 0.3
+    left_out = np.array([said[rounds != number].mean() for number in np.unique(rounds)])
+    variance = (left_out.size - 1) / left_out.size * np.square(left_out - left_out.mean()).sum()
+    assert answer.value == pytest.approx(said.mean())
+    low, high = effective_interval(said.mean(), variance, left_out.size, said.size)
+    assert (answer.low, answer.high) == pytest.approx((low, high))
+    alone = said.mean() * (1 - said.mean()) / (said.size - 1)
+    assert variance > 1.3 * alone  # taking the trials for independent would be too narrow
+
+
+def test_a_score_at_the_own_threshold_counts_as_member_in_both_worlds():
+    members = np.arange(80) < 40
+    rows = trials(members, np.where(np.arange(80) % 4 == 0, 0.3, 0.2999), Reading(threshold=0.3))
+    assert own_threshold_rate(rows, members, True, 0.95).value == 0.25
+    assert own_threshold_rate(rows, ~members, False, 0.95).value == 0.75
+    assert own_threshold_advantage(rows, 0.95).value == 0
+
+
+def test_saying_in_and_saying_out_are_complements():
+    rows = scored(200, np.random.default_rng(7))
+    says_in, says_out = (own_threshold_rate(rows, rows.members, said, 0.95) for said in (True, False))
+    assert says_in.value + says_out.value == pytest.approx(1)
+    assert (says_in.low, says_in.high) == pytest.approx((1 - says_out.high, 1 - says_out.low))
+
+
+def test_an_own_rate_does_not_depend_on_the_other_world():
+    rows = scored(200, np.random.default_rng(8))
+    other = trials(rows.members, np.where(rows.members, rows.scores, -9.0), rows.reading)
+    assert own_threshold_rate(rows, rows.members, True, 0.95) == own_threshold_rate(
+        other, other.members, True, 0.95
+    )
+
+
+def test_repeats_of_an_experiment_have_students_interval_of_the_own_rate():
+    rows = scored(4, np.random.default_rng(9), n_targets=300, given=True)
+    answer = own_threshold_rate(rows, rows.members, True, 0.9)
+    rounds, said = rows.rounds[rows.members], rows.scores[rows.members] >= 0.3
+    left_out = np.array([said[rounds != number].mean() for number in range(4)])
+    deviation = np.sqrt(3 / 4 * np.square(left_out - left_out.mean()).sum())
+    margin = student.ppf(0.95, 3) * deviation
+    assert (answer.low, answer.high) == pytest.approx((said.mean() - margin, min(said.mean() + margin, 1)))
+    assert "4 repeats" in answer.method
+
+
+def test_the_own_advantage_is_the_jackknife_of_the_difference_by_hand():
+    rows = scored(60, np.random.default_rng(10), n_targets=5)
+    answer = own_threshold_advantage(rows, 0.95)
+
+    def accuracy(kept):
+        says = rows.scores[kept] >= 0.3
+        members = rows.members[kept]
+        return (says[members].mean() + (~says[~members]).mean()) / 2
+
+    everything = accuracy(np.full(len(rows), True))
+    left_out = np.array([accuracy(rows.rounds != number) for number in range(60)])
+    variance = 59 / 60 * np.square(left_out - left_out.mean()).sum()
+    scarcer = min(np.unique(rows.rounds[world]).size for world in (rows.members, ~rows.members))
+    fewer = min(rows.members.sum(), (~rows.members).sum())
+    low, high = effective_interval(everything, variance, scarcer, 2 * fewer)
+    assert answer.value == pytest.approx(2 * everything - 1)
+    assert (answer.low, answer.high) == pytest.approx((2 * low - 1, 2 * high - 1))
+
+
+def test_without_a_threshold_or_a_trial_there_is_no_own_rate():
+    rows = scored(50, np.random.default_rng(11))
+    silent = trials(rows.members, rows.scores)
+    for answer in (
+        own_threshold_rate(silent, silent.members, True, 0.9),
+        own_threshold_advantage(silent, 0.9),
+    ):
+        assert (answer.value, answer.low, answer.high, answer.confidence) == (None, None, None, 0.9)
+        assert answer.reason == "the attack sets no threshold of its own"
+    members_only = rows.where(rows.members)
+    answer = own_threshold_rate(members_only, ~members_only.members, False, 0.9)
+    assert (answer.value, answer.reason) == (None, "no trial of that world")
+    with pytest.raises(BadInput, match="advantage_own needs members and non-members"):
+        own_threshold_advantage(members_only, 0.9)

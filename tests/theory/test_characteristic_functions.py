@@ -1,9 +1,25 @@
+"""Score distributions on nodes, and the inversion of their characteristic functions."""
+
+from itertools import product
+from math import comb
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.theory.asymmetric_composition import DistributionPair
-from leakgauge.theory.characteristic_functions import LARGEST_SCORE, ScoreLaws, laws_on_nodes, score_nodes
+from leakgauge.theory.characteristic_functions import (
+    LARGEST_SCORE,
+    CharacteristicTable,
+    Resolution,
+    ScoreLaws,
+    SummedScores,
+    laws_on_nodes,
+    score_nodes,
+)
+
+FINE = Resolution(384, 2, 2).finer(4)
 
 
 def laws_of(pairs: list[DistributionPair], largest: float) -> ScoreLaws:
@@ -76,3 +92,167 @@ def test_replacing_a_non_member_is_the_pair_of_the_mixed_law(r):
 def test_columns_of_different_length_are_refused():
     with pytest.raises(BadInput, match="2 scores, but 1 kinds"):
         laws_on_nodes(score_nodes(1.0), 1, np.zeros(1, dtype=np.int64), np.zeros(2), np.zeros(2), np.zeros(2))
+
+
+# -- inversion -----------------------------------------------------------------------------------------------
+
+
+def votes(hit: float, alarm: float) -> ScoreLaws:
+    """One kind of cell: +1 with a chance of its own in each world, else -1."""
+    nodes = np.array([-np.inf, -1.0, 1.0, np.inf])
+    return ScoreLaws(nodes, np.array([[0, 1 - hit, hit, 0]]), np.array([[0, 1 - alarm, alarm, 0]]))
+
+
+def summed(laws: ScoreLaws, counts: list[int], period: float, resolution: Resolution) -> SummedScores:
+    table = CharacteristicTable.of(laws, period, resolution)
+    return SummedScores.of(table, csr_array([counts]).astype(table.columns.dtype) @ table.columns)
+
+
+def exact_rates(members: np.ndarray, others: np.ndarray) -> tuple[float, float, float]:
+    """Accuracy, AUC and TPR at 1 % of thresholds on scores with these probabilities, lowest score first."""
+    tpr, fpr = (np.append(0.0, np.cumsum(world[::-1])) for world in (members, others))
+    auc = sum(m * (others[:i].sum() + others[i] / 2) for i, m in enumerate(members))
+    return (1 + (tpr - fpr).max()) / 2, auc, float(np.interp(0.01, fpr, tpr))
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_table_holds_the_characteristic_functions_of_single_cells(single):
+    """Against the plain sum of probability times e^(i t score), and the chances of certain decisions."""
+    rng, resolution = np.random.default_rng(1), Resolution(40, 4, 5, single=single)
+    nodes = np.concatenate([[-np.inf], np.sort(rng.normal(size=7)), [np.inf]])
+    laws = ScoreLaws(nodes, *rng.dirichlet(np.ones(9), size=(2, 3)))
+    columns = CharacteristicTable.of(laws, 11.0, resolution).columns.astype(np.float64)
+    n = resolution.n
+    assert columns.shape == (3, 4 * n + 4)
+    for kind, (i, world) in product(range(3), enumerate((laws.members, laws.others))):
+        size, angle = columns[kind, i * n : (i + 1) * n], columns[kind, (i + 2) * n : (i + 3) * n]
+        for k in range(1, n + 1):
+            exact = sum(
+                mass * np.exp(2j * np.pi * k / 11.0 * score)
+                for mass, score in zip(world[kind, 1:-1], nodes[1:-1])
+            )
+            assert np.exp(size[k - 1] + 1j * angle[k - 1]) == pytest.approx(
+                exact, abs=2e-5 if single else 1e-12
+            )
+        assert np.exp(columns[kind, 4 * n + i]) == pytest.approx(1 - world[kind, 0], abs=1e-6)
+        assert np.exp(columns[kind, 4 * n + 2 + i]) == pytest.approx(world[kind, 1:-1].sum(), abs=1e-6)
+
+
+def test_waves_of_several_cells_are_powers_of_the_wave_of_one():
+    sums = summed(votes(0.8, 0.3), [5], 16.0, FINE)
+    t = 2 * np.pi / 16.0 * np.arange(1, FINE.n + 1)
+    for waves, chance in zip(sums.waves, (0.8, 0.3)):
+        np.testing.assert_allclose(waves[0], (chance * np.exp(1j * t) + (1 - chance) * np.exp(-1j * t)) ** 5)
+
+
+@pytest.mark.parametrize(
+    ("n", "hit", "alarm"), [(1, 0.9, 0.2), (6, 0.6, 0.4), (7, 0.55, 0.05), (30, 0.6, 0.5)]
+)
+def test_sums_of_votes_reach_what_their_binomial_law_says(n, hit, alarm):
+    law = [
+        np.array([comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)])
+        for chance in (hit, alarm)
+    ]
+    found = summed(votes(hit, alarm), [n], 2.2 * n + 2, FINE).rates(np.array([-1.05 * n]))
+    assert [float(rate[0]) for rate in found] == pytest.approx(exact_rates(*law), abs=2e-5)
+
+
+def test_cells_of_different_kinds_reach_what_all_their_outcomes_together_say():
+    nodes = np.array([-np.inf, -1.5, -0.25, 0.5, 2.0, np.inf])
+    rng = np.random.default_rng(2)
+    members, others = rng.dirichlet(np.ones(4), size=(2, 2))
+    pad = ((0, 0), (1, 1))
+    laws = ScoreLaws(nodes, np.pad(members, pad), np.pad(others, pad))
+    scores, chances = [], []
+    for outcome in product(range(4), repeat=3):  # two cells of the first kind, one of the second
+        scores.append(nodes[1:-1][list(outcome)].sum())
+        chances.append(
+            [np.prod([world[kind, o] for kind, o in zip((0, 0, 1), outcome)]) for world in (members, others)]
+        )
+    values, place = np.unique(np.round(scores, 9), return_inverse=True)
+    law = [np.bincount(place, world) for world in np.transpose(chances)]
+    found = summed(laws, [2, 1], 14.0, FINE).rates(np.array([values[0] - 1.0]))
+    assert [float(rate[0]) for rate in found] == pytest.approx(exact_rates(*law), abs=1e-4)
+
+
+def laplace_scores(shift: float, start: float, period: float) -> tuple[float, ...]:
+    """Scores with Laplace noise of scale one, members ``shift`` higher, by its characteristic function."""
+    t = 2 * np.pi / period * np.arange(1, FINE.n + 1)
+    size, middle = -np.log1p(t**2), start + period / 2
+    columns = np.concatenate([size, size, t * (middle + shift / 2), t * (middle - shift / 2), np.zeros(4)])
+    sums = SummedScores.of(CharacteristicTable(period, columns[None], FINE), columns[None])
+    return tuple(float(rate[0]) for rate in sums.rates(np.array([start])))
+
+
+@pytest.mark.parametrize("shift", [0.5, 2.0, 5.0])
+def test_shifted_laplace_scores_have_the_closed_forms_of_two_exponentials(shift):
+    """Cut midway; the difference of two Laplace variables; the tail e^-x / 2 above ln 50."""
+    tail = np.log(50) - shift
+    exact = (
+        1 - np.exp(-shift / 2) / 2,
+        1 - (1 / 2 + shift / 4) * np.exp(-shift),
+        np.exp(-tail) / 2 if tail > 0 else 1 - np.exp(tail) / 2,
+    )
+    assert laplace_scores(shift, -40.0, 80.0) == pytest.approx(exact, abs=1e-3)
+
+
+def test_where_the_period_starts_does_not_matter():
+    rates = [laplace_scores(2.0, start, 80.0) for start in (-40.0, -3.0, 0.0, 117.3)]
+    for moved in rates[1:]:
+        assert moved == pytest.approx(rates[0], abs=1e-4)
+
+
+def test_certain_decisions_are_the_chances_of_infinite_scores():
+    """Two cells that may each decide: "in" unless one says "out", which is as rare as 1 - .9^2."""
+    nodes = np.array([-np.inf, -1.0, 1.0, np.inf])
+    laws = ScoreLaws(nodes, np.array([[0.1, 0.3, 0.4, 0.2]]), np.array([[0.5, 0.2, 0.2, 0.1]]))
+    sums = summed(laws, [2], 8.0, FINE)
+    assert [float(chance[0]) for chance in sums.inside] == pytest.approx([0.7**2, 0.4**2])
+    assert [float(chance[0]) for chance in sums.sure] == pytest.approx([0.9**2 - 0.7**2, 0.5**2 - 0.4**2])
+    finite = [np.convolve(world[0, 1:3], world[0, 1:3]) for world in (laws.members, laws.others)]
+    law = [
+        np.concatenate([[1 - reach**2], middle, [reach**2 - middle.sum()]])
+        for reach, middle in zip((0.9, 0.5), finite)
+    ]
+    found = [float(rate[0]) for rate in sums.rates(np.array([-2.5]))]
+    assert found == pytest.approx(exact_rates(*law), abs=1e-4)
+
+
+def test_frequencies_that_fade_as_a_normal_never_overstate_the_accuracy():
+    """Coarse on purpose: atoms blur into one another, as if the attacker had added noise."""
+    law = [
+        np.array([comb(12, k) * chance**k * (1 - chance) ** (12 - k) for k in range(13)])
+        for chance in (0.6, 0.4)
+    ]
+    exact = exact_rates(*law)
+    errors = []
+    for n in (8, 16, 32, 128):
+        sums = summed(votes(0.6, 0.4), [12], 32.0, Resolution(n, 2, 64 * 8 // n, single=False))
+        accuracy, auc, _ = (float(rate[0]) for rate in sums.rates(np.array([-16.0])))
+        assert accuracy < exact[0] + 1e-6
+        assert auc < exact[1] + 1e-6
+        errors.append(exact[0] - accuracy)
+    assert errors[0] > 1e-3
+    assert errors == sorted(errors, reverse=True)
+
+
+def test_few_votes_are_lumpy_and_many_different_cells_are_not():
+    resolution = Resolution(96, 4, 5)
+    rng = np.random.default_rng(3)
+    nodes = np.concatenate([[-np.inf], np.sort(rng.normal(size=40)), [np.inf]])
+    spread = np.pad(rng.dirichlet(np.ones(40), size=(2, 1)), ((0, 0), (0, 0), (1, 1)))
+    smooth = CharacteristicTable.of(ScoreLaws(nodes, *spread), 80.0, resolution)
+    assert smooth.lumpy(csr_array([[1], [60]])).tolist() == [True, False]
+    two_values = CharacteristicTable.of(votes(0.6, 0.4), 80.0, resolution)
+    assert two_values.lumpy(csr_array([[1], [60]])).tolist() == [True, True]
+
+
+def test_a_finer_resolution_has_more_frequencies_and_digits():
+    coarse = Resolution(96, 4, 5)
+    assert coarse.finer(1) is coarse
+    assert coarse.finer(3) == Resolution(288, 4, 5, single=False)
+    assert (coarse.dtype, coarse.finer(2).dtype) == (np.float32, np.float64)
+    fade = coarse.fade
+    assert fade[0] == pytest.approx(1)
+    assert fade[-1] == pytest.approx(np.exp(-10 * (96 / 97) ** 4))
+    assert (np.diff(fade) < 0).all()
