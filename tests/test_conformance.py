@@ -2,6 +2,8 @@
 
 import pickle
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import pytest
@@ -85,71 +87,10 @@ def test_every_rate_metric_is_on_the_panel():
     assert modules == {name for name in catalog.module_names(METRICS) if not name.startswith("epsilon_")}
 
 
-# -- attacks: each domain offers a naked and a blind game ----------------------------------------------
+# -- attacks: each domain has a game in tests/domains/<domain>/conformance_game.py -------------------------
 
-
-def box(noise, folder, attack):
-    return {"challenger": {"pair": [[0, 0], [1, 1]]}, "mechanism": {"name": "laplace", "scale": noise}}
-
-
-def city(noise, folder, attack):
-    """Somebody who goes where nobody else goes, and a crowd that goes elsewhere."""
-    lonely = [("them", hour, "edge") for hour in range(12)]
-    crowd = [(f"p{i}", (7 * i + 5 * k) % 24, f"s{(i + k) % 4}") for i in range(120) for k in range(4)]
-    rows = "\n".join(f"{user},{hour},{place}" for user, hour, place in lonely + crowd)
-    (folder / "visits.csv").write_text(f"user,time,place\n{rows}\n")
-    return {
-        "data": {"source": "visits.csv", "time_unit": "h", "epoch": "1h"},
-        "challenger": {"group_size": 40, "targets": {"n": 1, "min_visits": 12}},
-        "mechanism": {"name": "laplace", "scale": noise},
-    }
-
-
-def table(noise, folder, attack):
-    """Five answers about a record; without noise, from an oracle whose refusals depend on who is there."""
-    accountant = "per_row" if noise == NAKED else "sequential"
-    return {
-        "data": {"records": 200},
-        "challenger": {"budget": 5 / noise, "accountant": accountant},
-        "mechanism": {"name": "laplace", "scale": noise},
-    }
-
-
-def clients(noise, folder, attack):
-    """A batch of five rows of many features, in which one stands out if nothing hides it."""
-    return {
-        "data": {"rows": 600, "features": 64, "classes": 2},
-        "challenger": {"targets": 1, "batch": 5, "neurons": 4},
-        "mechanism": {"name": "feature_laplace", "scale": noise},
-    }
-
-
-def models(noise, folder, attack):
-    """A record with a wrong label, learned by heart if nothing hides it; or the component of all members."""
-    small = {"members": 12, "targets": 1, "epochs": 30, "batch": 12, "hidden": [], "rate": 1.0}
-    far = {"rows": 240, "features": 12, "distance": 30.0, "flip": 0.0}
-    mixed = {"game": "mixture", "dependence": {"name": "source", "group": "component"}}
-    fixed = {"game": "group", "dependence": {"name": "source", "group": "component", "members": "0"}}
-    loud = {"name": "dp_sgd", "sigma": noise, "relation": "replace_one"}
-    match attack:
-        case "strong":
-            return {"data": far, "challenger": small | {"game": "strong", "epochs": 4}, "mechanism": loud}
-        case "property_first":
-            return {"data": far, "challenger": small | mixed, "mechanism": loud}
-        case "blind":  # the naked game is one whose members are known by their looks
-            rules = fixed | {"targets": 2} if noise == NAKED else mixed
-            return {"data": far, "challenger": small | rules, "mechanism": loud}
-        case "likelihood":
-            mean = {"name": "laplace", "scale": noise}
-            return {"data": {"source": "constants"}, "challenger": {"members": 5} | mixed, "mechanism": mean}
-        case _:
-            odd = {"rows": 240, "features": 200, "flip": 0.0}
-            learner = small | {"mislabel": True, "rate": 10.0}
-            return {"data": odd, "challenger": learner, "mechanism": loud}
-
-
-GAMES = {"blackbox": box, "locations": city, "queries": table, "federated": clients, "models": models}
-NAKED, BLIND = 1e-3, 1e6
+GAMES = Path(__file__).parent / "domains"
+NAKED, BLIND = 1e-3, 1e6  # noise that hides nothing, and noise that hides everything
 
 
 @pytest.fixture(
@@ -167,7 +108,7 @@ def contender(request):
 
 def game(contender, noise, tmp_path):
     domain, who = contender
-    tables = GAMES[domain](noise, tmp_path, who.attack)
+    tables = run_path(str(GAMES / domain / "conformance_game.py"))["tables"](noise, tmp_path, who.attack)
     audit = Audit(
         name="a",
         domain=domain,
