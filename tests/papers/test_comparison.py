@@ -66,8 +66,8 @@ def test_a_formula_must_agree_exactly():
 )
 def test_an_order_holds_for_the_whole_interval_or_nothing_is_said(low, high, above, at_most):
     ours = interval(low, (low + high) / 2, high)
-    for says, verdict in ((Claim.ABOVE, above), (Claim.AT_MOST, at_most)):
-        assert cell(ours, published=PublishedNumber(value=0.0, where="text", says=says)).verdict is verdict
+    for claim, verdict in ((Claim.ABOVE, above), (Claim.AT_MOST, at_most)):
+        assert cell(ours, published=PublishedNumber(value=0.0, where="text", claim=claim)).verdict is verdict
 
 
 def test_what_is_drawn_without_a_number_is_compared_with_theory_and_says_so():
@@ -104,7 +104,7 @@ def test_a_difference_without_an_explanation_says_so():
         cell(exact_number(0.5), published=printed, why="A slip.").reason
         == "Published: 0.2, section 3. A slip."
     )
-    above = PublishedNumber(value=0.0, where="text", says=Claim.ABOVE)
+    above = PublishedNumber(value=0.0, where="text", claim=Claim.ABOVE)
     assert cell(interval(-1, 0, 1), published=above).reason.endswith("use --scale full.")
     assert cell(exact_number(1.0), published=above).reason == "Published: above 0, text."
 

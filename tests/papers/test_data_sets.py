@@ -1,5 +1,3 @@
-import tomllib
-
 import pytest
 
 from leakgauge.papers import data_sets
@@ -25,9 +23,8 @@ def test_a_data_set_is_found_below_the_folder(name, tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("")
     found = find(name, Scope(scale=Scale.QUICK, data=tmp_path))
-    table = tomllib.loads(f"data = {found.table}")["data"]
-    assert table["source"] == str(path)
-    assert table["window"] == list(WINDOW)
+    assert found.table["source"] == str(path)
+    assert found.table["window"] == list(WINDOW)
     assert found.words
 
 
@@ -52,9 +49,8 @@ def test_people_are_found_by_their_first_file(name, tmp_path):
     path = tmp_path / 'an "odd" name' / PEOPLE[name]
     path.parent.mkdir(parents=True)
     path.write_text("")
-    found = getattr(data_sets, name)(Scope(scale=Scale.QUICK, data=tmp_path), more="key = 1")
-    table = tomllib.loads(f"data = {found.table}")["data"]
-    assert table == {"source": name.replace("_", ""), "folder": str(path.parent), "key": 1}
+    found = getattr(data_sets, name)(Scope(scale=Scale.QUICK, data=tmp_path), key=1)
+    assert found.table == {"source": name.replace("_", ""), "folder": str(path.parent), "key": 1}
 
 
 def test_the_census_needs_adult_beside_it(tmp_path):
@@ -63,5 +59,8 @@ def test_the_census_needs_adult_beside_it(tmp_path):
     assert data_sets.census(scope) is None
     (tmp_path / "uci").mkdir()
     (tmp_path / "uci" / "adult.data").write_text("")
-    table = tomllib.loads(f"data = {data_sets.census(scope).table}")["data"]
-    assert table == {"source": "census", "folder": str(tmp_path), "adult": str(tmp_path / "uci")}
+    assert data_sets.census(scope).table == {
+        "source": "census",
+        "folder": str(tmp_path),
+        "adult": str(tmp_path / "uci"),
+    }

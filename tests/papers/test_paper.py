@@ -1,39 +1,52 @@
+import subprocess
+import sys
+
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.papers.paper import Scale, Scope, all_papers, find_paper, select_items
-from leakgauge.plan import read_plan
+from leakgauge.papers.paper import Scale, Scope, find_paper, paper_names, select_items
+from leakgauge.plan import plan_of
 
 
-def test_a_paper_is_a_file():
-    assert set(all_papers()) >= {"humphries23", "liu24", "tiny26"}
+def test_a_paper_is_a_folder():
+    assert paper_names() == ["guan24", "huang", "humphries23", "liu24", "nguyen23", "tiny26"]
 
 
-@pytest.mark.parametrize("name", sorted(set(all_papers()) | {"tiny26"}))
+def test_only_the_modules_of_the_wanted_item_are_imported():
+    code = (
+        "import sys; from leakgauge.papers.paper import find_paper, select_items; "
+        "select_items(find_paper('liu24'), 'liu24', 'figure_9'); "
+        "print(*sorted(name for name in sys.modules if name.startswith('leakgauge.papers.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = {name.removeprefix("leakgauge.papers.") for name in found.stdout.split()}
+    assert {"liu24", "liu24.score_distributions"} <= modules
+    assert not {"liu24.network_weights", "liu24.roc_curves", "guan24", "nguyen23"} & modules
+
+
+@pytest.mark.parametrize("name", [*paper_names(), "tiny26"])
 def test_every_paper_says_what_it_is(name):
     paper = find_paper(name)
     assert paper.title
     assert paper.authors
     assert 1950 < paper.year < 2100
     assert paper.items
-    for item in paper.items.values():
+    for item in select_items(paper, name, None).values():
         assert item.title
         assert item.about
 
 
 @pytest.mark.parametrize(
     ("name", "item", "scale"),
-    [(name, item, scale) for name, paper in all_papers().items() for item in paper.items for scale in Scale],
+    [(name, item, scale) for name in paper_names() for item in find_paper(name).items for scale in Scale],
 )
-def test_every_plan_can_be_read(name, item, scale, tmp_path):
-    for run in find_paper(name).items[item].runs(item):
-        if plan := run.plan(Scope(scale=scale, data=tmp_path)):
-            path = tmp_path / f"{run.name}.toml"
-            path.write_text(plan)
-            assert read_plan(path).audits
+def test_every_plan_is_valid(name, item, scale, tmp_path):
+    for run in find_paper(name).item(item).runs(item):
+        if audits := run.audits(Scope(scale=scale, data=tmp_path)):
+            assert len(plan_of({"audit": audits}).audits) >= len(audits)
 
 
-def test_an_unknown_paper_is_told_the_nearest_and_all():
+def test_an_unknown_paper_gets_a_suggestion_and_the_list():
     with pytest.raises(
         BadInput,
         match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: guan24, huang, humphries23, liu24",
@@ -45,7 +58,7 @@ def test_an_unknown_paper_is_told_the_nearest_and_all():
         find_paper("reproduction")
 
 
-def test_an_unknown_item_is_told_the_nearest_and_all():
+def test_an_unknown_item_gets_a_suggestion_and_the_list():
     message = (
         r"tiny26: no item is called 'Figure 1'; did you mean 'figure_1'\? items: figure_1, table_1, table_2"
     )

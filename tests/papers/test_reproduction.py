@@ -8,73 +8,79 @@ from leakgauge.core.errors import BadInput
 from leakgauge.papers import reproduction
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, Scale, Scope
-from leakgauge.papers.reproduction import ItemPlayer, reproduce
+from leakgauge.papers.reproduction import ItemRunner, reproduce
+from leakgauge.plan import read_plan
 from leakgauge.runner.run import EngineOptions
 
-PLAN = """
-[[audit]]
-name = "{name}"
-domain = "blackbox"
-rounds = 100
-block = 100
-challenger = {{ pair = [[0.0], [1.0]] }}
-mechanism = {{ name = "laplace", epsilon = 4.0 }}
-attacks = [{{ name = "one_threshold", knowledge = "law" }}]
-"""
-SHARED = PaperRun(name="common", plan=lambda scope: PLAN.format(name="shared"))
+
+def audit(name):
+    return {
+        "name": name,
+        "domain": "blackbox",
+        "rounds": 100,
+        "block": 100,
+        "challenger": {"pair": [[0.0], [1.0]]},
+        "mechanism": {"name": "laplace", "epsilon": 4.0},
+        "attacks": [{"name": "one_threshold", "knowledge": "law"}],
+    }
 
 
-def item(own=False):
-    plan = (lambda scope: PLAN.format(name="own")) if own else None
-    return PaperItem(title="it", about="it", show=lambda played: ItemResult(()), plan=plan, shares=(SHARED,))
+SHARED = PaperRun(name="common", audits=lambda scope: [audit("shared")])
+
+
+def item(**fields):
+    return PaperItem(title="it", about="it", show=lambda played: ItemResult(()), **fields)
 
 
 @pytest.fixture
-def stage(tmp_path):
-    return ItemPlayer(folder=tmp_path, scope=Scope(scale=Scale.QUICK), seed=7, hands=EngineOptions())
+def runner(tmp_path):
+    return ItemRunner(folder=tmp_path, scope=Scope(scale=Scale.QUICK), seed=7, engine=EngineOptions())
 
 
-def test_what_items_share_is_played_once(stage, monkeypatch, tmp_path):
+def test_what_items_share_is_played_once(runner, monkeypatch, tmp_path):
     folders = []
 
-    def carry_out(plan, folder, hands, play=reproduction.run_plan):
+    def recorded_run(plan, folder, engine, run=reproduction.run_plan):
         folders.append(folder.name)
-        return play(plan, folder, hands)
+        return run(plan, folder, engine)
 
-    monkeypatch.setattr(reproduction, "run_plan", carry_out)
-    first = stage.play(stage.plans("figure_1", item()))
-    both = stage.play(stage.plans("figure_2", item(own=True)))
+    monkeypatch.setattr(reproduction, "run_plan", recorded_run)
+    first = runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))
+    own = item(audits=lambda scope: [audit("own")], shared_runs=(SHARED,))
+    both = runner.play(runner.plans("figure_2", own))
     assert folders == ["common-quick", "figure_2-quick"]
     assert [verdict.audit for verdict in both.verdicts] == ["own", "shared"]
     assert both.verdicts[1] is first.verdicts[0]
     assert list(both.plans) == ["figure_2", "common"]
-    assert (tmp_path / "plans" / "common-quick.toml").read_text() == both.plans["common"]
+    assert read_plan(tmp_path / "plans" / "common-quick.toml").audits == both.plans["common"].audits
 
 
-def test_an_item_of_theory_alone_plays_nothing(stage, tmp_path):
-    theory = PaperItem(title="it", about="it", show=lambda played: ItemResult(()))
-    played = stage.play(stage.plans("figure_1", theory))
+def test_two_runs_of_one_name_must_have_one_plan(runner):
+    runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))
+    other = PaperRun(name="common", audits=lambda scope: [audit("other")])
+    with pytest.raises(BadInput, match=r"holds another run: .* was 'shared', is 'other'"):
+        runner.play(runner.plans("figure_2", item(shared_runs=(other,))))
+
+
+def test_an_item_of_theory_alone_plays_nothing(runner, tmp_path):
+    played = runner.play(runner.plans("figure_1", item()))
     assert played.verdicts == ()
     assert played.rounds == 0
     assert not list(tmp_path.iterdir())
 
 
-def test_a_plan_that_cannot_be_written_names_its_item(stage):
-    needy = PaperItem(
-        title="it", about="it", show=lambda played: ItemResult(()), plan=lambda scope: str(scope.need_data())
-    )
+def test_a_plan_that_cannot_be_built_names_its_item(runner):
     with pytest.raises(BadInput, match="figure_9: this item needs real data"):
-        stage.plans("figure_9", needy)
+        runner.plans("figure_9", item(audits=lambda scope: scope.need_data()))
 
 
-def test_a_run_can_be_played_again_with_another_seed_and_left_out_at_a_scale(stage):
+def test_a_run_can_be_played_again_with_another_seed_and_left_out_at_a_scale(runner):
     runs = [
-        PaperRun(name=f"it_{i}", plan=lambda _, i=i: PLAN.format(name="x") if i < 2 else "", further=i)
+        PaperRun(name=f"it_{i}", audits=lambda _, i=i: [audit("x")] if i < 2 else [], seed_offset=i)
         for i in range(3)
     ]
-    again = PaperItem(title="it", about="it", show=lambda played: ItemResult(()), shares=tuple(runs))
-    plans = stage.plans("figure_1", again)
-    assert [plan.partition("\n")[0] for plan in plans.values()] == ["seed = 7", "seed = 8"]
+    plans = runner.plans("figure_1", item(shared_runs=tuple(runs)))
+    assert {name: plan.seed for name, plan in plans.items()} == {"it_0": 7, "it_1": 8}
 
 
 FIELDS = ["paper", "item", "setting", "published", "ours", "low", "high", "verdict", "reason"]

@@ -25,8 +25,8 @@ def test_the_outcome_comes_first(page):
     assert "Does tiny26 reproduce?" in text
     assert "“A tiny paper”, Nobody &amp; Co (2026). Scale: quick." in text
     assert "Of 1 statement in the paper, 0 agree with ours and 1 differ." in text
-    assert "1 number of ours it does not have, or draws where no theory says how high. Each" in text
-    assert text.index("In short") < text.index("Table 1") < text.index("How to make it again")
+    assert "1 number of ours are not in the paper, or are drawn there without a value. Each" in text
+    assert text.index("In short") < text.index("Table 1") < text.index("How to repeat this")
     assert "theory only" in text
 
 

@@ -73,6 +73,6 @@ def _print_table(made: "Reproduction") -> None:
     print(f"{made.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
     for item in made.items:
         print(item.item.title)
-        for cell in item.shown.cells:
+        for cell in item.result.cells:
             if cell.verdict is Agreement.DIFFERS:
                 print(f"  differs: {cell.setting}: {format_exact(cell.ours.value)}. {cell.reason}")

@@ -43,7 +43,7 @@ class PublishedNumber:
     value: float
     where: str
     places: int | None = None
-    says: Claim = Claim.EQUAL
+    claim: Claim = Claim.EQUAL
 
     @property
     def slack(self) -> float:
@@ -54,7 +54,7 @@ class PublishedNumber:
     def written(self) -> str:
         """The number as the paper says it."""
         value = format_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
-        return value if self.says is Claim.EQUAL else f"{self.says} {value}"
+        return value if self.claim is Claim.EQUAL else f"{self.claim} {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +164,7 @@ class ComparedNumber:
 
 
 def _judge(ours: OurNumber, published: PublishedNumber) -> Agreement:
-    match published.says:
+    match published.claim:
         case Claim.EQUAL:
             if _inside(ours, published.value, published.slack):
                 return Agreement.AGREES

@@ -1,4 +1,4 @@
-"""Reproduce a paper: play the plans of its items, write a page and a file of numbers beside the published."""
+"""Reproduce a paper: run the plans of its items, and compare the results with the published numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,51 +17,48 @@ from leakgauge.papers.paper import (
     find_paper,
     select_items,
 )
-from leakgauge.plan import read_plan
+from leakgauge.plan import Plan, plan_of, to_toml
 from leakgauge.runner import engines
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.support import files
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict
 
+SEED = 20240501
+
 
 @dataclass(frozen=True, kw_only=True)
-class ItemPlayer:
-    """Where and how items are played; what several items share is played and judged once."""
+class ItemRunner:
+    """Runs the plans of items in one folder; a run that several items share is run and judged once."""
 
     folder: Path
     scope: Scope
     seed: int
-    hands: EngineOptions
-    _judged: dict[tuple[str, str], tuple[Verdict, ...]] = field(default_factory=dict, compare=False)
+    engine: EngineOptions
+    _judged: dict[str, tuple[Plan, tuple[Verdict, ...]]] = field(default_factory=dict, compare=False)
 
-    def plans(self, name: str, item: PaperItem) -> dict[str, str]:
-        """Write the plans of an item, in memory, by the names of their runs."""
+    def plans(self, name: str, item: PaperItem) -> dict[str, Plan]:
+        """Build the plans of an item, by the names of their runs."""
         try:
             return {
-                run.name: f"seed = {self.seed + run.further}\n{plan}"
+                run.name: plan_of({"seed": self.seed + run.seed_offset, "audit": audits})
                 for run in item.runs(name)
-                if (plan := run.plan(self.scope))
+                if (audits := run.audits(self.scope))
             }
         except BadInput as error:
             raise BadInput(f"{name}: {error}") from None
 
-    def play(self, plans: Mapping[str, str]) -> PlayedItem:
-        """Play what is missing: ``plans/<run>-<scale>.toml`` into ``runs/<run>-<scale>``."""
+    def play(self, plans: Mapping[str, Plan]) -> PlayedItem:
+        """Run what is missing: the run ``name`` goes to ``runs/<name>-<scale>``."""
         verdicts = [verdict for name, plan in plans.items() for verdict in self._verdicts(name, plan)]
         return PlayedItem(scope=self.scope, verdicts=tuple(verdicts), plans=dict(plans))
 
-    def _verdicts(self, name: str, plan: str) -> tuple[Verdict, ...]:
-        if (name, plan) not in self._judged:
-            place = f"{name}-{self.scope.scale}"
-            path = self.folder / "plans" / f"{place}.toml"
-            files.write_file(path, plan.encode())
-            found = run_plan(read_plan(path), self.folder / "runs" / place, self.hands)
-            self._judged[name, plan] = tuple(found)
-        return self._judged[name, plan]
-
-
-SEED = 20240501
+    def _verdicts(self, name: str, plan: Plan) -> tuple[Verdict, ...]:
+        if name not in self._judged or self._judged[name][0] != plan:
+            folder = f"{name}-{self.scope.scale}"
+            files.write_file(self.folder / "plans" / f"{folder}.toml", to_toml(plan).encode())
+            self._judged[name] = plan, tuple(run_plan(plan, self.folder / "runs" / folder, self.engine))
+        return self._judged[name][1]
 
 
 def reproduce(
@@ -76,32 +73,32 @@ def reproduce(
     workers: int = 1,
     address: str | None = None,
 ) -> Reproduction:
-    """Make the figures and tables of a paper again, or only the item ``only``.
+    """Reproduce the figures and tables of a paper, or only the item ``only``.
 
     ``scale`` is "quick" or "full", ``data`` the folder of the data sets that some items need. The folder
-    ``out`` (``runs/reproduce-<paper>`` unless given) gets ``reproduction.html``, ``reproduction.json`` and
-    the runs, which the same call continues if it was stopped.
+    ``out`` (``runs/reproduce-<paper>`` by default) gets ``reproduction.html``, ``reproduction.json`` and
+    the runs. If it was interrupted, the same call continues it.
     """
     found = find_paper(paper)
     items = select_items(found, paper, only)
     engines.check_engine(engine, workers, address)
     if not 0 <= seed < 2**63:
         raise BadInput(f"seed must be a whole number in 0..2^63-1, got {seed}")
-    stage = ItemPlayer(
+    runner = ItemRunner(
         folder=default_folder(paper) if out is None else Path(out),
         scope=Scope(scale=convert_value(Scale, scale, "scale"), data=_data_folder(data)),
         seed=seed,
-        hands=EngineOptions(engine=engine, workers=workers, address=address),
+        engine=EngineOptions(engine=engine, workers=workers, address=address),
     )
-    plans = {name: stage.plans(name, item) for name, item in items.items()}
+    plans = {name: runner.plans(name, item) for name, item in items.items()}
     reproduction = Reproduction(
         name=paper,
         paper=found,
-        scope=stage.scope,
+        scope=runner.scope,
         seed=seed,
-        folder=stage.folder,
-        command=_command(paper, only, stage.scope, seed),
-        items=tuple(_reproduce_item(name, item, stage, plans[name]) for name, item in items.items()),
+        folder=runner.folder,
+        command=_command(paper, only, runner.scope, seed),
+        items=tuple(_reproduce_item(name, item, runner, plans[name]) for name, item in items.items()),
     )
     files.write_json(reproduction.folder / NUMBERS_FILE, reproduction.to_json())
     reproduction_page.write_page(reproduction)
@@ -109,22 +106,22 @@ def reproduce(
 
 
 def default_folder(paper: str) -> Path:
-    """Return where a paper is reproduced unless told otherwise."""
+    """Return the folder in which a paper is reproduced by default."""
     return Path("runs") / f"reproduce-{paper}"
 
 
 def _reproduce_item(
-    name: str, item: PaperItem, stage: ItemPlayer, plans: Mapping[str, str]
+    name: str, item: PaperItem, runner: ItemRunner, plans: Mapping[str, Plan]
 ) -> ReproducedItem:
-    played = stage.play(plans)
+    played = runner.play(plans)
     return ReproducedItem(name, item, played, item.show(played))
 
 
 def _command(paper: str, only: str | None, scope: Scope, seed: int) -> str:
     item = f" --only {only}" if only else ""
     data = " --data DIR" if scope.data else ""
-    other = "" if seed == SEED else f" --seed {seed}"
-    return f"leakgauge reproduce {paper}{item} --scale {scope.scale}{data}{other}"
+    other_seed = "" if seed == SEED else f" --seed {seed}"
+    return f"leakgauge reproduce {paper}{item} --scale {scope.scale}{data}{other_seed}"
 
 
 def _data_folder(folder: str | Path | None) -> Path | None:

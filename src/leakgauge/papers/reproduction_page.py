@@ -1,4 +1,4 @@
-"""The page of a reproduction: our figures, the published numbers beside ours, and why some differ."""
+"""The page of a reproduction: our charts, the published numbers beside ours, and why some differ."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from markupsafe import Markup
 from leakgauge.papers.comparison import AGREEMENT_RULE, Agreement, ComparedNumber, format_exact
 from leakgauge.papers.metric_intervals import confidence_text
 from leakgauge.papers.paper import ReproducedItem, Reproduction
+from leakgauge.plan import Plan, to_toml
 from leakgauge.report import page
 from leakgauge.report.number_format import NOTHING, count, lower, measured, times, upper
 from leakgauge.report.page import Section, render_html
@@ -26,12 +27,12 @@ _SUMMARY = """
 </div>
 <div class="scroll" role="region" aria-label="Items" tabindex="0">
 <table>
-<caption>What was made again</caption>
+<caption>Reproduced items</caption>
 <thead><tr><th scope="col">Item</th>
 {% for name in agreements %}
 <th scope="col" class="n">{{ name }}</th>
 {% endfor %}
-<th scope="col" class="n">rounds played</th></tr></thead>
+<th scope="col" class="n">Simulated releases</th></tr></thead>
 <tbody>
 {% for title, counts, rounds in items %}
 <tr><th scope="row">{{ title }}</th>
@@ -94,9 +95,9 @@ _TABLE = """
 """
 
 _HOW_TO_REPEAT = """
-<p>Every random number comes from the seed, so the same command with the same versions gives the same
-numbers. All games were played as ordinary plans; their run folders lie under <code>runs/</code> beside this
-page, and <code>reproduction.json</code> holds every number and the reason of every verdict.</p>
+<p>All random numbers come from the seed, so the same command with the same versions gives the same
+numbers. Everything was simulated with ordinary plans. Their run folders are in <code>runs/</code> next to
+this page; <code>reproduction.json</code> lists every number with the reason of its verdict.</p>
 <pre class="command"><code>{{ command }}</code></pre>
 <dl class="settings">
 <div><dt>Seed</dt><dd>{{ seed }}</dd></div>
@@ -112,11 +113,11 @@ page, and <code>reproduction.json</code> holds every number and the reason of ev
 
 
 def write_page(reproduction: Reproduction) -> Path:
-    """Write the page: the outcome first, then each item, then how to make it again."""
+    """Write the page: the outcome first, then each item, then how to repeat it."""
     paper = reproduction.paper
     sections = [
         _summary(reproduction),
-        *(_item(made) for made in reproduction.items),
+        *(_item(item) for item in reproduction.items),
         _how_to_repeat(reproduction),
     ]
     lead = f"“{paper.title}”, {paper.authors} ({paper.year}). Scale: {reproduction.scope.scale}."
@@ -129,16 +130,16 @@ def _summary(reproduction: Reproduction) -> Section:
     html = render_html(
         _SUMMARY,
         tone=_TONES[Agreement.DIFFERS if differs else Agreement.AGREES],
-        statement=f"Of {times(len(printed), 'statement')} in the paper, {_tally(printed)}.",
+        statement=f"Of {times(len(printed), 'statement')} in the paper, {_agreement_counts(printed)}.",
         detail=_detail(reproduction),
         agreements=[agreement.value for agreement in Agreement],
         items=[
             (
-                made.item.title,
-                [sum(cell.verdict is kind for cell in made.shown.cells) for kind in Agreement],
-                count(made.played.rounds) if made.played.verdicts else "theory only",
+                item.item.title,
+                [sum(cell.verdict is kind for cell in item.result.cells) for kind in Agreement],
+                count(item.played.rounds) if item.played.verdicts else "theory only",
             )
-            for made in reproduction.items
+            for item in reproduction.items
         ],
         rule=AGREEMENT_RULE,
     )
@@ -151,11 +152,13 @@ def _detail(reproduction: Reproduction) -> str:
     alone = len(rest) - len(drawn)
     elsewhere = sum(cell.published is not None and not cell.comparable for cell in reproduction.cells)
     parts = [
-        f"Of {times(len(drawn), 'value')} that it draws and theory gives, {_tally(drawn)}." if drawn else "",
-        f"{times(elsewhere, 'number')} that it prints are of other data: shown beside ours, not judged."
+        f"Of {times(len(drawn), 'value')} that it draws and that theory gives, {_agreement_counts(drawn)}."
+        if drawn
+        else "",
+        f"{times(elsewhere, 'printed number')} come from other data: they are shown but not compared."
         if elsewhere
         else "",
-        f"{times(alone, 'number')} of ours it does not have, or draws where no theory says how high."
+        f"{times(alone, 'number')} of ours are not in the paper, or are drawn there without a value."
         if alone
         else "",
         "Each difference is explained below.",
@@ -163,34 +166,35 @@ def _detail(reproduction: Reproduction) -> str:
     return " ".join(filter(None, parts))
 
 
-def _tally(cells: Sequence[ComparedNumber]) -> str:
+def _agreement_counts(cells: Sequence[ComparedNumber]) -> str:
     """How many of these agree with ours, and how many do not."""
     agree = sum(cell.verdict is Agreement.AGREES for cell in cells)
     differ = sum(cell.verdict is Agreement.DIFFERS for cell in cells)
     unclear = len(cells) - agree - differ
-    told = [f"{agree} agree with ours", f"{differ} differ"] + ([f"{unclear} are unclear"] if unclear else [])
-    return ", ".join(told[:-1]) + f" and {told[-1]}"
+    parts = [f"{agree} agree with ours", f"{differ} differ"]
+    parts += [f"{unclear} are unclear"] if unclear else []
+    return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _item(made: ReproducedItem) -> Section:
-    stated = [cell for cell in made.shown.cells if cell.published is not None]
-    others = [cell for cell in made.shown.cells if cell.published is None]
+def _item(item: ReproducedItem) -> Section:
+    stated = [cell for cell in item.result.cells if cell.published is not None]
+    others = [cell for cell in item.result.cells if cell.published is None]
     html = render_html(
         _ITEM,
-        about=made.item.about,
-        charts=made.shown.charts,
-        notes=(*made.item.notes, *made.shown.notes),
+        about=item.item.about,
+        charts=item.result.charts,
+        notes=(*item.item.notes, *item.result.notes),
         stated=_table(stated, "What the paper prints, beside ours", "Published") if stated else "",
-        others=_table(others, _others_caption(made), "Exact") if others else "",
+        others=_table(others, _others_caption(item), "Exact") if others else "",
         n_others=times(len(others), "number"),
     )
-    return Section(made.item.title, html, made.shown.charts)
+    return Section(item.item.title, html, item.result.charts)
 
 
-def _others_caption(made: ReproducedItem) -> str:
-    known = confidence_text(made.played.verdicts)
+def _others_caption(item: ReproducedItem) -> str:
+    known = confidence_text(item.played.verdicts)
     sure = f" Each interval holds with {known} confidence." if known else ""
-    return f"What the paper draws without numbers, or does not have: theory and play.{sure}"
+    return f"Numbers that the paper draws without a value, or does not have.{sure}"
 
 
 def _table(cells: Sequence[ComparedNumber], caption: str, reference: str) -> Markup:
@@ -225,14 +229,14 @@ def _reference(cell: ComparedNumber) -> Markup | str:
 
 
 def _how_to_repeat(reproduction: Reproduction) -> Section:
-    plans: dict[str, str] = {}
-    for made in reproduction.items:
-        plans.update(made.played.plans)
+    plans: dict[str, Plan] = {}
+    for item in reproduction.items:
+        plans.update(item.played.plans)
     html = render_html(
         _HOW_TO_REPEAT,
         command=reproduction.command,
         seed=reproduction.seed,
         scale=reproduction.scope.scale.value,
-        plans=list(plans.items()),
+        plans=[(name, to_toml(plan)) for name, plan in plans.items()],
     )
-    return Section("How to make it again", html)
+    return Section("How to repeat this", html)

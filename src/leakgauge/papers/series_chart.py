@@ -140,7 +140,8 @@ def _row(trace: ChartSeries, point: ChartPoint) -> dict[str, Any]:
 def _point_text(point: ChartPoint) -> str:
     if point.low is None or point.high is None:
         return number_format.NOTHING if point.value is None else format_exact(point.value)
-    return f"{number_format.measured(point.value)} ({number_format.lower(point.low)} to {number_format.upper(point.high)})"
+    low, high = number_format.lower(point.low), number_format.upper(point.high)
+    return f"{number_format.measured(point.value)} ({low} to {high})"
 
 
 def _keys(keys: Sequence[LegendEntry], played: str) -> tuple[LegendEntry, ...]:

@@ -1,11 +1,10 @@
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from leakgauge.papers.guan24 import PAPER
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 from leakgauge.referee.estimate import Estimate
 
 
@@ -34,16 +33,15 @@ def _verdict(audit, contender, value, reach):
 
 
 @pytest.fixture
-def plans(tmp_path):
-    """All audits of an item, as its plans say."""
+def plans():
+    """All audits in the plans of an item."""
 
     def read(name, scope):
-        found = []
-        for run in PAPER.items[name].runs(name):
-            path = Path(tmp_path) / f"{run.name}.toml"
-            path.write_text(f"seed = 7\n{run.plan(scope)}")
-            found.extend(read_plan(path).audits)
-        return found
+        return [
+            audit
+            for run in PAPER.item(name).runs(name)
+            for audit in plan_of({"seed": 7, "audit": run.audits(scope)}).audits
+        ]
 
     return read
 
@@ -59,7 +57,7 @@ def show(plans):
             for audit in plans(name, scope)
             for contender in audit.contenders
         ]
-        return PAPER.items[name].show(PlayedItem(scope=scope, verdicts=tuple(verdicts)))
+        return PAPER.item(name).show(PlayedItem(scope=scope, verdicts=tuple(verdicts)))
 
     return make
 

@@ -42,7 +42,7 @@ def test_the_mean_over_releases_has_the_interval_of_student():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [f"figure_{n}" for n in (4, 5, 6, 13, 14, 15, 16, 17)])
 def test_figures_without_games_are_drawn(name):
-    shown = PAPER.items[name].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells
     assert shown.charts
     closer = [cell for cell in shown.cells if cell.setting.endswith("less that of deconvolution (ours)")]

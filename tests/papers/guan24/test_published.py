@@ -4,13 +4,13 @@ from leakgauge.papers.guan24.plans import KNOCK_KNOCK, ZERO_KNOWLEDGE, ReleaseSe
 from leakgauge.papers.guan24.published import ACCURACIES, AUCS, PLACES_ONLY
 
 
-def find(numbers, column, release, player):
-    (found,) = [n for n in numbers if (n.column, n.release, n.player) == (column, release, player)]
+def find(numbers, column, release, variant):
+    (found,) = [n for n in numbers if (n.column, n.release, n.variant) == (column, release, variant)]
     return found.value, found.error
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "release", "player", "value", "error"),
+    ("table", "column", "release", "variant", "value", "error"),
     [
         ("table_3", "CDR", ReleaseSetting(k=0), ZERO_KNOWLEDGE, 0.991, 0.008),
         ("table_3", "Milan", ReleaseSetting(k=1), KNOCK_KNOCK, 0.767, 0.018),
@@ -19,12 +19,12 @@ def find(numbers, column, release, player):
         ("table_5", "Milan", ReleaseSetting(epsilon=5.0, unit="user-day"), KNOCK_KNOCK, 0.746, 0.009),
     ],
 )
-def test_accuracies_stand_where_the_paper_has_them(table, column, release, player, value, error):
-    assert find(ACCURACIES[table], column, release, player) == (value, error)
+def test_accuracies_stand_where_the_paper_has_them(table, column, release, variant, value, error):
+    assert find(ACCURACIES[table], column, release, variant) == (value, error)
 
 
 @pytest.mark.parametrize(
-    ("table", "column", "release", "player", "value"),
+    ("table", "column", "release", "variant", "value"),
     [
         ("table_6", "CDR", ReleaseSetting(k=0, m=3000), KNOCK_KNOCK, 0.988),
         ("table_7", "Milan", ReleaseSetting(k=0), KNOCK_KNOCK, 0.995),
@@ -32,8 +32,8 @@ def test_accuracies_stand_where_the_paper_has_them(table, column, release, playe
         ("table_9", "Milan", ReleaseSetting(k=1, m=2000), ZERO_KNOWLEDGE, 0.972),
     ],
 )
-def test_aucs_stand_where_the_paper_has_them(table, column, release, player, value):
-    assert find(AUCS[table], column, release, player)[0] == value
+def test_aucs_stand_where_the_paper_has_them(table, column, release, variant, value):
+    assert find(AUCS[table], column, release, variant)[0] == value
 
 
 def test_tables_are_complete():

@@ -4,18 +4,16 @@ import pytest
 
 from leakgauge.papers.huang import PAPER
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 from leakgauge.referee.estimate import Estimate
 
 
 @pytest.fixture
-def audits(tmp_path):
-    """All audits of an item, as its plan says."""
+def audits():
+    """All audits in the plan of an item."""
 
     def read(name, scale=Scale.QUICK):
-        path = tmp_path / f"{name}-{scale}.toml"
-        path.write_text(f"seed = 7\n{PAPER.items[name].plan(Scope(scale=scale))}")
-        return read_plan(path).audits
+        return plan_of({"seed": 7, "audit": PAPER.item(name).audits(Scope(scale=scale))}).audits
 
     return read
 
@@ -44,7 +42,7 @@ def show(audits):
                         audit=audit.name, label=contender.label, rounds=audit.rounds, metrics=metrics
                     )
                 )
-        shown = PAPER.items[name].show(PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))
+        shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts)))
         return {cell.setting: cell for cell in shown.cells}, shown
 
     return make

@@ -19,7 +19,7 @@ def theorem_5(m, epsilon, freedom):
 @pytest.fixture(scope="module")
 def shown():
     played = PlayedItem(scope=Scope(scale=Scale.QUICK))
-    return {name: PAPER.items[name].show(played) for name in ("figure_3", "figure_4")}
+    return {name: PAPER.item(name).show(played) for name in ("figure_3", "figure_4")}
 
 
 @pytest.fixture(scope="module")

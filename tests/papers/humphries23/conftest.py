@@ -5,7 +5,7 @@ import pytest
 from leakgauge.papers import data_sets
 from leakgauge.papers.humphries23 import PAPER
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 from leakgauge.referee.estimate import Estimate
 
 FILES = (
@@ -25,13 +25,12 @@ def files(tmp_path):
 
 
 @pytest.fixture
-def audits(tmp_path):
-    """All audits of an item, by name, as its plan says."""
+def audits():
+    """All audits in the plan of an item, by name."""
 
     def read(name, scale=Scale.QUICK, data=None):
-        item, path = PAPER.items[name], tmp_path / f"{name}-{scale}.toml"
-        path.write_text("seed = 7\n" + item.plan(Scope(scale=scale, data=data)))
-        return {audit.name: audit for audit in read_plan(path).audits}
+        plan = plan_of({"seed": 7, "audit": PAPER.item(name).audits(Scope(scale=scale, data=data))})
+        return {audit.name: audit for audit in plan.audits}
 
     return read
 
@@ -53,7 +52,7 @@ def show(audits, files):
             for audit in audits(name, scale, data).values()
             for contender in audit.contenders
         ]
-        shown = PAPER.items[name].show(
+        shown = PAPER.item(name).show(
             PlayedItem(scope=Scope(scale=scale, data=data), verdicts=tuple(verdicts))
         )
         return {cell.setting: cell for cell in shown.cells}, shown

@@ -148,7 +148,7 @@ def test_generated_rows_are_not_held_against_the_paper(show, name):
 
 
 def test_table_2_without_files_says_what_is_missing():
-    shown = PAPER.items["table_2"].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    shown = PAPER.item("table_2").show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells == ()
     assert "adult cluster, compas cluster" in shown.notes[0]
 

@@ -8,7 +8,7 @@ from leakgauge.papers.humphries23.figure_1 import EPSILONS
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.papers.reproduction import reproduce
 
-FIGURE = PAPER.items["figure_1"]
+FIGURE = PAPER.item("figure_1")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from leakgauge.papers.liu24 import PAPER, exact_values
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 from leakgauge.referee.estimate import Estimate
 
 METRICS = ("tpr", "tnr", "accuracy", "auc", "tpr_at_fpr_0.01")
@@ -46,21 +46,22 @@ def made_up(audit, contender, wide):
 
 
 @pytest.fixture
-def pretend(tmp_path):
+def pretend():
     """Return what an item would show if its games had come out as we say."""
 
     def shown(name, wide=0.001, scale=Scale.QUICK):
-        item, scope = PAPER.items[name], Scope(scale=scale)
+        item, scope = PAPER.item(name), Scope(scale=scale)
         plans = {
-            run.name: f"seed = {run.further}\n{text}" for run in item.runs(name) if (text := run.plan(scope))
+            run.name: plan_of({"seed": run.seed_offset, "audit": audits})
+            for run in item.runs(name)
+            if (audits := run.audits(scope))
         }
-        verdicts = []
-        for run, text in plans.items():
-            path = tmp_path / f"{run}.toml"
-            path.write_text(text)
-            verdicts += [
-                made_up(audit, who, wide) for audit in read_plan(path).audits for who in audit.contenders
-            ]
+        verdicts = [
+            made_up(audit, who, wide)
+            for plan in plans.values()
+            for audit in plan.audits
+            for who in audit.contenders
+        ]
         return item.show(PlayedItem(scope=scope, verdicts=tuple(verdicts), plans=plans))
 
     return shown

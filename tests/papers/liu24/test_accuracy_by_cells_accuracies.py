@@ -19,7 +19,7 @@ def test_what_the_paper_says_agrees_where_it_is_right(name, scale, pretend):
 
 @pytest.mark.parametrize("name", ["figure_13", "figure_14", "figure_19"])
 def test_wide_intervals_say_nothing(name, pretend):
-    cells = [cell for cell in stated(pretend(name, wide=0.4)) if cell.published.says != "equal to"]
+    cells = [cell for cell in stated(pretend(name, wide=0.4)) if cell.published.claim != "equal to"]
     small = [cell for cell in cells if cell.ours.value < 0.1]
     assert small
     assert {cell.verdict for cell in small} == {Agreement.NOT_COMPARABLE}

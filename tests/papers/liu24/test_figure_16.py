@@ -8,14 +8,14 @@ from leakgauge.papers.paper import PlayedItem, Scale, Scope
 
 @pytest.fixture(scope="module")
 def cells():
-    shown = PAPER.items["figure_16"].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    shown = PAPER.item("figure_16").show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     return {cell.setting: cell for cell in shown.cells}
 
 
 def test_sharp_networks_are_the_rules_they_stand_for():
     rows, _ = figure_16._rows()
-    says = rows.sum(axis=1) >= 30
-    np.testing.assert_array_equal(figure_16.sum_rule_network(5.0, 5.0).chance(rows) >= 0.5, says)
+    answers = rows.sum(axis=1) >= 30
+    np.testing.assert_array_equal(figure_16.sum_rule_network(5.0, 5.0).chance(rows) >= 0.5, answers)
     votes = (rows >= 0.5).sum(axis=1)
     sharp = figure_16.vote_rule_network(1e6, 5.0).chance(rows) >= 0.5
     np.testing.assert_array_equal(sharp[votes != 30], (votes > 30)[votes != 30])

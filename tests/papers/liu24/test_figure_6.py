@@ -9,7 +9,7 @@ from leakgauge.papers.liu24 import PAPER, exact_values, plans
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
 from leakgauge.papers.reproduction import reproduce
 
-FIGURE = PAPER.items["figure_6"]
+FIGURE = PAPER.item("figure_6")
 
 # Computed and simulated elsewhere: noise, cells, one_threshold, two_threshold, likelihood.
 TABLE = [

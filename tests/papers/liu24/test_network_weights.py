@@ -2,40 +2,39 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from leakgauge.catalog import prepare_audit
 from leakgauge.core.errors import BadInput
+from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.liu24 import network_weights
 from leakgauge.papers.liu24.network_weights import NetworkWeights
 from leakgauge.papers.liu24.plans import INFORMED, NETWORK, CellAttackVariant, RepeatedRuns
 from leakgauge.papers.paper import PaperRun, Scale
+from leakgauge.plan import plan_of
 
-PLAYER = CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=4, shadows=400)
-PLAN = f"""
-seed = 5
-[[audit]]
-name = "tiny_0"
-domain = "locations"
-rounds = 10
-data = {{ source = "synthetic", users = 300, sites = 9, epochs = 24, visits = 20 }}
-challenger = {{ group_size = 50, targets = {{ n = 1, min_visits = 10 }} }}
-mechanism = {{ name = "laplace", epsilon = 2.0 }}
-attacks = [
-{CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=4).words}
-{PLAYER.words}
-]
-"""
-TINY = RepeatedRuns("tiny", (PaperRun(name="tiny_0", plan=lambda scope: PLAN),))
+VARIANT = CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=4, shadows=400)
+AUDIT = {
+    "name": "tiny_0",
+    "domain": "locations",
+    "rounds": 10,
+    "data": {"source": "synthetic", "users": 300, "sites": 9, "epochs": 24, "visits": 20},
+    "challenger": {"group_size": 50, "targets": {"n": 1, "min_visits": 10}},
+    "mechanism": {"name": "laplace", "epsilon": 2.0},
+    "attacks": [
+        CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=4).attack_table,
+        VARIANT.attack_table,
+    ],
+}
+TINY = RepeatedRuns("tiny", (PaperRun(name="tiny_0", audits=lambda scope: [AUDIT]),))
 
 
-def test_the_network_that_played_is_trained_again(tmp_path):
-    from leakgauge.catalog import prepare_audit
-    from leakgauge.core.randomness import Role, stream
-    from leakgauge.plan import read_plan
+@pytest.fixture
+def plan():
+    return plan_of({"seed": 5, "audit": [AUDIT]})
 
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN)
-    plan = read_plan(path)
+
+def test_the_network_that_played_is_trained_again(plan):
     game = prepare_audit(plan.audits[0], plan)
     label = plan.audits[0].contenders[1].label
     scorer = game.attacks[label].study(game.knowledges[label], stream(plan.seed, Role.STUDY))
@@ -44,15 +43,15 @@ def test_the_network_that_played_is_trained_again(tmp_path):
     units = expit((rows - learned.centre) / learned.size @ learned.network.inner + learned.network.inner_bias)
     towards = np.where(learned.network.outer < 0, 1 - units, units)
 
-    weights = network_weights.retrained_weights({"tiny_0": PLAN}, TINY, PLAYER)
+    weights = network_weights.retrained_weights({"tiny_0": plan}, TINY, VARIANT)
     again = expit(rows @ weights.inner + weights.bias)
     np.testing.assert_allclose(np.sort(again, axis=1), np.sort(towards, axis=1), atol=1e-6)
 
 
-def test_somebody_who_did_not_play_has_no_weights():
+def test_an_attack_that_is_not_in_the_plan_has_no_weights(plan):
     other = CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=5, shadows=400)
-    with pytest.raises(BadInput, match="nobody like"):
-        network_weights.retrained_weights({"tiny_0": PLAN}, TINY, other)
+    with pytest.raises(BadInput, match="this plan has no attack 'shadow_mlp-400-informed-5'"):
+        network_weights.retrained_weights({"tiny_0": plan}, TINY, other)
 
 
 def test_units_are_put_beside_their_cells_and_turned_to_the_target():
@@ -89,8 +88,8 @@ def learned(monkeypatch):
     asked = []
 
     def pretend_to_learn(found):
-        def weights_of(plans, series, player):
-            asked.append((series.name, player.knowledge, player.shadows, player.hidden))
+        def weights_of(plans, series, variant):
+            asked.append((series.name, variant.knowledge, variant.shadows, variant.hidden))
             return found
 
         monkeypatch.setattr(network_weights, "retrained_weights", weights_of)

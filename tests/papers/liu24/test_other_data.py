@@ -1,11 +1,10 @@
-import tomllib
-
 import numpy as np
 import pytest
 
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.liu24 import other_data
 from leakgauge.papers.paper import Scale, Scope
+from leakgauge.plan import plan_of
 
 FILES = {
     "kuala-lumpur": "foursquare_kuala_lumpur_checkins.parquet",
@@ -22,28 +21,27 @@ def test_the_city_is_always_there_and_others_where_their_files_are(tmp_path):
     assert [place.data.name for place in other_data.other_data_sets(scope)] == ["city", *FILES]
 
 
-PLAN = """
-seed = 3
-[[audit]]
-name = "elsewhere_0-city"
-domain = "locations"
-data = { source = "synthetic", users = 201, sites = 1, epochs = 4, visits = 1, skew = 0 }
-challenger = { group_size = 51, reference = 101, targets = { n = 1 } }
-mechanism = { name = "raw" }
-attacks = ["one_threshold"]
-"""
+AUDIT = {
+    "name": "elsewhere_0-city",
+    "domain": "locations",
+    "data": {"source": "synthetic", "users": 201, "sites": 1, "epochs": 4, "visits": 1, "skew": 0},
+    "challenger": {"group_size": 51, "reference": 101, "targets": {"n": 1}},
+    "mechanism": {"name": "raw"},
+    "attacks": ["one_threshold"],
+}
 
 
 def test_usual_others_are_those_of_the_pool_in_the_cells_of_the_target(tmp_path):
     from leakgauge.domains.locations import challenger
 
-    (audit,) = tomllib.loads(PLAN)["audit"]
-    tables = {name: audit[name] for name in ("data", "challenger", "mechanism")}
+    tables = {name: AUDIT[name] for name in ("data", "challenger", "mechanism")}
     game = challenger.build(**tables, folder=tmp_path, seed=3)
     everybody = game.traces.visits.toarray()
     target = everybody[game.people.targets[0]] == 1
     each = [everybody[person, target].mean() for person in game.people.pool]
-    assert other_data.usual_others([PLAN])["city"] == pytest.approx(50 * np.mean(each))
+    assert other_data.usual_others([plan_of({"seed": 3, "audit": [AUDIT]})])["city"] == pytest.approx(
+        50 * np.mean(each)
+    )
 
 
 def test_every_place_is_told_and_drawn(pretend):

@@ -1,4 +1,3 @@
-import tomllib
 from types import SimpleNamespace
 
 import pytest
@@ -20,13 +19,13 @@ from leakgauge.papers.liu24.plans import (
     substitute_note,
 )
 from leakgauge.papers.paper import Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 
 
 def test_milan_is_used_where_its_file_is_given(tmp_path):
     (tmp_path / "social-pulse-milano.geojson").write_text("")
     scope = Scope(scale=Scale.QUICK, data=tmp_path)
-    table = tomllib.loads(f"data = {main_place(scope).table}")["data"]
+    table = main_place(scope).table
     assert table["format"] == "milano"
     assert table["grid"] == [12, 8]
     assert "Played on Social Pulse Milano" in substitute_note(scope) == place_note(scope)
@@ -43,15 +42,10 @@ SERIES = (*USUAL.values(), *LARGE.values(), plans.HUNDRED_UNITS)
 QUICK, FULL = Scope(scale=Scale.QUICK), Scope(scale=Scale.FULL)
 
 
-def audits_of(series, scope, folder):
+def audits_of(series, scope):
     """All audits of the runs that are played at this scale."""
-    found = []
-    for run in series.runs:
-        if text := run.plan(scope):
-            path = folder / f"{run.name}.toml"
-            path.write_text(text)
-            found += read_plan(path).audits
-    return found
+    tables = [run.audits(scope) for run in series.runs]
+    return [audit for table in tables if table for audit in plan_of({"audit": table}).audits]
 
 
 def verdict(audit, contender):
@@ -64,8 +58,8 @@ def verdict(audit, contender):
 
 @pytest.mark.parametrize("scope", [QUICK, FULL], ids=["quick", "full"])
 @pytest.mark.parametrize("series", SERIES, ids=[series.name for series in SERIES])
-def test_the_game_is_that_of_the_paper(series, scope, tmp_path):
-    for audit in audits_of(series, scope, tmp_path):
+def test_the_game_is_that_of_the_paper(series, scope):
+    for audit in audits_of(series, scope):
         assert audit.data == {
             "source": "synthetic", "users": 15_793, "sites": 96, "epochs": 800, "visits": 10, "skew": 1.5,
         }  # fmt: skip
@@ -78,41 +72,40 @@ def test_the_game_is_that_of_the_paper(series, scope, tmp_path):
         assert not {"round", "clamp", "suppress"} & set(audit.mechanism)
 
 
-def test_at_full_scale_all_is_as_large_as_in_the_paper(tmp_path):
-    audits = audits_of(LARGE["laplace"], FULL, tmp_path)
+def test_at_full_scale_all_is_as_large_as_in_the_paper():
+    audits = audits_of(LARGE["laplace"], FULL)
     assert {audit.rounds for audit in audits} == {50_000}
     assert len(audits) == 10 * 11  # ten runs, and an audit for each number of cells: what is done is kept
     shadows = {c.attack_parameters.get("shadows") for audit in audits for c in audit.contenders}
     assert shadows == {None, FEW_SHADOWS, MANY_SHADOWS}
 
 
-def test_a_quick_look_plays_fifty_thousand_rounds(tmp_path):
-    assert sum(audit.rounds for audit in audits_of(USUAL["laplace"], QUICK, tmp_path)) == 50_000
+def test_a_quick_look_plays_fifty_thousand_rounds():
+    assert sum(audit.rounds for audit in audits_of(USUAL["laplace"], QUICK)) == 50_000
 
 
 def test_runs_of_a_series_differ_by_their_seeds():
-    assert [run.further for run in USUAL["laplace"].runs] == list(range(10))
+    assert [run.seed_offset for run in USUAL["laplace"].runs] == list(range(10))
     assert len({run.name for series in SERIES for run in series.runs}) == 10 * len(SERIES)
 
 
 @pytest.mark.parametrize(
-    "player",
+    "variant",
     [
         CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5),
         CellAttackVariant(attack=NETWORK, knowledge=AUXILIARY, n=60, shadows=FEW_SHADOWS),
         CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=60, shadows=FEW_SHADOWS, hidden=HUNDRED),
     ],
 )
-def test_a_player_is_known_again_by_its_verdict(player, tmp_path):
-    path = tmp_path / "plan.toml"
-    path.write_text(plans.write_audit("it_0", QUICK, "laplace", [player]))
-    (audit,) = read_plan(path).audits
+def test_an_attack_is_recognised_by_its_verdict(variant):
+    (audit,) = plan_of({"audit": [plans.audit_table("it_0", QUICK, "laplace", [variant])]}).audits
     (contender,) = audit.contenders
-    assert CellAttackVariant.of(verdict(audit.name, contender)) == player
+    assert contender.label == variant.label
+    assert CellAttackVariant.of(verdict(audit.name, contender)) == variant
 
 
 def test_verdicts_of_several_targets_come_together():
-    player = CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5)
+    variant = CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5)
     contender = SimpleNamespace(
         attack="one_threshold",
         knowledge=INFORMED,
@@ -120,8 +113,8 @@ def test_verdicts_of_several_targets_come_together():
         knowledge_parameters={"observations": 5},
     )
     found = [verdict(name, contender) for name in ("laplace_0", "laplace_1-5", "laplace_large_0-5")]
-    assert USUAL["laplace"].games(found) == {player: (found[0], found[1])}
-    assert LARGE["laplace"].games(found) == {player: (found[2],)}
+    assert USUAL["laplace"].games(found) == {variant: (found[0], found[1])}
+    assert LARGE["laplace"].games(found) == {variant: (found[2],)}
     assert USUAL["gaussian"].games(found) == {}
 
 

@@ -10,12 +10,12 @@ NOTHING = PlayedItem(scope=Scope(scale=Scale.QUICK))
 
 @pytest.fixture(scope="module")
 def figure_8():
-    return PAPER.items["figure_8"].show(NOTHING)
+    return PAPER.item("figure_8").show(NOTHING)
 
 
 @pytest.fixture(scope="module")
 def figure_10():
-    return PAPER.items["figure_10"].show(NOTHING)
+    return PAPER.item("figure_10").show(NOTHING)
 
 
 def test_drawn_sums_have_the_mean_and_variance_that_are_drawn_over_them():
@@ -64,7 +64,7 @@ def test_there_is_a_panel_for_each_adversary(figure_8, figure_10):
 
 @pytest.fixture(scope="module")
 def shown():
-    return PAPER.items["figure_9"].show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
+    return PAPER.item("figure_9").show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
 
 
 def test_the_middle_is_the_best_threshold(shown):

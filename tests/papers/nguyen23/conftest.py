@@ -8,44 +8,41 @@ from leakgauge.papers.nguyen23 import PAPER
 from leakgauge.papers.nguyen23 import data as nguyen23_data
 from leakgauge.papers.nguyen23.data import FeatureForm
 from leakgauge.papers.paper import PlayedItem, Scale, Scope
-from leakgauge.plan import read_plan
+from leakgauge.plan import plan_of
 from leakgauge.referee.estimate import Estimate
 
-SMALL = '{{ source = "synthetic", rows = 260, features = 24, classes = 4{} }}'
+SMALL = {"source": "synthetic", "rows": 260, "features": 24, "classes": 4}
 
 
 @pytest.fixture
 def small_rows(monkeypatch):
     """Generated rows that take no time."""
-    for form, more in ((FeatureForm.SIGNED, ""), (FeatureForm.NON_NEGATIVE, ", non_negative = true")):
-        small = DataSet(name="small", words=f"small rows, {form}", table=SMALL.format(more))
+    for form, more in ((FeatureForm.SIGNED, {}), (FeatureForm.NON_NEGATIVE, {"non_negative": True})):
+        small = DataSet(name="small", words=f"small rows, {form}", table=SMALL | more)
         monkeypatch.setitem(nguyen23_data.GENERATED, form, small)
 
 
 @pytest.fixture
-def plans(tmp_path):
+def plans():
     """The plans of an item, by run."""
 
     def written(name, scale=Scale.QUICK, data=None):
         scope = Scope(scale=scale, data=data)
         return {
-            run.name: f"seed = 7\n{text}" for run in PAPER.items[name].runs(name) if (text := run.plan(scope))
+            run.name: plan_of({"seed": 7, "audit": found})
+            for run in PAPER.item(name).runs(name)
+            if (found := run.audits(scope))
         }
 
     return written
 
 
 @pytest.fixture
-def audits(plans, tmp_path):
-    """All audits of an item, as its plans say."""
+def audits(plans):
+    """All audits in the plans of an item."""
 
     def read(name, scale=Scale.QUICK, data=None):
-        found = []
-        for run, text in plans(name, scale, data).items():
-            path = tmp_path / f"{run}-{scale}.toml"
-            path.write_text(text)
-            found += read_plan(path).audits
-        return found
+        return [audit for plan in plans(name, scale, data).values() for audit in plan.audits]
 
     return read
 
@@ -79,7 +76,7 @@ def show(audits, plans):
                     )
                 )
         played = PlayedItem(scope=Scope(scale=Scale.QUICK), verdicts=tuple(verdicts), plans=plans(name))
-        shown = PAPER.items[name].show(played)
+        shown = PAPER.item(name).show(played)
         return {cell.setting: cell for cell in shown.cells}, shown
 
     return make

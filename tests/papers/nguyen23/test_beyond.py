@@ -18,14 +18,14 @@ def _small(monkeypatch):
 
 
 def test_the_exact_ratio_is_that_of_the_law():
-    staged = setup_without_games(QUICK, CIFAR_10, FeatureForm.NON_NEGATIVE, noise_table("bitrand", 3))
-    server, mechanism = staged.server, staged.server.training.mechanism
+    setup = setup_without_games(QUICK, CIFAR_10, FeatureForm.NON_NEGATIVE, noise_table("bitrand", 3))
+    server, mechanism = setup.server, setup.server.training.mechanism
     target, rows = server.targets[:1].astype(float), server.rows[:60].astype(float)
     outputs = mechanism.sample(np.tile(target, (5, 1)), np.random.default_rng(2))
     own = mechanism.log_law(outputs, np.tile(target, (5, 1)))
     usual = np.stack([mechanism.log_law(outputs, np.tile(row, (5, 1))) for row in rows])
     want = (own - np.log(np.exp(usual).mean(axis=0))).sum(axis=1)
-    ratio = hinges._log_law(server.targets[:1], staged) - hinges._log_law(server.rows[:60], staged)
+    ratio = hinges._log_law(server.targets[:1], setup) - hinges._log_law(server.rows[:60], setup)
     found = hinges._total(ratio, mechanism.encoding.places(outputs))
     np.testing.assert_allclose(found, want, rtol=1e-8)
 

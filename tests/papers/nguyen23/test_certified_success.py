@@ -50,9 +50,9 @@ def test_bounds_are_hoeffdings_by_a_range_that_is_known(proof):
 
 
 def test_the_same_neurons_are_certified_as_are_played(server):
-    staged = setup_without_games(QUICK, FACES, FeatureForm.SIGNED, noise_table("bitrand", 3))
-    _, few = staged.craft(2)
-    _, more = staged.craft(4)
+    setup = setup_without_games(QUICK, FACES, FeatureForm.SIGNED, noise_table("bitrand", 3))
+    _, few = setup.craft(2)
+    _, more = setup.craft(4)
     for one, other in zip(few, more, strict=False):
         np.testing.assert_array_equal(one.second, other.second)
 

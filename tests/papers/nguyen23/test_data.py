@@ -1,5 +1,3 @@
-import tomllib
-
 import pytest
 
 from leakgauge.papers import data_sets
@@ -12,7 +10,7 @@ QUICK = Scope(scale=Scale.QUICK)
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
 @pytest.mark.parametrize("form", list(FeatureForm))
 def test_a_file_is_used_where_it_is(column, form, files):
-    table = tomllib.loads(f"data = {column.data(Scope(scale=Scale.QUICK, data=files), form).table}")["data"]
+    table = column.data(Scope(scale=Scale.QUICK, data=files), form).table
     assert table["source"].startswith(str(files))
     assert column.data(QUICK, form) is GENERATED[form]
     assert "generated" in column.words(QUICK, form)
@@ -20,13 +18,12 @@ def test_a_file_is_used_where_it_is(column, form, files):
 
 def test_keys_are_those_of_the_files(files):
     scope = Scope(scale=Scale.QUICK, data=files)
-    features = 'features = "pca"'
-    found = {"faces": data_sets.faces, "imagenette": data_sets.imagenette}
-    tables = {
-        name: tomllib.loads(f"data = {of(scope, features).table}")["data"] for name, of in found.items()
-    }
-    assert tables["faces"]["keys"] == {"rows": "images", "labels": "target"}
-    assert tables["imagenette"]["keys"] == {"rows": "jpeg", "labels": "wnid"}
+    faces, imagenette = (
+        of(scope, {"features": "pca"}).table for of in (data_sets.faces, data_sets.imagenette)
+    )
+    assert faces["keys"] == {"rows": "images", "labels": "target"}
+    assert imagenette["keys"] == {"rows": "jpeg", "labels": "wnid"}
+    assert faces["features"] == imagenette["features"] == "pca"
 
 
 def test_what_is_missing_is_named(files):

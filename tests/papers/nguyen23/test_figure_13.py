@@ -45,9 +45,9 @@ def test_smaller_delta_takes_more_iterations_in_proportion():
 @pytest.mark.usefixtures("small_rows")
 def test_shares_are_those_of_whole_gradients(plans):
     (plan,) = plans("figure_13").values()
-    staged = audit_setup([plan], "noisy-1-30-1")
-    server, rng = staged.server, stream(7, Role.STUDY)
-    networks = server.networks(staged.attack().craft(server, rng), rng)
+    setup = audit_setup([plan], "noisy-1-30-1")
+    server, rng = setup.server, stream(7, Role.STUDY)
+    networks = server.networks(setup.attack().craft(server, rng), rng)
     found = figure_13.chosen_neuron_shares(plan, 1)
     for place in (0, 3):
         layers = [
@@ -67,7 +67,7 @@ def test_shares_are_those_of_whole_gradients(plans):
 @pytest.mark.usefixtures("small_rows")
 def test_statements_of_appendix_e_are_judged(show, monkeypatch):
     parts = {1: np.array([0.9, 0.02]), 2: np.array([0.9] * 2), 4: np.array([0.9] * 2), 8: np.array([0.9] * 2)}
-    monkeypatch.setattr("leakgauge.papers.nguyen23.figure_13.shares", lambda plan, chosen: parts[chosen])
+    monkeypatch.setattr(figure_13, "chosen_neuron_shares", lambda plan, chosen: parts[chosen])
     cells, shown = show("figure_13")
     median = next(cell for name, cell in cells.items() if "median target, ε = 9 (" in name)
     everybody = next(cell for name, cell in cells.items() if "all targets, ε = 9 (" in name)

@@ -1,6 +1,5 @@
 """Charts of the AUC of each attack, beside the exact optimum of an informed one."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,10 +26,9 @@ OPTIMUM_NOTE = (
 )
 
 
-def target_visits(verdict: Verdict) -> Ints:
+def target_visits(place: LocationDataSet, verdict: Verdict) -> Ints:
     """How many cells each target of a game visits, after the daily cap."""
-    tables = {name: verdict.parameters[name] for name in ("data", "challenger")}
-    return _visits(json.dumps(tables, sort_keys=True), verdict.seed)
+    return _visits(place, int(verdict.parameters["challenger"]["targets"]["n"]), verdict.seed)
 
 
 def optimal_mean_auc(release: ReleaseSetting, per_day: int, visits: Ints) -> float:
@@ -49,10 +47,16 @@ def _optimal_auc(per_cell: float, n: int) -> float:
 
 
 @lru_cache(maxsize=16)
-def _visits(tables: str, seed: int) -> Ints:
+def _visits(place: LocationDataSet, targets: int, seed: int) -> Ints:
     from leakgauge.domains.locations.challenger import build
 
-    challenger = build(**json.loads(tables), mechanism={"name": "raw"}, folder=Path(), seed=seed)
+    challenger = build(
+        data=dict(place.data.table),
+        challenger=place.challenger_table(targets),
+        mechanism={"name": "raw"},
+        folder=Path(),
+        seed=seed,
+    )
     return challenger.traces.n_visits[challenger.people.targets]
 
 
@@ -81,22 +85,22 @@ def auc_chart(
     found: GameVerdicts,
     place: LocationDataSet,
     axis: ReleaseAxis,
-    players: Sequence[AttackVariant],
+    variants: Sequence[AttackVariant],
     caption: str,
     alternative: str,
 ) -> list[Chart]:
-    """The mean AUC of each player along an axis, and the exact optimum where there is noise; if played."""
+    """The mean AUC of each variant along an axis, and the exact optimum where there is noise; if played."""
     traces: list[ChartSeries] = []
     seen: list[Verdict] = []
-    for player in players:
+    for variant in variants:
         points = [
             (x, verdict)
             for x, release in axis.places
-            if (verdict := found.at(place, release, player)) is not None
+            if (verdict := found.find(place, release, variant)) is not None
         ]
         seen += [verdict for _, verdict in points]
-        stroke = Stroke.LINE if player.attack == "shadow_logistic" else Stroke.DASHED
-        traces += auc_series(player.words, points, player.colour, stroke)
+        stroke = Stroke.LINE if variant.attack == "shadow_logistic" else Stroke.DASHED
+        traces += auc_series(variant.words, points, variant.colour, stroke)
     if not seen:
         return []
     traces = [*_optimum_series(place, axis, seen[0]), *traces]
@@ -116,7 +120,7 @@ def auc_chart(
 def _optimum_series(place: LocationDataSet, axis: ReleaseAxis, verdict: Verdict) -> list[ChartSeries]:
     if any(release.epsilon is None for _, release in axis.places):
         return []
-    visits = target_visits(verdict)
+    visits = target_visits(place, verdict)
     xs = np.array([x for x, _ in axis.places])
     values = np.array([optimal_mean_auc(release, place.per_day, visits) for _, release in axis.places])
     return [

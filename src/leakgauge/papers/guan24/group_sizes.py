@@ -21,15 +21,15 @@ from leakgauge.papers.guan24.plans import (
     GameVerdicts,
     LocationDataSet,
     ReleaseSetting,
+    audit_tables,
     game_verdicts,
     main_place,
     place_note,
-    write_games,
 )
 from leakgauge.papers.guan24.published import AUCS
 from leakgauge.papers.guan24.statements import auc, auc_lead, measured_aucs, place_prefix, printed_numbers
 from leakgauge.papers.guan24.suppression import SUPPRESSION
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -48,55 +48,56 @@ def _sized(release: ReleaseSetting, m: int) -> ReleaseSetting:
     )
 
 
-def _noisy(scope: Scope) -> str:
+def _noisy(scope: Scope) -> list[AuditTable]:
     """Figure 11; groups of 1,000 are those of figure 8."""
     games = [
         AggregateGame(
             place=main_place(scope),
             release=_sized(ReleaseSetting(epsilon=epsilon), m),
-            players=(ZERO_KNOWLEDGE, LIKELIHOOD_ZERO),
+            attacks=(ZERO_KNOWLEDGE, LIKELIHOOD_ZERO),
         )
         for m in SIZES[scope.scale]
         if m != GROUP
         for epsilon in BUDGETS[scope.scale]
     ]
-    return write_games(scope, games)
+    return audit_tables(scope, games)
 
 
-def _raw(column: str, scope: Scope) -> str:
+def _raw(column: str, scope: Scope) -> list[AuditTable]:
     """Tables 6 to 9; groups of 1,000 are those of figure 7."""
     quick = scope.scale is Scale.QUICK
     place = CDR if column == "CDR" else main_place(scope)
-    players: tuple[AttackVariant, ...] = (*PAPER_ATTACKS, LIKELIHOOD)
+    variants: tuple[AttackVariant, ...] = (*PAPER_ATTACKS, LIKELIHOOD)
     if quick and place is CDR:
-        players = (LIKELIHOOD, INFORMED)
+        variants = (LIKELIHOOD, INFORMED)
     sizes = (QUICK_COLUMN if quick else COLUMN)[column]
     games = [
-        AggregateGame(place=place, release=ReleaseSetting(k=k, m=m), players=players)
+        AggregateGame(place=place, release=ReleaseSetting(k=k, m=m), attacks=variants)
         for k in (0, 1)
         for m in sizes
     ]
-    return write_games(scope, games)
+    return audit_tables(scope, games)
 
 
-NOISY = PaperRun(name="sizes-noise", plan=_noisy)
-RAW = {column: PaperRun(name=f"sizes-{column.lower()}", plan=partial(_raw, column)) for column in COLUMN}
+NOISY = PaperRun(name="sizes-noise", audits=_noisy)
+RAW = {column: PaperRun(name=f"sizes-{column.lower()}", audits=partial(_raw, column)) for column in COLUMN}
 
 
 def _figure_11(played: PlayedItem) -> ItemResult:
     found, main = game_verdicts(played.verdicts), main_place(played.scope)
     easier = PublishedNumber(
-        value=0.0, where="“more effectively on smaller-scale aggregates”, appendix D.1", says=Claim.ABOVE
+        value=0.0, where="“more effectively on smaller-scale aggregates”, appendix D.1", claim=Claim.ABOVE
     )
     cells: list[ComparedNumber] = []
     for epsilon in EPSILONS:
         small, usual = (_sized(ReleaseSetting(epsilon=epsilon), m) for m in (100, GROUP))
-        for player in (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO):
+        for variant in (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO):
             cells += auc_lead(
-                f"{place_prefix(main)}{player.words}, AUC of groups of 100 less groups of 1,000, {usual.words}",
-                found.at(main, small, player),
-                found.at(main, usual, player),
-                easier if player == ZERO_KNOWLEDGE else None,
+                f"{place_prefix(main)}{variant.words}, AUC of groups of 100 less groups of 1,000, "
+                f"{usual.words}",
+                found.find(main, small, variant),
+                found.find(main, usual, variant),
+                easier if variant == ZERO_KNOWLEDGE else None,
             )
     cells += measured_aucs(
         found,
@@ -112,15 +113,15 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
     traces: list[ChartSeries] = []
     seen = []
     for number, m in enumerate(DRAWN):
-        for player, stroke in ((ZERO_KNOWLEDGE, Stroke.LINE), (LIKELIHOOD_ZERO, Stroke.DASHED)):
+        for variant, stroke in ((ZERO_KNOWLEDGE, Stroke.LINE), (LIKELIHOOD_ZERO, Stroke.DASHED)):
             points = [
                 (epsilon, verdict)
                 for epsilon in EPSILONS
-                if (verdict := found.at(place, _sized(ReleaseSetting(epsilon=epsilon), m), player))
+                if (verdict := found.find(place, _sized(ReleaseSetting(epsilon=epsilon), m), variant))
                 is not None
             ]
             seen += [verdict for _, verdict in points]
-            traces += auc_series(f"{player.words}, m = {m:,}", points, chart_style.SERIES[number], stroke)
+            traces += auc_series(f"{variant.words}, m = {m:,}", points, chart_style.SERIES[number], stroke)
     return series_chart(
         "figure-11",
         traces,
@@ -142,19 +143,19 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
     sizes = sorted({GROUP, *COLUMN[column]})
     releases = [_sized(ReleaseSetting(k=k), m) for m in sizes]
     cells += _trend(found, place, k, releases)
-    players = (KNOCK_KNOCK, ZERO_KNOWLEDGE, LIKELIHOOD, INFORMED)
-    cells += measured_aucs(found, place, releases, players[2:])
+    variants = (KNOCK_KNOCK, ZERO_KNOWLEDGE, LIKELIHOOD, INFORMED)
+    cells += measured_aucs(found, place, releases, variants[2:])
     traces: list[ChartSeries] = []
     seen = []
-    for player in players:
+    for variant in variants:
         points = [
             (float(m), verdict)
             for m, release in zip(sizes, releases, strict=True)
-            if (verdict := found.at(place, release, player)) is not None
+            if (verdict := found.find(place, release, variant)) is not None
         ]
         seen += [verdict for _, verdict in points]
-        stroke = Stroke.LINE if player in PAPER_ATTACKS else Stroke.DASHED
-        traces += auc_series(player.words, points, player.colour, stroke)
+        stroke = Stroke.LINE if variant in PAPER_ATTACKS else Stroke.DASHED
+        traces += auc_series(variant.words, points, variant.colour, stroke)
     traces += _published(name)
     chart = series_chart(
         name.replace("_", "-"),
@@ -177,22 +178,22 @@ def _trend(
     """What the paper says of all its data: small groups are hard where counts are suppressed."""
     if k == 0:
         said = PublishedNumber(
-            value=0.0, where="“slowly decreases the performance”, appendix D.1", says=Claim.ABOVE
+            value=0.0, where="“slowly decreases the performance”, appendix D.1", claim=Claim.ABOVE
         )
         first, last = releases[0], releases[-1]
         words = "groups of 100 less the largest groups"
     else:
-        said = PublishedNumber(value=0.0, where="“initially perform poorly”, appendix D.1", says=Claim.ABOVE)
+        said = PublishedNumber(value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE)
         first, last = _sized(ReleaseSetting(k=k), GROUP), releases[0]
         words = "groups of 1,000 less groups of 100"
     return [
         cell
-        for player in (*PAPER_ATTACKS, LIKELIHOOD)
+        for variant in (*PAPER_ATTACKS, LIKELIHOOD)
         for cell in auc_lead(
-            f"{place_prefix(place)}{player.words}, AUC of {words}, k = {k}",
-            found.at(place, first, player),
-            found.at(place, last, player),
-            said if player in PAPER_ATTACKS else None,
+            f"{place_prefix(place)}{variant.words}, AUC of {words}, k = {k}",
+            found.find(place, first, variant),
+            found.find(place, last, variant),
+            said if variant in PAPER_ATTACKS else None,
         )
     ]
 
@@ -202,16 +203,16 @@ def _published(name: str) -> list[ChartSeries]:
 
     return [
         ChartSeries(
-            f"{player.words}, published",
+            f"{variant.words}, published",
             tuple(
                 ChartPoint(x=float(number.release.m or GROUP), value=number.value)
                 for number in AUCS[name]
-                if number.player == player
+                if number.variant == variant
             ),
             Stroke.DIAMOND,
-            player.colour,
+            variant.colour,
         )
-        for player in PAPER_ATTACKS
+        for variant in PAPER_ATTACKS
     ]
 
 
@@ -231,19 +232,17 @@ def _item(name: str) -> PaperItem:
     return PaperItem(
         title=f"Table {name[-1]}: groups of other sizes, {words}, {column}",
         about=f"The mean AUC on {words}, for groups of 100 to {max(COLUMN[column]):,}.",
-        shares=(SUPPRESSION, RAW[column]),
+        shared_runs=(SUPPRESSION, RAW[column]),
         show=partial(_table, name),
         notes=notes,
     )
 
 
-ITEMS = {
-    "figure_11": PaperItem(
-        title="Figure 11: smaller groups under noise for a visit",
-        about="The zero-knowledge attack on groups of 100 to 1,000 under noise for one visit, and the "
-        "likelihood attack with the same knowledge.",
-        shares=(EVENT_NOISE, NOISY),
-        show=_figure_11,
-    ),
-    **{name: _item(name) for name in TABLES},
-}
+FIGURE_11 = PaperItem(
+    title="Figure 11: smaller groups under noise for a visit",
+    about="The zero-knowledge attack on groups of 100 to 1,000 under noise for one visit, and the "
+    "likelihood attack with the same knowledge.",
+    shared_runs=(EVENT_NOISE, NOISY),
+    show=_figure_11,
+)
+TABLE_6, TABLE_7, TABLE_8, TABLE_9 = (_item(name) for name in TABLES)

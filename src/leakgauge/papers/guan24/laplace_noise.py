@@ -21,11 +21,11 @@ from leakgauge.papers.guan24.plans import (
     GameVerdicts,
     LocationDataSet,
     ReleaseSetting,
+    audit_tables,
     game_verdicts,
     main_place,
     place_note,
     substitutes,
-    write_games,
 )
 from leakgauge.papers.guan24.published import ACCURACIES
 from leakgauge.papers.guan24.statements import (
@@ -37,7 +37,7 @@ from leakgauge.papers.guan24.statements import (
     place_prefix,
     printed_numbers,
 )
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
 UNITS = ("event", USER_DAY)
 RELEASES = {unit: tuple(ReleaseSetting(epsilon=e, unit=unit) for e in EPSILONS) for unit in UNITS}
@@ -49,27 +49,27 @@ ONE = ReleaseSetting(epsilon=1.0)
 SLOW = ReleaseSetting(epsilon=0.1)  # some 20 s for each classifier
 
 
-def _plan(unit: str, scope: Scope) -> str:
+def _plan(unit: str, scope: Scope) -> list[AuditTable]:
     """The games of one unit; noise for a day that is also noise for a visit is played as such."""
     quick = scope.scale is Scale.QUICK
     main = main_place(scope)
     games = [
-        AggregateGame(place=main, release=release, players=_players(release, quick))
+        AggregateGame(place=main, release=release, attacks=_players(release, quick))
         for release in _releases_of_unit(unit, main)
     ]
     if unit == "event":
-        games.append(AggregateGame(place=main, release=ONE, players=ALL_ATTACKS, least=ACTIVE))
+        games.append(AggregateGame(place=main, release=ONE, attacks=ALL_ATTACKS, least=ACTIVE))
     for place in substitutes(scope):
         releases = _releases_of_unit(unit, place)
         chosen = [release for release in releases if not quick or release.epsilon in ELSEWHERE[unit]]
-        games += [AggregateGame(place=place, release=release, players=ALL_ATTACKS) for release in chosen]
+        games += [AggregateGame(place=place, release=release, attacks=ALL_ATTACKS) for release in chosen]
     for release in _releases_of_unit(unit, CDR):
         if not quick:
-            games.append(AggregateGame(place=CDR, release=release, players=ALL_ATTACKS))
+            games.append(AggregateGame(place=CDR, release=release, attacks=ALL_ATTACKS))
         elif release.epsilon in CDR_PLAYED[unit]:
             learned = PAPER_ATTACKS if release.epsilon in CDR_LEARNED[unit] else ()
-            games.append(AggregateGame(place=CDR, release=release, players=(*learned, LIKELIHOOD, INFORMED)))
-    return write_games(scope, games)
+            games.append(AggregateGame(place=CDR, release=release, attacks=(*learned, LIKELIHOOD, INFORMED)))
+    return audit_tables(scope, games)
 
 
 def _releases_of_unit(unit: str, place: LocationDataSet) -> list[ReleaseSetting]:
@@ -82,7 +82,7 @@ def _players(release: ReleaseSetting, quick: bool) -> tuple[AttackVariant, ...]:
     return (*ALL_ATTACKS, ZERO_DECONVOLUTION) if release == ONE else ALL_ATTACKS
 
 
-EVENT_NOISE, DAY_NOISE = (PaperRun(name=f"noise-{unit}", plan=partial(_plan, unit)) for unit in UNITS)
+EVENT_NOISE, DAY_NOISE = (PaperRun(name=f"noise-{unit}", audits=partial(_plan, unit)) for unit in UNITS)
 
 
 def _figure_8(played: PlayedItem) -> ItemResult:
@@ -126,14 +126,14 @@ def _figure_8(played: PlayedItem) -> ItemResult:
 
 def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That strong noise for a day reduces the paper's attacks to almost nothing."""
-    said = PublishedNumber(value=0.55, where="“an AUC below 0.55”, section 6.2", says=Claim.AT_MOST)
+    said = PublishedNumber(value=0.55, where="“an AUC below 0.55”, section 6.2", claim=Claim.AT_MOST)
     return [
         cell
         for release in RELEASES[USER_DAY][:3]
-        for player in PAPER_ATTACKS
+        for variant in PAPER_ATTACKS
         for cell in auc_claim(
-            f"{place_prefix(place)}{player.words}, AUC at {release.words}",
-            found.at(place, release, player),
+            f"{place_prefix(place)}{variant.words}, AUC at {release.words}",
+            found.find(place, release, variant),
             said,
             "How much the noise hides depends on how many visits the targets have."
             if release.epsilon == 1
@@ -145,15 +145,15 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
 def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That noise for one visit does not protect whoever has many."""
     said = PublishedNumber(
-        value=0.9, where="“AUC ≥ 0.9 … Δ/ε ≤ 1 for the Milan dataset”, section 6.2", says=Claim.ABOVE
+        value=0.9, where="“AUC ≥ 0.9 … Δ/ε ≤ 1 for the Milan dataset”, section 6.2", claim=Claim.ABOVE
     )
     return [
         cell
         for least in (10, ACTIVE)
-        for player in PAPER_ATTACKS
+        for variant in PAPER_ATTACKS
         for cell in auc_claim(
-            f"{place_prefix(place)}{player.words}, AUC at {ONE.words}, targets of {least} visits or more",
-            found.at(place, ONE, player, least),
+            f"{place_prefix(place)}{variant.words}, AUC at {ONE.words}, targets of {least} visits or more",
+            found.find(place, ONE, variant, least),
             said,
             "It takes about 20 visits; how many a target has depends on the data." if least == 10 else "",
         )
@@ -173,49 +173,47 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), (), (place_note(played.scope),))
 
 
-ITEMS = {
-    "figure_8": PaperItem(
-        title="Figure 8: noise for a visit, and for a day",
-        about="Laplace noise on every count, rounded down and clamped to 0 .. m. It protects one visit "
-        "(event), or all visits of a person on a day (user-day), of which at most 10 are counted (20 in the "
-        "call records).",
-        shares=(EVENT_NOISE, DAY_NOISE),
-        show=_figure_8,
-        notes=(
-            (
-                "Noise for a day of at most 10 visits is noise for a visit with a tenth of the ε; where both "
-                "are asked for, one game serves both. A quick look leaves out the learned attacks at "
-                "event-level ε = 0.1 (user-day 1), where each classifier takes long."
-            ),
-            (
-                "The paper's code cuts the noise, not the noisy count, to whole numbers. That promises ε + "
-                "ln 2, not ε, and at ε = 10 leaves 99.995 % of the cells without noise. We round the noisy "
-                "counts, as the paper says."
-            ),
-            (
-                "Noise for a visit promises a person with 60 visits only the composition of 60 such "
-                "promises; so it is no surprise that it does not protect the person."
-            ),
+FIGURE_8 = PaperItem(
+    title="Figure 8: noise for a visit, and for a day",
+    about="Laplace noise on every count, rounded down and clamped to 0 .. m. It protects one visit "
+    "(event), or all visits of a person on a day (user-day), of which at most 10 are counted (20 in the "
+    "call records).",
+    shared_runs=(EVENT_NOISE, DAY_NOISE),
+    show=_figure_8,
+    notes=(
+        (
+            "Noise for a day of at most 10 visits is noise for a visit with a tenth of the ε; where both "
+            "are asked for, one game serves both. A quick look leaves out the learned attacks at "
+            "event-level ε = 0.1 (user-day 1), where each classifier takes long."
+        ),
+        (
+            "The paper's code cuts the noise, not the noisy count, to whole numbers. That promises ε + "
+            "ln 2, not ε, and at ε = 10 leaves 99.995 % of the cells without noise. We round the noisy "
+            "counts, as the paper says."
+        ),
+        (
+            "Noise for a visit promises a person with 60 visits only the composition of 60 such "
+            "promises; so it is no surprise that it does not protect the person."
         ),
     ),
-    "table_4": PaperItem(
-        title="Table 4: accuracy under noise for a visit",
-        about="The accuracy at each attack's own threshold; the same games as in figure 8.",
-        shares=(EVENT_NOISE,),
-        show=partial(_table, "table_4"),
-        notes=(
-            (
-                "“The accuracy scores of KK and ZK are close in each experiment” (appendix C) does not hold "
-                "in this table: on Milan at ε = 1 it prints 0.850 and 0.594, while their AUCs agree. The "
-                "threshold of the zero-knowledge attack, set on made-up people, does not carry over to the "
-                "real release."
-            ),
+)
+TABLE_4 = PaperItem(
+    title="Table 4: accuracy under noise for a visit",
+    about="The accuracy at each attack's own threshold; the same games as in figure 8.",
+    shared_runs=(EVENT_NOISE,),
+    show=partial(_table, "table_4"),
+    notes=(
+        (
+            "“The accuracy scores of KK and ZK are close in each experiment” (appendix C) does not hold "
+            "in this table: on Milan at ε = 1 it prints 0.850 and 0.594, while their AUCs agree. The "
+            "threshold of the zero-knowledge attack, set on made-up people, does not carry over to the "
+            "real release."
         ),
     ),
-    "table_5": PaperItem(
-        title="Table 5: accuracy under noise for a day",
-        about="The accuracy at each attack's own threshold; the same games as in figure 8.",
-        shares=(EVENT_NOISE, DAY_NOISE),
-        show=partial(_table, "table_5"),
-    ),
-}
+)
+TABLE_5 = PaperItem(
+    title="Table 5: accuracy under noise for a day",
+    about="The accuracy at each attack's own threshold; the same games as in figure 8.",
+    shared_runs=(EVENT_NOISE, DAY_NOISE),
+    show=partial(_table, "table_5"),
+)

@@ -61,7 +61,8 @@ def _cells(place: LocationDataSet, release: ReleaseSetting, side: str, scale: Sc
     found = _distances(place, release, side, RELEASES[scale])
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{side} marginal, {release.words}, {METHOD_NAMES[method]}: distance to the truth",
+            setting=f"{place_prefix(place)}{side} marginal, {release.words}, {METHOD_NAMES[method]}: "
+            "distance to the truth",
             ours=mean_with_interval(list(values)),
         )
         for method, values in found.items()
@@ -81,8 +82,8 @@ def _gain(
     found = _distances(place, release, side, RELEASES[scale])
     gains = [a - b for a, b in zip(found[worse], found[better], strict=True)]
     cell = ComparedNumber(
-        setting=f"{place_prefix(place)}{side} marginal, {release.words}: distance of {METHOD_NAMES[worse]} less that of "
-        f"{METHOD_NAMES[better]}",
+        setting=f"{place_prefix(place)}{side} marginal, {release.words}: distance of {METHOD_NAMES[worse]} "
+        f"less that of {METHOD_NAMES[better]}",
         ours=mean_with_interval(gains),
         published=published,
     )
@@ -95,7 +96,7 @@ def _correction(
 ) -> ItemResult:
     """Figures 4 and 5: one transform of the totals, on the call records."""
     scale, main = played.scope.scale, main_place(played.scope)
-    said = PublishedNumber(value=0.0, where=where, says=Claim.ABOVE)
+    said = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
     for place in (CDR, main):
         cells.append(_gain(place, release, side, scale, ("raw", method), said))
@@ -159,17 +160,17 @@ def _figure_17(played: PlayedItem) -> ItemResult:
             uneven.append(found)
             cells.append(
                 ComparedNumber(
-                    setting=f"{place_prefix(main)}{side} marginal, noise of scale {_scale(release, main):g}: distance "
-                    "of the totals to even shares",
+                    setting=f"{place_prefix(main)}{side} marginal, noise of scale {_scale(release, main):g}: "
+                    "distance of the totals to even shares",
                     ours=mean_with_interval(found),
                 )
             )
         cells.append(
             ComparedNumber(
-                setting=f"{place_prefix(main)}{side} marginal: distance to even shares at scale 1 less that at scale "
-                "10",
+                setting=f"{place_prefix(main)}{side} marginal: distance to even shares at scale 1 less that "
+                "at scale 10",
                 ours=mean_with_interval([a - b for a, b in zip(uneven[0], uneven[2], strict=True)]),
-                published=PublishedNumber(value=0.0, where="“compressed”, section 4.3.1", says=Claim.ABOVE),
+                published=PublishedNumber(value=0.0, where="“compressed”, section 4.3.1", claim=Claim.ABOVE),
             )
         )
         cells.append(
@@ -179,7 +180,7 @@ def _figure_17(played: PlayedItem) -> ItemResult:
                 published=PublishedNumber(
                     value=0.0,
                     where="“does not converge to a uniform distribution”, figure 17",
-                    says=Claim.ABOVE,
+                    claim=Claim.ABOVE,
                 ),
             )
         )
@@ -214,45 +215,43 @@ def _noise_chart(people: Population, side: str) -> Chart:
     )
 
 
-ITEMS = {
-    "figure_4": PaperItem(
-        title="Figure 4: log compression under suppression",
-        about="Suppression favours popular hours, so their share in the totals is too large. Log compression "
-        "evens the shares out. Beside it our deconvolution, which goes through the exact law of the release. "
-        "Distances are total variation, from 0 to 1, the mean over several releases.",
-        show=partial(_correction, SUPPRESSED, "time", "log", "“better approximated”, figure 4", 4),
-    ),
-    "figure_5": PaperItem(
-        title="Figure 5: the power transform under noise",
-        about="Noise, cut off at 0, adds about the same to every cell, so the shares of places become too "
-        "even. A power makes them uneven again. Beside it our deconvolution.",
-        show=partial(_correction, NOISY, "space", "power", "“better approximated”, figure 5", 5),
-        notes=(
-            (
-                "Algorithm 4 as printed returns the variance instead of the power, and does not end where "
-                "shares vary enough from the start; the power is found by bisection here."
-            ),
-            (
-                "In the paper's code the search begins at a power of 0 and ends there, so both marginals "
-                "become even (“as in the paper's code”); its results under noise may rest on that."
-            ),
+FIGURE_4 = PaperItem(
+    title="Figure 4: log compression under suppression",
+    about="Suppression favours popular hours, so their share in the totals is too large. Log compression "
+    "evens the shares out. Beside it our deconvolution, which goes through the exact law of the release. "
+    "Distances are total variation, from 0 to 1, the mean over several releases.",
+    show=partial(_correction, SUPPRESSED, "time", "log", "“better approximated”, figure 4", 4),
+)
+FIGURE_5 = PaperItem(
+    title="Figure 5: the power transform under noise",
+    about="Noise, cut off at 0, adds about the same to every cell, so the shares of places become too "
+    "even. A power makes them uneven again. Beside it our deconvolution.",
+    show=partial(_correction, NOISY, "space", "power", "“better approximated”, figure 5", 5),
+    notes=(
+        (
+            "Algorithm 4 as printed returns the variance instead of the power, and does not end where "
+            "shares vary enough from the start; the power is found by bisection here."
+        ),
+        (
+            "In the paper's code the search begins at a power of 0 and ends there, so both marginals "
+            "become even (“as in the paper's code”); its results under noise may rest on that."
         ),
     ),
-    "figure_13": PaperItem(
-        title="Figure 13: the time marginal from raw counts",
-        about="Without noise and suppression the totals of one group of 1,000 say well when people move.",
-        show=_figure_13,
-    ),
-    "figure_17": PaperItem(
-        title="Figure 17: marginals under more and more noise",
-        about="The totals of places and of hours under noise of scale 1, 2, 10 and 100. By theorem A.2 they "
-        "tend to even shares as a sparse release grows longer; of a given length they become rough instead.",
-        show=_figure_17,
-        notes=(
-            (
-                "Lemma A.3 (the mean b / 2 of noise cut off at 0) is for noise that is not rounded. Rounded "
-                "down, as it is published, it is smaller: 0.291 instead of 0.5 at scale 1."
-            ),
+)
+FIGURE_13 = PaperItem(
+    title="Figure 13: the time marginal from raw counts",
+    about="Without noise and suppression the totals of one group of 1,000 say well when people move.",
+    show=_figure_13,
+)
+FIGURE_17 = PaperItem(
+    title="Figure 17: marginals under more and more noise",
+    about="The totals of places and of hours under noise of scale 1, 2, 10 and 100. By theorem A.2 they "
+    "tend to even shares as a sparse release grows longer; of a given length they become rough instead.",
+    show=_figure_17,
+    notes=(
+        (
+            "Lemma A.3 (the mean b / 2 of noise cut off at 0) is for noise that is not rounded. Rounded "
+            "down, as it is published, it is smaller: 0.291 instead of 0.5 at scale 1."
         ),
     ),
-}
+)

@@ -19,14 +19,14 @@ from leakgauge.papers.guan24.plans import (
     GameVerdicts,
     LocationDataSet,
     ReleaseSetting,
+    audit_tables,
     game_verdicts,
     main_place,
     place_note,
-    write_games,
 )
 from leakgauge.papers.guan24.published import PLACES_ONLY
 from leakgauge.papers.guan24.statements import auc, auc_claim, auc_lead, place_prefix
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
@@ -36,67 +36,67 @@ SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 PLAYED_SHARES = {Scale.QUICK: (0.1, 0.5, 1.0), Scale.FULL: SHARES}
 
 
-def _trace_share_plan(scope: Scope) -> str:
+def _trace_share_plan(scope: Scope) -> list[AuditTable]:
     quick = scope.scale is Scale.QUICK
     shares = PLAYED_SHARES[scope.scale]
-    players = [_knowing_share(player, share) for share in shares for player in ALL_ATTACKS]
+    variants = [_knowing_share(variant, share) for share in shares for variant in ALL_ATTACKS]
     few = (LIKELIHOOD, INFORMED) if quick else ALL_ATTACKS
     elsewhere = [
-        _knowing_share(player, share) for share in ((0.1, 1.0) if quick else shares) for player in few
+        _knowing_share(variant, share) for share in ((0.1, 1.0) if quick else shares) for variant in few
     ]
-    return write_games(
+    return audit_tables(
         scope,
         [
-            AggregateGame(place=main_place(scope), release=NOISY_RELEASE, players=players),
-            AggregateGame(place=CDR, release=NOISY_RELEASE, players=elsewhere),
+            AggregateGame(place=main_place(scope), release=NOISY_RELEASE, attacks=variants),
+            AggregateGame(place=CDR, release=NOISY_RELEASE, attacks=elsewhere),
         ],
     )
 
 
-def _knowing_share(player: AttackVariant, share: float) -> AttackVariant:
-    return player.but(f"{share:g}", known=f"trace = {share}")
+def _knowing_share(variant: AttackVariant, share: float) -> AttackVariant:
+    return variant.extended(f"{share:g}", known={"trace": share})
 
 
-TRACE_SHARE_RUN = PaperRun(name="part-of-trace", plan=_trace_share_plan)
+TRACE_SHARE_RUN = PaperRun(name="part-of-trace", audits=_trace_share_plan)
 
 
 def _figure_9(played: PlayedItem) -> ItemResult:
     found, main = game_verdicts(played.verdicts), main_place(played.scope)
     cells = []
-    for player in (*PAPER_ATTACKS, LIKELIHOOD, LIKELIHOOD_ZERO):
+    for variant in (*PAPER_ATTACKS, LIKELIHOOD, LIKELIHOOD_ZERO):
         tenth, all_of_it = (
-            found.at(main, NOISY_RELEASE, _knowing_share(player, share)) for share in (0.1, 1.0)
+            found.find(main, NOISY_RELEASE, _knowing_share(variant, share)) for share in (0.1, 1.0)
         )
-        if player in PAPER_ATTACKS:
+        if variant in PAPER_ATTACKS:
             cells += auc_claim(
-                f"{place_prefix(main)}{player.words}, AUC, 10 % of the trace known",
+                f"{place_prefix(main)}{variant.words}, AUC, 10 % of the trace known",
                 tenth,
-                PublishedNumber(value=0.5, where="“better than random”, section 6.3", says=Claim.ABOVE),
+                PublishedNumber(value=0.5, where="“better than random”, section 6.3", claim=Claim.ABOVE),
             )
             cells += auc_lead(
-                f"{place_prefix(main)}{player.words}, AUC, the whole trace known less 10 % of it",
+                f"{place_prefix(main)}{variant.words}, AUC, the whole trace known less 10 % of it",
                 all_of_it,
                 tenth,
-                PublishedNumber(value=0.0, where="figure 9", says=Claim.ABOVE),
+                PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
             )
-            cells += _range(main, all_of_it, tenth, player)
+            cells += _range(main, all_of_it, tenth, variant)
     cells += _values(found, main) + _values(found, CDR)
     charts = [chart for place in (main, CDR) for chart in _chart(found, place)]
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
 
 
 def _range(
-    place: LocationDataSet, most: Verdict | None, least: Verdict | None, player: AttackVariant
+    place: LocationDataSet, most: Verdict | None, least: Verdict | None, variant: AttackVariant
 ) -> list[ComparedNumber]:
     """That little is lost with most of the trace."""
     if most is None or least is None:
         return []
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{player.words}, range of the AUC from 10 % to the whole trace",
+            setting=f"{place_prefix(place)}{variant.words}, range of the AUC from 10 % to the whole trace",
             ours=metric_intervals.difference(auc(most), auc(least)),
             published=PublishedNumber(
-                value=0.22, places=2, where="“within a range of 0.22”, section 6.3", says=Claim.AT_MOST
+                value=0.22, places=2, where="“within a range of 0.22”, section 6.3", claim=Claim.AT_MOST
             ),
             comparable=place.is_original,
             why=place.why_not,
@@ -107,20 +107,20 @@ def _range(
 def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     cells = []
     for share in SHARES:
-        for player in ALL_ATTACKS:
-            verdict = found.at(place, NOISY_RELEASE, _knowing_share(player, share))
+        for variant in ALL_ATTACKS:
+            verdict = found.find(place, NOISY_RELEASE, _knowing_share(variant, share))
             if verdict is None:
                 continue
             stated = None
-            if place is CDR and player == ZERO_KNOWLEDGE and share == 0.1:
+            if place is CDR and variant == ZERO_KNOWLEDGE and share == 0.1:
                 stated = PublishedNumber(value=0.84, places=2, where="section 6.3")
             cells.append(
                 ComparedNumber(
-                    setting=f"{place_prefix(place)}{player.words}, {share:.0%} of the trace known: mean AUC",
+                    setting=f"{place_prefix(place)}{variant.words}, {share:.0%} of the trace known: mean AUC",
                     ours=auc(verdict),
                     published=stated,
                     comparable=place.is_original,
-                    drawn=player in PAPER_ATTACKS,
+                    drawn=variant in PAPER_ATTACKS,
                     why=place.why_not,
                 )
             )
@@ -130,15 +130,15 @@ def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]
 def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
     traces: list[ChartSeries] = []
     seen = []
-    for player in ALL_ATTACKS:
+    for variant in ALL_ATTACKS:
         points = [
             (share, verdict)
             for share in SHARES
-            if (verdict := found.at(place, NOISY_RELEASE, _knowing_share(player, share))) is not None
+            if (verdict := found.find(place, NOISY_RELEASE, _knowing_share(variant, share))) is not None
         ]
         seen += [verdict for _, verdict in points]
-        stroke = Stroke.LINE if player in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
-        traces += auc_series(player.words, points, player.colour, stroke)
+        stroke = Stroke.LINE if variant in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
+        traces += auc_series(variant.words, points, variant.colour, stroke)
     if not seen:
         return []
     chart = series_chart(
@@ -155,26 +155,25 @@ def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
     return [chart]
 
 
-TRACE_SHARE_ITEMS = {
-    "figure_9": PaperItem(
-        title="Figure 9: only a part of the trace is known",
-        about="The adversary knows a random share of the target's visits, rounded up; the release has noise "
-        "for one visit of ε = 1, and counts of 1 are suppressed after it.",
-        shares=(TRACE_SHARE_RUN,),
-        show=_figure_9,
-        notes=(
-            (
-                "Knock-Knock's shadows for training and for validation both contain the known part alone, as "
-                "the paper says; in its code only those for training do."
-            ),
+FIGURE_9 = PaperItem(
+    title="Figure 9: only a part of the trace is known",
+    about="The adversary knows a random share of the target's visits, rounded up; the release has noise "
+    "for one visit of ε = 1, and counts of 1 are suppressed after it.",
+    shared_runs=(TRACE_SHARE_RUN,),
+    show=_figure_9,
+    notes=(
+        (
+            "Knock-Knock's shadows for training and for validation both contain the known part alone, as "
+            "the paper says; in its code only those for training do."
         ),
     ),
-}
+)
 
 
 RAW_RELEASE = ReleaseSetting(k=0)
-TOPS = ("1", "2", "3", '"all"')
-QUICK_TOPS = ("1", '"all"')
+ALL_PLACES = "all"
+TOPS: tuple[int | str, ...] = (1, 2, 3, ALL_PLACES)  # known places, the most visited first
+QUICK_TOPS: tuple[int | str, ...] = (1, ALL_PLACES)
 SPREADS = {"table_10": "random", "table_11": "greedy"}
 BUG = (
     "The original has a bug: its “top-k places” are the k highest place numbers (greedy), or all places but "
@@ -182,26 +181,25 @@ BUG = (
 )
 
 
-def _knowing_places(player: AttackVariant, top: str, spread: str) -> AttackVariant:
-    word = top.strip('"')
-    return player.but(f"{spread}-{word}", known=f'places = {top}, spread = "{spread}"')
+def _knowing_places(variant: AttackVariant, top: int | str, spread: str) -> AttackVariant:
+    return variant.extended(f"{spread}-{top}", known={"places": top, "spread": spread})
 
 
-def _places_plan(spread: str, scope: Scope) -> str:
+def _places_plan(spread: str, scope: Scope) -> list[AuditTable]:
     quick = scope.scale is Scale.QUICK
-    players = [
-        _knowing_places(player, top, spread)
+    variants = [
+        _knowing_places(variant, top, spread)
         for top in (QUICK_TOPS if quick else TOPS)
-        for player in PAPER_ATTACKS
+        for variant in PAPER_ATTACKS
     ] + [_knowing_places(LIKELIHOOD, top, "weighed") for top in TOPS]
-    games = [AggregateGame(place=main_place(scope), release=RAW_RELEASE, players=players)]
+    games = [AggregateGame(place=main_place(scope), release=RAW_RELEASE, attacks=variants)]
     if not quick:
-        games.append(AggregateGame(place=CDR, release=RAW_RELEASE, players=players))
-    return write_games(scope, games)
+        games.append(AggregateGame(place=CDR, release=RAW_RELEASE, attacks=variants))
+    return audit_tables(scope, games)
 
 
 PLACES_RUNS = {
-    spread: PaperRun(name=f"places-{spread}", plan=partial(_places_plan, spread))
+    spread: PaperRun(name=f"places-{spread}", audits=partial(_places_plan, spread))
     for spread in SPREADS.values()
 }
 
@@ -213,11 +211,12 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
         cells += _printed(name, found, place)
         cells += [
             ComparedNumber(
-                setting=f"{place_prefix(place)}likelihood, auxiliary, hours as likely as usual, AUC, {_words(top)}",
+                setting=f"{place_prefix(place)}likelihood, auxiliary, hours as likely as usual, AUC, "
+                f"{_words(top)}",
                 ours=auc(verdict),
             )
             for top in TOPS
-            if (verdict := found.at(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
+            if (verdict := found.find(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
             is not None
         ]
     return ItemResult(tuple(cells), (), (place_note(played.scope),))
@@ -225,16 +224,16 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
 
 def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     values, errors = PLACES_ONLY[name, place.stands_for]
-    heads = [(player, top) for player in PAPER_ATTACKS for top in TOPS]
+    heads = [(variant, top) for variant in PAPER_ATTACKS for top in TOPS]
     cells = []
-    for (player, top), value, error in zip(heads, values, errors, strict=True):
-        verdict = found.at(place, RAW_RELEASE, _knowing_places(player, top, SPREADS[name]))
+    for (variant, top), value, error in zip(heads, values, errors, strict=True):
+        verdict = found.find(place, RAW_RELEASE, _knowing_places(variant, top, SPREADS[name]))
         if verdict is None:
             continue
         where = f"± {error}, {name.replace('_', ' ')}"
         cells.append(
             ComparedNumber(
-                setting=f"{place.stands_for}: {player.words}, AUC, {_words(top)}",
+                setting=f"{place.stands_for}: {variant.words}, AUC, {_words(top)}",
                 ours=auc(verdict),
                 published=PublishedNumber(value=value, places=3, where=where),
                 comparable=False,
@@ -244,18 +243,19 @@ def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[Com
     return cells
 
 
-def _words(top: str) -> str:
+def _words(top: int | str) -> str:
     match top:
-        case '"all"':
+        case "all":
             return "all places known"
-        case "1":
+        case 1:
             return "the most visited place known"
         case _:
             return f"the {top} most visited places known"
 
 
-PLACES_ITEMS = {
-    name: PaperItem(
+def _places_item(name: str) -> PaperItem:
+    spread = SPREADS[name]
+    return PaperItem(
         title=f"Table {name[6:]}: places without times, {spread}",
         about="The adversary knows the places that the target visits most, not when it was there, and counts "
         "are raw. "
@@ -265,9 +265,10 @@ PLACES_ITEMS = {
             else "It takes the target to be there at every hour."
         )
         + " Beside it the likelihood attack, to which every hour is as likely as the time marginal says.",
-        shares=(PLACES_RUNS[spread],),
+        shared_runs=(PLACES_RUNS[spread],),
         show=partial(_places_table, name),
         notes=(BUG,),
     )
-    for name, spread in SPREADS.items()
-}
+
+
+TABLE_10, TABLE_11 = (_places_item(name) for name in SPREADS)

@@ -1,12 +1,12 @@
 """The plans of Guan et al. (2024): attacks, releases, data and games; verdicts by game."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from leakgauge.papers import data_sets
 from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import Scale, Scope
+from leakgauge.papers.paper import AuditTable, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.verdict import Verdict
 
@@ -18,37 +18,51 @@ TARGETS = {Scale.QUICK: 3, Scale.FULL: 50}
 ROUNDS = {Scale.QUICK: 330, Scale.FULL: 1_000}  # one release serves all targets; the paper: 100 for each
 LEAST_VISITS = 10  # of a target
 CONFIDENCE = 0.95
+CDR_TARGETS, CDR_ROUNDS = 2, 100  # at --scale quick
+ELSEWHERE_TARGETS = 2  # at --scale quick: four weeks have four times the cells to learn from
+RAW_TARGETS = 8  # at --scale quick: without noise learning is fast
+GRID = (10, 10)
+FIRST_WEEK = ("2013-11-01", "2013-11-08")
+FOUR_WEEKS = ("2012-04-09", "2012-05-07")
+Key: TypeAlias = tuple[str, str]  # audit and label
 
 
 @dataclass(frozen=True, kw_only=True)
 class AttackVariant:
-    """An attack with its knowledge, as a plan writes them, and how the page shows it."""
+    """An attack with its knowledge, as in a plan, and how the page shows it."""
 
     label: str
     words: str
     attack: str
     knowledge: str
     colour: str
-    options: str = ""  # further keys of the attack
-    known: str = ""  # further keys of the knowledge
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)  # further keys of the attack
+    known: Mapping[str, Any] = field(default_factory=dict, hash=False)  # further keys of the knowledge
 
     @property
-    def plan(self) -> str:
-        """The line of a plan."""
-        knowledge = ", ".join(filter(None, [f'name = "{self.knowledge}"', self.known]))
-        options = f", {self.options}" if self.options else ""
-        return (
-            f'  {{ name = "{self.attack}", knowledge = {{ {knowledge} }}{options}, label = "{self.label}" }},'
-        )
+    def attack_table(self) -> dict[str, Any]:
+        """One entry of `attacks` in a plan."""
+        return {
+            "name": self.attack,
+            "knowledge": {"name": self.knowledge, **self.known},
+            **self.options,
+            "label": self.label,
+        }
 
-    def but(self, label: str, *, options: str = "", known: str = "", colour: str = "") -> "AttackVariant":
-        """The same with something else besides."""
-        more = ", ".join(filter(None, [self.options, options]))
+    def extended(
+        self,
+        label: str,
+        *,
+        options: Mapping[str, Any] | None = None,
+        known: Mapping[str, Any] | None = None,
+        colour: str = "",
+    ) -> "AttackVariant":
+        """Return the same attack with further options or other knowledge, and the label extended."""
         return replace(
             self,
             label=f"{self.label}-{label}",
             words=f"{self.words}, {label}",
-            options=more,
+            options={**self.options, **(options or {})},
             known=known or self.known,
             colour=colour or self.colour,
         )
@@ -67,7 +81,7 @@ ZERO_KNOWLEDGE = AttackVariant(
     attack="shadow_logistic",
     knowledge="zero",
     colour=chart_style.SERIES[1],
-    options='marginals = "guan24"',
+    options={"marginals": "guan24"},
 )
 ZERO_DECONVOLUTION = AttackVariant(
     label="zero-knowledge-deconvolution",
@@ -139,17 +153,18 @@ class ReleaseSetting:
         return ", ".join([*noise, *suppressed, *size])
 
     @property
-    def plan(self) -> str:
+    def mechanism_table(self) -> dict[str, Any]:
         """The mechanism of a plan."""
         if self.epsilon is None:
-            return f'{{ name = "raw", suppress = {self.k} }}'
-        noise = f'name = "laplace", epsilon = {self.epsilon}, unit = "{self.unit}"'
-        return f"{{ {noise}, round = true, clamp = true, suppress = {self.k} }}"
-
-
-GRID = (10, 10)
-FIRST_WEEK = ("2013-11-01", "2013-11-08")
-FOUR_WEEKS = ("2012-04-09", "2012-05-07")
+            return {"name": "raw", "suppress": self.k}
+        return {
+            "name": "laplace",
+            "epsilon": self.epsilon,
+            "unit": self.unit,
+            "round": True,
+            "clamp": True,
+            "suppress": self.k,
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +173,7 @@ class LocationDataSet:
 
     data: DataSet
     group: int = GROUP
-    reference: str = "2500"
+    reference: int | float = 2_500  # people, or a share of them
     per_day: int = 10
     stands_for: str = "Milan"
     weeks: int = 1
@@ -170,6 +185,18 @@ class LocationDataSet:
     @property
     def words(self) -> str:
         return self.data.words
+
+    def challenger_table(
+        self, targets: int, *, group: int | None = None, least: int = LEAST_VISITS
+    ) -> dict[str, Any]:
+        """The challenger of a plan: groups of these people, and targets of ``least`` visits or more."""
+        return {
+            "group_size": group or self.group,
+            "relation": "replace_one",
+            "reference": self.reference,
+            "per_day": self.per_day,
+            "targets": {"n": targets, "min_visits": least},
+        }
 
     @property
     def is_original(self) -> bool:
@@ -190,17 +217,24 @@ CITY = LocationDataSet(
     data=DataSet(
         name="city",
         words="a synthetic city",
-        table='{ source = "synthetic", users = 4840, sites = 100, epochs = 168, visits = 21.5 }',
+        table={"source": "synthetic", "users": 4840, "sites": 100, "epochs": 168, "visits": 21.5},
     )
 )
 CDR = LocationDataSet(
     data=DataSet(
         name="cdr-city",
         words="a synthetic city of the shape of the call records",
-        table='{ source = "synthetic", users = 11000, sites = 500, epochs = 720, visits = 130, '
-        'layout = "irregular", spacing = 550 }',
+        table={
+            "source": "synthetic",
+            "users": 11000,
+            "sites": 500,
+            "epochs": 720,
+            "visits": 130,
+            "layout": "irregular",
+            "spacing": 550,
+        },
     ),
-    reference="5000",
+    reference=5_000,
     per_day=20,
     stands_for="CDR",
 )
@@ -219,8 +253,8 @@ def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
     malaysia = data_sets.kuala_lumpur(scope, FOUR_WEEKS)
     york = data_sets.new_york(scope, GRID, FOUR_WEEKS)
     return (
-        *([] if malaysia is None else [LocationDataSet(data=malaysia, reference="0.5", weeks=4)]),
-        *([] if york is None else [LocationDataSet(data=york, reference="0.5", group=400, weeks=4)]),
+        *([] if malaysia is None else [LocationDataSet(data=malaysia, reference=0.5, weeks=4)]),
+        *([] if york is None else [LocationDataSet(data=york, reference=0.5, group=400, weeks=4)]),
     )
 
 
@@ -252,41 +286,21 @@ def _cdr_note(scope: Scope) -> str:
     )
 
 
-AUDIT = """
-[[audit]]
-name = "{name}"
-domain = "locations"
-rounds = {rounds}
-block = {block}
-data = {data}
-challenger = {{ group_size = {group}, relation = "replace_one", reference = {reference}, \
-per_day = {per_day}, targets = {{ n = {targets}, min_visits = {least} }} }}
-mechanism = {mechanism}
-metrics = {{ confidence = {confidence} }}
-attacks = [
-{attacks}
-]
-"""
-CDR_TARGETS, CDR_ROUNDS = 2, 100  # at a quick look
-ELSEWHERE_TARGETS = 2  # at a quick look: four weeks have four times the cells to learn from
-RAW_TARGETS = 8  # at a quick look: without noise there is less to learn, and it is soon learned
-
-
 @dataclass(frozen=True, kw_only=True)
 class AggregateGame:
     """One audit: a release somewhere, and those who attack it."""
 
     place: LocationDataSet
     release: ReleaseSetting
-    players: Sequence[AttackVariant]
+    attacks: Sequence[AttackVariant]
     least: int = LEAST_VISITS
 
     @property
     def name(self) -> str:
         return audit_name(self.place, self.release, self.least)
 
-    def plan(self, scale: Scale) -> str:
-        """Write the audit."""
+    def audit_table(self, scale: Scale) -> AuditTable:
+        """The audit of a plan."""
         targets, rounds = TARGETS[scale], ROUNDS[scale]
         if scale is Scale.QUICK and self.place.stands_for == "CDR":
             targets, rounds = CDR_TARGETS, CDR_ROUNDS
@@ -294,20 +308,17 @@ class AggregateGame:
             targets = ELSEWHERE_TARGETS
         elif scale is Scale.QUICK and self.release.epsilon is None:
             targets = RAW_TARGETS
-        return AUDIT.format(
-            name=self.name,
-            rounds=rounds,
-            block=-(-rounds // 2) if scale is Scale.QUICK else 100,
-            data=self.place.data.table,
-            group=self.release.m or self.place.group,
-            reference=self.place.reference,
-            per_day=self.place.per_day,
-            targets=targets,
-            least=self.least,
-            mechanism=self.release.played_as(self.place.per_day).plan,
-            confidence=CONFIDENCE,
-            attacks="\n".join(player.plan for player in self.players),
-        )
+        return {
+            "name": self.name,
+            "domain": "locations",
+            "rounds": rounds,
+            "block": -(-rounds // 2) if scale is Scale.QUICK else 100,
+            "data": dict(self.place.data.table),
+            "challenger": self.place.challenger_table(targets, group=self.release.m, least=self.least),
+            "mechanism": self.release.played_as(self.place.per_day).mechanism_table,
+            "metrics": {"confidence": CONFIDENCE},
+            "attacks": [variant.attack_table for variant in self.attacks],
+        }
 
 
 def audit_name(place: LocationDataSet, release: ReleaseSetting, least: int = LEAST_VISITS) -> str:
@@ -316,29 +327,26 @@ def audit_name(place: LocationDataSet, release: ReleaseSetting, least: int = LEA
     return f"{place.name}@{release.played_as(place.per_day).name}{active}"
 
 
-def write_games(scope: Scope, games: Iterable[AggregateGame]) -> str:
-    """Write a plan."""
-    return "".join(game.plan(scope.scale) for game in games)
-
-
-Key: TypeAlias = tuple[str, str]
+def audit_tables(scope: Scope, games: Iterable[AggregateGame]) -> list[AuditTable]:
+    """The audits of some games."""
+    return [game.audit_table(scope.scale) for game in games]
 
 
 @dataclass(frozen=True, eq=False)
 class GameVerdicts:
-    """Verdicts by audit and player."""
+    """Verdicts by audit and attack."""
 
     verdicts: Mapping[Key, Verdict]
 
-    def at(
+    def find(
         self,
         place: LocationDataSet,
         release: ReleaseSetting,
-        player: AttackVariant,
+        variant: AttackVariant,
         least: int = LEAST_VISITS,
     ) -> Verdict | None:
-        """What came of a game, if it was played."""
-        return self.verdicts.get((audit_name(place, release, least), player.label))
+        """Return the verdict of a game, if it was played."""
+        return self.verdicts.get((audit_name(place, release, least), variant.label))
 
 
 def game_verdicts(verdicts: Iterable[Verdict]) -> GameVerdicts:

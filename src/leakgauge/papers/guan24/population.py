@@ -1,11 +1,8 @@
 """The people of a place, and releases of random groups of them: for figures that need no game."""
 
-import json
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +14,7 @@ from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfil
 from leakgauge.domains.locations.plan_tables import read_mechanism_table
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.papers.comparison import OurNumber
-from leakgauge.papers.guan24.plans import LEAST_VISITS, TARGETS, LocationDataSet, ReleaseSetting
+from leakgauge.papers.guan24.plans import TARGETS, LocationDataSet, ReleaseSetting
 from leakgauge.papers.paper import Scale
 
 SEED = 20240501
@@ -46,8 +43,7 @@ class Population:
 
     def chain(self, release: ReleaseSetting) -> ReleaseChain:
         """How counts are published."""
-        table = tomllib.loads(f"mechanism = {release.plan}")["mechanism"]
-        chain = read_mechanism_table(table, self.challenger.setting)
+        chain = read_mechanism_table(release.mechanism_table, self.challenger.setting)
         if not isinstance(chain, ReleaseChain):
             raise TypeError(f"{release.name} is not a chain")
         return chain
@@ -80,21 +76,18 @@ class Population:
 
 def population(place: LocationDataSet) -> Population:
     """The people of a place, with 50 targets, as many as in the paper."""
-    setting: dict[str, Any] = {
-        "group_size": place.group,
-        "relation": "replace_one",
-        "reference": float(place.reference) if "." in place.reference else int(place.reference),
-        "per_day": place.per_day,
-        "targets": {"n": TARGETS[Scale.FULL], "min_visits": LEAST_VISITS},
-    }
-    data = tomllib.loads(f"data = {place.data.table}")["data"]
-    return Population(place, _challenger(json.dumps([data, setting], sort_keys=True)))
+    return Population(place, _challenger(place))
 
 
 @lru_cache(maxsize=4)
-def _challenger(tables: str) -> Challenger:
-    data, setting = json.loads(tables)
-    return build(data=data, challenger=setting, mechanism={"name": "raw"}, folder=Path(), seed=SEED)
+def _challenger(place: LocationDataSet) -> Challenger:
+    return build(
+        data=dict(place.data.table),
+        challenger=place.challenger_table(TARGETS[Scale.FULL]),
+        mechanism={"name": "raw"},
+        folder=Path(),
+        seed=SEED,
+    )
 
 
 def mean_with_interval(values: list[float]) -> OurNumber:

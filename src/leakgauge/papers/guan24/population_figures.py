@@ -63,7 +63,7 @@ def _figure_6(played: PlayedItem) -> ItemResult:
         distances = {name: _distance(visits, law) for name, law in laws.items()}
         best, exponential, constant = distances.values()
         said = PublishedNumber(
-            value=0.0, where="“best approximated by a lognormal”, figure 6", says=Claim.ABOVE
+            value=0.0, where="“best approximated by a lognormal”, figure 6", claim=Claim.ABOVE
         )
         for words, gain, published in (
             ("exponential less the best log-normal", exponential - best, said),
@@ -207,7 +207,8 @@ def _figure_16(played: PlayedItem) -> ItemResult:
         edges = graph.neighbours.size / 2
         cells.append(
             ComparedNumber(
-                setting=f"{place_prefix(main)}neighbours of a place in the Delaunay triangulation, on average",
+                setting=f"{place_prefix(main)}neighbours of a place in the Delaunay triangulation, on "
+                "average",
                 ours=exact_number(2 * edges / graph.n_places),
             )
         )
@@ -257,40 +258,38 @@ def _triangulation(positions: Reals, place: LocationDataSet) -> Chart:
     )
 
 
-ITEMS = {
-    "figure_6": PaperItem(
-        title="Figure 6: how many visits people make",
-        about="A release does not say how unequally active people are. The paper takes an exponential law of "
-        "the mean it estimates; a log-normal one with the right skewness would be better. Distances are the "
-        "largest difference of two distribution functions.",
-        show=_figure_6,
-        notes=(
-            (
-                "Our cities are generated with log-normal activity, so that the log-normal law fits them is "
-                "no finding; that the exponential one is not far off is."
-            ),
+FIGURE_6 = PaperItem(
+    title="Figure 6: how many visits people make",
+    about="A release does not say how unequally active people are. The paper takes an exponential law of "
+    "the mean it estimates; a log-normal one with the right skewness would be better. Distances are the "
+    "largest difference of two distribution functions.",
+    show=_figure_6,
+    notes=(
+        (
+            "Our cities are generated with log-normal activity, so that the log-normal law fits them is "
+            "no finding; that the exponential one is not far off is."
         ),
     ),
-    "figure_14": PaperItem(
-        title="Figure 14: visits of the targets",
-        about="How many visits each of 50 targets has, after the daily cap.",
-        show=_figure_14,
-    ),
-    "figure_15": PaperItem(
-        title="Figure 15: how much suppression destroys",
-        about="The share of the counts above 0 in a release of 1,000 people that suppression sets to 0.",
-        show=_figure_15,
-    ),
-    "figure_16": PaperItem(
-        title="Figure 16: what made-up traces are made of",
-        about="The model of Farzanehfar et al. needs the space, time and activity marginals (the last is in "
-        "figure 6) and the Delaunay triangulation of the places.",
-        show=_figure_16,
-        notes=(
-            (
-                "In the paper's code the triangulation is scrambled: neighbours go by the row of a place, "
-                "traces by its number. Ours joins places that are next to each other."
-            ),
+)
+FIGURE_14 = PaperItem(
+    title="Figure 14: visits of the targets",
+    about="How many visits each of 50 targets has, after the daily cap.",
+    show=_figure_14,
+)
+FIGURE_15 = PaperItem(
+    title="Figure 15: how much suppression destroys",
+    about="The share of the counts above 0 in a release of 1,000 people that suppression sets to 0.",
+    show=_figure_15,
+)
+FIGURE_16 = PaperItem(
+    title="Figure 16: what made-up traces are made of",
+    about="The model of Farzanehfar et al. needs the space, time and activity marginals (the last is in "
+    "figure 6) and the Delaunay triangulation of the places.",
+    show=_figure_16,
+    notes=(
+        (
+            "In the paper's code the triangulation is scrambled: neighbours go by the row of a place, "
+            "traces by its number. Ours joins places that are next to each other."
         ),
     ),
-}
+)

@@ -21,7 +21,7 @@ class PrintedNumber:
 
     column: str  # the data
     release: ReleaseSetting
-    player: AttackVariant
+    variant: AttackVariant
     value: float
     error: float
     places: int = 3
@@ -40,9 +40,9 @@ def _accuracy_table(rows: str, releases: list[ReleaseSetting]) -> tuple[PrintedN
         (MILAN_COLUMN, ZERO_KNOWLEDGE),
     ]
     return tuple(
-        PrintedNumber(column=column, release=release, player=player, value=row[2 * i], error=row[2 * i + 1])
+        PrintedNumber(column=column, release=release, variant=variant, value=row[2 * i], error=row[2 * i + 1])
         for release, row in zip(releases, _columns(rows), strict=True)
-        for i, (column, player) in enumerate(heads)
+        for i, (column, variant) in enumerate(heads)
     )
 
 
@@ -52,12 +52,12 @@ def _auc_table(column: str, k: int, rows: str) -> tuple[PrintedNumber, ...]:
         PrintedNumber(
             column=column,
             release=ReleaseSetting(k=k, m=None if row[0] == 1000 else int(row[0])),
-            player=player,
+            variant=variant,
             value=row[1 + 2 * i],
             error=row[2 + 2 * i],
         )
         for row in _columns(rows)
-        for i, player in enumerate((KNOCK_KNOCK, ZERO_KNOWLEDGE))
+        for i, variant in enumerate((KNOCK_KNOCK, ZERO_KNOWLEDGE))
     )
 
 

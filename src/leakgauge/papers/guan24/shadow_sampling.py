@@ -14,24 +14,24 @@ from leakgauge.papers.guan24.plans import (
     AggregateGame,
     AttackVariant,
     ReleaseSetting,
+    audit_tables,
     game_verdicts,
     main_place,
     place_note,
-    write_games,
 )
 from leakgauge.papers.guan24.statements import auc, auc_lead, place_prefix
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Stroke
 
 BUDGETS = {Scale.QUICK: (4.0, 7.0, 10.0), Scale.FULL: tuple(float(n) for n in range(1, 11))}
 INDEPENDENT = {
-    KNOCK_KNOCK: KNOCK_KNOCK.but(
-        "independent", options='sampling = "independent"', colour=chart_style.SERIES[4]
+    KNOCK_KNOCK: KNOCK_KNOCK.extended(
+        "independent", options={"sampling": "independent"}, colour=chart_style.SERIES[4]
     ),
-    ZERO_KNOWLEDGE: ZERO_KNOWLEDGE.but(
-        "independent", options='sampling = "independent"', colour=chart_style.SERIES[5]
+    ZERO_KNOWLEDGE: ZERO_KNOWLEDGE.extended(
+        "independent", options={"sampling": "independent"}, colour=chart_style.SERIES[5]
     ),
 }
 RAW = ReleaseSetting(k=0)
@@ -42,7 +42,7 @@ def _releases(scale: Scale) -> list[ReleaseSetting]:
     return [ReleaseSetting(epsilon=epsilon, unit=USER_DAY) for epsilon in BUDGETS[scale]]
 
 
-def _pairing_plan(scope: Scope) -> str:
+def _pairing_plan(scope: Scope) -> list[AuditTable]:
     """Pairs that figure 8 shows are played there."""
     main = main_place(scope)
     others: tuple[AttackVariant, ...] = tuple(INDEPENDENT.values())
@@ -50,52 +50,52 @@ def _pairing_plan(scope: Scope) -> str:
         AggregateGame(
             place=main,
             release=release,
-            players=others
+            attacks=others
             if release.played_as(main.per_day) != release
             else (*PAPER_ATTACKS, *others, LIKELIHOOD),
         )
         for release in _releases(scope.scale)
     ]
     games.append(
-        AggregateGame(place=main, release=SUPPRESSED, players=(KNOCK_KNOCK, INDEPENDENT[KNOCK_KNOCK]))
+        AggregateGame(place=main, release=SUPPRESSED, attacks=(KNOCK_KNOCK, INDEPENDENT[KNOCK_KNOCK]))
     )
-    return write_games(scope, games)
+    return audit_tables(scope, games)
 
 
-PAIRING_RUN = PaperRun(name="sampling", plan=_pairing_plan)
+PAIRING_RUN = PaperRun(name="sampling", audits=_pairing_plan)
 
 
 def _figure_10(played: PlayedItem) -> ItemResult:
     found, main = game_verdicts(played.verdicts), main_place(played.scope)
     releases = _releases(played.scope.scale)
-    wins = PublishedNumber(value=0.0, where="“always outperforms”, section 6.4", says=Claim.ABOVE)
+    wins = PublishedNumber(value=0.0, where="“always outperforms”, section 6.4", claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
     for release in releases:
         for paired, independent in INDEPENDENT.items():
             cells += auc_lead(
                 f"{place_prefix(main)}{paired.words}, AUC of paired less independent, {release.words}",
-                found.at(main, release, paired),
-                found.at(main, release, independent),
+                found.find(main, release, paired),
+                found.find(main, release, independent),
                 wins,
                 "Where noise hides almost everything, both are near chance." if release.epsilon == 1 else "",
             )
         cells += auc_lead(
             f"{place_prefix(main)}Knock-Knock less zero-knowledge, AUC, both paired, {release.words}",
-            found.at(main, release, KNOCK_KNOCK),
-            found.at(main, release, ZERO_KNOWLEDGE),
-            PublishedNumber(value=0.02, places=2, where="“within 0.02”, section 6.4", says=Claim.AT_MOST),
+            found.find(main, release, KNOCK_KNOCK),
+            found.find(main, release, ZERO_KNOWLEDGE),
+            PublishedNumber(value=0.02, places=2, where="“within 0.02”, section 6.4", claim=Claim.AT_MOST),
         )
     cells += auc_lead(
         f"{place_prefix(main)}Knock-Knock, AUC of paired less independent, {SUPPRESSED.words}, no noise",
-        found.at(main, SUPPRESSED, KNOCK_KNOCK),
-        found.at(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
+        found.find(main, SUPPRESSED, KNOCK_KNOCK),
+        found.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
     )
-    for player, value in ((INDEPENDENT[ZERO_KNOWLEDGE], 0.54), (ZERO_KNOWLEDGE, 0.83)):
+    for variant, value in ((INDEPENDENT[ZERO_KNOWLEDGE], 0.54), (ZERO_KNOWLEDGE, 0.83)):
         release = ReleaseSetting(epsilon=4.0, unit=USER_DAY)
-        if (verdict := found.at(main, release, player)) is not None:
+        if (verdict := found.find(main, release, variant)) is not None:
             cells.append(
                 ComparedNumber(
-                    setting=f"Milan: {player.words}, AUC at {release.words}",
+                    setting=f"Milan: {variant.words}, AUC at {release.words}",
                     ours=auc(verdict),
                     published=PublishedNumber(value=value, places=2, where="section 6.4"),
                     comparable=main.is_original,
@@ -116,21 +116,19 @@ def _figure_10(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope, cdr=False),))
 
 
-PAIRING_ITEMS = {
-    "figure_10": PaperItem(
-        title="Figure 10: paired against independent shadows",
-        about="A pair of shadows differs by the target alone, and has the same noise. The paper compares "
-        "learning from 200 pairs with learning from 400 independent shadows, under noise for a day.",
-        shares=(EVENT_NOISE, PAIRING_RUN),
-        show=_figure_10,
-        notes=(
-            (
-                "The paper tests pairs under noise for a day only. Where counts are only suppressed, what "
-                "pairs cancel is the chance of the group, and they may lose; see the number without noise."
-            ),
+FIGURE_10 = PaperItem(
+    title="Figure 10: paired against independent shadows",
+    about="A pair of shadows differs by the target alone, and has the same noise. The paper compares "
+    "learning from 200 pairs with learning from 400 independent shadows, under noise for a day.",
+    shared_runs=(EVENT_NOISE, PAIRING_RUN),
+    show=_figure_10,
+    notes=(
+        (
+            "The paper tests pairs under noise for a day only. Where counts are only suppressed, what "
+            "pairs cancel is the chance of the group, and they may lose; see the number without noise."
         ),
     ),
-}
+)
 
 
 RELEASE = ReleaseSetting(epsilon=1.0, k=1)
@@ -141,23 +139,23 @@ TRACE_NUMBERS = {
 
 
 def _with_traces(traces: int) -> AttackVariant:
-    return ZERO_KNOWLEDGE.but(f"{traces}", options=f"traces = {traces}")
+    return ZERO_KNOWLEDGE.extended(f"{traces}", options={"traces": traces})
 
 
-def _synthetic_traces_plan(scope: Scope) -> str:
-    players = [*(_with_traces(traces) for traces in TRACE_NUMBERS[scope.scale]), LIKELIHOOD_ZERO]
-    return write_games(scope, [AggregateGame(place=main_place(scope), release=RELEASE, players=players)])
+def _synthetic_traces_plan(scope: Scope) -> list[AuditTable]:
+    variants = [*(_with_traces(traces) for traces in TRACE_NUMBERS[scope.scale]), LIKELIHOOD_ZERO]
+    return audit_tables(scope, [AggregateGame(place=main_place(scope), release=RELEASE, attacks=variants)])
 
 
-SYNTHETIC_TRACES_RUN = PaperRun(name="made-up", plan=_synthetic_traces_plan)
+SYNTHETIC_TRACES_RUN = PaperRun(name="made-up", audits=_synthetic_traces_plan)
 
 
 def _figure_12(played: PlayedItem) -> ItemResult:
     found, main = game_verdicts(played.verdicts), main_place(played.scope)
     numbers = TRACE_NUMBERS[played.scope.scale]
-    games = [(traces, found.at(main, RELEASE, _with_traces(traces))) for traces in numbers]
+    games = [(traces, found.find(main, RELEASE, _with_traces(traces))) for traces in numbers]
     points = [(float(traces), verdict) for traces, verdict in games if verdict is not None]
-    best = found.at(main, RELEASE, LIKELIHOOD_ZERO)
+    best = found.find(main, RELEASE, LIKELIHOOD_ZERO)
     verdicts = dict(games)
     cells: list[ComparedNumber] = [
         *auc_lead(
@@ -165,7 +163,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
             verdicts[numbers[-1]],
             verdicts[numbers[0]],
             PublishedNumber(
-                value=0.0, where="“improves the MIA’s performance”, appendix D.2", says=Claim.ABOVE
+                value=0.0, where="“improves the MIA’s performance”, appendix D.2", claim=Claim.ABOVE
             ),
             "Groups are drawn from the made-up people; in how far pairs of shadows repeat each other matters "
             "little.",
@@ -207,12 +205,10 @@ def _figure_12(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), (chart,), (place_note(played.scope, cdr=False),))
 
 
-SYNTHETIC_TRACES_ITEMS = {
-    "figure_12": PaperItem(
-        title="Figure 12: the number of made-up traces",
-        about="Shadows of the zero-knowledge attack are groups of 1,000 drawn from traces that it makes up "
-        "from a release. The paper draws its AUC against their number.",
-        shares=(SYNTHETIC_TRACES_RUN,),
-        show=_figure_12,
-    ),
-}
+FIGURE_12 = PaperItem(
+    title="Figure 12: the number of made-up traces",
+    about="Shadows of the zero-knowledge attack are groups of 1,000 drawn from traces that it makes up "
+    "from a release. The paper draws its AUC against their number.",
+    shared_runs=(SYNTHETIC_TRACES_RUN,),
+    show=_figure_12,
+)

@@ -42,13 +42,13 @@ def printed_numbers(
     cells = []
     for number in numbers:
         place = places[number.column]
-        verdict = found.at(place, number.release, number.player)
+        verdict = found.find(place, number.release, number.variant)
         if verdict is None:
             continue
         ours = measure(verdict)
         cells.append(
             ComparedNumber(
-                setting=f"{number.column}: {number.player.words}, {number.release.words}",
+                setting=f"{number.column}: {number.variant.words}, {number.release.words}",
                 ours=_widened(ours, number, verdict.n_targets) if place.is_original else ours,
                 published=PublishedNumber(
                     value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
@@ -102,19 +102,19 @@ def falling_auc_claims(
     found: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
-    players: Sequence[AttackVariant],
+    variants: Sequence[AttackVariant],
     where: str,
 ) -> list[ComparedNumber]:
     """That the AUC falls from each release to the next one that was played."""
-    said = PublishedNumber(value=0.0, where=where, says=Claim.ABOVE)
+    said = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
-    for player in players:
-        played = [release for release in releases if found.at(place, release, player) is not None]
+    for variant in variants:
+        played = [release for release in releases if found.find(place, release, variant) is not None]
         for weaker, stronger in pairwise(played):
             cells += auc_lead(
-                f"{place_prefix(place)}{player.words}, AUC at {weaker.words} less that at {stronger.words}",
-                found.at(place, weaker, player),
-                found.at(place, stronger, player),
+                f"{place_prefix(place)}{variant.words}, AUC at {weaker.words} less that at {stronger.words}",
+                found.find(place, weaker, variant),
+                found.find(place, stronger, variant),
                 said,
             )
     return cells
@@ -129,14 +129,14 @@ def closeness_claims(
     why: str = "",
 ) -> list[ComparedNumber]:
     """That zero knowledge loses no more than so much to Knock-Knock."""
-    said = PublishedNumber(value=most, where=where, says=Claim.AT_MOST)
+    said = PublishedNumber(value=most, where=where, claim=Claim.AT_MOST)
     return [
         cell
         for release in releases
         for cell in auc_lead(
             f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.words}",
-            found.at(place, release, KNOCK_KNOCK),
-            found.at(place, release, ZERO_KNOWLEDGE),
+            found.find(place, release, KNOCK_KNOCK),
+            found.find(place, release, ZERO_KNOWLEDGE),
             said,
             why,
         )
@@ -154,8 +154,8 @@ def likelihood_leads(
         for first, second in pairs
         for cell in auc_lead(
             f"{place_prefix(place)}{first.words} less {second.words}, AUC at {release.words}",
-            found.at(place, release, first),
-            found.at(place, release, second),
+            found.find(place, release, first),
+            found.find(place, release, second),
         )
     ]
 
@@ -164,19 +164,19 @@ def measured_aucs(
     found: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
-    players: Sequence[AttackVariant],
+    variants: Sequence[AttackVariant],
 ) -> list[ComparedNumber]:
     """AUCs of which the paper draws some without a number."""
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{player.words}, {release.words}: mean AUC",
+            setting=f"{place_prefix(place)}{variant.words}, {release.words}: mean AUC",
             ours=auc(verdict),
-            drawn=player in PAPER_ATTACKS,
+            drawn=variant in PAPER_ATTACKS,
             why=place.why_not,
         )
         for release in releases
-        for player in players
-        if (verdict := found.at(place, release, player)) is not None
+        for variant in variants
+        if (verdict := found.find(place, release, variant)) is not None
     ]
 
 

@@ -14,11 +14,11 @@ from leakgauge.papers.guan24.plans import (
     AggregateGame,
     AttackVariant,
     ReleaseSetting,
+    audit_tables,
     game_verdicts,
     main_place,
     place_note,
     substitutes,
-    write_games,
 )
 from leakgauge.papers.guan24.published import ACCURACIES
 from leakgauge.papers.guan24.statements import (
@@ -30,7 +30,7 @@ from leakgauge.papers.guan24.statements import (
     place_prefix,
     printed_numbers,
 )
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
 RELEASES = tuple(ReleaseSetting(k=k) for k in THRESHOLDS)
 SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at a quick look
@@ -38,28 +38,28 @@ CDR_SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3), Relea
 WITHIN = "“within 0.9”, a misprint of 0.09, section 6.1"
 
 
-def _plan(scope: Scope) -> str:
+def _plan(scope: Scope) -> list[AuditTable]:
     quick = scope.scale is Scale.QUICK
     main = main_place(scope)
-    games = [AggregateGame(place=main, release=release, players=_players(release)) for release in RELEASES]
+    games = [AggregateGame(place=main, release=release, attacks=_players(release)) for release in RELEASES]
     for place in substitutes(scope):
         games += [
-            AggregateGame(place=place, release=release, players=ALL_ATTACKS)
+            AggregateGame(place=place, release=release, attacks=ALL_ATTACKS)
             for release in (SOME if quick else RELEASES)
         ]
     few = (LIKELIHOOD, INFORMED)  # learning from 360,000 cells takes long
     chosen = CDR_SOME if quick else RELEASES
     games += [
-        AggregateGame(place=CDR, release=release, players=few if quick else ALL_ATTACKS) for release in chosen
+        AggregateGame(place=CDR, release=release, attacks=few if quick else ALL_ATTACKS) for release in chosen
     ]
-    return write_games(scope, games)
+    return audit_tables(scope, games)
 
 
 def _players(release: ReleaseSetting) -> tuple[AttackVariant, ...]:
     return (*ALL_ATTACKS, ZERO_DECONVOLUTION) if release.k == 1 else ALL_ATTACKS
 
 
-SUPPRESSION = PaperRun(name="suppression", plan=_plan)
+SUPPRESSION = PaperRun(name="suppression", audits=_plan)
 
 
 def _figure_7(played: PlayedItem) -> ItemResult:
@@ -67,11 +67,11 @@ def _figure_7(played: PlayedItem) -> ItemResult:
     main = main_place(played.scope)
     cells = []
     for place in (main, *substitutes(played.scope)):
-        raw = PublishedNumber(value=0.99, where="“near perfect AUC (≥ 0.99)”, section 6.1", says=Claim.ABOVE)
-        for player in PAPER_ATTACKS:
+        raw = PublishedNumber(value=0.99, where="“near perfect AUC (≥ 0.99)”, section 6.1", claim=Claim.ABOVE)
+        for variant in PAPER_ATTACKS:
             cells += auc_claim(
-                f"{place_prefix(place)}{player.words}, AUC at k = 0",
-                found.at(place, RELEASES[0], player),
+                f"{place_prefix(place)}{variant.words}, AUC at k = 0",
+                found.find(place, RELEASES[0], variant),
                 raw,
                 "How often others stand in for the target, in every one of its cells, depends on how crowded "
                 "those cells are.",
@@ -108,43 +108,41 @@ def _table_3(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), (), (place_note(played.scope),))
 
 
-ITEMS = {
-    "figure_7": PaperItem(
-        title="Figure 7: suppression of small counts",
-        about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
-        "Knock-Knock, whose adversary holds the traces of other people, and of its zero-knowledge attack, "
-        "which makes up traces from the release. Both learn a logistic regression from 400 paired shadows; "
-        "at k = 0 a target whose cell is empty is out. We add the likelihood attack with the same knowledge, "
-        "and with that of everybody else.",
-        shares=(SUPPRESSION,),
-        show=_figure_7,
-        notes=(
-            (
-                "“Within 0.9 AUC” (section 6.1) is a misprint of 0.09: any two AUCs above chance are within "
-                "0.5 of each other."
-            ),
-            (
-                "The zero-knowledge attack here learns once for each target, from one earlier release whose "
-                "membership it does not know; the paper learns anew from each of 100 test releases, or from "
-                "the first, which always has the target in it."
-            ),
-            (
-                "Where the paper's marginals are misprinted the corrected ones are used; our deconvolution "
-                "of the release is tried beside them at k = 1."
-            ),
+FIGURE_7 = PaperItem(
+    title="Figure 7: suppression of small counts",
+    about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
+    "Knock-Knock, whose adversary holds the traces of other people, and of its zero-knowledge attack, "
+    "which makes up traces from the release. Both learn a logistic regression from 400 paired shadows; "
+    "at k = 0 a target whose cell is empty is out. We add the likelihood attack with the same knowledge, "
+    "and with that of everybody else.",
+    shared_runs=(SUPPRESSION,),
+    show=_figure_7,
+    notes=(
+        (
+            "“Within 0.9 AUC” (section 6.1) is a misprint of 0.09: any two AUCs above chance are within "
+            "0.5 of each other."
+        ),
+        (
+            "The zero-knowledge attack here learns once for each target, from one earlier release whose "
+            "membership it does not know; the paper learns anew from each of 100 test releases, or from "
+            "the first, which always has the target in it."
+        ),
+        (
+            "Where the paper's marginals are misprinted the corrected ones are used; our deconvolution "
+            "of the release is tried beside them at k = 1."
         ),
     ),
-    "table_3": PaperItem(
-        title="Table 3: accuracy under suppression",
-        about="The accuracy at each attack's own threshold, which it sets on 100 shadows of its own; the "
-        "same games as in figure 7.",
-        shares=(SUPPRESSION,),
-        show=_table_3,
-        notes=(
-            (
-                "Our shadows are scaled by the training shadows alone, theirs by training and validation "
-                "together; thresholds set on the latter look better than they are."
-            ),
+)
+TABLE_3 = PaperItem(
+    title="Table 3: accuracy under suppression",
+    about="The accuracy at each attack's own threshold, which it sets on 100 shadows of its own; the "
+    "same games as in figure 7.",
+    shared_runs=(SUPPRESSION,),
+    show=_table_3,
+    notes=(
+        (
+            "Our shadows are scaled by the training shadows alone, theirs by training and validation "
+            "together; thresholds set on the latter look better than they are."
         ),
     ),
-}
+)

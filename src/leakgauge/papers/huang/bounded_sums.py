@@ -6,8 +6,8 @@ import numpy as np
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber
-from leakgauge.papers.huang.plans import LEVEL, write_audit
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.huang.plans import LEVEL, audit_table
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -22,19 +22,19 @@ ATTACKS = {"t-test": "split_t_test", "midpoint": "split_midpoint", "likelihood":
 COLOURS = dict(zip(ATTACKS, chart_style.SERIES))
 
 
-def _plan(scope: Scope) -> str:
-    attacks = [f'name = "{name}", queries = {M}, label = "{label}"' for label, name in ATTACKS.items()]
-    return "".join(
-        write_audit(
+def _audits(scope: Scope) -> list[AuditTable]:
+    attacks = [{"name": name, "queries": M, "label": label} for label, name in ATTACKS.items()]
+    return [
+        audit_table(
             f"sum-{share:g}",
             scope.scale,
             EPSILON,
             attacks,
-            f'query = {{ kind = "sum", column = "age", bound = {AGE / share!r}, where = "age = {AGE}" }}',
+            {"query": {"kind": "sum", "column": "age", "bound": AGE / share, "where": f"age = {AGE}"}},
             records=RECORDS,
         )
         for share in SHARES[scope.scale]
-    )
+    ]
 
 
 def exact_success(label: str, share: float) -> float:
@@ -100,7 +100,7 @@ SUMS = PaperItem(
     about="Where a sum is asked for, and every value clipped to a bound, the noise hides a value as large as "
     f"the bound. The same question is asked {M} times, ε = {EPSILON:g} each, about a target whose value is "
     "a tenth of the bound up to the whole of it. Lines are theory, dots are games that were played.",
-    plan=_plan,
+    audits=_audits,
     show=_show,
     notes=(
         "A value of a share r of the bound is found as easily as a record in a count at r times the ε.",

@@ -10,8 +10,8 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.huang.plans import LEVEL, t_test_attack, with_numeric_error, write_audit
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -36,7 +36,7 @@ class SuccessSurface:
         return tuple(sorted({budget for panel in self.panels for budget in panel}))
 
     @property
-    def says(self) -> str:
+    def budget_text(self) -> str:
         """How the figure counts the budget."""
         return "ε in all" if self.budget == "total" else "ε each"
 
@@ -91,10 +91,10 @@ def trend_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Real
     """That success falls with the number of answers for a total budget, and rises for a budget each."""
     falls = surface.budget == "total"
     first, last = (FEWEST_ANSWERS, MOST_ANSWERS) if falls else (MOST_ANSWERS, FEWEST_ANSWERS)
-    stated = PublishedNumber(value=0.0, where="section 5", says=Claim.ABOVE)
+    stated = PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE)
     return [
         ComparedNumber(
-            setting=f"t-test: {first} answers less {last}, {surface.says} = {budget:g}",
+            setting=f"t-test: {first} answers less {last}, {surface.budget_text} = {budget:g}",
             ours=(
                 gain := with_numeric_error(
                     tested[numbers.index(first), k] - tested[numbers.index(last), k], 2
@@ -111,7 +111,7 @@ def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
     """Whether the printed formulas have the trend that the paper reads off them."""
     falls = surface.budget == "total"
     turn = "rise" if falls else "fall"
-    stated = PublishedNumber(value=0.0, where="stated after theorem 5, section 4.5", says=Claim.AT_MOST)
+    stated = PublishedNumber(value=0.0, where="stated after theorem 5, section 4.5", claim=Claim.AT_MOST)
     cells = []
     for name, misprint in (("theorem 5", False), ("the formulas after it, T(m)", True)):
         for budget in (surface.budgets[0], surface.budgets[-1]):
@@ -120,7 +120,7 @@ def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
             worst = steps.max() if falls else -steps.min()
             cells.append(
                 ComparedNumber(
-                    setting=f"{name}: largest {turn} by one answer more, {surface.says} = {budget:g}",
+                    setting=f"{name}: largest {turn} by one answer more, {surface.budget_text} = {budget:g}",
                     ours=exact_number(worst),
                     published=stated,
                     why="" if worst <= 0 else MISPRINTED if misprint else RISES.format(peak),
@@ -138,9 +138,9 @@ def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Rea
             gain = with_numeric_error(tested[numbers.index(m), high] - tested[numbers.index(m), low], 2)
             cells.append(
                 ComparedNumber(
-                    setting=f"t-test: {surface.says} = {panel[-1]:g} less {panel[0]:g}, {m} answers",
+                    setting=f"t-test: {surface.budget_text} = {panel[-1]:g} less {panel[0]:g}, {m} answers",
                     ours=gain,
-                    published=PublishedNumber(value=0.0, where="section 5", says=Claim.ABOVE),
+                    published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
                     why=SMALL if gain.low <= 0 else "",
                 )
             )
@@ -163,7 +163,7 @@ def consistency_claims(
         m, budget = max(apart, key=lambda place: abs(apart[place]))
         cells.append(
             ComparedNumber(
-                setting=f"t-test less theorem 5, farthest apart for {surface.says} of {panel[0]:g} to "
+                setting=f"t-test less theorem 5, farthest apart for {surface.budget_text} of {panel[0]:g} to "
                 f"{panel[-1]:g}: {m} answers, {budget:g}",
                 ours=with_numeric_error(apart[m, budget]),
                 published=consistent,
@@ -177,7 +177,7 @@ def optimum_numbers(surface: SuccessSurface) -> list[ComparedNumber]:
     """What the best attack makes of the same answers, for the largest budget of either range."""
     return [
         ComparedNumber(
-            setting=f"optimum: {m} answers, {surface.says} = {panel[-1]:g}",
+            setting=f"optimum: {m} answers, {surface.budget_text} = {panel[-1]:g}",
             ours=exact_number(surface.best(panel[-1], (m,))[0]),
             why="The likelihood ratio of the answers: nobody can do better.",
         )
@@ -211,18 +211,18 @@ NOTES = (
 )
 
 
-def _plan(surface: SuccessSurface, scope: Scope) -> str:
+def _audits(surface: SuccessSurface, scope: Scope) -> list[AuditTable]:
     numbers = PLAYED[scope.scale]
-    if surface.budget == "each":  # answers of the same noise: one game
-        return "".join(
-            write_audit(f"each-{budget:g}", scope.scale, budget, [t_test_attack(m) for m in numbers])
+    if surface.budget == "each":  # answers of the same noise: one audit
+        return [
+            audit_table(f"each-{budget:g}", scope.scale, budget, [t_test_attack(m) for m in numbers])
             for budget in surface.budgets
-        )
-    return "".join(
-        write_audit(f"total-{budget:g}-{m}", scope.scale, surface.epsilon(budget, m), [t_test_attack(m)])
+        ]
+    return [
+        audit_table(f"total-{budget:g}-{m}", scope.scale, surface.epsilon(budget, m), [t_test_attack(m)])
         for budget in surface.budgets
         for m in numbers
-    )
+    ]
 
 
 def _show(surface: SuccessSurface, played: PlayedItem) -> ItemResult:
@@ -256,9 +256,9 @@ def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list
         return []
     return [
         ComparedNumber(
-            setting=f"t-test: {first} answers less {last}, {surface.says} = {budget:g}, played",
+            setting=f"t-test: {first} answers less {last}, {surface.budget_text} = {budget:g}, played",
             ours=metric_intervals.difference(found[budget, first], found[budget, last]),
-            published=PublishedNumber(value=0.0, where="section 5", says=Claim.ABOVE),
+            published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
         )
     ]
 
@@ -271,7 +271,7 @@ def _played(
         budget, m = _budget_and_answers(verdict)
         cells.append(
             ComparedNumber(
-                setting=f"t-test: {m} answers, {surface.says} = {budget:g}, played",
+                setting=f"t-test: {m} answers, {surface.budget_text} = {budget:g}, played",
                 ours=metric_intervals.accuracy(verdict),
                 exact=float(tested[numbers.index(m), surface.budgets.index(budget)]),
                 drawn=True,
@@ -300,10 +300,12 @@ def _chart(
         ],
         x_title="answers",
         y_title="success rate",
-        caption=f"Success for {surface.says} of {panel[0]:g} to {panel[-1]:g}: t-test, theorem 5, optimum.",
-        alternative=f"For {surface.says} = {panel[-1]:g} the t-test goes from {ends[0]:.3f} at {FEWEST_ANSWERS} "
-        f"answers to {ends[1]:.3f} at {MOST_ANSWERS}, theorem 5 from {surface.printed(panel[-1])[0]:.3f} to "
-        f"{surface.printed(panel[-1])[-1]:.3f}, the optimum from {best[0]:.3f} to {best[1]:.3f}",
+        caption=f"Success for {surface.budget_text} of {panel[0]:g} to {panel[-1]:g}: t-test, theorem 5, "
+        "optimum.",
+        alternative=f"For {surface.budget_text} = {panel[-1]:g} the t-test goes from {ends[0]:.3f} at "
+        f"{FEWEST_ANSWERS} answers to {ends[1]:.3f} at {MOST_ANSWERS}, theorem 5 from "
+        f"{surface.printed(panel[-1])[0]:.3f} to {surface.printed(panel[-1])[-1]:.3f}, the "
+        f"optimum from {best[0]:.3f} to {best[1]:.3f}",
         played=f"t-test, played, {metric_intervals.confidence_text(mine)} interval",
     )
 
@@ -316,7 +318,7 @@ def _traces(
     tested: Reals,
     verdicts: Sequence[Verdict],
 ) -> list[ChartSeries]:
-    here = f"{surface.says} = {budget:g}"
+    here = f"{surface.budget_text} = {budget:g}"
     few, xs = np.array(numbers, dtype=float), np.array(ALL_ANSWERS, dtype=float)
     exact = tested[:, surface.budgets.index(budget)]
     points = [
@@ -334,7 +336,7 @@ def _traces(
 
 def _item(surface: SuccessSurface, title: str, about: str) -> PaperItem:
     return PaperItem(
-        title=title, about=about, plan=partial(_plan, surface), show=partial(_show, surface), notes=NOTES
+        title=title, about=about, audits=partial(_audits, surface), show=partial(_show, surface), notes=NOTES
     )
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
-from leakgauge.papers.huang.plans import LEVEL, with_numeric_error, write_audit
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.huang.plans import LEVEL, audit_table, with_numeric_error
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.theory import query_splitting, t_test_power
 from leakgauge.verdict import Verdict
 
@@ -23,19 +23,22 @@ SOUND = (
 )
 
 
-def _plan(scope: Scope) -> str:
-    known = f'knowledge = {{ name = "known", records = {FEW} }}'
-    refusal = f'name = "refusal", queries = {ENOUGH}, label = "refusal"'
-    rules = f'budget = {BUDGET}, accountant = "{{}}"'
-    attacks = [
-        refusal,
-        f'name = "split_t_test", queries = {ENOUGH}, form = "paper", label = "t_test"',
-        f'name = "combined", queries = {ENOUGH}, form = "paper", label = "combined"',
-        f'name = "combined", queries = {FEW}, form = "paper", label = "few", {known}',
+def _audits(scope: Scope) -> list[AuditTable]:
+    known = {"name": "known", "records": FEW}
+    refusal = {"name": "refusal", "queries": ENOUGH, "label": "refusal"}
+    attacks = {
+        "per_row": [
+            refusal,
+            {"name": "split_t_test", "queries": ENOUGH, "form": "paper", "label": "t_test"},
+            {"name": "combined", "queries": ENOUGH, "form": "paper", "label": "combined"},
+            {"name": "combined", "queries": FEW, "form": "paper", "label": "few", "knowledge": known},
+        ],
+        "per_predicate": [refusal],
+    }
+    return [
+        audit_table(accountant, scope.scale, EPSILON, some, {"budget": BUDGET, "accountant": accountant})
+        for accountant, some in attacks.items()
     ]
-    return write_audit("per_row", scope.scale, EPSILON, attacks, rules.format("per_row")) + write_audit(
-        "per_predicate", scope.scale, EPSILON, [refusal], rules.format("per_predicate")
-    )
 
 
 def _show(played: PlayedItem) -> ItemResult:
@@ -117,7 +120,7 @@ CASES = PaperItem(
     "records that are in the data. An adversary who knows 100 of them or more splits one question into 100: "
     "a member is refused after ten answers (case 4), a non-member never (case 3). One who knows ten is never "
     "refused, and must go by a t-test of ten answers (cases 1 and 2).",
-    plan=_plan,
+    audits=_audits,
     show=_show,
     notes=(
         (

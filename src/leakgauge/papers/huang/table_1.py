@@ -6,8 +6,8 @@ from functools import cache
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
-from leakgauge.papers.huang.plans import LEVEL, t_test_attack, with_numeric_error, write_audit
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.theory import t_test_power
 from leakgauge.verdict import Verdict
 
@@ -20,10 +20,9 @@ TOO_OFTEN = (
 )
 
 
-def _plan(scope: Scope) -> str:
-    return write_audit(
-        "hypotheses", scope.scale, EPSILON, [t_test_attack(m, form) for form in FORMS for m in NUMBERS]
-    )
+def _audits(scope: Scope) -> list[AuditTable]:
+    attacks = [t_test_attack(m, form) for form in FORMS for m in NUMBERS]
+    return [audit_table("hypotheses", scope.scale, EPSILON, attacks)]
 
 
 def _show(played: PlayedItem) -> ItemResult:
@@ -112,7 +111,7 @@ TABLE_1 = PaperItem(
     "either assertion: 0.95 and 0.05 under H0, δ and 1 - δ under H1; success is half of 1.95 - δ. We compute "
     "them for the test as printed, under the normal noise of the t-test's theory and under the Laplace noise "
     "of the paper, and play the game at ε = 1 for each answer.",
-    plan=_plan,
+    audits=_audits,
     show=_show,
     notes=(
         (

@@ -29,7 +29,7 @@ from leakgauge.papers.humphries23.statements import (
     model_accuracies,
     verdicts_of,
 )
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -65,7 +65,8 @@ def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
         traces,
         x_title=f"share of members {words}",
         y_title="advantage, TPR - FPR",
-        caption=f"Advantage by the share of members {words}, ε = {CHART_EPSILON:g}; 95 % intervals over repeats.",
+        caption=f"Advantage by the share of members {words}, ε = {CHART_EPSILON:g}; 95 % intervals over "
+        "repeats.",
         alternative=f"Advantage of the average threshold by share. {'; '.join(told)}.",
     )
 
@@ -149,8 +150,8 @@ class BiasedAttribute:
         """One for each share of members."""
         return {share: self._experiment(share) for share in SHARES}
 
-    def plan(self, scope: Scope) -> str:
-        return "".join(experiment.plan(scope) for experiment in self.experiments.values())
+    def audits(self, scope: Scope) -> list[AuditTable]:
+        return [audit for experiment in self.experiments.values() for audit in experiment.audits(scope)]
 
     def games(self, played: PlayedItem) -> dict[tuple[float, float | None], VerdictsByLabel]:
         """Verdicts by share and epsilon."""
@@ -164,9 +165,9 @@ class BiasedAttribute:
         return Experiment(
             name=f"adult-{self.name}-{share * 100:.0f}",
             words=f"Adult, {share:.0%} of members {self.words}",
-            data=partial(data_sets.adult, more=f'group = "{self.group}", {KEEP}'),
-            dependence=f'name = "bias", group = "{self.group}", value = "{self.value}", share = {share}',
-            stand_in=f'name = "bias", group = "component", value = "0", share = {share}',
+            data=partial(data_sets.adult, group=self.group, duplicates=KEEP),
+            dependence={"name": "bias", "group": self.group, "value": self.value, "share": share},
+            stand_in={"name": "bias", "group": "component", "value": "0", "share": share},
             members=dict.fromkeys(Scale, 10_000),
             validation=2_500,
             epsilons={Scale.QUICK: (PLAYED_EPSILON,), Scale.FULL: ALL_EPSILONS},
@@ -203,7 +204,7 @@ class _AttributeClaims:
         """Of the advantage at one share."""
         if (verdicts := self.found.get((share, PLAYED_EPSILON))) is None:
             return []
-        what = f"{of}: advantage, {ATTACK_NAMES[label]}, {self._words(share)}, {DependenceGame('', PLAYED_EPSILON).words}"
+        what = f"{of}: advantage, {ATTACK_NAMES[label]}, {self._place(share, PLAYED_EPSILON)}"
         return [claim_number(what, advantage(verdicts[label]), published, real=self.real)]
 
     def apart(
@@ -219,9 +220,7 @@ class _AttributeClaims:
         ours = metric_intervals.difference(
             *(advantage(self.found[place][label]) for place in (first, second))
         )
-        names = [
-            f"{self._words(share)}, {DependenceGame('', epsilon).words}" for share, epsilon in (first, second)
-        ]
+        names = [self._place(share, epsilon) for share, epsilon in (first, second)]
         what = f"advantage, {ATTACK_NAMES[label]}: {names[0]} less {names[1]}"
         return [claim_number(what, ours, published, real=self.real)]
 
@@ -237,16 +236,17 @@ class _AttributeClaims:
         if first not in useful or second not in useful:
             return []
         apart = useful[first] - useful[second]
-        ours = exact_number(abs(apart) if published.says is Claim.AT_MOST else apart)
-        what = f"accuracy on {first} less on {second}, {self._words(share)}, {DependenceGame('', PLAYED_EPSILON).words}"
+        ours = exact_number(abs(apart) if published.claim is Claim.AT_MOST else apart)
+        what = f"accuracy on {first} less on {second}, {self._place(share, PLAYED_EPSILON)}"
         return [claim_number(what, ours, published, "Means over few repeats.", real=self.real)]
 
-    def _words(self, share: float) -> str:
-        return f"{share:.0%} of members {self.attribute.words}"
+    def _place(self, share: float, epsilon: float | None) -> str:
+        game = DependenceGame("", epsilon)
+        return f"{share:.0%} of members {self.attribute.words}, {game.words}"
 
 
-def _stated(value: float, where: str, says: Claim = Claim.EQUAL, places: int = 2) -> PublishedNumber:
-    return PublishedNumber(value=value, places=places, where=where, says=says)
+def _stated(value: float, where: str, claim: Claim = Claim.EQUAL, places: int = 2) -> PublishedNumber:
+    return PublishedNumber(value=value, places=places, where=where, claim=claim)
 
 
 def _gender(played: PlayedItem) -> ItemResult:
@@ -333,14 +333,14 @@ FIGURE_4 = PaperItem(
     "says so is not among the features. Men are harder to predict: with p = 1 losses of members are higher "
     "than those of others, and an attack that takes a low loss for membership does worse than guessing. That "
     "is reported as it is: negative, neither clipped nor flipped.",
-    plan=GENDER.plan,
+    audits=GENDER.audits,
     show=_gender,
     notes=(LABELS, OTHERS_THRESHOLD, NO_SHADOWS),
 )
 FIGURE_5 = PaperItem(
     title="Figure 5: Adult, a share of the members have low education",
     about="The same by education, whose two columns are not among the features.",
-    plan=EDUCATION.plan,
+    audits=EDUCATION.audits,
     show=_education,
     notes=(
         (

@@ -28,7 +28,7 @@ from leakgauge.papers.humphries23.statements import (
     model_accuracies,
     verdicts_of,
 )
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -141,11 +141,13 @@ class ExperimentFigure:
 
     @property
     def item(self) -> PaperItem:
-        return PaperItem(title=self.title, about=self.about, plan=self.plan, show=self.show, notes=self.notes)
+        return PaperItem(
+            title=self.title, about=self.about, audits=self.audits, show=self.show, notes=self.notes
+        )
 
-    def plan(self, scope: Scope) -> str:
+    def audits(self, scope: Scope) -> list[AuditTable]:
         """All experiments in one run."""
-        return "".join(experiment.plan(scope) for experiment in self.experiments)
+        return [audit for experiment in self.experiments for audit in experiment.audits(scope)]
 
     def show(self, played: PlayedItem) -> ItemResult:
         scope, cells, charts = played.scope, [], []
@@ -187,7 +189,7 @@ def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
                 claim_number(
                     f"{experiment_label(experiment, scope, what)}, {game.words.split(', ')[0]}",
                     apart,
-                    None if where is None else PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+                    None if where is None else PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
                     HIDDEN if game.epsilon is not None and game.epsilon <= _LOUD else "",
                     real=experiment.is_real(scope),
                 )

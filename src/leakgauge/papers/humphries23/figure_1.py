@@ -7,7 +7,7 @@ import numpy as np
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -24,22 +24,22 @@ GRID = np.geomspace(0.01, 10.0, 121)
 READ_OFF = (0.01, 0.1, 1.0, 2.0, 10.0)
 EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0]  # played
 ROUNDS = {Scale.QUICK: 40_000, Scale.FULL: 1_000_000}
-PLAN = """
-[[audit]]
-name = "response"
-domain = "blackbox"
-rounds = {rounds}
-block = 20000
-challenger = {{ pair = [[0.0], [1.0]] }}
-mechanism = {{ name = "randomized_response" }}
-sweep = {{ "mechanism.epsilon" = {epsilons} }}
-metrics = {{ confidence = 0.999 }}
-attacks = [{{ name = "likelihood", knowledge = "law", shadows = 0 }}]
-"""
 
 
-def _plan(scope: Scope) -> str:
-    return PLAN.format(rounds=ROUNDS[scope.scale], epsilons=EPSILONS)
+def _audits(scope: Scope) -> list[AuditTable]:
+    return [
+        {
+            "name": "response",
+            "domain": "blackbox",
+            "rounds": ROUNDS[scope.scale],
+            "block": 20000,
+            "challenger": {"pair": [[0.0], [1.0]]},
+            "mechanism": {"name": "randomized_response"},
+            "sweep": {"mechanism.epsilon": EPSILONS},
+            "metrics": {"confidence": 0.999},
+            "attacks": [{"name": "likelihood", "knowledge": "law", "shadows": 0}],
+        }
+    ]
 
 
 def _figure_1(played: PlayedItem) -> ItemResult:
@@ -80,7 +80,7 @@ def _tightest() -> list[ComparedNumber]:
     over_erlingsson = humphries_advantage(epsilons[:, None], deltas) - erlingsson_advantage(
         epsilons[:, None], deltas
     )
-    tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", says=Claim.AT_MOST)
+    tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", claim=Claim.AT_MOST)
     return [
         ComparedNumber(
             setting="(5) less (4), most over 0 ≤ ε ≤ 10, 0 ≤ δ ≤ 1",
@@ -195,7 +195,7 @@ FIGURE_1 = PaperItem(
     "(ε, δ)-DP training algorithm beside those of Yeom et al. (3) and of Erlingsson et al. (4). We "
     "draw the same three lines, and add a game: the best attack on randomized response. Its "
     "advantage lies on bound (5), so no smaller bound would hold for every mechanism.",
-    plan=_plan,
+    audits=_audits,
     show=_figure_1,
     notes=(
         (

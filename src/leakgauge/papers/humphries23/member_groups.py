@@ -1,6 +1,7 @@
 """Figures 2, 3 and 6 to 9: members are of one cluster, one hospital, one school or one data set."""
 
 from functools import partial
+from typing import Any
 
 from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
@@ -16,12 +17,13 @@ from leakgauge.papers.humphries23.plans import (
     DependenceGame,
     Experiment,
     ExperimentVerdicts,
+    source_group,
 )
 from leakgauge.papers.humphries23.statements import advantage, advantage_bound, claim_number, experiment_label
 from leakgauge.papers.paper import Scale, Scope
 
 TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}
-KEEP = 'duplicates = "keep"'
+KEEP = "keep"  # rows that occur twice, as in the paper's code
 LABELS = (
     "Noise is set as in the paper's code, where ε is a label: its accountant has a sum of gradients that a "
     "replaced record moves by one clipping norm, and it moves by two; and batches are shuffled, not drawn "
@@ -38,12 +40,17 @@ NO_SHADOWS = (
 )
 
 
-def _clusters(direction: int, *, only_full: bool = False) -> Experiment:
+def _clusters(*, seed: int, members: int) -> dict[str, Any]:
+    """The dependence of a plan in which members come from one of two clusters of k-means."""
+    return {"name": "clusters", "k": 2, "seed": seed, "members": members}
+
+
+def _adult_cluster(direction: int, *, only_full: bool = False) -> Experiment:
     return Experiment(
         name=f"adult-clusters-{direction}",
         words=f"Adult, members of cluster {direction + 1}",
-        data=partial(data_sets.adult, more=KEEP),
-        dependence=f'name = "clusters", k = 2, seed = 0, members = {direction}',
+        data=partial(data_sets.adult, duplicates=KEEP),
+        dependence=_clusters(seed=0, members=direction),
         members=dict.fromkeys(Scale, 10_000),
         epsilons=TWO,
         shadows=True,
@@ -63,7 +70,7 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
             ),
             metric_intervals.difference(advantage(high[OPTIMAL]), advantage(low[OPTIMAL])),
             PublishedNumber(
-                value=0.0, where="“increases as the privacy level decreases”, IV-B", says=Claim.ABOVE
+                value=0.0, where="“increases as the privacy level decreases”, IV-B", claim=Claim.ABOVE
             ),
             real=experiment.is_real(scope),
         )
@@ -72,24 +79,24 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
 
 _CLOSE = "“close to perfect advantage” for ε ≥ 1, section IV-B and figure 2; no number is printed"
 _LITTLE = PublishedNumber(
-    value=0.03, places=2, where="IID, figure 2, near 0; no number is printed", says=Claim.AT_MOST
+    value=0.03, places=2, where="IID, figure 2, near 0; no number is printed", claim=Claim.AT_MOST
 )
 _BREAKS = PublishedNumber(
     value=advantage_bound(1.0),
     places=3,
     where="“the advantage bound does not hold in non-IID cases”, section IV-B",
-    says=Claim.ABOVE,
+    claim=Claim.ABOVE,
 )
 FIGURE_2 = ExperimentFigure(
     title="Figure 2: Adult, members of one cluster",
     about="k-means divides each class of Adult in two; members are 10,000 rows of one cluster, non-members "
     "of the other. The control (IID) pools and reshuffles the same rows. The dashed line is the advantage "
     "that ε allows where records are independent; here they are not, and it does not apply.",
-    experiments=(_clusters(0), _clusters(1, only_full=True)),
+    experiments=(_adult_cluster(0), _adult_cluster(1, only_full=True)),
     statements=(
         *(
             advantage_claim(
-                label, epsilon, PublishedNumber(value=least, places=1, where=_CLOSE, says=Claim.ABOVE)
+                label, epsilon, PublishedNumber(value=least, places=1, where=_CLOSE, claim=Claim.ABOVE)
             )
             for epsilon, least in ((1.0, 0.6), (10.0, 0.8))
             for label in (AVERAGE, OPTIMAL)
@@ -124,8 +131,8 @@ FIGURE_3 = ExperimentFigure(
         Experiment(
             name="compas-clusters",
             words="COMPAS, members of cluster 1",
-            data=partial(data_sets.compas, more=f"is_recid = true, {KEEP}"),
-            dependence='name = "clusters", k = 2, seed = 1, members = 0',
+            data=partial(data_sets.compas, is_recid=True, duplicates=KEEP),
+            dependence=_clusters(seed=1, members=0),
             members=dict.fromkeys(Scale, 2_000),
             epsilons=TWO,
         ),
@@ -159,7 +166,7 @@ FIGURE_8 = ExperimentFigure(
             name="location30-clusters",
             words="Location-30, members of cluster 1",
             data=data_sets.location_30,
-            dependence='name = "clusters", k = 2, seed = 0, members = 0',
+            dependence=_clusters(seed=0, members=0),
             members=dict.fromkeys(Scale, 1_000),
             epsilons={Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS},
             drawn=False,
@@ -194,9 +201,9 @@ def _hospital(value: str, impute: str) -> Experiment:
     return Experiment(
         name=f"heart-{value}" + ("-imputed" if alone else ""),
         words=f"heart disease, members of {words}" + (", gaps filled by hospital" if alone else ""),
-        data=partial(data_sets.heart, more=f'impute = "{impute}", {KEEP}'),
-        dependence=f'name = "source", group = "hospital", members = "{value}"',
-        stand_in=f'name = "source", group = "component", members = "{list(HOSPITALS).index(value)}"',
+        data=partial(data_sets.heart, impute=impute, duplicates=KEEP),
+        dependence=source_group("hospital", value),
+        stand_in=source_group("component", str(list(HOSPITALS).index(value))),
         blind=blind,
         batch=32,
         epsilons=SMALL,
@@ -209,8 +216,8 @@ def _census(mapping: str) -> Experiment:
     return Experiment(
         name="census" + ("-paper" if alone else ""),
         words="members of census, others of Adult" + (", values as in the paper's code" if alone else ""),
-        data=partial(data_sets.census, more=f'mapping = "{mapping}"'),
-        dependence='name = "source", group = "data_set", members = "census"',
+        data=partial(data_sets.census, mapping=mapping),
+        dependence=source_group("data_set", "census"),
         members={Scale.QUICK: 5_000, Scale.FULL: 10_000},
         epsilons={Scale.QUICK: (1.0,), Scale.FULL: ALL_EPSILONS},
         shadows=True,
@@ -247,8 +254,8 @@ FIGURE_7 = ExperimentFigure(
         Experiment(
             name="student",
             words="students, members of Gabriel Pereira",
-            data=partial(data_sets.student, more=KEEP),
-            dependence='name = "source", group = "school", members = "GP"',
+            data=partial(data_sets.student, duplicates=KEEP),
+            dependence=source_group("school", "GP"),
             blind=(211, 113),
             batch=32,
             epsilons=SMALL,

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import Scale, Scope
+from leakgauge.papers.paper import AuditTable, Scale, Scope
 from leakgauge.verdict import Verdict
 
 CONFIDENCE = 0.95
@@ -20,51 +20,62 @@ ATTACK_NAMES = {
     SHADOW: "shadow models",
     BLIND: "blind control",
 }
-AUDIT = """
-[[audit]]
-name = "{name}"
-domain = "models"
-rounds = {rounds}
-block = 1
-data = {data}
-mechanism = {{ {mechanism} }}
-challenger = {{ game = "group", sampling = "shuffled", {challenger} }}
-metrics = {{ confidence = {confidence}, in_sample = true }}
-attacks = [
-{attacks}
-]
-"""
-ATTACKS = {
-    AVERAGE: 'name = "loss_threshold", threshold = "average", knowledge = "training_loss"',
-    OPTIMAL: 'name = "loss_threshold", threshold = "optimal", knowledge = "black_box"',
-    SHADOW: 'name = "shadow", shadows = 5, private = false, knowledge = "black_box"',
-    BLIND: 'name = "blind"',
+ATTACKS: dict[str, dict[str, Any]] = {
+    AVERAGE: {"name": "loss_threshold", "threshold": "average", "knowledge": "training_loss"},
+    OPTIMAL: {"name": "loss_threshold", "threshold": "optimal", "knowledge": "black_box"},
+    SHADOW: {"name": "shadow", "shadows": 5, "private": False, "knowledge": "black_box"},
+    BLIND: {"name": "blind"},
 }
+STAND_IN = 500  # members of a game on generated rows
+GENERATED = DataSet(
+    name="generated",
+    words="generated rows",
+    table={"source": "synthetic", "rows": 4000, "components": 4},
+)
+Epsilons: TypeAlias = tuple[float | None, ...]
+VerdictsByLabel: TypeAlias = Mapping[str, Verdict]
 
 
-def noise_table(epsilon: float | None) -> str:
-    """The mechanism of a plan: noise as in the paper's code, where epsilon is a label; none without one."""
+def noise_table(epsilon: float | None) -> dict[str, Any]:
+    """Return the mechanism of a plan: noise as in the paper's code, where epsilon is a label; or none."""
     if epsilon is None:
-        return 'name = "none"'
-    return (
-        f'name = "dp_adam", epsilon = {epsilon!r}, delta = {DELTA!r}, relation = "replace_one", clip = 1.0, '
-        'calibration = "humphries23"'
-    )
+        return {"name": "none"}
+    return {
+        "name": "dp_adam",
+        "epsilon": epsilon,
+        "delta": DELTA,
+        "relation": "replace_one",
+        "clip": 1.0,
+        "calibration": "humphries23",
+    }
 
 
-def write_audit(
-    *, name: str, rounds: int, data: str, mechanism: str, challenger: list[str], attacks: list[str]
-) -> str:
-    """Write one audit of a plan; each training is a block, so that a run can be continued after any."""
-    return AUDIT.format(
-        name=name,
-        rounds=rounds,
-        data=data,
-        mechanism=mechanism,
-        challenger=", ".join(challenger),
-        confidence=CONFIDENCE,
-        attacks="\n".join(f'  {{ {ATTACKS[label]}, label = "{label}" }},' for label in attacks),
-    )
+def source_group(group: str, members: str) -> dict[str, Any]:
+    """Return the dependence of a plan in which members come from one source, such as a hospital."""
+    return {"name": "source", "group": group, "members": members}
+
+
+def audit_table(
+    *,
+    name: str,
+    rounds: int,
+    data: DataSet,
+    mechanism: dict[str, Any],
+    challenger: dict[str, Any],
+    attacks: list[str],
+) -> AuditTable:
+    """Return one audit; each training is a block of its own, so that a run can be continued after any."""
+    return {
+        "name": name,
+        "domain": "models",
+        "rounds": rounds,
+        "block": 1,
+        "data": dict(data.table),
+        "mechanism": mechanism,
+        "challenger": {"game": "group", "sampling": "shuffled", **challenger},
+        "metrics": {"confidence": CONFIDENCE, "in_sample": True},
+        "attacks": [{**ATTACKS[label], "label": label} for label in attacks],
+    }
 
 
 def epsilon_text(epsilon: float | None) -> str:
@@ -74,15 +85,6 @@ def epsilon_text(epsilon: float | None) -> str:
     ('ε = 0.1', 'no noise')
     """
     return "no noise" if epsilon is None else f"ε = {epsilon:g}"
-
-
-Epsilons: TypeAlias = tuple[float | None, ...]
-STAND_IN = 500  # members of a game on generated rows
-GENERATED = DataSet(
-    name="generated",
-    words="generated rows",
-    table='{ source = "synthetic", rows = 4000, components = 4 }',
-)
 
 
 @dataclass(frozen=True)
@@ -104,24 +106,23 @@ class DependenceGame:
         return f"{epsilon_text(self.epsilon)}, {'IID' if self.control else 'non-IID'}"
 
 
-VerdictsByLabel: TypeAlias = Mapping[str, Verdict]  # by label
 ExperimentVerdicts: TypeAlias = Mapping[DependenceGame, VerdictsByLabel]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Experiment:
-    """Which rows, who is a member, and how much is played at each scale.
+    """Which rows, who is a member, and how much is simulated at each scale.
 
-    ``dependence`` is what members have in common, as a plan says it, ``stand_in`` the same on generated rows.
-    Without ``members`` all rows of the group are. Then nobody else has such rows: the blind control plays
-    with fewer members and others, ``blind``, and learns from the rest.
+    ``dependence`` is what members have in common, as the table of a plan, ``stand_in`` the same on generated
+    rows. Without ``members`` all rows of the group are members. Then nobody else has such rows: the blind
+    control plays with fewer members and others, ``blind``, and learns from the rest.
     """
 
     name: str
     words: str
     data: Callable[[Scope], DataSet | None]
-    dependence: str
-    stand_in: str = 'name = "source", group = "component", members = "0"'
+    dependence: Mapping[str, Any]
+    stand_in: Mapping[str, Any] = field(default_factory=lambda: source_group("component", "0"))
     members: Mapping[Scale, int] = field(default_factory=dict)
     blind: tuple[int, int] | None = None
     batch: int = 200
@@ -153,24 +154,24 @@ class Experiment:
             for control in sides
         ]
 
-    def plan(self, scope: Scope) -> str:
+    def audits(self, scope: Scope) -> list[AuditTable]:
         """One audit for each game, and one for the blind control, which needs no trained model."""
         games = self.games(scope.scale)
         attacks = [AVERAGE, OPTIMAL]
         if self.shadows and scope.scale is Scale.FULL and self.is_real(scope):
             attacks.append(SHADOW)
         audits = [
-            write_audit(
+            audit_table(
                 name=game.audit,
                 rounds=self.repeats[scope.scale],
-                data=self.rows(scope).table,
+                data=self.rows(scope),
                 mechanism=noise_table(game.epsilon),
                 challenger=self._challenger(scope, game.control),
                 attacks=attacks,
             )
             for game in games
         ]
-        return "".join([*audits, self._blind_audit(scope)] if games else audits)
+        return [*audits, self._blind_audit(scope)] if games else audits
 
     def judged(self, scale: Scale, verdicts: Iterable[Verdict]) -> ExperimentVerdicts:
         """The verdicts of the games, by game and label."""
@@ -185,28 +186,34 @@ class Experiment:
         """What is known without a model."""
         return next((verdict for verdict in verdicts if verdict.audit == f"{self.name}-{BLIND}"), None)
 
-    def _challenger(self, scope: Scope, control: bool) -> list[str]:
+    def _challenger(self, scope: Scope, control: bool) -> dict[str, Any]:
         real = self.is_real(scope)
         members = self.members.get(scope.scale) if real else STAND_IN
-        words = [f"epochs = {EPOCHS}, batch = {self.batch}"]
-        words += [f"members = {members}"] if members is not None else []
-        words += ["control = true"] if control else []
-        words += [f"validation = {self.validation if real else STAND_IN // 4}"] if self.validation else []
-        return [*words, f"dependence = {{ {self.dependence if real else self.stand_in} }}"]
+        table: dict[str, Any] = {"epochs": EPOCHS, "batch": self.batch}
+        if members is not None:
+            table["members"] = members
+        if control:
+            table["control"] = True
+        if self.validation:
+            table["validation"] = self.validation if real else STAND_IN // 4
+        return {**table, "dependence": self._dependence(scope)}
 
-    def _blind_audit(self, scope: Scope) -> str:
-        """One epoch without noise: the model is not looked at."""
-        real = self.is_real(scope)
+    def _blind_audit(self, scope: Scope) -> AuditTable:
+        """The audit of the blind control: one epoch without noise, since the model is not looked at."""
         n, m = self.blind or (self.members.get(scope.scale), None)
-        if not real:
+        if not self.is_real(scope):
             n, m = STAND_IN, None
-        words = [f"epochs = 1, batch = {self.batch}, members = {n}"]
-        words += [f"others = {m}, reference = 0.99"] if m is not None else []
-        return write_audit(
+        table: dict[str, Any] = {"epochs": 1, "batch": self.batch, "members": n}
+        if m is not None:
+            table |= {"others": m, "reference": 0.99}
+        return audit_table(
             name=f"{self.name}-{BLIND}",
             rounds=self.repeats[scope.scale],
-            data=self.rows(scope).table,
+            data=self.rows(scope),
             mechanism=noise_table(None),
-            challenger=[*words, f"dependence = {{ {self.dependence if real else self.stand_in} }}"],
+            challenger={**table, "dependence": self._dependence(scope)},
             attacks=[BLIND],
         )
+
+    def _dependence(self, scope: Scope) -> dict[str, Any]:
+        return dict(self.dependence if self.is_real(scope) else self.stand_in)

@@ -90,7 +90,6 @@ def _cell(row: ExperimentSizes, column: str, ours: int, printed: int) -> Compare
 
 def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     """Features, classes, members, others and rows for shadows, of which there are at most n of each kind."""
-    import tomllib
     from pathlib import Path
 
     import numpy as np
@@ -99,8 +98,8 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     from leakgauge.domains.models.games.dependence import read_dependence
     from leakgauge.domains.models.games.member_split import SplitSizes
 
-    loaded = load_table(tomllib.loads(f"data = {rows.table}")["data"], Path(), SEED)
-    dependence = read_dependence(tomllib.loads(f"is = {{ {experiment.dependence} }}")["is"])
+    loaded = load_table(dict(rows.table), Path(), SEED)
+    dependence = read_dependence(dict(experiment.dependence))
     members = experiment.members.get(Scale.FULL)
     split = dependence.split(
         loaded, SplitSizes(members=members, most_rest=members), np.random.default_rng(SEED)

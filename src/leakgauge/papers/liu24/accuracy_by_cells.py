@@ -56,7 +56,7 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
             "bound for any mechanism": float(exact_values.any_mechanism("laplace", n)[0]),
             "optimum against this noise": float(exact_values.accuracy("laplace", "likelihood", n)[0]),
         }
-        gap = PublishedNumber(value=0.0, where="“a significant gap”, section 1", says=Claim.ABOVE)
+        gap = PublishedNumber(value=0.0, where="“a significant gap”, section 1", claim=Claim.ABOVE)
         for (limit, most), said in zip(limits.items(), (gap, None), strict=True):
             cells.append(
                 ComparedNumber(
@@ -127,7 +127,7 @@ FIGURE_1 = PaperItem(
     "shadows of its own. The paper sets its accuracy beside what any mechanism of the same promise could "
     "reveal in so many cells (Kairouz, Oh and Viswanath 2015). We add the best attack on the noise that "
     "is really used, and the two simple rules.",
-    shares=USUAL["laplace"].runs,
+    shared_runs=USUAL["laplace"].runs,
     show=_figure_1,
     notes=(
         (
@@ -143,7 +143,7 @@ FIGURE_13 = PaperItem(
     "gets Laplace noise of ε = 0.5. The informed adversary knows everybody but the target, the auxiliary one "
     "has the traces of other people. Networks have as many hidden units as there are cells. The likelihood "
     "attack and the optimum are ours.",
-    shares=USUAL["laplace"].runs,
+    shared_runs=USUAL["laplace"].runs,
     show=_figure_13,
     notes=(
         THRESHOLDS_NOTE,
@@ -156,7 +156,7 @@ FIGURE_13 = PaperItem(
 FIGURE_14 = PaperItem(
     title="Figure 14: accuracy under Laplace noise, networks with 200,000 shadows",
     about="The same game; now networks learn from a hundred times as many shadows.",
-    shares=LARGE["laplace"].runs,
+    shared_runs=LARGE["laplace"].runs,
     show=_figure_14,
     notes=(FEWER_SHADOWS_NOTE,),
 )
@@ -165,7 +165,7 @@ FIGURE_19 = PaperItem(
     about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration "
     "(σ = 8.2543), networks with few and many shadows in one picture. No attack beats the sum of the cells "
     "here.",
-    shares=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    shared_runs=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
     show=_figure_19,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )
@@ -201,7 +201,7 @@ def _auc_figure(
 
 def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
     """What the reference costs, beside the sum alone."""
-    slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", says=Claim.ABOVE)
+    slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", claim=Claim.ABOVE)
     return [
         lead_claim(AUC, found, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
         for who in KNOWLEDGES
@@ -217,14 +217,14 @@ FIGURE_17 = PaperItem(
     about="The chance that a release with the target scores higher than one without it. Networks with "
     "2,000 and with 200,000 shadows are in one picture; the reference attack of Dwork et al. (2015) takes "
     "one other person's trace as what is usual.",
-    shares=(*USUAL["laplace"].runs, *LARGE["laplace"].runs),
+    shared_runs=(*USUAL["laplace"].runs, *LARGE["laplace"].runs),
     show=_figure_17,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )
 FIGURE_20 = PaperItem(
     title="Figure 20: AUC under Gaussian noise",
     about="The same with Gaussian noise (σ = 8.2543). No attack beats the sum of the cells.",
-    shares=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    shared_runs=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
     show=_figure_20,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )

@@ -4,9 +4,9 @@ import numpy as np
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.liu24.figure_7 import BusyCell, exact_accuracies, write_cell_audit
+from leakgauge.papers.liu24.figure_7 import BusyCell, cell_audit_table, exact_accuracies
 from leakgauge.papers.liu24.plans import COLOURS, SIXTY_CELLS
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -23,8 +23,8 @@ def with_visitors(visitors: int) -> BusyCell:
     return BusyCell(group=GROUP, people=PEOPLE, rate=visitors / PEOPLE)
 
 
-def _plan(scope: Scope) -> str:
-    return "".join(write_cell_audit(f"cell-{n}", scope, with_visitors(n)) for n in PLAYED[scope.scale])
+def _audits(scope: Scope) -> list[AuditTable]:
+    return [cell_audit_table(f"cell-{n}", scope, with_visitors(n)) for n in PLAYED[scope.scale]]
 
 
 def crossover_density() -> float:
@@ -44,7 +44,7 @@ def crossover_density() -> float:
 def _show(played: PlayedItem) -> ItemResult:
     here = crossover_density()
     sparse, dense = (with_visitors(n) for n in (VISITORS[0], VISITORS[-1]))
-    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", says=Claim.ABOVE)
+    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(
             setting="usual number of others where both rules are equally good", ours=exact_number(here)
@@ -118,7 +118,7 @@ CROSSOVER = PaperItem(
     about="The paper finds two_threshold ahead of one_threshold for auxiliary adversaries too. That holds "
     "in sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "
     "adversary who knows the rates, dots were played by one who has 10,000 other people.",
-    plan=_plan,
+    audits=_audits,
     show=_show,
     notes=(
         (

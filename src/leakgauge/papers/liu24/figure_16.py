@@ -32,14 +32,14 @@ def _rows() -> tuple[Reals, Bits]:
     return members[:, None] + rng.laplace(scale=SCALE, size=(N_ROWS, SIXTY_CELLS)), members
 
 
-def rule_loss(network: SigmoidNetwork, says: Bits) -> float:
+def rule_loss(network: SigmoidNetwork, rule_answers: Bits) -> float:
     """Mean log loss of a network against the rule it stands for."""
     logits = network(_rows()[0])
-    return float(np.logaddexp(0.0, np.where(says, -logits, logits)).mean())
+    return float(np.logaddexp(0.0, np.where(rule_answers, -logits, logits)).mean())
 
 
 def network_accuracy(chances: Reals) -> OurNumber:
-    """How often a network that says "member" from one half on is right; 99.9 % interval (normal)."""
+    """How often a network that answers "member" from one half on is right; 99.9 % interval (normal)."""
     value = float(np.mean((chances >= 0.5) == _rows()[1]))
     wide = 3.29 * np.sqrt(value * (1 - value) / N_ROWS)
     return OurNumber(value=value, low=max(value - wide, 0.0), high=min(value + wide, 1.0))
@@ -73,20 +73,22 @@ def _figure_16(_: PlayedItem) -> ItemResult:
 
 def _losses() -> list[ComparedNumber]:
     rows, _ = _rows()
-    says = rows.sum(axis=1) >= WANTED
-    smaller = PublishedNumber(value=0.0, where="“a smaller loss”, appendix B", says=Claim.ABOVE)
+    rule_answers = rows.sum(axis=1) >= WANTED
+    smaller = PublishedNumber(value=0.0, where="“a smaller loss”, appendix B", claim=Claim.ABOVE)
     return [
         ComparedNumber(
             setting="theorem 4: loss at a = 0.1 less loss at a = 10, b = 16",
             ours=exact_number(
-                rule_loss(sum_rule_network(0.1, 16.0), says) - rule_loss(sum_rule_network(10.0, 16.0), says)
+                rule_loss(sum_rule_network(0.1, 16.0), rule_answers)
+                - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
             ),
             published=smaller,
         ),
         ComparedNumber(
             setting="theorem 4: loss at b = 1 less loss at b = 16, a = 10",
             ours=exact_number(
-                rule_loss(sum_rule_network(10.0, 1.0), says) - rule_loss(sum_rule_network(10.0, 16.0), says)
+                rule_loss(sum_rule_network(10.0, 1.0), rule_answers)
+                - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
             ),
             published=smaller,
         ),
@@ -137,12 +139,12 @@ def _accuracies() -> list[ComparedNumber]:
 
 def _loss_chart() -> Chart:
     rows, _ = _rows()
-    says = rows.sum(axis=1) >= WANTED
+    rule_answers = rows.sum(axis=1) >= WANTED
     lines = [
         line_series(
             f"b = {b:g}",
             SHARPNESS,
-            np.array([rule_loss(sum_rule_network(a, b), says) for a in SHARPNESS]),
+            np.array([rule_loss(sum_rule_network(a, b), rule_answers) for a in SHARPNESS]),
             Stroke.LINE,
             chart_style.SERIES[i],
         )
@@ -182,7 +184,8 @@ def _accuracy_chart() -> Chart:
         lines,
         x_title="a, sharpness of the units",
         y_title="accuracy",
-        caption=f"How often hand-made networks are right, b = 16, {SIXTY_CELLS} cells, informed, Laplace noise.",
+        caption=f"How often hand-made networks are right, b = 16, {SIXTY_CELLS} cells, informed, Laplace "
+        "noise.",
         alternative="The network of theorem 4 has the accuracy of one_threshold whatever a is; that of "
         "theorem 5 rises from there, comes close to the optimum where a is about six, and falls back "
         "towards two_threshold.",

@@ -15,12 +15,12 @@ from leakgauge.papers.liu24.plans import (
     SIXTY_CELLS,
     CellAttackVariant,
     VerdictsByVariant,
+    audit_table,
     repeated_runs,
     substitute_note,
-    write_audit,
 )
 from leakgauge.papers.liu24.statements import lead_claim, variant
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.page import Chart, Stroke
 
@@ -33,20 +33,20 @@ NUMBERS = {
 TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 
 
-def _plan(scope: Scope, name: str) -> str:
-    players = [
+def _audits(scope: Scope, name: str) -> list[AuditTable]:
+    variants = [
         CellAttackVariant(attack=attack, knowledge=knowledge, n=SIXTY_CELLS, shadows=number)
         for number in NUMBERS[scope.scale]
         for knowledge in KNOWLEDGES
         for attack in ATTACKS
     ]
-    players += [
+    variants += [
         CellAttackVariant(attack="likelihood", knowledge=knowledge, n=SIXTY_CELLS) for knowledge in KNOWLEDGES
     ]
-    return write_audit(name, scope, "laplace", players)
+    return [audit_table(name, scope, "laplace", variants)]
 
 
-SHADOW_NUMBERS = repeated_runs("shadow_numbers", TIMES, _plan)
+SHADOW_NUMBERS = repeated_runs("shadow_numbers", TIMES, _audits)
 
 
 def _figure_22(played: PlayedItem) -> ItemResult:
@@ -88,7 +88,7 @@ def _unmoved(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[Compa
 
 def _rising(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[ComparedNumber]:
     """That networks do."""
-    rising = PublishedNumber(value=0.0, where="“a clear increasing trend”, appendix E", says=Claim.ABOVE)
+    rising = PublishedNumber(value=0.0, where="“a clear increasing trend”, appendix E", claim=Claim.ABOVE)
     return [
         lead_claim(
             quantity,
@@ -105,11 +105,11 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: Verdict
     traces: list[ChartSeries] = []
     numbers = sorted({p.shadows for p in found if p.shadows})
     for attack in (*ATTACKS, "likelihood"):
-        players = sorted(
+        some = sorted(
             (p for p in found if p.attack == attack and p.knowledge == knowledge),
             key=lambda p: p.shadows or 0,
         )
-        reached = [(float(p.shadows or 0), quantity.of(found[p])) for p in players]
+        reached = [(float(p.shadows or 0), quantity.of(found[p])) for p in some]
         if attack == "likelihood":  # needs none
             level = np.full(2, reached[0][1].value)
             ends = np.array([float(numbers[0]), float(numbers[-1])])
@@ -137,7 +137,7 @@ FIGURE_22 = PaperItem(
     title="Figure 22: accuracy and AUC against the number of shadows, 60 cells",
     about="Here the rules too learn their thresholds from shadows. The network has 60 hidden units; the "
     "likelihood attack, ours, uses none.",
-    shares=(*SHADOW_NUMBERS.runs, *LARGE["laplace"].runs),
+    shared_runs=(*SHADOW_NUMBERS.runs, *LARGE["laplace"].runs),
     show=_figure_22,
     notes=(
         (

@@ -18,7 +18,7 @@ from leakgauge.papers.liu24.plans import (
     METRICS,
     NOISES,
 )
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import times
@@ -29,38 +29,27 @@ from leakgauge.verdict import Verdict
 ATTACKS = ("one_threshold", "two_threshold", "likelihood")
 PLAYED = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper: 50,000, ten times
-AUDIT = """
-[[audit]]
-name = "{noise}-{k}"
-domain = "blackbox"
-rounds = {rounds}
-block = 10000
-challenger = {{ pair = [{absent}, {present}] }}
-mechanism = {mechanism}
-metrics = {{ epsilon = "{metric}", confidence = {confidence} }}
-attacks = [
-  {{ name = "one_threshold", knowledge = "law" }},
-  {{ name = "two_threshold", knowledge = "law" }},
-  {{ name = "likelihood", knowledge = "law", shadows = 0 }},
-]
-"""
 
 
-def _plan(scope: Scope) -> str:
-    return "".join(
-        AUDIT.format(
-            noise=noise,
-            k=k,
-            rounds=ROUNDS[scope.scale],
-            absent=[0.0] * k,
-            present=[1.0] * k,
-            mechanism=MECHANISMS[noise],
-            metric=METRICS[noise],
-            confidence=CONFIDENCE,
-        )
-        for noise in NOISES
-        for k in PLAYED[scope.scale]
-    )
+def _audits(scope: Scope) -> list[AuditTable]:
+    return [_audit(noise, k, scope.scale) for noise in NOISES for k in PLAYED[scope.scale]]
+
+
+def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
+    return {
+        "name": f"{noise}-{k}",
+        "domain": "blackbox",
+        "rounds": ROUNDS[scale],
+        "block": 10000,
+        "challenger": {"pair": [[0.0] * k, [1.0] * k]},
+        "mechanism": MECHANISMS[noise],
+        "metrics": {"epsilon": METRICS[noise], "confidence": CONFIDENCE},
+        "attacks": [
+            {"name": "one_threshold", "knowledge": "law"},
+            {"name": "two_threshold", "knowledge": "law"},
+            {"name": "likelihood", "knowledge": "law", "shadows": 0},
+        ],
+    }
 
 
 def _figure_6(played: PlayedItem) -> ItemResult:
@@ -75,7 +64,7 @@ def _winners() -> list[ComparedNumber]:
         for n in ("one", "two")
     )
     lead, other_lead = two["laplace"] - one["laplace"], one["gaussian"] - two["gaussian"]
-    wins = PublishedNumber(value=0.0, where="stated, section 3.1.2", says=Claim.ABOVE)
+    wins = PublishedNumber(value=0.0, where="stated, section 3.1.2", claim=Claim.ABOVE)
     low, high = exact_values.optimum("gaussian", 140).accuracy
     return [
         ComparedNumber(
@@ -206,7 +195,7 @@ FIGURE_6 = PaperItem(
     "add the best possible attack, the likelihood ratio, and the most that any k cells of that "
     "promise can reveal (KOV: Kairouz, Oh and Viswanath 2015). Dots are games that were really "
     "played.",
-    plan=_plan,
+    audits=_audits,
     show=_figure_6,
     notes=(
         "The paper prints no number of this figure; we compare with what it says about the curves.",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from leakgauge.core.game import Reals
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.liu24.plans import AUXILIARY, CONFIDENCE, INFORMED, MECHANISMS, SCALE, SIXTY_CELLS
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, density_chart
 from leakgauge.report.page import Chart, Stroke
@@ -120,47 +121,52 @@ def _power(law: Reals, n: int) -> Reals:
 
 CELL = BusyCell(group=2_000, people=10_000, rate=0.01)
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}
-# Everybody visits sixty random cells. Epochs are weeks, so that none is busier than another.
-CITY = """{{ source = "synthetic", users = {users}, sites = {sites}, epochs = {epochs}, epoch = "7d", \
-visits = {visits}, skew = 0, popularity = 0, home = 0, radius = 1e9 }}"""
-AUDIT = """
-[[audit]]
-name = "{name}"
-domain = "locations"
-rounds = {rounds}
-block = 2000
-data = {data}
-challenger = {{ group_size = {group}, reference = {reference}, targets = {{ n = 1, min_visits = {visits} }} }}
-mechanism = {mechanism}
-metrics = {{ confidence = {confidence} }}
-attacks = [
-  {{ name = "one_threshold", knowledge = "auxiliary" }},
-  {{ name = "two_threshold", knowledge = "auxiliary" }},
-  {{ name = "likelihood", knowledge = "auxiliary" }},
-]
-"""
 
 
-def write_cell_audit(name: str, scope: Scope, cell: BusyCell) -> str:
-    """Write the game of a cell: as many people again are the adversary's."""
+def uniform_city(cell: BusyCell) -> dict[str, Any]:
+    """Return the data of a plan: everybody visits sixty random cells, and so do as many other people.
+
+    Epochs are weeks, so that none is busier than another.
+    """
     n_cells = round(SIXTY_CELLS / cell.rate)
-    city = CITY.format(
-        users=2 * cell.people + 1, sites=SIXTY_CELLS, epochs=round(n_cells / SIXTY_CELLS), visits=SIXTY_CELLS
-    )
-    return AUDIT.format(
-        name=name,
-        rounds=ROUNDS[scope.scale],
-        data=city,
-        group=cell.group + 1,
-        reference=cell.people + 1,
-        visits=SIXTY_CELLS,
-        mechanism=MECHANISMS["laplace"],
-        confidence=CONFIDENCE,
-    )
+    return {
+        "source": "synthetic",
+        "users": 2 * cell.people + 1,
+        "sites": SIXTY_CELLS,
+        "epochs": round(n_cells / SIXTY_CELLS),
+        "epoch": "7d",
+        "visits": SIXTY_CELLS,
+        "skew": 0,
+        "popularity": 0,
+        "home": 0,
+        "radius": 1e9,
+    }
 
 
-def _plan(scope: Scope) -> str:
-    return write_cell_audit("cell", scope, CELL)
+def cell_audit_table(name: str, scope: Scope, cell: BusyCell) -> AuditTable:
+    """Return the audit of a cell; the attacker has data of as many other people."""
+    return {
+        "name": name,
+        "domain": "locations",
+        "rounds": ROUNDS[scope.scale],
+        "block": 2000,
+        "data": uniform_city(cell),
+        "challenger": {
+            "group_size": cell.group + 1,
+            "reference": cell.people + 1,
+            "targets": {"n": 1, "min_visits": SIXTY_CELLS},
+        },
+        "mechanism": MECHANISMS["laplace"],
+        "metrics": {"confidence": CONFIDENCE},
+        "attacks": [
+            {"name": attack, "knowledge": "auxiliary"}
+            for attack in ("one_threshold", "two_threshold", "likelihood")
+        ],
+    }
+
+
+def _audits(scope: Scope) -> list[AuditTable]:
+    return [cell_audit_table("cell", scope, CELL)]
 
 
 def exact_accuracies(cell: BusyCell) -> dict[str, float]:
@@ -184,7 +190,7 @@ def _spreads() -> list[ComparedNumber]:
             setting="standard deviation of the cell, auxiliary less informed",
             ours=exact_number(float(np.sqrt(CELL.variance + noise) - np.sqrt(noise))),
             published=PublishedNumber(
-                value=0.0, where="“provides obfuscation”, section 3.2", says=Claim.ABOVE
+                value=0.0, where="“provides obfuscation”, section 3.2", claim=Claim.ABOVE
             ),
         ),
         ComparedNumber(setting="usual number of others in the cell", ours=exact_number(CELL.usual)),
@@ -202,7 +208,7 @@ def _accuracies() -> list[ComparedNumber]:
             setting=f"two_threshold less one_threshold, {SIXTY_CELLS} such cells",
             ours=exact_number(found["two_threshold"] - found["one_threshold"]),
             published=PublishedNumber(
-                value=0.0, where="“for both types of attackers”, section 5.3.1", says=Claim.ABOVE
+                value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE
             ),
             why="With twenty others in a cell the votes lose; they win below about two (see the crossover).",
         ),
@@ -255,7 +261,7 @@ FIGURE_7 = PaperItem(
     "cell, and Laplace noise of ε = 0.5 is added. The informed adversary takes off what it knows and is "
     "left with the noise; to the auxiliary one the others are noise too. We add what sixty such cells are "
     "worth, exactly, and play it.",
-    plan=_plan,
+    audits=_audits,
     show=_figure_7,
     notes=(
         (

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import cast
 
 import numpy as np
@@ -34,7 +32,7 @@ from leakgauge.papers.liu24.plans import (
     substitute_note,
 )
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
-from leakgauge.plan import Audit, Plan, read_plan
+from leakgauge.plan import Audit, Plan
 from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.number_format import count
 from leakgauge.report.page import Chart
@@ -67,11 +65,11 @@ class NetworkWeights:
 
 
 def retrained_weights(
-    plans: Mapping[str, str], series: RepeatedRuns, player: CellAttackVariant
+    plans: Mapping[str, Plan], series: RepeatedRuns, variant: CellAttackVariant
 ) -> NetworkWeights:
-    """Train the network of a player again, as in the first run of a series."""
-    plan = plan_from_text(plans[series.runs[0].name])
-    audit = _first_with(plan, player)
+    """Train the network of an attack again, as in the first run of a series."""
+    plan = plans[series.runs[0].name]
+    audit = _first_with(plan, variant)
     game = prepare_audit(audit, plan)
     (label,) = game.attacks
     with single_threaded():
@@ -94,20 +92,13 @@ def _ordered(inner: Reals, bias: Reals, signs: Reals) -> tuple[Reals, Reals]:
     return (inner * turned)[:, order], (bias * turned)[order]
 
 
-def plan_from_text(text: str) -> Plan:
-    """Read a plan that was kept as text."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "plan.toml"
-        path.write_text(text, encoding="utf-8")
-        return read_plan(path)
-
-
-def _first_with(plan: Plan, player: CellAttackVariant) -> Audit:
+def _first_with(plan: Plan, variant: CellAttackVariant) -> Audit:
+    """The first audit with an attack, without its other attacks."""
     for audit in plan.audits:
         for contender in audit.contenders:
-            if f'label = "{contender.label}"' in player.words:
+            if contender.label == variant.label:
                 return replace(audit, contenders=(contender,))
-    raise BadInput(f"nobody like {player} played in this plan")
+    raise BadInput(f"this plan has no attack {variant.label!r}")
 
 
 def _weights_figure(
@@ -138,7 +129,7 @@ def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
         ComparedNumber(
             setting=f"correlation of its score with the sum, less that with the votes: {who}",
             ours=exact_number(index.one_threshold - index.two_threshold),
-            published=PublishedNumber(value=0.0, where="learns the one-threshold rule", says=Claim.ABOVE),
+            published=PublishedNumber(value=0.0, where="learns the one-threshold rule", claim=Claim.ABOVE),
         ),
         ComparedNumber(
             setting=f"mean weight over its standard deviation: {who}",
@@ -149,7 +140,7 @@ def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
 
 def _vote_claims(weights: NetworkWeights, who: str, *, enough: bool) -> list[ComparedNumber]:
     """What speaks for a vote of every cell; comparable if it learned from as many shadows as in the paper."""
-    learns = PublishedNumber(value=0.0, where="learns the two-threshold rule", says=Claim.ABOVE)
+    learns = PublishedNumber(value=0.0, where="learns the two-threshold rule", claim=Claim.ABOVE)
     index, own = weights.index, weights.bias[: weights.diagonal.size]
     return [
         ComparedNumber(
@@ -193,7 +184,7 @@ def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *,
         about=f"The network of an {knowledge} adversary that learned from {shadows} shadows under Laplace "
         f"noise, trained again exactly as it played.{fewer} A network that adds up all cells has weights of "
         "one size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
-        shares=run.runs,
+        shared_runs=run.runs,
         show=partial(_weights_figure, number, run, knowledge, hidden, many),
     )
 

@@ -11,7 +11,6 @@ from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, 
 from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
 from leakgauge.papers.liu24.crossover import VISITORS, with_visitors
-from leakgauge.papers.liu24.network_weights import plan_from_text
 from leakgauge.papers.liu24.plans import (
     AUXILIARY,
     CITY,
@@ -23,11 +22,11 @@ from leakgauge.papers.liu24.plans import (
     SIXTY_CELLS,
     CellAttackVariant,
     VerdictsByVariant,
+    audit_table,
     repeated_runs,
-    write_audit,
 )
 from leakgauge.papers.liu24.statements import DENSE, lead_of, variant
-from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.plan import Audit, Plan
 from leakgauge.report.charts import chart_style
@@ -77,9 +76,9 @@ def _variants() -> list[CellAttackVariant]:
     return [*rules, *networks]
 
 
-def _plan(scope: Scope, name: str) -> str:
-    return "".join(
-        write_audit(
+def _audits(scope: Scope, name: str) -> list[AuditTable]:
+    return [
+        audit_table(
             f"{name}-{place.data.name}",
             scope,
             "laplace",
@@ -89,10 +88,10 @@ def _plan(scope: Scope, name: str) -> str:
             rounds=ROUNDS[scope.scale],
         )
         for place in other_data_sets(scope)
-    )
+    ]
 
 
-OTHER_DATA_RUNS = repeated_runs("elsewhere", TIMES, _plan)
+OTHER_DATA_RUNS = repeated_runs("elsewhere", TIMES, _audits)
 
 
 def verdicts_on(verdicts: Iterable[Verdict], place: SizedDataSet) -> VerdictsByVariant:
@@ -107,10 +106,10 @@ def _data_set_name(audit: str) -> str:
     return audit.partition("-")[2]
 
 
-def usual_others(plans: Iterable[str]) -> dict[str, float]:
+def usual_others(plans: Iterable[Plan]) -> dict[str, float]:
     """How many others are usual in the cells of the targets, by data set."""
     counts: dict[str, list[float]] = {}
-    for plan in map(plan_from_text, plans):
+    for plan in plans:
         for audit in plan.audits:
             counts.setdefault(_data_set_name(audit.name), []).append(_usual_in(plan, audit))
     return {name: float(np.mean(found)) for name, found in counts.items()}
@@ -143,7 +142,7 @@ def _show(played: PlayedItem) -> ItemResult:
 
 def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
     where = place.data.words
-    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", says=Claim.ABOVE)
+    wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(setting=f"{where}: others usual in a target's cell", ours=exact_number(usual)),
         *(
@@ -161,7 +160,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
                 ours=lead_of(
                     ACCURACY, found, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
                 ),
-                published=PublishedNumber(value=0.0, where="section 5.3.1", says=Claim.ABOVE),
+                published=PublishedNumber(value=0.0, where="section 5.3.1", claim=Claim.ABOVE),
                 why=WEIGHED if who == AUXILIARY else "",
             )
             for who in KNOWLEDGES
@@ -260,6 +259,6 @@ ELSEWHERE = PaperItem(
     "are. Here the game under Laplace noise is played on whatever the folder of the data sets has "
     "(--data): Foursquare check-ins of Kuala Lumpur and New York, cabs of San Francisco; and on the "
     "synthetic city.",
-    shares=OTHER_DATA_RUNS.runs,
+    shared_runs=OTHER_DATA_RUNS.runs,
     show=_show,
 )

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import log, sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from leakgauge.papers import data_sets
 from leakgauge.papers.data_sets import DataSet
-from leakgauge.papers.paper import PaperRun, Scale, Scope
+from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.verdict import Verdict
 
@@ -18,9 +18,9 @@ EPSILON = 0.5  # per observation
 SCALE = 1 / EPSILON  # of the Laplace noise on one cell
 DELTA = 1 / (2 * 1999)  # 1 / 2m for m = 1,999 people
 SIGMA = sqrt(2 * log(1.25 / DELTA)) / EPSILON  # the classic calibration: 8.2543
-MECHANISMS = {
-    "laplace": f'{{ name = "laplace", epsilon = {EPSILON} }}',
-    "gaussian": f'{{ name = "gaussian", epsilon = {EPSILON}, delta = {DELTA!r}, calibration = "classic" }}',
+MECHANISMS: dict[str, dict[str, Any]] = {
+    "laplace": {"name": "laplace", "epsilon": EPSILON},
+    "gaussian": {"name": "gaussian", "epsilon": EPSILON, "delta": DELTA, "calibration": "classic"},
 }
 METRICS = {"laplace": "one_run", "gaussian": "dkw"}  # at this delta the one-run bound could show nothing
 NOISES = tuple(MECHANISMS)
@@ -43,8 +43,14 @@ LAST_800_HOURS = ("2013-11-28T16:00:00", "2014-01-01")
 CITY = DataSet(
     name="city",
     words="a synthetic city",
-    table=f'{{ source = "synthetic", users = {PEOPLE}, sites = {PLACE_GRID[0] * PLACE_GRID[1]}, epochs = 800, '
-    "visits = 10, skew = 1.5 }",
+    table={
+        "source": "synthetic",
+        "users": PEOPLE,
+        "sites": PLACE_GRID[0] * PLACE_GRID[1],
+        "epochs": 800,
+        "visits": 10,
+        "skew": 1.5,
+    },
 )
 
 
@@ -86,21 +92,6 @@ LARGE_CELL_COUNTS = {
 ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
 TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with a target and a split of its own
 LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
-AUDIT = """
-[[audit]]
-name = "{name}"
-domain = "locations"
-rounds = {rounds}
-block = 2500
-data = {data}
-challenger = {{ group_size = {group}, per_epoch = 1, reference = {reference}, targets = {{ n = 1, \
-min_visits = 140 }} }}
-mechanism = {mechanism}
-metrics = {{ confidence = {confidence} }}
-attacks = [
-{attacks}
-]
-"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,26 +109,33 @@ class CellAttackVariant:
 
     @classmethod
     def of(cls, verdict: Verdict) -> "CellAttackVariant":
-        """Who a verdict is about."""
-        said = verdict.parameters["attack"]
+        """Return the attack that a verdict is about."""
+        options = verdict.parameters["attack"]
         return cls(
             attack=verdict.attack,
             knowledge=verdict.knowledge,
             n=int(verdict.parameters["knowledge"]["observations"]),
-            shadows=said.get("shadows"),
-            hidden=said.get("hidden"),
+            shadows=options.get("shadows"),
+            hidden=options.get("hidden"),
         )
 
     @property
-    def words(self) -> str:
-        """The line of a plan."""
-        fit = '"never"' if self.attack == "likelihood" else None  # only the target's cells are looked at
-        said = {"shadows": self.shadows, "hidden": self.hidden, "fit": fit}
-        more = "".join(f", {key} = {value}" for key, value in said.items() if value is not None)
-        knowledge = f'{{ name = "{self.knowledge}", observations = {self.n} }}'
+    def label(self) -> str:
+        """The label of the attack in a plan."""
         parts = (self.attack, self.shadows, self.hidden, self.knowledge, self.n)
-        label = "-".join(str(part) for part in parts if part is not None)
-        return f'  {{ name = "{self.attack}"{more}, knowledge = {knowledge}, label = "{label}" }},'
+        return "-".join(str(part) for part in parts if part is not None)
+
+    @property
+    def attack_table(self) -> dict[str, Any]:
+        """One entry of `attacks` in a plan."""
+        fit = "never" if self.attack == "likelihood" else None  # only the target's cells are looked at
+        options = {"shadows": self.shadows, "hidden": self.hidden, "fit": fit}
+        return {
+            "name": self.attack,
+            **{key: value for key, value in options.items() if value is not None},
+            "knowledge": {"name": self.knowledge, "observations": self.n},
+            "label": self.label,
+        }
 
 
 VerdictsByVariant: TypeAlias = Mapping[CellAttackVariant, tuple[Verdict, ...]]
@@ -155,48 +153,56 @@ class RepeatedRuns:
         found: dict[CellAttackVariant, tuple[Verdict, ...]] = {}
         for verdict in verdicts:
             if verdict.audit.partition("-")[0].rpartition("_")[0] == self.name:
-                player = CellAttackVariant.of(verdict)
-                found[player] = (*found.get(player, ()), verdict)
+                variant = CellAttackVariant.of(verdict)
+                found[variant] = (*found.get(variant, ()), verdict)
         return found
 
 
-def repeated_runs(name: str, times: Mapping[Scale, int], plan: Callable[[Scope, str], str]) -> RepeatedRuns:
-    """Make the runs of a series; ``plan`` writes one of them, given how its audits are to be called."""
+def repeated_runs(
+    name: str, times: Mapping[Scale, int], audits: Callable[[Scope, str], list[AuditTable]]
+) -> RepeatedRuns:
+    """Return the runs of a series; ``audits`` returns the audits of one, given the name they begin with."""
 
-    def write(number: int, scope: Scope) -> str:
-        return plan(scope, f"{name}_{number}") if number < times[scope.scale] else ""
+    def numbered(number: int, scope: Scope) -> list[AuditTable]:
+        return audits(scope, f"{name}_{number}") if number < times[scope.scale] else []
 
     most = max(times.values())
     return RepeatedRuns(
         name,
         tuple(
-            PaperRun(name=f"{name}_{number}", plan=partial(write, number), further=number)
+            PaperRun(name=f"{name}_{number}", audits=partial(numbered, number), seed_offset=number)
             for number in range(most)
         ),
     )
 
 
-def write_audit(
+def audit_table(
     name: str,
     scope: Scope,
     noise: str,
-    players: Sequence[CellAttackVariant],
+    variants: Sequence[CellAttackVariant],
     *,
     data: DataSet | None = None,
     group: int = 2_000,
     rounds: int | None = None,
-) -> str:
-    """Write a game: a group drawn from half of the people; on the main data set unless another is given."""
-    return AUDIT.format(
-        name=name,
-        rounds=rounds or ROUNDS[scope.scale],
-        data=(data or main_place(scope)).table,
-        group=group,
-        reference=0.5,
-        mechanism=MECHANISMS[noise],
-        confidence=CONFIDENCE,
-        attacks="\n".join(player.words for player in players),
-    )
+) -> AuditTable:
+    """Return the audit of groups drawn from half of the people, on the main data set by default."""
+    return {
+        "name": name,
+        "domain": "locations",
+        "rounds": rounds or ROUNDS[scope.scale],
+        "block": 2500,
+        "data": dict((data or main_place(scope)).table),
+        "challenger": {
+            "group_size": group,
+            "per_epoch": 1,
+            "reference": 0.5,
+            "targets": {"n": 1, "min_visits": 140},
+        },
+        "mechanism": MECHANISMS[noise],
+        "metrics": {"confidence": CONFIDENCE},
+        "attacks": [variant.attack_table for variant in variants],
+    }
 
 
 def many_shadows(noise: str, scale: Scale, hidden: int | None = None) -> int:
@@ -205,36 +211,38 @@ def many_shadows(noise: str, scale: Scale, hidden: int | None = None) -> int:
     return MANY_SHADOWS if needed else MANY_SHADOWS // 10
 
 
-def _usual(noise: str, scope: Scope, name: str) -> str:
+def _usual(noise: str, scope: Scope, name: str) -> list[AuditTable]:
     """Every attack, with networks that learn from few shadows."""
-    players = {n: _variants(n, [FEW_SHADOWS]) for n in CELL_COUNTS[scope.scale]}
+    variants = {n: _variants(n, [FEW_SHADOWS]) for n in CELL_COUNTS[scope.scale]}
     if noise == "laplace":  # for figure 1
-        for n, found in players.items():
+        for n, found in variants.items():
             found.append(
                 CellAttackVariant(
                     attack=NETWORK, knowledge=INFORMED, n=n, shadows=FEW_SHADOWS, hidden=HUNDRED
                 )
             )
-    return _audits(name, scope, noise, players)
+    return _audits(name, scope, noise, variants)
 
 
-def _large(noise: str, scope: Scope, name: str) -> str:
+def _large(noise: str, scope: Scope, name: str) -> list[AuditTable]:
     """Every attack, with networks that learn from few shadows and from many."""
     shadows = [FEW_SHADOWS, many_shadows(noise, scope.scale)]
     return _audits(name, scope, noise, {n: _variants(n, shadows) for n in LARGE_CELL_COUNTS[scope.scale]})
 
 
-def _hundred(scope: Scope, name: str) -> str:
+def _hundred(scope: Scope, name: str) -> list[AuditTable]:
     """Networks with a hundred hidden units."""
     shadows = [FEW_SHADOWS, many_shadows("laplace", scope.scale, HUNDRED)]
     return _audits(name, scope, "laplace", {SIXTY_CELLS: _variants(SIXTY_CELLS, shadows, HUNDRED)})
 
 
-def _audits(name: str, scope: Scope, noise: str, players: Mapping[int, Sequence[CellAttackVariant]]) -> str:
-    """One audit or, where it takes long, one for each number of cells: what is done is kept."""
+def _audits(
+    name: str, scope: Scope, noise: str, variants: Mapping[int, Sequence[CellAttackVariant]]
+) -> list[AuditTable]:
+    """One audit or, where it takes long, one for each number of cells, each of which is saved."""
     if scope.scale is Scale.QUICK:
-        return write_audit(name, scope, noise, [player for some in players.values() for player in some])
-    return "".join(write_audit(f"{name}-{n}", scope, noise, some) for n, some in players.items())
+        return [audit_table(name, scope, noise, [variant for some in variants.values() for variant in some])]
+    return [audit_table(f"{name}-{n}", scope, noise, some) for n, some in variants.items()]
 
 
 def _variants(n: int, shadows: Sequence[int], hidden: int | None = None) -> list[CellAttackVariant]:

@@ -73,7 +73,7 @@ def _figure_27(played: PlayedItem) -> ItemResult:
 def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
     found = {p: some for p, some in run.games(played.verdicts).items() if p.n == SIXTY_CELLS}
     first, second = WINNERS[noise]
-    above = PublishedNumber(value=0.0, where=where, says=Claim.ABOVE)
+    above = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
     if run is HUNDRED_UNITS:
         cells += _behind(found, where)
@@ -90,7 +90,7 @@ def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, wh
 
 def _behind(found: VerdictsByVariant, where: str) -> list[ComparedNumber]:
     """That few shadows teach a hundred units no more than the sum."""
-    few = PublishedNumber(value=0.0, where=where, says=Claim.AT_MOST)
+    few = PublishedNumber(value=0.0, where=where, claim=Claim.AT_MOST)
     return [
         lead_claim(
             TPR,
@@ -136,21 +136,21 @@ FIGURE_18 = PaperItem(
     title="Figure 18: ROC curves under Laplace noise, 60 cells",
     about="Hits against false alarms, both on logarithmic axes, for networks with few and with many "
     "shadows in one picture. The dashed line is the most that anybody can reach who knows everybody else.",
-    shares=LARGE["laplace"].runs,
+    shared_runs=LARGE["laplace"].runs,
     show=_figure_18,
     notes=(FEWER_SHADOWS_NOTE,),
 )
 FIGURE_21 = PaperItem(
     title="Figure 21: ROC curves under Gaussian noise, 60 cells",
     about="The same with Gaussian noise (σ = 8.2543): one_threshold lies on the optimum.",
-    shares=LARGE["gaussian"].runs,
+    shared_runs=LARGE["gaussian"].runs,
     show=_figure_21,
     notes=(FEWER_SHADOWS_NOTE,),
 )
 FIGURE_27 = PaperItem(
     title="Figure 27: ROC curves of networks with 100 hidden units, Laplace noise, 60 cells",
     about="Networks of earlier work have 100 hidden units, however many cells there are.",
-    shares=HUNDRED_UNITS.runs,
+    shared_runs=HUNDRED_UNITS.runs,
     show=_figure_27,
     notes=(
         (

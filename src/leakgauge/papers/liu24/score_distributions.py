@@ -62,7 +62,7 @@ def _figure_8(_: PlayedItem) -> ItemResult:
 
 
 def _sum_cells() -> list[ComparedNumber]:
-    wider = PublishedNumber(value=0.0, where="“larger variance”, section 3.2", says=Claim.ABOVE)
+    wider = PublishedNumber(value=0.0, where="“larger variance”, section 3.2", claim=Claim.ABOVE)
     informed_sum, other = (SumScores(CELLS[knowledge]) for knowledge in KNOWLEDGES)
     printed = SIXTY_CELLS * (sqrt(CELL.variance) + SCALE * sqrt(2))
     return [
@@ -119,7 +119,8 @@ def _sum_chart(knowledge: str) -> Chart:
         x_title="sum of the cells",
         y_title="density",
         caption=f"one_threshold, {knowledge} adversary: {N_DRAWN} releases of each world.",
-        alternative=f"Two bell curves {SIXTY_CELLS} apart, {spread:.0f} wide, over histograms that follow them.",
+        alternative=f"Two bell curves {SIXTY_CELLS} apart, {spread:.0f} wide, over histograms that follow "
+        "them.",
     )
 
 
@@ -137,7 +138,7 @@ def _figure_10(_: PlayedItem) -> ItemResult:
             setting="chance of a vote, target in less out, informed less auxiliary",
             ours=exact_number(1 - 2 * exact_values.cell_error("laplace") - (hit - alarm)),
             published=PublishedNumber(
-                value=0.0, where="“less distinguishability”, section 3.2", says=Claim.ABOVE
+                value=0.0, where="“less distinguishability”, section 3.2", claim=Claim.ABOVE
             ),
         ),
         ComparedNumber(setting="α′, a vote without the target, auxiliary", ours=exact_number(alarm)),
@@ -162,7 +163,8 @@ def _vote_chart(knowledge: str) -> Chart:
         x_title="votes",
         y_title="probability",
         caption=f"two_threshold, {knowledge} adversary: the number of votes of {SIXTY_CELLS} cells.",
-        alternative=f"Two binomial laws around {SIXTY_CELLS * chances[0]:.1f} and {SIXTY_CELLS * chances[1]:.1f} votes.",
+        alternative=f"Two binomial laws around {SIXTY_CELLS * chances[0]:.1f} and "
+        f"{SIXTY_CELLS * chances[1]:.1f} votes.",
     )
 
 
@@ -197,7 +199,7 @@ def _figure_9(_: PlayedItem) -> ItemResult:
             setting="FPR at a threshold of 35 less FPR at 30",
             ours=exact_number(float(fpr[middle + 10] - fpr[middle])),
             published=PublishedNumber(
-                value=0.0, where="“a larger T … a larger FPR”, section 3.2", says=Claim.ABOVE
+                value=0.0, where="“a larger T … a larger FPR”, section 3.2", claim=Claim.ABOVE
             ),
             why="It is the other way round: fewer releases lie above a larger threshold.",
         ),

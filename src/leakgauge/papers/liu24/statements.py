@@ -65,7 +65,7 @@ def winner_claims(
             games,
             variant(first, knowledge, n),
             variant(second, knowledge, n),
-            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+            PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
             why=DENSE if knowledge == AUXILIARY and noise == "laplace" else "",
         )
         for knowledge in KNOWLEDGES
@@ -82,7 +82,7 @@ def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: s
         ComparedNumber(
             setting=f"{quantity.name}: {_who(p)}, {many} cells less {few}",
             ours=lead_of(quantity, games, replace(p, n=many), p),
-            published=PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+            published=PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for p in games
         if p.n == few and p.attack in ("one_threshold", "two_threshold", NETWORK)
@@ -99,7 +99,7 @@ def knowledge_claims(
             games,
             variant(attack, INFORMED, shadows=shadows),
             variant(attack, AUXILIARY, shadows=shadows),
-            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+            PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for attack, shadows in (("one_threshold", None), ("two_threshold", None), (NETWORK, FEW_SHADOWS))
     ]
@@ -115,7 +115,7 @@ def sum_against_network_claims(
             games,
             variant("one_threshold", knowledge),
             variant(NETWORK, knowledge, shadows=FEW_SHADOWS),
-            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+            PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for knowledge in KNOWLEDGES
     ]
@@ -131,7 +131,7 @@ def more_shadows_claims(
             games,
             p,
             variant(NETWORK, p.knowledge, p.n, FEW_SHADOWS, p.hidden),
-            PublishedNumber(value=0.0, where=where, says=Claim.ABOVE),
+            PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for p in networks_with_many_shadows(games)
     ]

@@ -75,8 +75,8 @@ def success_chart(
         caption=f"{column.words(scope, form)}, batches of {column.batch}: games won, and right answers of "
         f"an honest classifier.",
         alternative=f"At nominal ε = {most.epsilon} the likelihood neuron wins "
-        f"{metric_intervals.accuracy(games[most][LIKELIHOOD]).value:.3f} of games, and an honest classifier is right "
-        f"{useful[most].noisy:.3f} of the time, {useful[most].clean:.3f} without noise.",
+        f"{metric_intervals.accuracy(games[most][LIKELIHOOD]).value:.3f} of games, and an honest classifier "
+        f"is right {useful[most].noisy:.3f} of the time, {useful[most].clean:.3f} without noise.",
     )
 
 
@@ -178,7 +178,9 @@ def _useful(scope: Scope, point: NominalGame, useful: ClassifierUtility) -> Comp
 
 
 def _item(series: MechanismGames, title: str, about: str, notes: tuple[str, ...]) -> PaperItem:
-    return PaperItem(title=title, about=about, shares=(series.run,), show=partial(_show, series), notes=notes)
+    return PaperItem(
+        title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=notes
+    )
 
 
 FIGURE_5 = _item(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import TypeAlias
 
 import numpy as np
@@ -135,8 +136,8 @@ def panel_charts(
             y_title="success",
             caption=f"{column.words(scope, form)}, batches of {column.batch}: success that is certified, "
             "and success that was measured.",
-            alternative=f"At ε = {mine[-1].epsilon} {mean_over_targets(last, lambda one: one.success):.3f} is "
-            f"certified and {won[-1][1].value:.3f} was measured.",
+            alternative=f"At ε = {mine[-1].epsilon} {mean_over_targets(last, lambda one: one.success):.3f} "
+            f"is certified and {won[-1][1].value:.3f} was measured.",
         ),
     ]
 
@@ -159,9 +160,9 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
     games = series.games(scope.scale, played.verdicts)
     found: dict[NominalGame, list[CertificatePair]] = {}
     for point in games:
-        staged = audit_setup(played.plans.values(), point.name(series.mechanism))
-        rng = staged.rng()
-        server, crafted = staged.craft(TARGETS[scope.scale])
+        setup = audit_setup(played.plans.values(), point.name(series.mechanism))
+        rng = setup.rng()
+        server, crafted = setup.craft(TARGETS[scope.scale])
         found[point] = [certify(server, one, place, rng) for place, one in enumerate(crafted)]
     cells = [cell for point in found for cell in _cells(series, scope, point, found[point], games)]
     panels = [(column, form) for column in COLUMNS for form in FeatureForm]
@@ -188,6 +189,9 @@ def _cells(
     wide = float(np.median([proof.valid.own.width / proof.as_observed.own.width for proof in proofs]))
     why = RANGE.format(wide=wide, share=_share(proofs, lambda proof: proof.as_observed.holds))
     won = metric_intervals.accuracy(games[point][LIKELIHOOD])
+    success, hoeffding, tpr, fpr = (
+        mean_over_targets(proofs, attrgetter(name)) for name in ("success", "hoeffding_success", "tpr", "fpr")
+    )
     errors = [proof.valid.smallest_error for proof in proofs]
     least = "no δ" if None in errors else f"δ = {max(error for error in errors if error is not None):.1e}"
     return [
@@ -199,11 +203,10 @@ def _cells(
         ),
         ComparedNumber(
             setting=f"certified success: {here}",
-            ours=exact_number(mean_over_targets(proofs, lambda one: one.success)),
-            why=f"By rates of activation: TPR at least {mean_over_targets(proofs, lambda one: one.tpr):.3f}, FPR of a "
-            f"row at most {mean_over_targets(proofs, lambda one: one.fpr):.4f} (Clopper and Pearson, δ = 1e-8 each); "
-            f"by Hoeffding's bounds {mean_over_targets(proofs, lambda one: one.hoeffding_success):.3f}. Measured "
-            f"over all targets: {won.value:.3f}.",
+            ours=exact_number(success),
+            why=f"By rates of activation: TPR at least {tpr:.3f}, FPR of a row at most {fpr:.4f} (Clopper "
+            f"and Pearson, δ = 1e-8 each); by Hoeffding's bounds {hoeffding:.3f}. Measured over all targets: "
+            f"{won.value:.3f}.",
         ),
     ]
 
@@ -230,7 +233,9 @@ def _smallest(
 
 
 def _item(series: MechanismGames, title: str, about: str) -> PaperItem:
-    return PaperItem(title=title, about=about, shares=(series.run,), show=partial(_show, series), notes=NOTES)
+    return PaperItem(
+        title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=NOTES
+    )
 
 
 NOTES = (

@@ -46,13 +46,13 @@ class CraftedWeights:
 
 @cache
 def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
-    staged = setup_without_games(scope, FACES, FeatureForm.NON_NEGATIVE, noise_table("bitrand", epsilon))
-    rng = staged.rng()
+    setup = setup_without_games(scope, FACES, FeatureForm.NON_NEGATIVE, noise_table("bitrand", epsilon))
+    rng = setup.rng()
     if label == LIKELIHOOD:
-        crafted: CraftedNeuron = staged.craft(1)[1][0]
+        crafted: CraftedNeuron = setup.craft(1)[1][0]
     else:
         course = Attack(neurons=NEURONS).course(noisy=True)
-        crafted = NeuronTrainer.of(staged.server, course, rng)((0, int(rng.integers(2**63)))).neuron
+        crafted = NeuronTrainer.of(setup.server, course, rng)((0, int(rng.integers(2**63)))).neuron
     units, features = crafted.first.shape
     return CraftedWeights(
         flat_weights((crafted.first, crafted.first_bias)),
@@ -98,7 +98,7 @@ def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
     weights = _weights(scope, label, epsilon)
     found = weights.of_first if layer == 1 else weights.of_second
     stated = PublishedNumber(
-        value=0.01, places=2, where="p-value of a test if “indistinguishable”, section 7", says=Claim.ABOVE
+        value=0.01, places=2, where="p-value of a test if “indistinguishable”, section 7", claim=Claim.ABOVE
     )
     part = "first layer" if layer == 1 else "chosen neuron"
     why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER

@@ -1,8 +1,9 @@
 """The three columns of the figures: which rows stand for those of the paper, and in which form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from leakgauge.papers import data_sets
 from leakgauge.papers.data_sets import DataSet
@@ -26,9 +27,9 @@ class DataColumn:
     hinges: int  # of each feature, where it is never negative
     at_3: float  # success that the paper states for epsilon of 3 and 4, at least
     under_ome: float  # and under OME
-    file: Callable[[Scope, str], DataSet | None]
-    features: dict[FeatureForm, str]  # keys of the data table
-    made: dict[FeatureForm, str]  # the same in words
+    file: Callable[[Scope, Mapping[str, Any]], DataSet | None]
+    features: Mapping[FeatureForm, Mapping[str, Any]]  # keys of the data table
+    made: Mapping[FeatureForm, str]  # the same in words
 
     def data(self, scope: Scope, form: FeatureForm) -> DataSet:
         """The rows: of a file if it is there, else generated ones."""
@@ -43,14 +44,23 @@ class DataColumn:
 
 
 _CUT = {FeatureForm.SIGNED: "", FeatureForm.NON_NEGATIVE: " cut to max(x, 0)"}
-_IMAGES = {FeatureForm.SIGNED: 'features = "pca"', FeatureForm.NON_NEGATIVE: 'features = "random_relu"'}
+_IMAGES = {FeatureForm.SIGNED: {"features": "pca"}, FeatureForm.NON_NEGATIVE: {"features": "random_relu"}}
+_NON_NEGATIVE: Mapping[FeatureForm, Mapping[str, Any]] = {
+    FeatureForm.SIGNED: {},
+    FeatureForm.NON_NEGATIVE: {"non_negative": True},
+}
 _IMAGE_WORDS = {FeatureForm.SIGNED: "principal components", FeatureForm.NON_NEGATIVE: "random ReLU units"}
 GENERATED = {
     form: DataSet(
         name="generated",
         words=f"generated rows{_CUT[form]}",
-        table='{ source = "synthetic", rows = 4000, features = 512, classes = 10'
-        + (", non_negative = true }" if form is FeatureForm.NON_NEGATIVE else " }"),
+        table={
+            "source": "synthetic",
+            "rows": 4000,
+            "features": 512,
+            "classes": 10,
+            **_NON_NEGATIVE[form],
+        },
     )
     for form in FeatureForm
 }
@@ -84,7 +94,7 @@ CIFAR_10 = DataColumn(
     at_3=0.62,
     under_ome=0.895,
     file=data_sets.cifar_10,
-    features={FeatureForm.SIGNED: "", FeatureForm.NON_NEGATIVE: "non_negative = true"},
+    features=_NON_NEGATIVE,
     made={FeatureForm.SIGNED: "as they are", FeatureForm.NON_NEGATIVE: "max(x, 0)"},
 )
 COLUMNS = (FACES, IMAGENETTE, CIFAR_10)

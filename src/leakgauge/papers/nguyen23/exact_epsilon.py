@@ -11,12 +11,12 @@ from leakgauge.papers.nguyen23.plans import (
     FEW_EPSILONS,
     LIKELIHOOD,
     VerdictsByGame,
+    audit_table,
     likelihood_attack,
     noise_table,
-    write_audit,
 )
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scope
 from leakgauge.papers.series_chart import dot_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart
@@ -38,9 +38,9 @@ def _points(scope: Scope) -> list[tuple[str, FeatureForm, int]]:
     ]
 
 
-def _plan(scope: Scope) -> str:
-    return "".join(
-        write_audit(
+def _audits(scope: Scope) -> list[AuditTable]:
+    return [
+        audit_table(
             _name(mechanism, form, epsilon),
             scope,
             CIFAR_10,
@@ -49,10 +49,10 @@ def _plan(scope: Scope) -> str:
             [likelihood_attack(CIFAR_10, form, hinges=16)],
         )
         for mechanism, form, epsilon in _points(scope)
-    )
+    ]
 
 
-RUN = PaperRun(name="calibrated", plan=_plan)
+RUN = PaperRun(name="calibrated", audits=_audits)
 
 
 def _show(played: PlayedItem) -> ItemResult:
@@ -145,6 +145,6 @@ EXACT = PaperItem(
     about="BitRand and OME with noise whose exact ε, the sum over all bits, is 1 to 10. The server is left "
     "to guess, and so is the classifier: 512 features share an ε of 10, 0.02 for each. One picture sets "
     "success against usefulness, for true and for nominal ε.",
-    shares=(RUN, BITRAND.run),
+    shared_runs=(RUN, BITRAND.run),
     show=_show,
 )

@@ -26,7 +26,7 @@ def _show(played: PlayedItem) -> ItemResult:
         claim_number(
             f"overlap at ε = {first} less that at ε = {last}: {FACES.words(scope, form)}",
             exact_number(overlap(found[form, first]) - overlap(found[form, last])),
-            PublishedNumber(value=0.0, where="“less overlap”, appendix D", says=Claim.ABOVE),
+            PublishedNumber(value=0.0, where="“less overlap”, appendix D", claim=Claim.ABOVE),
             APART,
         )
         for form in FeatureForm
@@ -36,9 +36,9 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _values(scope: Scope, form: FeatureForm, epsilon: int) -> ValueHistogram:
-    staged = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
-    server, crafted = staged.craft(1)
-    return value_histogram(server, crafted[0], 0, staged.rng())
+    setup = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
+    server, crafted = setup.craft(1)
+    return value_histogram(server, crafted[0], 0, setup.rng())
 
 
 def overlap(values: ValueHistogram) -> float:

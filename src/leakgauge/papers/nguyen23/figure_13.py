@@ -13,11 +13,12 @@ from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
-from leakgauge.papers.nguyen23.plans import LIKELIHOOD, likelihood_attack, write_audit
+from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.nguyen23.statements import claim_number
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
+from leakgauge.plan import Plan
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import count
 from leakgauge.report.page import Chart, Stroke
@@ -81,35 +82,39 @@ BATCH = 20  # clipped gradients are divided by it, and so is the noise: it does 
 PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
 
 
-def _plan(scope: Scope) -> str:
+def _audits(scope: Scope) -> list[AuditTable]:
     """A few points, really played."""
-    return "".join(
-        write_audit(
+    return [
+        audit_table(
             f"noisy-{chosen}-{iterations}-{present:g}",
             scope,
             CIFAR_10,
             FeatureForm.SIGNED,
-            'name = "none"',
+            {"name": "none"},
             [likelihood_attack(CIFAR_10, FeatureForm.SIGNED)],
-            challenger=f"chosen = {chosen}, iterations = {iterations}, present = {present}, "
-            f"gradient_noise = {{ epsilon = {EPSILONS[-1]}, delta = {DELTAS[0]} }}",
+            challenger={
+                "chosen": chosen,
+                "iterations": iterations,
+                "present": present,
+                "gradient_noise": {"epsilon": EPSILONS[-1], "delta": DELTAS[0]},
+            },
             targets=TARGETS[scope.scale],
             rounds=ROUNDS[scope.scale],
             batch=BATCH,
         )
         for chosen, iterations, present in PLAYED
-    )
+    ]
 
 
-RUN = PaperRun(name="gradient_noise", plan=_plan)
+RUN = PaperRun(name="gradient_noise", audits=_audits)
 
 
-def chosen_neuron_shares(plan: str, chosen: int) -> Reals:
+def chosen_neuron_shares(plan: Plan, chosen: int) -> Reals:
     """For each target, how much of a clipped gradient is that of the chosen neurons: 1 would be all."""
     first = PLAYED[0]
-    staged = audit_setup([plan], f"noisy-{first[0]}-{first[1]}-{first[2]:g}")
-    server = replace(staged.server, shape=replace(staged.server.shape, chosen=chosen))
-    attack, rng = staged.attack(), stream(staged.seed, Role.STUDY)
+    setup = audit_setup([plan], f"noisy-{first[0]}-{first[1]}-{first[2]:g}")
+    server = replace(setup.server, shape=replace(setup.server.shape, chosen=chosen))
+    attack, rng = setup.attack(), stream(setup.seed, Role.STUDY)
     networks = server.networks(attack.craft(server, rng), rng)
     return np.array(
         [
@@ -201,7 +206,7 @@ def _show(played: PlayedItem) -> ItemResult:
 
 def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
     stated = PublishedNumber(
-        value=FEW, where="“less than 100 iterations” for ε > 8, appendix E", says=Claim.AT_MOST
+        value=FEW, where="“less than 100 iterations” for ε > 8, appendix E", claim=Claim.AT_MOST
     )
     median, mean = iterations_needed(of_one, epsilon, DELTAS[0])
     noise = GradientNoise(epsilon=epsilon, delta=DELTAS[0])
@@ -278,7 +283,7 @@ FIGURE_13 = PaperItem(
     "deviation sqrt(2 ln(1.25 / δ)) / ε to their sum. The server sends the same model again and again, "
     "averages what comes back, and looks for the target's own gradient in it. How often it is right follows "
     "exactly from the normal law if no other row makes the neuron active; a few points are played.",
-    shares=(RUN,),
+    shared_runs=(RUN,),
     show=_show,
     notes=(
         (

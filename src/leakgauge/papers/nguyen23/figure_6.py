@@ -38,11 +38,11 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _map(scope: Scope, form: FeatureForm, epsilon: int) -> RowProjection:
-    staged = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
+    setup = setup_without_games(scope, FACES, form, noise_table("bitrand", epsilon))
     return project_rows(
-        staged.server,
+        setup.server,
         0,
-        staged.rng(),
+        setup.rng(),
         projection=ProjectionMethod.TSNE,
         copies=COPIES[scope.scale],
         others=OTHERS[scope.scale],
@@ -65,7 +65,8 @@ def _cell(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -
     by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
     grouped = epsilon == max(EPSILONS)
     words = "“able to group together”, figure 6a" if grouped else "“unable to group together”, figure 6c"
-    stated = PublishedNumber(value=0.5, places=1, where=words, says=Claim.ABOVE if grouped else Claim.AT_MOST)
+    claim = Claim.ABOVE if grouped else Claim.AT_MOST
+    stated = PublishedNumber(value=0.5, places=1, where=words, claim=claim)
     return claim_number(
         f"copies of the target next to another copy: {FACES.words(scope, form)}, ε = {epsilon}",
         exact_number(together(found.own, found.others)),

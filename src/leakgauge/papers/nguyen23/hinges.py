@@ -39,48 +39,48 @@ class SuccessByHinges:
 
 def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
     """Score clients' rows, which nobody built on, with neurons of more and more hinges."""
-    staged = setup_without_games(scope, CIFAR_10, FORM, noise_table("bitrand", epsilon))
+    setup = setup_without_games(scope, CIFAR_10, FORM, noise_table("bitrand", epsilon))
     n = TARGETS[scope.scale]
     attacks = {hinges: Attack(form="ratio", hinges=hinges) for hinges in HINGES[scope.scale]}
     return SuccessByHinges(
-        _won(staged, Attack(), n, scope),
-        {hinges: _won(staged, attack, n, scope) for hinges, attack in attacks.items()},
-        _exact(staged, n, scope),
+        _won(setup, Attack(), n, scope),
+        {hinges: _won(setup, attack, n, scope) for hinges, attack in attacks.items()},
+        _exact(setup, n, scope),
     )
 
 
-def _won(staged: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
-    server = replace(staged.server, targets=staged.server.targets[:n])
-    mechanism, rng = server.training.mechanism, staged.rng()
+def _won(setup: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
+    server = replace(setup.server, targets=setup.server.targets[:n])
+    mechanism, rng = server.training.mechanism, setup.rng()
     found = []
-    for place, crafted in enumerate(attack.craft(server, stream(staged.seed, Role.STUDY))):
+    for place, crafted in enumerate(attack.craft(server, stream(setup.seed, Role.STUDY))):
         own = perturbed_values(crafted, server.targets[[place]], DRAWS, mechanism, rng)
-        others = perturbed_values(crafted, _clients(staged, scope), 1, mechanism, rng)
+        others = perturbed_values(crafted, _clients(setup, scope), 1, mechanism, rng)
         found.append(batch_rates(own, others, server.others).won)
     return float(np.mean(found))
 
 
-def _clients(staged: AuditSetup, scope: Scope) -> Floats:
+def _clients(setup: AuditSetup, scope: Scope) -> Floats:
     """Rows of clients, as many as wanted: again and again, if they are few, to be perturbed anew."""
-    rows = staged.challenger.pool.rows
+    rows = setup.challenger.pool.rows
     return rows[np.arange(OTHERS[scope.scale]) % len(rows)]
 
 
-def _exact(staged: AuditSetup, n: int, scope: Scope) -> float:
+def _exact(setup: AuditSetup, n: int, scope: Scope) -> float:
     """By the sum over features of the exact log-likelihood ratio, cut where it wins most on own rows."""
-    server, rng = staged.server, staged.rng()
+    server, rng = setup.server, setup.rng()
     mechanism = server.training.mechanism
     assert isinstance(mechanism, TabulatedNoise)
     half = len(server.rows) // 2
-    usual = _log_law(server.rows[:half], staged)
+    usual = _log_law(server.rows[:half], setup)
 
     def drawn(rows: Floats, often: int) -> Ints:
         return mechanism.encoding.places(perturb(rows, often, server.training.mechanism, rng))
 
-    held_back, clients = drawn(server.rows[half:], 2), drawn(_clients(staged, scope), 1)
+    held_back, clients = drawn(server.rows[half:], 2), drawn(_clients(setup, scope), 1)
     found = []
     for target in server.targets[:n, None]:
-        ratio = _log_law(target, staged) - usual
+        ratio = _log_law(target, setup) - usual
         own, others = (_total(ratio, drawn(target, DRAWS)), _total(ratio, held_back))
         threshold, _ = best_batch_threshold(own, others, server.others)
         fresh = _total(ratio, drawn(target, DRAWS))
@@ -88,8 +88,8 @@ def _exact(staged: AuditSetup, n: int, scope: Scope) -> float:
     return float(np.mean(found))
 
 
-def _log_law(rows: Floats, staged: AuditSetup) -> Reals:
-    law = feature_distribution(rows, staged.server.training.mechanism, staged.rng())
+def _log_law(rows: Floats, setup: AuditSetup) -> Reals:
+    law = feature_distribution(rows, setup.server.training.mechanism, setup.rng())
     return np.log(law.probabilities)  # type: ignore[attr-defined]
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from leakgauge.papers.comparison import PublishedNumber
 from leakgauge.papers.nguyen23 import statements
 from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm
-from leakgauge.papers.paper import PaperRun, Scale, Scope
+from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
 from leakgauge.verdict import Verdict
 
 SEED = 20240501  # of items without games
@@ -20,73 +19,59 @@ ROUNDS = {Scale.QUICK: 60, Scale.FULL: 400}  # each with a game for every target
 BLOCK = 20
 NEURONS = 1_000  # r, of a trained first layer
 LIKELIHOOD, CLIPPED, TRAINED = "likelihood", "clipped", "trained"  # labels
-AUDIT = """
-[[audit]]
-name = "{name}"
-domain = "federated"
-rounds = {rounds}
-block = {block}
-data = {data}
-mechanism = {{ {mechanism} }}
-challenger = {{ {challenger} }}
-metrics = {{ confidence = {confidence} }}
-attacks = [
-{attacks}
-]
-"""
+AT_FIVE = 5  # the nominal epsilon of the trained neuron at --scale quick
 
 
-def write_audit(
+def audit_table(
     name: str,
     scope: Scope,
     column: DataColumn,
     form: FeatureForm,
-    mechanism: str,
-    attacks: list[str],
+    mechanism: dict[str, Any],
+    attacks: list[dict[str, Any]],
     *,
-    challenger: str = "",
+    challenger: Mapping[str, Any] | None = None,
     targets: int | None = None,
     rounds: int | None = None,
     batch: int | None = None,
-) -> str:
-    """Write a game on the rows of a column."""
-    said = f"targets = {targets or TARGETS[scope.scale]}, batch = {batch or column.batch}"
-    return AUDIT.format(
-        name=name,
-        rounds=rounds or ROUNDS[scope.scale],
-        block=BLOCK,
-        data=column.data(scope, form).table,
-        mechanism=mechanism,
-        challenger=", ".join(filter(None, [said, challenger])),
-        confidence=CONFIDENCE,
-        attacks="\n".join(f"  {{ {attack} }}," for attack in attacks),
-    )
+) -> AuditTable:
+    """Return an audit on the rows of a column; ``challenger`` holds further keys of that table."""
+    return {
+        "name": name,
+        "domain": "federated",
+        "rounds": rounds or ROUNDS[scope.scale],
+        "block": BLOCK,
+        "data": dict(column.data(scope, form).table),
+        "mechanism": mechanism,
+        "challenger": {
+            "targets": targets or TARGETS[scope.scale],
+            "batch": batch or column.batch,
+            **(challenger or {}),
+        },
+        "metrics": {"confidence": CONFIDENCE},
+        "attacks": attacks,
+    }
 
 
-def noise_table(name: str, epsilon: float, *, exact: bool = False) -> str:
-    """The mechanism of a plan; ``exact`` makes its epsilon true."""
-    return f'name = "{name}", epsilon = {float(epsilon)!r}' + (', calibrate = "exact"' if exact else "")
+def noise_table(name: str, epsilon: float, *, exact: bool = False) -> dict[str, Any]:
+    """Return the mechanism of a plan; with ``exact`` its epsilon is the true one."""
+    return {"name": name, "epsilon": float(epsilon), **({"calibrate": "exact"} if exact else {})}
 
 
-def likelihood_attack(column: DataColumn, form: FeatureForm, hinges: int | None = None) -> str:
-    """The likelihood neuron in the form that these features need."""
-    ratio = (
-        f'form = "ratio", hinges = {hinges or column.hinges}, ' if form is FeatureForm.NON_NEGATIVE else ""
-    )
-    return f'name = "likelihood_neuron", {ratio}label = "{LIKELIHOOD}"'
+def likelihood_attack(column: DataColumn, form: FeatureForm, hinges: int | None = None) -> dict[str, Any]:
+    """Return the likelihood neuron in the form that these features need."""
+    ratio = {"form": "ratio", "hinges": hinges or column.hinges} if form is FeatureForm.NON_NEGATIVE else {}
+    return {"name": "likelihood_neuron", **ratio, "label": LIKELIHOOD}
 
 
-def clipped_attack() -> str:
-    """The likelihood neuron with two hinges a feature, where it needs more."""
-    return f'name = "likelihood_neuron", label = "{CLIPPED}"'
+def clipped_attack() -> dict[str, Any]:
+    """Return the likelihood neuron with two hinges a feature, where it needs more."""
+    return {"name": "likelihood_neuron", "label": CLIPPED}
 
 
-def trained_attack() -> str:
-    """The neuron of the paper."""
-    return f'name = "trained_neuron", neurons = {NEURONS}, label = "{TRAINED}"'
-
-
-AT_FIVE = 5  # where the trained neuron plays at --scale quick
+def trained_attack() -> dict[str, Any]:
+    """Return the neuron of the paper."""
+    return {"name": "trained_neuron", "neurons": NEURONS, "label": TRAINED}
 
 
 @dataclass(frozen=True)
@@ -116,7 +101,7 @@ class MechanismGames:
 
     @property
     def run(self) -> PaperRun:
-        return PaperRun(name=self.mechanism, plan=self.plan)
+        return PaperRun(name=self.mechanism, audits=self.audits)
 
     def points(self, scale: Scale) -> list[NominalGame]:
         """Columns by forms by epsilons."""
@@ -127,9 +112,9 @@ class MechanismGames:
             for epsilon in self.epsilons[scale]
         ]
 
-    def plan(self, scope: Scope) -> str:
+    def audits(self, scope: Scope) -> list[AuditTable]:
         """One audit for each point."""
-        return "".join(map(partial(self._audit, scope), self.points(scope.scale)))
+        return [self._audit(scope, point) for point in self.points(scope.scale)]
 
     def games(self, scale: Scale, verdicts: Iterable[Verdict]) -> VerdictsByGame:
         """The verdicts by point and label."""
@@ -140,14 +125,14 @@ class MechanismGames:
                 found.setdefault(named[verdict.audit], {})[verdict.label] = verdict
         return found
 
-    def _audit(self, scope: Scope, point: NominalGame) -> str:
+    def _audit(self, scope: Scope, point: NominalGame) -> AuditTable:
         column, form, epsilon = point.column, point.form, point.epsilon
         attacks = [likelihood_attack(column, form, self.hinges)]
         if form is FeatureForm.NON_NEGATIVE:
             attacks.append(clipped_attack())
         if scope.scale is Scale.FULL or (form is FeatureForm.NON_NEGATIVE and epsilon == AT_FIVE):
             attacks.append(trained_attack())
-        return write_audit(
+        return audit_table(
             point.name(self.mechanism), scope, column, form, noise_table(self.mechanism, epsilon), attacks
         )
 

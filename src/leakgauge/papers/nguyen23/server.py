@@ -1,7 +1,6 @@
 """The dishonest server of a game, for what is worked out beside the rounds."""
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from leakgauge.domains.federated.clients.utility import ClassifierUtility, class
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.papers.nguyen23.data import DataColumn, FeatureForm
-from leakgauge.papers.nguyen23.plans import LIKELIHOOD, SEED, likelihood_attack, write_audit
+from leakgauge.papers.nguyen23.plans import LIKELIHOOD, SEED, audit_table, likelihood_attack
 from leakgauge.papers.paper import Scope
+from leakgauge.plan import Audit, Plan, plan_of
 from leakgauge.support.table_reader import read_dataclass
 
 UTILITY, BESIDE = 1, 2  # blocks of the stream of studies; the attacks of a game use the first, 0
@@ -30,7 +30,7 @@ class AuditSetup:
 
     seed: int
     challenger: Challenger
-    attacks: dict[str, dict[str, Any]]  # by label
+    attacks: dict[str, dict[str, Any]]  # parameters by label
 
     @property
     def server(self) -> ServerKnowledge:
@@ -54,8 +54,7 @@ class AuditSetup:
 
     def attack(self) -> Attack:
         """The likelihood neuron of the plan."""
-        said = {key: value for key, value in self.attacks[LIKELIHOOD].items() if key not in ("name", "label")}
-        return read_dataclass(Attack, said, "likelihood_neuron")
+        return read_dataclass(Attack, self.attacks[LIKELIHOOD], "likelihood_neuron")
 
     def utility(self) -> ClassifierUtility:
         """What an honest classifier makes of the clients' perturbed rows."""
@@ -64,29 +63,31 @@ class AuditSetup:
         )
 
 
-def audit_setup(plans: Iterable[str], name: str) -> AuditSetup:
+def audit_setup(plans: Iterable[Plan], name: str) -> AuditSetup:
     """Set up one audit of some plans."""
     for plan in plans:
-        table = tomllib.loads(plan)
-        for audit in table["audit"]:
-            if audit["name"] == name:
-                return _setup(audit, table.get("seed", SEED))
+        for audit in plan.audits:
+            if audit.name == name:
+                return _setup(audit, plan.seed)
     raise BadInput(f"no audit is called {name!r} in these plans")
 
 
-def setup_without_games(scope: Scope, column: DataColumn, form: FeatureForm, mechanism: str) -> AuditSetup:
+def setup_without_games(
+    scope: Scope, column: DataColumn, form: FeatureForm, mechanism: dict[str, Any]
+) -> AuditSetup:
     """The same for an item that plays nothing: with five targets, of a seed that is always the same."""
     name = "beside"
-    audit = write_audit(name, scope, column, form, mechanism, [likelihood_attack(column, form)], targets=5)
-    return audit_setup([f"seed = {SEED}\n{audit}"], name)
+    audit = audit_table(name, scope, column, form, mechanism, [likelihood_attack(column, form)], targets=5)
+    return audit_setup([plan_of({"seed": SEED, "audit": [audit]})], name)
 
 
-def _setup(audit: Mapping[str, Any], seed: int) -> AuditSetup:
+def _setup(audit: Audit, seed: int) -> AuditSetup:
     challenger = build(
-        data=audit["data"],
-        challenger=audit["challenger"],
-        mechanism=audit["mechanism"],
+        data=audit.data,
+        challenger=audit.challenger,
+        mechanism=audit.mechanism,
         folder=Path(),
         seed=seed,
     )
-    return AuditSetup(seed, challenger, {one["label"]: one for one in audit["attacks"]})
+    attacks = {contender.label: contender.attack_parameters for contender in audit.contenders}
+    return AuditSetup(seed, challenger, attacks)

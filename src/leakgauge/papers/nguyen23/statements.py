@@ -27,15 +27,15 @@ def success_claim_bitrand(column: DataColumn, epsilon: float) -> PublishedNumber
     """The success that section 5 states for this column."""
     if epsilon >= 9:
         return PublishedNumber(
-            value=0.985, places=3, where="“near perfect”, 0.99 from ε = 9 on, section 5", says=Claim.ABOVE
+            value=0.985, places=3, where="“near perfect”, 0.99 from ε = 9 on, section 5", claim=Claim.ABOVE
         )
     if epsilon >= 5:
         return PublishedNumber(
-            value=0.77, places=2, where="“≥ 0.77” from ε = 5 on, section 5", says=Claim.ABOVE
+            value=0.77, places=2, where="“≥ 0.77” from ε = 5 on, section 5", claim=Claim.ABOVE
         )
     if epsilon >= 3:
         where = f"{column.stands_for} at ε of 3 and 4, “at least”, section 5"
-        return PublishedNumber(value=column.at_3, places=2, where=where, says=Claim.ABOVE)
+        return PublishedNumber(value=column.at_3, places=2, where=where, claim=Claim.ABOVE)
     return None
 
 
@@ -43,11 +43,11 @@ def success_claim_ome(column: DataColumn, epsilon: float) -> PublishedNumber | N
     """The success that appendix D states for this column, whatever epsilon."""
     said = "more than 95 %" if column.under_ome >= 0.95 else "about 90 %"
     where = f"{column.stands_for} under OME, “{said}”, appendix D"
-    return PublishedNumber(value=column.under_ome, places=3, where=where, says=Claim.ABOVE)
+    return PublishedNumber(value=column.under_ome, places=3, where=where, claim=Claim.ABOVE)
 
 
 def tnr_claim(column: DataColumn, epsilon: float) -> PublishedNumber | None:
     """The TNR that section 5 states, but for ImageNet at small epsilon."""
     if column.stands_for == "ImageNet" and epsilon <= 4:
         return None
-    return PublishedNumber(value=0.5, places=1, where="“greater than 0.5”, section 5", says=Claim.ABOVE)
+    return PublishedNumber(value=0.5, places=1, where="“greater than 0.5”, section 5", claim=Claim.ABOVE)

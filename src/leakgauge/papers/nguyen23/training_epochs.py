@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +11,10 @@ from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer, T
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.nguyen23.data import CIFAR_10, COLUMNS, GENERATED, DataColumn, FeatureForm, data_note
-from leakgauge.papers.nguyen23.plans import LIKELIHOOD, likelihood_attack, write_audit
+from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
 from leakgauge.papers.nguyen23.statements import claim_number
-from leakgauge.papers.paper import ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
+from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -25,32 +26,29 @@ LIMIT = {Scale.QUICK: 1_000, Scale.FULL: 20_000}  # epochs
 TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
 ENOUGH = 1_000  # rows of the adversary at --scale quick, where there are more
 FORM = FeatureForm.NON_NEGATIVE  # as the paper's
-HELD_BACK_TWICE = (
-    "Counted on rows that were held back, with the bias as training left it; the paper counts on the rows "
-    "that it chose the epoch by. With the bias put midway between the target and the next row, as the "
-    "server does here, it wins the games of table 1."
-)
 
 
-def _plan(scope: Scope) -> str:
-    limit = LIMIT[scope.scale]
-    attacks = [f'name = "trained_neuron", neurons = {r}, epochs = {limit}, label = "r-{r}"' for r in NEURONS]
-    return "".join(
-        write_audit(
+def _audits(scope: Scope) -> list[AuditTable]:
+    attacks: list[dict[str, Any]] = [
+        {"name": "trained_neuron", "neurons": r, "epochs": LIMIT[scope.scale], "label": f"r-{r}"}
+        for r in NEURONS
+    ]
+    return [
+        audit_table(
             audit_name(column),
             scope,
             column,
             FORM,
-            'name = "none"',
+            {"name": "none"},
             [*attacks, likelihood_attack(column, FORM)],
             challenger=_reference(scope, column),
             targets=TARGETS[scope.scale],
         )
         for column in COLUMNS
-    )
+    ]
 
 
-RUN = PaperRun(name="without_noise", plan=_plan)
+RUN = PaperRun(name="without_noise", audits=_audits)
 
 
 def audit_name(column: DataColumn) -> str:
@@ -58,9 +56,9 @@ def audit_name(column: DataColumn) -> str:
     return f"without-noise-{column.name}"
 
 
-def _reference(scope: Scope, column: DataColumn) -> str:
+def _reference(scope: Scope, column: DataColumn) -> dict[str, Any]:
     many = column is CIFAR_10 or column.data(scope, FORM) is GENERATED[FORM]
-    return f"reference = {ENOUGH}" if many and scope.scale is Scale.QUICK else ""
+    return {"reference": ENOUGH} if many and scope.scale is Scale.QUICK else {}
 
 
 PUBLISHED = {
@@ -123,7 +121,7 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
 
 def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
     """That more neurons take fewer epochs."""
-    stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", says=Claim.ABOVE)
+    stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", claim=Claim.ABOVE)
     return [
         claim_number(
             f"epochs, r = {few} less r = {many}: {column.words(scope, FORM)}",
@@ -140,7 +138,7 @@ TABLE_1 = PaperItem(
     title="Table 1: epochs until the neuron is trained, without local noise",
     about="A network with r units tells one target from all rows that the adversary has; training ends at "
     "the first epoch that does. Then games are played, without noise on rows.",
-    shares=(RUN,),
+    shared_runs=(RUN,),
     show=_table_1,
     notes=(
         (
@@ -175,18 +173,12 @@ def _figure_9(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
 
 
-def _train(staged: AuditSetup) -> TrainedNeuron:
+def _train(setup: AuditSetup) -> TrainedNeuron:
     """The neuron of the first target, once more, for what its epochs show."""
-    said = {
-        key: value
-        for key, value in staged.attacks[f"r-{NEURONS[-1]}"].items()
-        if key not in ("name", "label")
-    }
-    rng = staged.rng()
-    teacher = NeuronTrainer.of(
-        staged.server, read_dataclass(Attack, said, "trained_neuron").course(noisy=False), rng
-    )
-    return teacher((0, int(rng.integers(2**63))))
+    attack = read_dataclass(Attack, setup.attacks[f"r-{NEURONS[-1]}"], "trained_neuron")
+    rng = setup.rng()
+    trainer = NeuronTrainer.of(setup.server, attack.course(noisy=False), rng)
+    return trainer((0, int(rng.integers(2**63))))
 
 
 def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
@@ -213,6 +205,6 @@ def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
 FIGURE_9 = PaperItem(
     title="Figure 9: success during training, without local noise",
     about="The neuron of one target with r = 2,000 units in the first layer, after each epoch of training.",
-    shares=(RUN,),
+    shared_runs=(RUN,),
     show=_figure_9,
 )

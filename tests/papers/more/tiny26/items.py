@@ -1,22 +1,11 @@
-"""A paper for tests: one figure that is played, one table of theory alone, one that needs data."""
+"""One figure that is simulated, one table of theory alone, one that needs data."""
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.paper import ItemResult, Paper, PaperItem, Scale
+from leakgauge.papers.paper import ItemResult, PaperItem, Scale
 from leakgauge.papers.series_chart import ChartSeries, dot_series, series_chart
 from leakgauge.report.charts.lines import ChartPoint
 from leakgauge.report.page import Stroke
-
-PLAN = """
-[[audit]]
-name = "one"
-domain = "blackbox"
-rounds = {rounds}
-block = 100
-challenger = {{ pair = [[0.0], [1.0]] }}
-mechanism = {{ name = "laplace", epsilon = 4.0 }}
-attacks = [{{ name = "one_threshold", knowledge = "law" }}]
-"""
 
 
 def _figure(played):
@@ -52,22 +41,24 @@ def _table(_):
     )
 
 
+def _audits(scope):
+    return [
+        {
+            "name": "one",
+            "domain": "blackbox",
+            "rounds": 400 if scope.scale is Scale.QUICK else 800,
+            "block": 100,
+            "challenger": {"pair": [[0.0], [1.0]]},
+            "mechanism": {"name": "laplace", "epsilon": 4.0},
+            "attacks": [{"name": "one_threshold", "knowledge": "law"}],
+        }
+    ]
+
+
 def _needs_data(scope):
-    return f"# {scope.need_data().name}"
+    return [{"name": scope.need_data().name, "domain": "blackbox"}]
 
 
-PAPER = Paper(
-    title="A tiny paper",
-    authors="Nobody & Co",
-    year=2026,
-    items={
-        "figure_1": PaperItem(
-            title="Figure 1: one cell",
-            about="One cell.",
-            show=_figure,
-            plan=lambda scope: PLAN.format(rounds=400 if scope.scale is Scale.QUICK else 800),
-        ),
-        "table_1": PaperItem(title="Table 1", about="Theory.", show=_table, notes=("A note.",)),
-        "table_2": PaperItem(title="Table 2", about="Data.", show=_table, plan=_needs_data),
-    },
-)
+FIGURE_1 = PaperItem(title="Figure 1: one cell", about="One cell.", show=_figure, audits=_audits)
+TABLE_1 = PaperItem(title="Table 1", about="Theory.", show=_table, notes=("A note.",))
+TABLE_2 = PaperItem(title="Table 2", about="Data.", show=_table, audits=_needs_data)
