@@ -171,6 +171,6 @@ def _run_error_context(audit: Audit, way_on: str) -> Iterator[None]:
     except Exception as error:
         problem = str(error) if isinstance(error, WorkerError) else f"{type(error).__name__}: {error}"
         raise IncompleteRun(
-            f"audit {audit.name!r} ended with {problem}; finished blocks are kept: mend it, then continue "
+            f"audit {audit.name!r} ended with {problem}; finished blocks are kept: fix it, then continue "
             f"with: {way_on}"
         ) from error

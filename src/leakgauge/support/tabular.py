@@ -98,6 +98,6 @@ def _delimiter(path: Path, where: str) -> str:
 def _read_error(error: Exception) -> str:
     if "sniffing" in str(error):
         return (
-            "a row has more or fewer values than the first line has names, or a quote is not closed; mend it"
+            "a row has more or fewer values than the first line has names, or a quote is not closed; fix it"
         )
     return f"{duckdb_error_line(error)}; is the file whole?"

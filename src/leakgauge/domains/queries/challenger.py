@@ -71,7 +71,7 @@ def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], se
 
 
 def _no_such_record(name: str) -> str:
-    return f"no record has the id {name!r}; mend or remove it"
+    return f"no record has the id {name!r}; fix or remove it"
 
 
 SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"

@@ -119,7 +119,7 @@ class OracleRecords:
         if bad.any():
             raise BadInput(
                 f"query.column: {column!r} has no finite number in {int(bad.sum())} of {len(self)} records; "
-                "mend or remove those"
+                "fix or remove those"
             )
         return np.asarray(np.ma.getdata(found), dtype=np.float64)
 

@@ -121,9 +121,9 @@ def test_the_method_follows_the_chain_as_in_algorithm_2():
 )
 def test_corrections_bring_totals_closer_to_the_truth(setting, method, closer):
     release, chain = released(setting)
-    plain, mended = (estimate_from_marginals(release, chain, 800, PEOPLE.map, m) for m in ("raw", method))
+    plain, corrected = (estimate_from_marginals(release, chain, 800, PEOPLE.map, m) for m in ("raw", method))
     which = {"space": 0, "time": 1}[closer]
-    assert distances(mended, TRUE)[which] < 0.9 * distances(plain, TRUE)[which]
+    assert distances(corrected, TRUE)[which] < 0.9 * distances(plain, TRUE)[which]
 
 
 @pytest.mark.parametrize("setting", ["suppress 1", "event 1", "event 0.5", "user-day 10"])

@@ -43,8 +43,8 @@ def test_the_search_ends_where_synthetic_and_real_sums_agree():
 
 def test_steps_of_twice_the_length_swing_about_the_mean():
     errors = [abs(found(published_mean, "event 0.5", 10.0, seed) - 10.0) for seed in range(4)]
-    mended = [abs(found(matching_mean, "event 0.5", 10.0, seed) - 10.0) for seed in range(4)]
-    assert np.mean(mended) < np.mean(errors)
+    corrected = [abs(found(matching_mean, "event 0.5", 10.0, seed) - 10.0) for seed in range(4)]
+    assert np.mean(corrected) < np.mean(errors)
 
 
 def test_a_release_smaller_than_noise_alone_has_a_small_positive_mean():

@@ -241,7 +241,7 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
             asked.ask(TWO[1])
 
 
-# -- what the owner must mend ---------------------------------------------------------------------------
+# -- what the owner must fix ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

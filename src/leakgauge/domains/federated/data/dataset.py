@@ -88,5 +88,5 @@ def _require_finite(rows: RawRows) -> None:
         row, column = np.argwhere(wrong)[0].tolist()
         raise BadInput(
             f"data: row {row} (the first is 0) holds {rows[row, column]} in feature {column}; "
-            "every value must be a finite number of single precision; mend or remove the row"
+            "every value must be a finite number of single precision; fix or remove the row"
         )

@@ -197,7 +197,7 @@ def decode_images(blobs: Sequence[bytes | None], size: int) -> Pixels:
         except (OSError, ValueError, SyntaxError, image.DecompressionBombError):
             has = "no image" if not blob else "an image that cannot be decoded"
             raise BadInput(
-                f"data.keys.rows: row {i} (the first is 0) holds {has}; mend or remove the row"
+                f"data.keys.rows: row {i} (the first is 0) holds {has}; fix or remove the row"
             ) from None
     return np.empty((0, 0), dtype=np.uint8) if rows is None else rows
 

@@ -61,7 +61,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
                     if not (target and friend):
                         raise BadInput(
                             f"{WHERE}: line {lines.line_num} of {path.name}: a {TARGET} or {FRIEND} is "
-                            "missing; mend or remove it"
+                            "missing; fix or remove it"
                         )
                     yield lines.line_num, target, friend
     except FileNotFoundError:

@@ -114,4 +114,4 @@ def people_by_name(traces: Traces) -> dict[str, int]:
 
 def unknown_person_message(name: str) -> str:
     """What to say of a name that nobody has."""
-    return f"{name!r} is nobody in the data (or has too few visits for data.min_visits); mend or remove it"
+    return f"{name!r} is nobody in the data (or has too few visits for data.min_visits); fix or remove it"

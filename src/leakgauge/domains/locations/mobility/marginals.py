@@ -89,7 +89,7 @@ def _publish(counts: Ints, chain: ReleaseChain, seed: int) -> Reals:
     return chain.sample(counts, stream(seed, Role.STUDY, 1))
 
 
-# The habits of a crowd from the totals of a release, as Guan et al. (2024) estimate them, misprints mended.
+# The habits of a crowd from the totals of a release, as Guan et al. (2024) estimate them, misprints corrected.
 #
 # Totals of places and of epochs are the marginals. Suppression makes them too uneven, and log compression evens
 # them out; noise makes them too even (theorem A.2), and a power makes them uneven again. ``deconvolution`` was

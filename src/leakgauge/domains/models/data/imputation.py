@@ -61,5 +61,5 @@ def require_complete(sheet: RawTable, way_out: str) -> None:
         if not isinstance(column, CategoricalColumn) and not np.isfinite(column).all():
             row = int(np.flatnonzero(~np.isfinite(column))[0])
             raise BadInput(
-                f"data: {name!r} holds an infinity in row {row} (the first is 0); mend or remove the row"
+                f"data: {name!r} holds an infinity in row {row} (the first is 0); fix or remove the row"
             )

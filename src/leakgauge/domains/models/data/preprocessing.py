@@ -117,7 +117,7 @@ def prepare_table(
             f"data: all {len(sheet)} rows of {origin.name} have the label {sheet.label.values[0]!r}; a model "
             "of one class has nothing to learn: bring rows of two classes, or name another column"
         )
-    require_complete(sheet, "mend or remove them; is the file whole?")
+    require_complete(sheet, "fix or remove them; is the file whole?")
     rows, names, constant = encode_features(sheet)
     labels, groups, digest = sheet.label.codes, dict(sheet.groups), origin.digest
     notes = [f"{origin.name}: {len(rows):,} rows, {len(names)} features, {len(sheet.label.values)} classes"]
@@ -145,4 +145,4 @@ def prepare_table(
 
 def _require_values(what: str, column: CategoricalColumn) -> None:
     if n := int(column.missing.sum()):
-        raise BadInput(f"data: {what} has no value in {n} of {len(column)} rows; mend or remove them")
+        raise BadInput(f"data: {what} has no value in {n} of {len(column)} rows; fix or remove them")

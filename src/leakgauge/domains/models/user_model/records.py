@@ -78,7 +78,7 @@ class RecordsFile:
         if (lost := np.flatnonzero(~np.isfinite(found))).size:
             raise BadInput(
                 f"data.{key}: {name!r} has no finite number in {lost.size} of {found.size} rows, the first "
-                f"of them row {lost[0]} (counted from 0); mend or remove them"
+                f"of them row {lost[0]} (counted from 0); fix or remove them"
             )
         return found
 
@@ -100,7 +100,7 @@ class RecordsFile:
         found = self.texts(name, "label")
         if None in found:
             raise BadInput(
-                f"data.label: {name!r} has no value in {found.count(None)} of {len(found)} rows; mend or "
+                f"data.label: {name!r} has no value in {found.count(None)} of {len(found)} rows; fix or "
                 "remove them"
             )
         return np.array(found, dtype=object)
@@ -141,7 +141,7 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
         raise BadInput(f"challenger.model: it knows one class alone, {classes[0]}; a classifier has two")
     elif len(classes) != n_classes:
         raise BadInput(
-            f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; mend it"
+            f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; fix it"
         )
     place = {_comparable(name): number for number, name in enumerate(classes)}
     found = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)

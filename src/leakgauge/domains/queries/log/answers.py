@@ -77,7 +77,7 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         bare = ~((bound / scale <= LARGEST_EPSILON) & (scale < np.inf))
     name = "epsilon" if unset[int(np.argmax(bare))] else "scale"
-    said.refuse(bare, name, f"is no protection: an answer of epsilon above {LARGEST_EPSILON:g}; mend it")
+    said.refuse(bare, name, f"is no protection: an answer of epsilon above {LARGEST_EPSILON:g}; fix it")
     return LoggedAnswers(table["query"], rows, noise, scale, bound, is_sum), int(np.count_nonzero(disagree))
 
 
@@ -214,7 +214,7 @@ def _refuse_odd(connection: Connection, source: LogSource) -> None:
         raise BadInput(f"{file}, row {n}: has no query id; every row needs one")
     odd = "SELECT n, odd FROM said WHERE odd IS NOT NULL ORDER BY n LIMIT 1"
     for n, name in connection.execute(odd).fetchall():
-        raise BadInput(f"{file}, row {n}: {name} is not a number; mend it")
+        raise BadInput(f"{file}, row {n}: {name} is not a number; fix it")
 
 
 def _refuse_contradiction(connection: Connection, source: LogSource) -> None:

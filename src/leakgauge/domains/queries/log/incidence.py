@@ -38,7 +38,7 @@ def clip_contributions(
     uneven = values != np.floor(values)
     if uneven.any():
         uneven &= answers.noise[pairs.queries] == LoggedNoise.GEOMETRIC
-        _refuse(pairs, answers, uneven, where, "geometric noise is for whole numbers; mend one")
+        _refuse(pairs, answers, uneven, where, "geometric noise is for whole numbers; fix one")
     return replace(pairs, contributions=values), notes
 
 

@@ -80,7 +80,7 @@ def code_pairs(
         ).fetchnumpy()
     q = queries.placed(found.pop("query"))
     if q is None:
-        _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; mend one")
+        _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; fix one")
     r = dictionary.placed(found.pop("record"))
     if r is None:
         way_out = "no record of --data has that id; give the table as it was then, or leave --data out"

@@ -1,4 +1,4 @@
-"""What a service replied: an answer, a refusal, a fault, or something that its owner must mend."""
+"""What a service replied: an answer, a refusal, a fault, or something that its owner must fix."""
 
 import json
 import math

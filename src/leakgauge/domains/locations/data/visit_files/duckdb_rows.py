@@ -73,7 +73,7 @@ MEMORY = "2GB"  # beyond, it works on disk
 def open_visit_database(source: str) -> Iterator[Connection]:
     """Open a database without network; what does not fit into memory lies in a private folder for a while.
 
-    Files that cannot be read are the user's to mend; a wrong query is a fault of ours, and passes.
+    Files that cannot be read are the user's to fix; a wrong query is a fault of ours, and passes.
     """
     import duckdb
 

@@ -32,7 +32,7 @@ def insert_places(connection: Connection, said: str | LocationsPlacesTable, fold
     if n_good < n_rows:
         raise BadInput(
             f"{WHERE}: {n_rows - n_good} of {n_rows} rows of {said.source} lack a place or "
-            "coordinates in degrees; mend or remove them"
+            "coordinates in degrees; fix or remove them"
         )
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE known AS SELECT spot, avg(lat) AS known_lat, avg(lon) AS known_lon, "

@@ -146,7 +146,7 @@ def too_many_bad_rows(
     places = bad_row_locations(found, Path(table.source).name)
     rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, found)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
-    hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "mend them"
+    hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them"
     return (
         f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
         f"share of {table.bad_share} may be; {hint}, or raise data.bad_share"
