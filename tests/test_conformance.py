@@ -103,7 +103,9 @@ NAKED, BLIND = 1e-3, 1e6  # noise that hides nothing, and noise that hides every
 )
 def contender(request):
     domain, attack = request.param
-    return domain, Contender(attack=attack, knowledge=catalog.default_knowledge(domain, attack), label="it")
+    return domain, Contender(
+        attack=attack, knowledge=catalog.accepted_knowledge(domain, attack)[0], label="it"
+    )
 
 
 def game(contender, noise, tmp_path):

@@ -163,15 +163,14 @@ def redacted_knowledge(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def default_knowledge(domain: str, attack: str) -> str:
-    """Return what an attack is given unless the plan says so: what it needs, or else the domain's default."""
-    module = import_module(f"{attacks_package(domain)}.{attack}")
-    return str(getattr(module, "KNOWLEDGE", get_domain(domain).default_knowledge))
+def accepted_knowledge(domain: str, attack: str) -> tuple[str, ...]:
+    """Name the knowledge that an attack can use; the first is what it gets unless the plan says otherwise."""
+    return import_module(f"{attacks_package(domain)}.{attack}").Attack.accepts
 
 
 def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
-    """Refuse knowledge that an attack cannot use; one that names none accepts any."""
-    accepts = getattr(import_module(f"{attacks_package(domain)}.{attack}"), "ACCEPTS", (knowledge,))
+    """Refuse knowledge that an attack cannot use."""
+    accepts = accepted_knowledge(domain, attack)
     if knowledge not in accepts:
         raise BadInput(
             f"{attack} cannot use knowledge {knowledge!r}; it needs {' or '.join(map(repr, accepts))}"

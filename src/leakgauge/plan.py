@@ -331,7 +331,7 @@ def _contender(attack: dict[str, Any] | str, domain: str, where: str) -> Contend
         name, catalog.module_names(catalog.attacks_package(domain)), f"{where}.name: no attack on {domain}"
     )
     known = list(catalog.get_domain(domain).knowledge_terms)
-    knowledge = parameters.pop("knowledge", catalog.default_knowledge(domain, name))
+    knowledge = parameters.pop("knowledge", catalog.accepted_knowledge(domain, name)[0])
     knowledge = convert_value(dict[str, Any] | str, knowledge, f"{where}.knowledge")
     knows = {"name": knowledge} if isinstance(knowledge, str) else dict(knowledge)
     if "name" not in knows:

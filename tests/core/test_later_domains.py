@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.game import Adversary, Bits, Coins, Reading, Reals, Scorer, play
+from leakgauge.core.game import Adversary, Bits, ChallengerDefaults, Coins, Reading, Reals, Scorer, play
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 
 
@@ -26,7 +26,7 @@ class Oracles:
 
 
 @dataclass(frozen=True)
-class QueryService:
+class QueryService(ChallengerDefaults):
     questions: int
     epsilon: float
     n_targets, coins = 1, Coins.FAIR
@@ -44,13 +44,13 @@ class QueryService:
 
 
 class SeesAll:
-    def view(self, played):
-        return played
+    def view(self, block):
+        return block
 
 
 def test_an_oracle_is_a_release_that_answers_questions():
-    def average(seen: Oracles, rng: Generator) -> Reals:
-        return np.mean([seen.ask(q) for q in range(seen.limit)], axis=0)[:, None] - 0.5
+    def average(view: Oracles, rng: Generator) -> Reals:
+        return np.mean([view.ask(q) for q in range(view.limit)], axis=0)[:, None] - 0.5
 
     asks_all = Adversary(SeesAll(), Scorer(average, Reading(signed=True)))
     found = play(QueryService(20, 1.0), {"split": asks_all, "again": asks_all}, 1, range(400), 0)
@@ -70,7 +70,7 @@ class Clients:
 
 
 @dataclass(frozen=True, eq=False)
-class FederatedClient:
+class FederatedClient(ChallengerDefaults):
     target: Reals
     batch: int
     n_targets, coins = 1, Coins.FAIR
@@ -88,8 +88,8 @@ class FederatedClient:
 def test_a_federated_client_answers_a_crafted_model():
     target = np.full(64, 0.9)
 
-    def crafted(seen: Clients, rng: Generator) -> Reals:
-        return np.abs(seen.gradient(target, -0.5 * float(target @ target))).sum(axis=1, keepdims=True)
+    def crafted(view: Clients, rng: Generator) -> Reals:
+        return np.abs(view.gradient(target, -0.5 * float(target @ target))).sum(axis=1, keepdims=True)
 
     adversary = Adversary(SeesAll(), Scorer(crafted, Reading(threshold=1e-9)))
     found = play(FederatedClient(target, 8), {"neuron": adversary}, 2, range(100), 0)["neuron"]
@@ -97,7 +97,7 @@ def test_a_federated_client_answers_a_crafted_model():
 
 
 @dataclass(frozen=True, eq=False)
-class ModelOfOneHospital:
+class ModelOfOneHospital(ChallengerDefaults):
     """One trained model, many records; who was in is given by the data, not flipped."""
 
     records: Reals

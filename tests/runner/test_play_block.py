@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.catalog import PreparedAudit
 from leakgauge.core.errors import BadInput, ReleaseLost
-from leakgauge.core.game import Adversary, Coins, Scorer
+from leakgauge.core.game import Adversary, ChallengerDefaults, Coins, Scorer
 from leakgauge.runner import play_block
 from leakgauge.runner.block_store import RoundBlock
 from leakgauge.runner.engines import InProcessEngine
@@ -15,10 +15,10 @@ from leakgauge.support.parallel import parallel_map
 BLOCK = RoundBlock(3, range(30, 40))
 
 
-class Frail:
+class Frail(ChallengerDefaults):
     """A challenger whose releases are lost at first."""
 
-    n_targets, coins, guarantee = 1, Coins.FAIR, None
+    n_targets, coins, guarantee, digest = 1, Coins.FAIR, None, ""
 
     def __init__(self, losses, error=ReleaseLost):
         self.losses, self.error, self.told, self.bits = losses, error, [], []
@@ -38,19 +38,19 @@ class Frail:
 
 
 class All:
-    def view(self, played):
-        return played
+    def view(self, block):
+        return block
 
 
 def block(frail):
-    def score(seen, rng):
+    def score(view, rng):
         if len(frail.bits) <= frail.losses:
             raise frail.error("the line went dead")
-        return seen
+        return view
 
     return PlayBlock(
         frail,
-        {"calm": Adversary(All(), Scorer(lambda seen, rng: seen)), "it": Adversary(All(), Scorer(score))},
+        {"calm": Adversary(All(), Scorer(lambda view, rng: view)), "it": Adversary(All(), Scorer(score))},
         7,
     )
 
@@ -95,7 +95,7 @@ class Spreads:
 
     def study(self, knowledge, rng):
         assert parallel_map(abs, [-3, 2, -1]) == [3, 2, 1]
-        return Scorer(lambda seen, rng: seen)
+        return Scorer(lambda view, rng: view)
 
 
 def test_who_watches_is_told_how_far_an_attack_has_studied():

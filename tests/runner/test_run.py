@@ -172,7 +172,7 @@ def test_bad_input_in_a_block_names_its_rounds(plan, tmp_path, monkeypatch):
     monkeypatch.setattr(peek, "Reading", lambda **_: None)
 
     def study(self, knowledge, rng):
-        return peek.Scorer(lambda seen, rng: np.full(seen.shape, np.nan))
+        return peek.Scorer(lambda view, rng: np.full(view.shape, np.nan))
 
     monkeypatch.setattr(peek.Attack, "study", study)
     with pytest.raises(BadInput, match=r"audit 'coin': rounds 0 to 29: round 0, target 0: the score nan"):
@@ -329,7 +329,7 @@ def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeyp
 
     run_plan(plan(), tmp_path / "out")
     next((tmp_path / "out").rglob("block-*")).unlink()
-    monkeypatch.setattr(peek, "spread", lambda *_: [0.25])
+    monkeypatch.setattr(peek, "parallel_map", lambda *_: [0.25])
     with pytest.raises(BadInput, match="studied differently when the run was continued"):
         run_plan(plan(), tmp_path / "out")
 
@@ -372,14 +372,14 @@ def test_a_bad_engine_is_refused_before_anything_is_written(plan, tmp_path):
 def test_studies_spread_over_the_workers(plan, tmp_path, monkeypatch):
     from leakgauge.domains.coin.attacks import peek
 
-    seen, spread = [], peek.spread
+    seen, spread = [], peek.parallel_map
 
     def watch(task, items):
         found = spread(lambda item: (os.getpid(), task(item)), items)
         seen.extend(pid for pid, _ in found)
         return [value for _, value in found]
 
-    monkeypatch.setattr(peek, "spread", watch)
+    monkeypatch.setattr(peek, "parallel_map", watch)
     _, games = set_up_run(plan())
     from leakgauge.runner.engines import open_engine
     from leakgauge.runner.play_block import study_attacks

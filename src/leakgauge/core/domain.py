@@ -80,8 +80,7 @@ class Domain:
 
     challenger: Place = "challenger:build"  # (*, data, challenger, mechanism, folder, seed) -> Challenger
     knowledge: Place = "knowledge:build"  # (name, parameters, challenger, seed) -> Knowledge
-    knowledge_terms: Mapping[str, Term] = field(default_factory=dict)  # all the names
-    default_knowledge: str
+    knowledge_terms: Mapping[str, Term]  # all the names
     controls: tuple[str, ...] = ()  # names of knowledge without any view of the release
     mechanisms: Mapping[str, str | None] | Place | None = None
     """Names that a plan may give, with one line each (none: that of the file in ``leakgauge.mechanisms``), or

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,24 +16,26 @@ from leakgauge.core.randomness import Role, stream
 Bits: TypeAlias = npt.NDArray[np.bool_]
 Reals: TypeAlias = npt.NDArray[np.float64]
 
-Played = TypeVar("Played")
-PlayedOut = TypeVar("PlayedOut", covariant=True)
-PlayedIn = TypeVar("PlayedIn", contravariant=True)
-Seen = TypeVar("Seen")
-SeenOut = TypeVar("SeenOut", covariant=True)
+Block = TypeVar("Block")  # all that is released in a block of rounds
+BlockOut = TypeVar("BlockOut", covariant=True)
+BlockIn = TypeVar("BlockIn", contravariant=True)
+View = TypeVar("View")  # what of a block reaches an adversary
+ViewOut = TypeVar("ViewOut", covariant=True)
 KnowledgeIn = TypeVar("KnowledgeIn", contravariant=True)
+
+OBTAINED, BELIEVED = "obtained", "believed"  # columns of ``MeteredKnowledge.spent``
 
 
 class Coins(StrEnum):
-    """How membership was decided; some metrics are sound for fair coins only."""
+    """How membership was decided; some metrics are valid for fair coins only."""
 
-    FAIR = "fair"  # flipped by the challenger, independent, one half
-    TIED = "tied"  # fair each, but whoever sees the targets of a round and knows one bit knows of the others
+    FAIR = "fair"  # decided by the challenger at random: independent, one half each
+    TIED = "tied"  # one half each, but dependent: the targets of a round reveal each other's bits
     GIVEN = "given"  # set by the data: a split by hospital, a file of scores
 
 
 class Mechanism(Protocol):
-    """Noise: how to draw it, its exact law, and the promise that comes with it."""
+    """Noise: how to draw it, its exact distribution, and the promise that comes with it."""
 
     @property
     def guarantee(self) -> Guarantee: ...
@@ -45,10 +47,10 @@ class Mechanism(Protocol):
         ...
 
 
-class Challenger(Protocol[PlayedOut]):
-    """Owns the secret data, flips the bits, makes one release per round.
+class Challenger(Protocol[BlockOut]):
+    """Owns the secret data, decides membership at random, makes one release per round.
 
-    One with ``fresh_targets`` draws other targets in each round: then their positions say nothing.
+    Only the members up to ``release`` need to be written; ``ChallengerDefaults`` has all the others.
     """
 
     @property
@@ -59,44 +61,129 @@ class Challenger(Protocol[PlayedOut]):
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """The promise to the unit the game is about; nothing where nothing was promised."""
+        """The promise to the unit that the game is about; nothing where nothing was promised."""
         ...
 
     @property
     def digest(self) -> str:
-        """A digest of the data behind the challenger: the same in every process, another for other data."""
+        """A digest of the data and settings: the same in every process, different for different data."""
         ...
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         """Decide membership: one row per round, one column per target."""
         ...
 
-    def release(self, members: Bits, rng: Generator) -> PlayedOut:
+    def release(self, members: Bits, rng: Generator) -> BlockOut:
         """Make all that any adversary may see of these rounds."""
         ...
 
+    @property
+    def fresh_targets(self) -> bool:
+        """Whether each round has other targets, so that their positions mean nothing."""
+        ...
 
-class Knowledge(Protocol[PlayedIn, SeenOut]):
-    """What an adversary has before the rounds, and what of a round reaches it."""
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the data were read, for the report; without any value from the data."""
+        ...
 
-    def view(self, played: PlayedIn) -> SeenOut: ...
+    @property
+    def utility(self) -> dict[str, float] | None:
+        """How useful the protected data are, by name; nothing where that is not known."""
+        ...
+
+    def utility_of(self, block: Any) -> Mapping[str, Reals]:
+        """How useful the release of each round of a block is, by name; NaN where that is not known."""
+        ...
+
+    @property
+    def most_workers(self) -> int | None:
+        """How many processes may run it at once; nothing where any number may."""
+        ...
+
+    @property
+    def most_rounds(self) -> int | None:
+        """How many releases there are; nothing where any number can be made."""
+        ...
+
+    def refuse_dry_run(self) -> None:
+        """Raise ``BadInput`` where an estimate of the cost would have effects outside this process."""
+        ...
+
+    def end(self) -> None:
+        """Close what was opened for a block that is complete."""
+        ...
+
+    def abandon(self) -> None:
+        """Close what was opened for a block that failed."""
+        ...
+
+    def control(self) -> "Challenger[BlockOut] | None":
+        """The same path without protection: the positive control; nothing where there is none."""
+        ...
+
+    def evidence(self, block: Any) -> tuple[str, ...]:
+        """What is certain from a block without statistics, in words without personal values."""
+        ...
+
+
+class ChallengerDefaults:
+    """The optional members of ``Challenger``; a challenger inherits them and overrides what it needs."""
+
+    @property
+    def fresh_targets(self) -> bool:
+        return False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def utility(self) -> dict[str, float] | None:
+        return None
+
+    def utility_of(self, block: Any) -> Mapping[str, Reals]:
+        return {}
+
+    @property
+    def most_workers(self) -> int | None:
+        return None
+
+    @property
+    def most_rounds(self) -> int | None:
+        return None
+
+    def refuse_dry_run(self) -> None:
+        return
+
+    def end(self) -> None:
+        return
+
+    def abandon(self) -> None:
+        return
+
+    def control(self) -> Challenger[Any] | None:
+        return None
+
+    def evidence(self, block: Any) -> tuple[str, ...]:
+        return ()
+
+
+class Knowledge(Protocol[BlockIn, ViewOut]):
+    """What an adversary has before the rounds, and what of a block reaches it."""
+
+    def view(self, block: BlockIn) -> ViewOut: ...
 
 
 @runtime_checkable
 class MeteredKnowledge(Protocol):
     """Knowledge that counts what its adversary was given, as an oracle does; no attack sees these counts."""
 
-    def spent(self, seen: Any) -> Mapping[str, Reals]:
-        """Rounds x targets: the epsilon of what was given in a view, by the name of whoever counts it."""
-        ...
+    def spent(self, view: Any) -> Mapping[str, Reals]:
+        """Rounds x targets: the epsilon of what was given in a view, by the name of whoever counts it.
 
-
-@runtime_checkable
-class ChallengerWithUtility(Protocol):
-    """A challenger that can say what its releases are good for; no adversary sees that."""
-
-    def utility_of(self, played: Any) -> Mapping[str, Reals]:
-        """One number for each round, nan where there is none, by the name of whoever used the release."""
+        ``OBTAINED`` is what the answers were worth to the adversary, ``BELIEVED`` what was recorded for them.
+        """
         ...
 
 
@@ -104,10 +191,10 @@ class ChallengerWithUtility(Protocol):
 class Reading:
     """How the scores of an attack are to be read; fixed before the first counted round.
 
-    ``threshold`` is the attack's own: a score at or above it says "member". ``signed`` scores are
-    log-likelihood ratios, or like them: zero means no evidence. ``fraction`` is the share of trials
-    on which to guess, where the attack fixed it beforehand. ``event`` says in words what a learned attack
-    looks at. ``studied`` are numbers that an attack worked out while it studied, by their names.
+    ``threshold`` is the attack's own: a score at or above it means "member". ``signed`` scores are
+    log-likelihood ratios, or similar: zero means no evidence. ``fraction`` is the share of trials on which to
+    guess, where the attack fixed it beforehand. ``event`` describes what a learned attack looks at.
+    ``studied`` holds numbers that an attack computed while it studied; a domain declares their titles.
     """
 
     threshold: float | None = None
@@ -118,38 +205,40 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Scorer(Generic[Seen]):
+class Scorer(Generic[View]):
     """A studied attack: one score per round and target; higher means more likely a member."""
 
-    score: Callable[[Seen, Generator], Reals]
+    score: Callable[[View, Generator], Reals]
     reading: Reading = Reading()
 
 
-class Attack(Protocol[KnowledgeIn, Seen]):
+class Attack(Protocol[KnowledgeIn, View]):
     """A method that turns knowledge into a scorer."""
 
-    def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[Seen]: ...
+    accepts: ClassVar[tuple[str, ...]]  # names of knowledge it can use; the first is what it gets by default
+
+    def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[View]: ...
 
 
 @dataclass(frozen=True, eq=False)
-class Adversary(Generic[Played, Seen]):
+class Adversary(Generic[Block, View]):
     """A studied attack behind its knowledge: it sees a round only through it."""
 
-    knowledge: Knowledge[Played, Seen]
-    scorer: Scorer[Seen]
+    knowledge: Knowledge[Block, View]
+    scorer: Scorer[View]
 
-    def score(self, played: Played, rng: Generator) -> Reals:
-        return self.score_with_spending(played, rng)[0]
+    def score(self, block: Block, rng: Generator) -> Reals:
+        return self.score_with_spending(block, rng)[0]
 
     def score_with_spending(
-        self, played: Played, rng: Generator
+        self, block: Block, rng: Generator
     ) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
         """Score some rounds; what was spent on that is counted when asked for."""
-        seen = self.knowledge.view(played)
-        scores = np.asarray(self.scorer.score(seen, rng), dtype=np.float64)
+        view = self.knowledge.view(block)
+        scores = np.asarray(self.scorer.score(view, rng), dtype=np.float64)
         return (
             scores,
-            lambda: self.knowledge.spent(seen) if isinstance(self.knowledge, MeteredKnowledge) else {},
+            lambda: self.knowledge.spent(view) if isinstance(self.knowledge, MeteredKnowledge) else {},
         )
 
 
@@ -202,21 +291,21 @@ class Trials:
 
 
 def play(
-    challenger: Challenger[Played],
-    adversaries: Mapping[str, Adversary[Played, Any]],
+    challenger: Challenger[Block],
+    adversaries: Mapping[str, Adversary[Block, Any]],
     seed: int,
     rounds: range,
     block: int,
 ) -> dict[str, Trials]:
     """Play one block; every adversary faces the same bits and the same releases."""
     members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
-    played = challenger.release(members, stream(seed, Role.RELEASE, block))
+    released = challenger.release(members, stream(seed, Role.RELEASE, block))
     row, target = np.indices(members.shape)
     numbers = np.asarray(rounds, dtype=np.int64)[row.ravel()]
-    targets = np.zeros_like(numbers) if getattr(challenger, "fresh_targets", False) else target.ravel()
+    targets = np.zeros_like(numbers) if challenger.fresh_targets else target.ravel()
     trials = {}
     for label, adversary in adversaries.items():
-        scores, count = adversary.score_with_spending(played, stream(seed, Role.SCORE, block))
+        scores, count = adversary.score_with_spending(released, stream(seed, Role.SCORE, block))
         if scores.shape != members.shape:
             raise BadInput(f"{label}: scores of shape {scores.shape} for {members.shape} rounds x targets")
         trials[label] = Trials(
@@ -228,7 +317,5 @@ def play(
             adversary.scorer.reading,
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
         )
-    if isinstance(challenger, ChallengerWithUtility):
-        useful = {name: column[row.ravel()] for name, column in challenger.utility_of(played).items()}
-        trials = {label: replace(found, utility=useful) for label, found in trials.items()}
-    return trials
+    useful = {name: column[row.ravel()] for name, column in challenger.utility_of(released).items()}
+    return {label: replace(found, utility=useful) for label, found in trials.items()} if useful else trials

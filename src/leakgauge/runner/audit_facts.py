@@ -35,8 +35,8 @@ def facts_of(game: PreparedAudit) -> AuditFacts:
         n_targets=challenger.n_targets,
         coins=challenger.coins,
         data=game.digest,
-        notes=tuple(getattr(challenger, "notes", ())),
-        utility=getattr(challenger, "utility", None),
+        notes=tuple(challenger.notes),
+        utility=challenger.utility,
     )
 
 

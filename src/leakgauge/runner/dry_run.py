@@ -77,8 +77,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, game)
         refuse_unjudgeable(audit, facts_of(game))
-        if (refuse := getattr(game.challenger, "refuse_dry_run", None)) is not None:
-            refuse()
+        game.challenger.refuse_dry_run()
     studying, play = _timed(lambda: study_attacks(game, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
     play(RoundBlock(0, range(few)))  # the first call loads libraries

@@ -54,14 +54,10 @@ class PlayBlock:
         try:
             trials = play(self.challenger, self.adversaries, self.seed, block.rounds, block.index)
         except BaseException:
-            getattr(self.challenger, "abandon", _nothing)()
+            self.challenger.abandon()
             raise
-        getattr(self.challenger, "end", _nothing)()
+        self.challenger.end()
         return trials
-
-
-def _nothing() -> None:
-    pass
 
 
 def study_attacks(

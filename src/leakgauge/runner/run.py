@@ -80,7 +80,7 @@ def set_up_run(plan: Plan, hands: EngineOptions = ONE_WORKER) -> tuple[Manifest,
 
 def refuse_too_many_workers(game: PreparedAudit, hands: EngineOptions) -> None:
     """Refuse more workers than a challenger allows; one that allows a single one is played right here."""
-    most = getattr(game.challenger, "most_workers", None)
+    most = game.challenger.most_workers
     if most is not None and (hands.workers > most or hands.engine != "local"):
         raise BadInput(
             f"at most {most} local worker may play this: it keeps to the service's rate and total; leave out "
@@ -90,7 +90,7 @@ def refuse_too_many_workers(game: PreparedAudit, hands: EngineOptions) -> None:
 
 def refuse_too_many_rounds(audit: Audit, game: PreparedAudit) -> None:
     """Refuse more rounds than a challenger has releases."""
-    most = getattr(game.challenger, "most_rounds", None)
+    most = game.challenger.most_rounds
     if most is not None and audit.rounds > most:
         raise BadInput(
             f"rounds: there is {most} release of this model and no more, got {audit.rounds}; write "

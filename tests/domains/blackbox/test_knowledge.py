@@ -6,7 +6,7 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.blackbox.challenger import Challenger
-from leakgauge.domains.blackbox.knowledge import DEFAULT, NAMES, LawKnowledge, SimulatorKnowledge, build
+from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge, build
 from leakgauge.domains.blackbox.release import MechanismRelease
 from leakgauge.mechanisms import laplace
 
@@ -32,10 +32,6 @@ def test_who_knows_the_law_knows_the_values_and_can_simulate_too():
 def test_nothing_else_is_known():
     assert [field.name for field in fields(SimulatorKnowledge)] == ["function", "pair", "delta"]
     assert [field.name for field in fields(LawKnowledge)] == ["mechanism", "low", "high", "delta"]
-
-
-def test_the_default_is_one_of_the_names():
-    assert DEFAULT in NAMES
 
 
 @pytest.mark.parametrize(

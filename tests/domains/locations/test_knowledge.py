@@ -8,8 +8,6 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.knowledge import (
-    DEFAULT,
-    NAMES,
     AuxiliaryKnowledge,
     PastReleasesKnowledge,
     ZeroKnowledge,
@@ -28,11 +26,6 @@ def seen_by(knowledge, challenger, members=None):
     members = challenger.flip(6, stream(1, Role.BITS)) if members is None else members
     played = challenger.release(members, stream(1, Role.RELEASE))
     return knowledge.view(played), played
-
-
-def test_every_name_has_a_line_and_the_default_is_one_of_them():
-    assert DEFAULT in NAMES
-    assert all(line.endswith(".") for line in NAMES.values())
 
 
 def test_an_adversary_has_what_its_type_says_and_nothing_else():

@@ -166,7 +166,7 @@ def test_utility_and_fresh_targets_reach_the_trials():
     made = challenger(game="group", dependence=MIXED)
     nobody = Adversary(
         knowledge.build("black_box", {}, made, 0),
-        Scorer(lambda seen, rng: np.array([-cross_entropy(*pair) for pair in zip(seen.models, seen.shown)])),
+        Scorer(lambda view, rng: np.array([-cross_entropy(*pair) for pair in zip(view.models, view.shown)])),
     )
     found = play(made, {"a": nobody}, 5, range(3), 0)["a"]
     assert (found.targets == 0).all()

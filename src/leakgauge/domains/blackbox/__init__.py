@@ -15,7 +15,6 @@ DOMAIN = Domain(
             meaning="Knows the distribution of the noise and the true values in both worlds",
         ),
     },
-    default_knowledge="simulator",
     private_keys=("pair",),
     function_audit="function_audit:prepare_function_audit",
 )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins, Mechanism
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Mechanism
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.support.global_rng import refuse_own_generator
@@ -67,7 +67,7 @@ def _value_texts(value: Any) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Calls a function on one of two neighbouring inputs; the target is what they differ by.
 
     ``function(dataset, rng)`` makes one release: a number, a truth value, a text, None, or a list, an array

@@ -27,8 +27,8 @@ class SimulatorKnowledge:
         """Make shadows: outputs for the input with the target where ``members`` says so."""
         return run_release(self.function, self.pair, members, rng)
 
-    def view(self, played: Sequence[Any]) -> Sequence[Any]:
-        return played
+    def view(self, block: Sequence[Any]) -> Sequence[Any]:
+        return block
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +44,8 @@ class LawKnowledge:
         """Make shadows, by the law."""
         return run_release(MechanismRelease(self.mechanism), (self.low, self.high), members, rng)
 
-    def view(self, played: Sequence[Any]) -> Sequence[Any]:
-        return played
+    def view(self, block: Sequence[Any]) -> Sequence[Any]:
+        return block
 
 
 def build(

@@ -11,7 +11,6 @@ DOMAIN = Domain(
             meaning="A server that holds the target's row and rows of its own (Nguyen et al.)",
         ),
     },
-    default_knowledge="server",
     mechanisms="plan_tables:mechanism_lines",
     private_keys=("names",),
     studied={

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.random import Generator
 
-from leakgauge.core.game import Bits, Coins
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import require_torch
@@ -34,7 +34,7 @@ class ReferenceRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Owns the clients; in each round every target is in the batch of one of them by a fair coin."""
 
     pool: ClientPool

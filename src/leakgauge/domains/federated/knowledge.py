@@ -32,8 +32,8 @@ class ServerKnowledge:
     training: ClientTraining
     shape: PlantedNetworkShape
 
-    def view(self, played: FederatedBlock) -> FederatedView:
-        return FederatedView(played.n_rounds, played)
+    def view(self, block: FederatedBlock) -> FederatedView:
+        return FederatedView(block.n_rounds, block)
 
     @property
     def others(self) -> int:

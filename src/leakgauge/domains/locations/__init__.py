@@ -36,7 +36,6 @@ DOMAIN = Domain(
             meaning="Holds traces of the target's friends and of other people, not of the target (LocMIA)",
         ),
     },
-    default_knowledge="auxiliary",
     mechanisms={
         "laplace": None,
         "gaussian": None,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.friends import Friends
@@ -36,7 +36,7 @@ CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
 
 
 @dataclass(frozen=True, eq=False)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Owns the traces; in each round publishes the counts of a new random group.
 
     ``others`` are drawn from the pool in every round; the targets are in by fair coins. Under ``replace_one``

@@ -142,8 +142,8 @@ def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> So
     public = PublicParameters(
         chain, setting.group_size, challenger.n_targets, setting.relation, challenger.traces.map
     )
-    _, played = challenger.earlier(1)
-    rates = np.clip(profile_from_release(played.whole[0], public).rates, *_BELIEVED)
+    _, block = challenger.earlier(1)
+    rates = np.clip(profile_from_release(block.whole[0], public).rates, *_BELIEVED)
 
     def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
         kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=finely)

@@ -49,8 +49,8 @@ class AuxiliaryKnowledge:
         rates = (self.visitors[cells] + pseudo * share) / (n + pseudo)
         return count_prior(self.public, self.sketches, target, rates, self.simulator.n_known)
 
-    def view(self, played: LocationsBlock) -> LocationsView:
-        return LocationsView(played, self.simulator.n_known)
+    def view(self, block: LocationsBlock) -> LocationsView:
+        return LocationsView(block, self.simulator.n_known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class PastReleasesKnowledge:
     releases: Reals  # one row each, over all cells
     members: Bits  # releases x targets
 
-    def view(self, played: LocationsBlock) -> LocationsView:
-        return LocationsView(played, 0)
+    def view(self, block: LocationsBlock) -> LocationsView:
+        return LocationsView(block, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +82,8 @@ class ZeroKnowledge:
         """The law of the others' counts in a target's cells, given the chance of one person to be there."""
         return count_prior(self.public, self.sketches, target, rates, 0)
 
-    def view(self, played: LocationsBlock) -> LocationsView:
-        return LocationsView(played, 0)
+    def view(self, block: LocationsBlock) -> LocationsView:
+        return LocationsView(block, 0)
 
 
 def count_prior(
@@ -109,15 +109,15 @@ def build(
     )
     rng = stream(seed, Role.DATA, PARTIAL_TRACES)
     if name == "zero":
-        _, played = challenger.earlier(1)
-        earlier = played.whole[0]
+        _, block = challenger.earlier(1)
+        earlier = block.whole[0]
         return ZeroKnowledge(
             public, target_knowledge.traces_from_release(table, challenger, public, earlier, rng), earlier
         )
     if name == "past":
-        members, played = challenger.earlier(table.releases)
+        members, block = challenger.earlier(table.releases)
         return PastReleasesKnowledge(
-            public, target_knowledge.known_trace_parts(table, challenger, rng), played.whole, members
+            public, target_knowledge.known_trace_parts(table, challenger, rng), block.whole, members
         )
     if name == "friends":
         found = target_knowledge.traces_from_friends(table, challenger)

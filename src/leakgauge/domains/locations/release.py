@@ -106,26 +106,26 @@ class LocationsBlock:
 class LocationsView:
     """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
 
-    played: LocationsBlock
+    block: LocationsBlock
     n_known: int
 
     @property
     def n_rounds(self) -> int:
-        return len(self.played.rounds.members)
+        return len(self.block.rounds.members)
 
     def at(self, columns: Ints) -> Reals:
         """The published counts of some cells, a row for each round."""
-        return self.played.at(columns)
+        return self.block.at(columns)
 
     def known(self, columns: Ints) -> Reals:
         """How many of the people it knows are in these cells."""
-        return self.played.known(self.n_known, columns).astype(np.float64)
+        return self.block.known(self.n_known, columns).astype(np.float64)
 
     @property
     def whole(self) -> Reals:
         """Everything published, a row for each round."""
-        return self.played.whole
+        return self.block.whole
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
         """What ``make`` makes of everything published, made once for all adversaries who ask for it."""
-        return self.played.once(key, lambda: make(self.whole))
+        return self.block.once(key, lambda: make(self.whole))

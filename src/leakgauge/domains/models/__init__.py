@@ -30,7 +30,6 @@ DOMAIN = Domain(
             meaning="All rows but one, both candidates for it, and every step of the training",
         ),
     },
-    default_knowledge="black_box",
     controls=("blind",),
     mechanisms={
         "dp_adam": "Gaussian noise on clipped gradients, Adam (Abadi et al. 2016).",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins, Reals
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
@@ -36,7 +36,7 @@ from leakgauge.domains.models.user_model import challenger as own
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Owns the table, and trains one model in each round."""
 
     table: Examples
@@ -74,19 +74,19 @@ class Challenger:
             for row, seed in zip(members, seeds)
         ]
 
-    def utility_of(self, played: Sequence[TrainingRound]) -> Mapping[str, Reals]:
+    def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
         """How often models are right about members, others and, where there are any, validation rows.
 
         Coins may leave no others in a round: that is then not a number. A single target tells
         nothing of them.
         """
-        parts: dict[str, list[Ints]] = {"members": [one.deal.trained_on for one in played]}
+        parts: dict[str, list[Ints]] = {"members": [one.deal.trained_on for one in block]}
         if self.n_targets > 1:
-            parts["others"] = [one.deal.others for one in played]
-        if any(one.deal.validation.size for one in played):
-            parts["validation"] = [one.deal.validation for one in played]
+            parts["others"] = [one.deal.others for one in block]
+        if any(one.deal.validation.size for one in block):
+            parts["validation"] = [one.deal.validation for one in block]
         return {
-            name: np.array([one.accuracy(some) for one, some in zip(played, rows)])
+            name: np.array([one.accuracy(some) for one, some in zip(block, rows)])
             for name, rows in parts.items()
         }
 

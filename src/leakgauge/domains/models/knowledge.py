@@ -38,8 +38,8 @@ class BlackBoxKnowledge:
     targets: Examples | None
     empty: bool = False
 
-    def view(self, played: Sequence[TrainingRound]) -> ModelsView:
-        return ModelsView(LazyModels(played), [one.shown for one in played])
+    def view(self, block: Sequence[TrainingRound]) -> ModelsView:
+        return ModelsView(LazyModels(block), [one.shown for one in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,9 +49,9 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
     Where coins decide who is in, of those members that are in without them.
     """
 
-    def view(self, played: Sequence[TrainingRound]) -> TrainingLossView:
-        mean_losses = np.array([one.mean_loss for one in played])
-        return TrainingLossView(LazyModels(played), [one.shown for one in played], mean_losses)
+    def view(self, block: Sequence[TrainingRound]) -> TrainingLossView:
+        mean_losses = np.array([one.mean_loss for one in block])
+        return TrainingLossView(LazyModels(block), [one.shown for one in block], mean_losses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,8 +71,8 @@ class BlindKnowledge:
     names: tuple[str, ...]
     fixed: int | None
 
-    def view(self, played: Sequence[TrainingRound]) -> RecordsView:
-        return RecordsView([one.shown for one in played])
+    def view(self, block: Sequence[TrainingRound]) -> RecordsView:
+        return RecordsView([one.shown for one in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,8 +85,8 @@ class StrongKnowledge:
     trainer: PreparedTrainer
     relation: Relation
 
-    def view(self, played: Sequence[TrainingRound]) -> TrainingStepsView:
-        return TrainingStepsView([TrainingView(one) for one in played])
+    def view(self, block: Sequence[TrainingRound]) -> TrainingStepsView:
+        return TrainingStepsView([TrainingView(one) for one in block])
 
 
 @dataclass(frozen=True, kw_only=True)

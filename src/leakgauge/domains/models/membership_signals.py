@@ -47,11 +47,11 @@ def log_mean(logs: Reals, where: Bits) -> Reals:
 
 
 def per_round(
-    seen: ModelsView, work_out: Callable[[Examples], Found]
+    view: ModelsView, work_out: Callable[[Examples], Found]
 ) -> Iterator[tuple[Classifier, Examples, Found]]:
     """Each round with what follows from its records alone, which is worked out again when they change."""
     last: tuple[Examples, Found] | None = None
-    for model, shown in zip(seen.models, seen.shown, strict=True):
+    for model, shown in zip(view.models, view.shown, strict=True):
         if last is None or not _same_records(last[0], shown):
             last = shown, work_out(shown)
         yield model, shown, last[1]

@@ -15,7 +15,6 @@ DOMAIN = Domain(
             meaning="Holds some records that are certainly in the table, and the targets' own (Huang et al.)",
         ),
     },
-    default_knowledge="known",
     mechanisms={"laplace": None, "gaussian": None, "geometric": None, "opendp": None},
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
@@ -78,7 +78,7 @@ SERVICE_NOTE = "answers came from a service: the same seed does not give the sam
 
 
 @dataclass(frozen=True, eq=False)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Owns the table; in each round, the targets are in it by fair coins, and all else stays.
 
     With an ``adapter``, a service holds the table too, and answers instead of this process.

@@ -38,15 +38,15 @@ class KnownRecords:
     shifts: Reals  # by how much each target moves an answer
     whole: bool
 
-    def view(self, played: QueriesBlock) -> QueriesView:
-        return QueriesView(len(played.members), played)
+    def view(self, block: QueriesBlock) -> QueriesView:
+        return QueriesView(len(block.members), block)
 
-    def spent(self, seen: QueriesView) -> dict[str, Reals]:
+    def spent(self, view: QueriesView) -> dict[str, Reals]:
         """The budget from both sides: epsilon obtained about each target, and what accountants believe.
 
         ``believed`` is what the accountant in charge says; all of them follow by their names.
         """
-        oracle = seen._oracle  # noqa: SLF001 (hidden from attacks, not from here)
+        oracle = view._oracle  # noqa: SLF001 (hidden from attacks, not from here)
         believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
         return {"obtained": oracle.obtained, "believed": believed[self.accountant], **believed}
 

@@ -105,8 +105,8 @@ class AskAndScore:
     questions: TargetQuestions
     decide: ScoreAnswers
 
-    def __call__(self, seen: QueriesView, rng: Generator) -> Reals:
-        return self.decide(self.questions.ask(seen.oracle()))
+    def __call__(self, view: QueriesView, rng: Generator) -> Reals:
+        return self.decide(self.questions.ask(view.oracle()))
 
 
 def require_enough_records(knowledge: KnownRecords, n_queries: int) -> None:

@@ -44,11 +44,11 @@ class QueriesView:
     """A block as an adversary sees it: an oracle for every round, asked together."""
 
     n_rounds: int
-    _played: QueriesBlock = field(repr=False)
+    _block: QueriesBlock = field(repr=False)
 
     @cached_property
     def _oracle(self) -> AccountedOracle:
-        return self._played.oracle()
+        return self._block.oracle()
 
     def oracle(self) -> Oracle:
         """The adversary's oracle, with its one budget; whenever it is asked for, the same.

@@ -23,8 +23,8 @@ def trials(attack, mechanism, low, high, rounds=20_000, seed=1):
     return play(challenger, {"it": adversary}, seed, range(rounds), 0)["it"]
 
 
-def accuracy(played):
-    return np.mean((played.scores >= played.reading.threshold) == played.members)
+def accuracy(block):
+    return np.mean((block.scores >= block.reading.threshold) == block.members)
 
 
 # Best accuracies on k cells of Laplace noise of scale 2 (convolution of privacy losses), and those of the
@@ -70,7 +70,7 @@ def test_every_law_serves(mechanism, low, high):
 
 @pytest.mark.parametrize("module", [likelihood, one_threshold, two_threshold])
 def test_the_law_is_needed(module):
-    assert module.KNOWLEDGE == "law"
+    assert module.Attack.accepts == ("law",)
     with pytest.raises(BadInput, match='needs knowledge = "law"'):
         module.Attack().study(SimulatorKnowledge(lambda x, rng: x, (0, 1), 0.0), stream(1, Role.STUDY))
 

@@ -12,9 +12,10 @@ from domains.locations.test_real_data import KUALA_LUMPUR, weeks
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations import challenger as challengers
-from leakgauge.domains.locations.attacks.likelihood import ACCEPTS, KNOWLEDGE, Attack
-from leakgauge.domains.locations.knowledge import NAMES, build
+from leakgauge.domains.locations.attacks.likelihood import Attack
+from leakgauge.domains.locations.knowledge import build
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.scorers.likelihood_scorer import FixedRates, GroupFittedRates, ReleaseRates
@@ -95,8 +96,7 @@ def by_hand(chain, seen, cells, rates, n_in, n_out, coins, weights=None):
 
 
 def test_every_knowledge_is_accepted():
-    assert set(ACCEPTS) == set(NAMES) == set(EVERY)
-    assert KNOWLEDGE in ACCEPTS
+    assert set(Attack.accepts) == set(DOMAIN.knowledge_terms) == set(EVERY)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])

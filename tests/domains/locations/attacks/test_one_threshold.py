@@ -7,9 +7,9 @@ from domains.locations.small_town import RAW, game, town
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.attacks import one_threshold
-from leakgauge.domains.locations.attacks.one_threshold import ACCEPTS, Attack, expected_sum
-from leakgauge.domains.locations.knowledge import NAMES, build
+from leakgauge.domains.locations import DOMAIN
+from leakgauge.domains.locations.attacks.one_threshold import Attack, expected_sum
+from leakgauge.domains.locations.knowledge import build
 from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
 from leakgauge.theory.threshold_attacks import group_variance
 from leakgauge.theory.threshold_attacks import one_threshold as known_accuracy
@@ -138,7 +138,7 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("knowledge", ACCEPTS)
+@pytest.mark.parametrize("knowledge", Attack.accepts)
 @pytest.mark.parametrize("mechanism", [HALF, CHAINS[3]], ids=str)
 def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
     challenger = game(town(300, density=0.08), {**mechanism, "epsilon": 3.0}, **SEVERAL)
@@ -150,7 +150,7 @@ def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
 
 
 def test_all_knowledge_there_is_is_accepted():
-    assert set(ACCEPTS) == set(NAMES)
+    assert set(Attack.accepts) == set(DOMAIN.knowledge_terms)
 
 
 def test_with_zero_knowledge_shadows_are_of_people_made_up():
@@ -210,5 +210,5 @@ def test_releases_without_the_target_teach_nothing():
 
 
 def test_the_attack_says_what_it_is():
-    assert one_threshold.KNOWLEDGE in ACCEPTS
+    assert Attack.accepts[0] == "auxiliary"
     assert pickle.loads(pickle.dumps(Attack(fpr=0.1))) == Attack(fpr=0.1)

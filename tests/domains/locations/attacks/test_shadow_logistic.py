@@ -7,7 +7,7 @@ from domains.locations.small_town import game, town
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.attacks.shadow_logistic import ACCEPTS, Attack
+from leakgauge.domains.locations.attacks.shadow_logistic import Attack
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.knowledge import build
 
@@ -39,7 +39,7 @@ def trials(challenger, adversaries, n_rounds=200):
     return play(challenger, adversaries, seed=1, rounds=range(n_rounds), block=0)
 
 
-@pytest.mark.parametrize("name", sorted({*ACCEPTS} - {"friends"}))
+@pytest.mark.parametrize("name", sorted({*Attack.accepts} - {"friends"}))
 def test_every_knowledge_it_accepts_tells_it_something(name):
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=2)
     known = {"partial": {"theta": 0.5}, "past": {"releases": 200}}.get(name, {})

@@ -7,13 +7,13 @@ from domains.locations.attacks.test_shadow_logistic import adversary, city, mean
 from domains.locations.small_town import game, town
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.attacks.one_threshold import Attack as OneThreshold
-from leakgauge.domains.locations.attacks.shadow_mlp import ACCEPTS, Attack
+from leakgauge.domains.locations.attacks.shadow_mlp import Attack
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 
 SPARING = {"shadows": 400, "validation": 200}
 
 
-@pytest.mark.parametrize("name", sorted({*ACCEPTS} - {"friends"}))
+@pytest.mark.parametrize("name", sorted({*Attack.accepts} - {"friends"}))
 def test_every_knowledge_it_accepts_tells_it_something(name):
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=2)
     known = {"partial": {"theta": 0.5}, "past": {"releases": 200}}.get(name, {})

@@ -7,9 +7,10 @@ from domains.locations.small_town import RAW, game, pipeline_file, town
 from domains.locations.threshold_games import alone_with, play_out, same_halves
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations.attacks import one_threshold
-from leakgauge.domains.locations.attacks.two_threshold import ACCEPTS, KNOWLEDGE, Attack
-from leakgauge.domains.locations.knowledge import NAMES, build
+from leakgauge.domains.locations.attacks.two_threshold import Attack
+from leakgauge.domains.locations.knowledge import build
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory.threshold_attacks import chance_of_votes, least_votes
 
@@ -164,7 +165,7 @@ def test_a_fixed_rate_is_kept(fpr, knowledge, mechanism):
     assert fpr / 10 < np.mean(rates) < 1.25 * fpr
 
 
-@pytest.mark.parametrize("knowledge", ACCEPTS)
+@pytest.mark.parametrize("knowledge", Attack.accepts)
 @pytest.mark.parametrize("mechanism", [HALF, CHAINS[3]], ids=str)
 def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
     challenger = game(town(300, density=0.08), {**mechanism, "epsilon": 3.0}, **SEVERAL)
@@ -177,8 +178,7 @@ def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
 
 
 def test_all_knowledge_there_is_is_accepted():
-    assert set(ACCEPTS) == set(NAMES)
-    assert KNOWLEDGE in ACCEPTS
+    assert set(Attack.accepts) == set(DOMAIN.knowledge_terms)
 
 
 def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):

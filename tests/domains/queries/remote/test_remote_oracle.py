@@ -37,9 +37,9 @@ class Asker:
     def __init__(self, n, query=lambda i: Query(ids=(i, 500))):
         self.n, self.query, self.answers, self.begun = n, query, None, 0
 
-    def __call__(self, seen, rng):
+    def __call__(self, view, rng):
         self.begun += 1
-        asked = seen.oracle()
+        asked = view.oracle()
         self.answers = np.column_stack([asked.ask(self.query(i)) for i in range(self.n)])
         return np.nan_to_num(self.answers[:, :1])
 

@@ -9,5 +9,4 @@ DOMAIN = Domain(
         "nothing": Term(title="attacker who sees the coin", meaning="Only what comes out"),
         "little": Term(title="attacker who knows a little", meaning="Hardly more"),
     },
-    default_knowledge="nothing",
 )

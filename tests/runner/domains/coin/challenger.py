@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins
+from leakgauge.core.game import ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Tells the truth with the odds of ``epsilon``; promises ``promised``, which may be a lie."""
 
     epsilon: float

@@ -11,16 +11,16 @@ class Nothing:
 
     shift: float = 0.0
 
-    def view(self, played):
-        return played
+    def view(self, block):
+        return block
 
 
 @dataclass(frozen=True, kw_only=True)
 class Little:
     """Hardly more."""
 
-    def view(self, played):
-        return played
+    def view(self, block):
+        return block
 
 
 KINDS = {"nothing": Nothing, "little": Little}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -12,8 +12,6 @@ from leakgauge.domains.blackbox.event_search.event_description import describe_e
 from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
-
-KNOWLEDGE = "simulator"  # what it is given, unless a plan says otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +23,8 @@ class Attack:
     one-run bound at ``delta`` (that of the promise, unless given), on the other. The winner and the share of
     rounds on which it guesses are fixed before the first counted round.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("simulator", "law")
 
     shadows: int = 20_000
     delta: float | None = None
@@ -53,5 +53,5 @@ class EventScorer:
 
     event: LearnedEvent
 
-    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
-        return self.event(seen)[:, None]
+    def __call__(self, view: Sequence[Any], rng: Generator) -> Reals:
+        return self.event(view)[:, None]

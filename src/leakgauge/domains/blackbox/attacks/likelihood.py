@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -13,9 +13,6 @@ from leakgauge.domains.blackbox.shadows import draw_shadows
 from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
 from leakgauge.strategies.score_selection import choose_score
 
-KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
-ACCEPTS = ("law",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -24,6 +21,8 @@ class Attack:
     The share of rounds on which to guess is fixed beforehand, on ``shadows`` drawn from the law, for the
     delta of the promise; with ``shadows = 0`` it is left open.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("law",)
 
     shadows: int = 20_000
 
@@ -53,5 +52,5 @@ class LikelihoodScorer:
 
     ratio: LogLikelihoodRatio
 
-    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
-        return self.ratio(seen)[:, None]
+    def __call__(self, view: Sequence[Any], rng: Generator) -> Reals:
+        return self.ratio(view)[:, None]

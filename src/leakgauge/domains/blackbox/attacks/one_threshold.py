@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -11,13 +11,12 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.blackbox.knowledge import LawKnowledge
 from leakgauge.strategies.threshold_rules import SumRule
 
-KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
-ACCEPTS = ("law",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
     """Score an output by how far its sum lies beyond the middle of the two true sums (Liu et al. 2024)."""
+
+    accepts: ClassVar[tuple[str, ...]] = ("law",)
 
     def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, LawKnowledge):
@@ -32,5 +31,5 @@ class SumScorer:
 
     rule: SumRule
 
-    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
-        return self.rule(seen)[:, None]
+    def __call__(self, view: Sequence[Any], rng: Generator) -> Reals:
+        return self.rule(view)[:, None]

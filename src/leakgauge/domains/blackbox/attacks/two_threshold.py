@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -11,9 +11,6 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.blackbox.knowledge import LawKnowledge
 from leakgauge.strategies.threshold_rules import VoteRule
 
-KNOWLEDGE = "law"  # what it is given, unless a plan says otherwise
-ACCEPTS = ("law",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -21,6 +18,8 @@ class Attack:
 
     A tied vote scores zero: no evidence, and "member" where the attack must say one or the other.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("law",)
 
     def study(self, knowledge: LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, LawKnowledge):
@@ -35,5 +34,5 @@ class VoteScorer:
 
     rule: VoteRule
 
-    def __call__(self, seen: Sequence[Any], rng: Generator) -> Reals:
-        return self.rule(seen)[:, None]
+    def __call__(self, view: Sequence[Any], rng: Generator) -> Reals:
+        return self.rule(view)[:, None]

@@ -1,6 +1,7 @@
 """A single unit, active on one side of a plane: what a server could plant without a second layer."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -18,9 +19,6 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 from leakgauge.domains.federated.release import FederatedView
 
-KNOWLEDGE = "server"
-ACCEPTS = ("server",)
-
 ENOUGH = 20_000  # perturbed rows of others, for thresholds
 
 
@@ -37,6 +35,8 @@ class Attack:
     of the perturbed target and of perturbed rows of the adversary's own; the threshold is found on rows that
     were held back.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("server",)
 
     draws: int = 1_000  # of a target, for the threshold
     certify: bool = False

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -27,9 +27,6 @@ from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, HingeB
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
-KNOWLEDGE = "server"
-ACCEPTS = ("server",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -43,6 +40,8 @@ class Attack:
     two units a feature, whatever the form. ``certify`` adds what fresh draws prove of the neurons before any
     round.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("server",)
 
     form: Literal["clipped", "ratio"] = "clipped"
     hinges: int = 16

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -17,9 +18,6 @@ from leakgauge.domains.federated.neurons.neuron_training import (
 )
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
-
-KNOWLEDGE = "server"
-ACCEPTS = ("server",)
 
 EPOCHS, BATCH = 6, 250  # where rows are perturbed
 MOST_EPOCHS = 2_000  # where they are not
@@ -37,6 +35,8 @@ class Attack:
     Nguyen et al. (2023) choose them by rows of clients, and never draw new noise; theirs is a softmax of
     sigmoids. ``certify`` adds what fresh draws prove of the neurons before any round.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("server",)
 
     neurons: int = 1_000  # r, of the first layer
     epochs: int | None = None

@@ -54,8 +54,8 @@ class GradientNormScorer:
 
     networks: Sequence[PlantedNetwork]
 
-    def __call__(self, seen: FederatedView, rng: Generator) -> Reals:
-        return np.array([[np.linalg.norm(one) for one in row] for row in seen.train(self.networks)])
+    def __call__(self, view: FederatedView, rng: Generator) -> Reals:
+        return np.array([[np.linalg.norm(one) for one in row] for row in view.train(self.networks)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +71,8 @@ class MatchedFilterScorer:
     expected: Sequence[Reals]  # of a batch in which the target is, for every target
     unit: float  # the standard deviation of the noise on one number
 
-    def __call__(self, seen: FederatedView, rng: Generator) -> Reals:
-        rows = seen.train(self.networks)
+    def __call__(self, view: FederatedView, rng: Generator) -> Reals:
+        rows = view.train(self.networks)
         return np.array([[self._score(one, due) for one, due in zip(row, self.expected)] for row in rows])
 
     def _score(self, gradient: Reals, due: Reals) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -39,9 +39,6 @@ from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowl
 from leakgauge.mechanisms import gaussian
 from leakgauge.strategies.score_selection import choose_score
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
-
 _FEWEST = 10  # shadows
 _WORTH_FITTING = 0.01  # of AUC
 _ENOUGH = 5_000  # shadows of all targets, to know an AUC to a thousandth or two
@@ -59,6 +56,8 @@ class Attack:
     more than 0.01 of AUC on ``shadows``: so many for each target, but 5,000 in all at least. Shadows also fix
     the share of trials on which to guess.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     fit: Literal["auto", "always", "never"] = "auto"
     shadows: int = 400

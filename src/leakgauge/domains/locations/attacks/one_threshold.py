@@ -1,6 +1,7 @@
 """Ask whether the target's cells, all added up, hold more than is usual without it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -32,9 +33,6 @@ from leakgauge.domains.locations.scorers.per_target_scorer import (
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
 from leakgauge.strategies.threshold_rules import SumRule
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -50,6 +48,8 @@ class Attack:
     ``fpr`` is kept as far as beliefs are right: from a small reference, or with zero knowledge, the share can
     be several times as large. The one that was reached is 1 - ``tnr``.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     fpr: float | None = None
     shadows: int | None = None

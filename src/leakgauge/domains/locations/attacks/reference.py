@@ -1,7 +1,7 @@
 """Ask whether a release is closer to the target's trace than to those of people who are not in it."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -24,9 +24,6 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 from leakgauge.strategies.threshold_rules import SumRule
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("informed", "partial", "auxiliary", "zero", "friends")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -39,6 +36,8 @@ class Attack:
     midway, or at a fixed ``fpr``. With zero knowledge all people are made up. Scores are in units of log
     odds, so that targets can be compared.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "zero", "friends")
 
     references: int | Literal["all"] = 1
     cells: Literal["target", "all"] = "target"

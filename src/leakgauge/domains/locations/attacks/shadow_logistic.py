@@ -1,7 +1,7 @@
 """A straight classifier of whole releases, learned from shadows with and without the target (Knock-Knock)."""
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -36,9 +36,6 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
 )
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("auxiliary", "past", "zero", "friends", "partial", "informed")
-
 LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 
 SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
@@ -60,6 +57,8 @@ class Attack:
 
     ``rule``: where raw counts contradict a membership, no classifier is asked.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "past", "zero", "friends", "partial", "informed")
 
     sampling: ShadowSampling = "paired"
     shadows: int | None = None
@@ -164,9 +163,9 @@ class SharedLogisticScorer:
     watches: PerTargetScorer
     front: ContradictionRule | None
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
-        scores = self.watches(seen, rng)
-        return scores if self.front is None else self.front(seen, scores)
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
+        scores = self.watches(view, rng)
+        return scores if self.front is None else self.front(view, scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +174,10 @@ class PerReleaseLogisticScorer:
 
     pupil: LogisticLearner
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
-        whole = seen.whole
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
+        whole = view.whole
         scores = np.array([self._score(release, own) for release, own in zip(whole, rng.spawn(len(whole)))])
-        return scores if self.pupil.front is None else self.pupil.front(seen, scores)
+        return scores if self.pupil.front is None else self.pupil.front(view, scores)
 
     def _score(self, release: Reals, rng: Generator) -> list[float]:
         pupil = self.pupil

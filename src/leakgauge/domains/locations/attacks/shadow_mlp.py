@@ -1,7 +1,7 @@
 """A network with one hidden layer that learns to read a target's cells from shadows."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -36,9 +36,6 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
     split_traces,
 )
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
-
 SHADOWS = 2_000
 
 
@@ -55,6 +52,8 @@ class Attack:
     of "synthetic" ones, who move as the people do whom the adversary knows of. Which rule was learned is
     said by the index of each network: ``scorer.score.watches[target].rule.index``.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     hidden: Literal["n"] | int = "n"
     shadows: int | None = None

@@ -1,6 +1,7 @@
 """Ask in how many of the target's cells more is seen than is usual without it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -32,9 +33,6 @@ from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
 from leakgauge.strategies.threshold_rules import TO_MEMBER, VoteRule, cuts_reached_by
 
-KNOWLEDGE = "auxiliary"
-ACCEPTS = ("informed", "partial", "auxiliary", "past", "zero", "friends")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -53,6 +51,8 @@ class Attack:
     ``fpr`` is kept as far as beliefs are right, and as whole votes allow. The one that was reached is 1 -
     ``tnr``.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
 
     fpr: float | None = None
     cell_fpr: float | None = None

@@ -50,11 +50,11 @@ def same_every_round(knowledge: AuxiliaryKnowledge | ZeroKnowledge) -> bool:
 class CellExpectations(Protocol):
     """Knows what to expect in each round."""
 
-    def moments(self, seen: LocationsView) -> Iterator[CellMoments]:
+    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
         """Mean and variance of the cells of each target: rounds x cells."""
         ...
 
-    def votes(self, seen: LocationsView) -> Iterator[CellVotes]:
+    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
         """Cuts of the cells of each target, and how often they are reached: rounds x cells."""
         ...
 
@@ -77,17 +77,17 @@ class ExpectationsFromTraces:
         priors = tuple(knowledge.prior(target, pseudo=0.0) for target in range(n_targets))
         return cls(law, priors, tuple(sketch.cells for sketch in knowledge.sketches), fpr)
 
-    def moments(self, seen: LocationsView) -> Iterator[CellMoments]:
-        return (cell_expectations.cell_moments(self.law, prior, known) for prior, known in self._known(seen))
+    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
+        return (cell_expectations.cell_moments(self.law, prior, known) for prior, known in self._known(view))
 
-    def votes(self, seen: LocationsView) -> Iterator[CellVotes]:
+    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
         return (
             cell_expectations.cell_votes(self.law, prior, self.fpr, known)
-            for prior, known in self._known(seen)
+            for prior, known in self._known(view)
         )
 
-    def _known(self, seen: LocationsView) -> Iterator[tuple[CountPrior, Ints]]:
-        known = (seen.known(cells).astype(np.int64) for cells in self.cells)
+    def _known(self, view: LocationsView) -> Iterator[tuple[CountPrior, Ints]]:
+        known = (view.known(cells).astype(np.int64) for cells in self.cells)
         return zip(self.priors, known, strict=True)
 
 
@@ -120,14 +120,14 @@ class ExpectationsFromRelease:
     ) -> "ExpectationsFromRelease":
         return cls(knowledge.public, tuple(sketch.cells for sketch in knowledge.sketches), coins, curves)
 
-    def moments(self, seen: LocationsView) -> Iterator[CellMoments]:
-        return (self.curves.moments(rates, coins) for rates, coins in self._rates(seen))
+    def moments(self, view: LocationsView) -> Iterator[CellMoments]:
+        return (self.curves.moments(rates, coins) for rates, coins in self._rates(view))
 
-    def votes(self, seen: LocationsView) -> Iterator[CellVotes]:
-        return (self.curves.votes(rates, coins) for rates, coins in self._rates(seen))
+    def votes(self, view: LocationsView) -> Iterator[CellVotes]:
+        return (self.curves.votes(rates, coins) for rates, coins in self._rates(view))
 
-    def _rates(self, seen: LocationsView) -> Iterator[tuple[Reals, Ints]]:
-        habits = seen.once("habits", partial(profiles_from_releases, public=self.public))
+    def _rates(self, view: LocationsView) -> Iterator[tuple[Reals, Ints]]:
+        habits = view.once("habits", partial(profiles_from_releases, public=self.public))
         return zip((habits.rates(cells) for cells in self.cells), self.coins, strict=True)
 
 
@@ -185,13 +185,13 @@ class PerRoundSumScorer:
     shared: tuple[float, ...]  # variance of each target's score, beyond that of single cells
     fpr: float | None
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        expected = self.expecting.moments(seen)
+        expected = self.expecting.moments(view)
         for sketch, shared, moments in zip(self.sketches, self.shared, expected, strict=True):
             law = normal_sum(moments, sketch.weights, shared)
             rule = SumRule(sketch.weights, law.threshold(self.fpr), law.evidence)
-            scores.append(rule(seen.at(sketch.cells)))
+            scores.append(rule(view.at(sketch.cells)))
         return np.column_stack(scores)
 
 
@@ -204,12 +204,12 @@ class PerRoundVoteScorer:
     shared: tuple[float, ...]
     fpr: float | None
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        expected = self.expecting.votes(seen)
+        expected = self.expecting.votes(view)
         for sketch, shared, votes in zip(self.sketches, self.shared, expected, strict=True):
             law = normal_votes(votes.chance, sketch.weights, shared)
             needed = votes_needed(law, sketch.weights, self.fpr, votes.chance.out, shared)
             rule = VoteRule(votes.cut, sketch.weights, needed, TO_MEMBER, law.evidence)
-            scores.append(rule(seen.at(sketch.cells)))
+            scores.append(rule(view.at(sketch.cells)))
         return np.column_stack(scores)

@@ -40,16 +40,16 @@ class ContradictionRule:
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
 
-    def __call__(self, seen: LocationsView, scores: Reals) -> Reals:
+    def __call__(self, view: LocationsView, scores: Reals) -> Reals:
         """Lower the scores of contradicted memberships to certainty; a column for each target."""
         usable = [contradiction_applies(self.public, sketch) for sketch in self.sketches]
         if not any(usable):
             return scores
-        rounds, cells = np.nonzero(seen.whole >= self.public.group_size)
+        rounds, cells = np.nonzero(view.whole >= self.public.group_size)
         found = scores.copy()
         for target in np.flatnonzero(usable):
             own = self.sketches[target].cells
-            out = any_cell_empty(seen.at(own))
+            out = any_cell_empty(view.at(own))
             out[rounds[~np.isin(cells, own)]] = True
             found[out, target] = -CERTAIN
         return found

@@ -61,7 +61,7 @@ _WIDER = 4.0  # by so much the rates of a release may differ from the usual ones
 class TargetRates(Protocol):
     """How likely one person is in the cells of each target, in the eyes of an adversary."""
 
-    def of(self, seen: LocationsView) -> Sequence[Reals]:
+    def of(self, view: LocationsView) -> Sequence[Reals]:
         """For each target its cells, or rounds x cells where every round has rates of its own."""
         ...
 
@@ -72,7 +72,7 @@ class FixedRates:
 
     rates: tuple[Reals, ...]
 
-    def of(self, seen: LocationsView) -> Sequence[Reals]:
+    def of(self, view: LocationsView) -> Sequence[Reals]:
         return self.rates
 
 
@@ -84,8 +84,8 @@ class GroupFittedRates:
     sketches: tuple[PartialTrace, ...]
     fit: GroupEffectsModel
 
-    def of(self, seen: LocationsView) -> Sequence[Reals]:
-        factors = self.fit.factors(seen.whole)
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        factors = self.fit.factors(view.whole)
         return [
             _clip_rates(factors.at(sketch.cells) * rates) for sketch, rates in zip(self.sketches, self.rates)
         ]
@@ -101,8 +101,8 @@ class ReleaseRates:
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
 
-    def of(self, seen: LocationsView) -> Sequence[Reals]:
-        found = seen.once("habits", partial(profiles_from_releases, public=self.public))
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        found = view.once("habits", partial(profiles_from_releases, public=self.public))
         return [_clip_rates(found.rates(sketch.cells)) for sketch in self.sketches]
 
 
@@ -116,13 +116,13 @@ class LikelihoodRatioScorer:
     rates: TargetRates
     n_known: int
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        for sketch, prior, rates in zip(self.sketches, self.priors, self.rates.of(seen)):
-            known = seen.known(sketch.cells) if self.n_known else 0
+        for sketch, prior, rates in zip(self.sketches, self.priors, self.rates.of(view)):
+            known = view.known(sketch.cells) if self.n_known else 0
             own = replace(prior, rates=rates)
             scores.append(
-                total_log_ratio(self.ratios.log_ratios(seen.at(sketch.cells), known, own, sketch.weights))
+                total_log_ratio(self.ratios.log_ratios(view.at(sketch.cells), known, own, sketch.weights))
             )
         return np.column_stack(scores)
 

@@ -37,9 +37,9 @@ class PerTargetScorer:
 
     watches: tuple[TargetRule, ...]
 
-    def __call__(self, seen: LocationsView, rng: Generator) -> Reals:
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         return np.column_stack(
-            [watch.rule(seen.at(watch.cells) - seen.known(watch.cells)) for watch in self.watches]
+            [watch.rule(view.at(watch.cells) - view.known(watch.cells)) for watch in self.watches]
         )
 
 

@@ -1,6 +1,7 @@
 """Judge a record without any model: what is known of its membership before anything is released."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -9,9 +10,6 @@ from leakgauge.domains.models.knowledge import BlindKnowledge
 from leakgauge.domains.models.property_inference import record_component
 from leakgauge.domains.models.property_inference.record_component import RecordScorer, one_against_rest
 from leakgauge.domains.models.release import RecordsView
-
-KNOWLEDGE = "blind"
-ACCEPTS = ("blind",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +20,8 @@ class Attack:
     is to be compared with it. Where the component is secret and drawn anew in each round, no rule does better
     than guessing, and this one takes the first component for the members'.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("blind",)
 
     def study(self, knowledge: BlindKnowledge, rng: Generator) -> Scorer[RecordsView]:
         members = 0 if knowledge.fixed is None else knowledge.fixed

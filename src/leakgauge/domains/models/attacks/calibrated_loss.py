@@ -1,6 +1,7 @@
 """Ask whether the loss on a record is lower than that of models which never saw it."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -17,9 +18,6 @@ from leakgauge.domains.models.shadow_models import (
 )
 from leakgauge.domains.models.training.trainer import Examples
 
-KNOWLEDGE = "black_box"
-ACCEPTS = ("black_box", "training_loss", "components")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -28,6 +26,8 @@ class Attack:
     (Watson et al. 2022.) A record that any model finds hard, or easy, is no longer told by that. The shadows
     are trained on rows of the adversary's own.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
     shadows: int = DEFAULT_SHADOWS
 
@@ -43,11 +43,11 @@ class Attack:
 class _Score:
     shadows: ShadowModels
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         return np.array(
             [
                 log_true_probability(model, shown) - usual
-                for model, shown, usual in per_round(seen, self._usual)
+                for model, shown, usual in per_round(view, self._usual)
             ]
         )
 

@@ -1,7 +1,7 @@
 """Weigh a noisy mean by the law of its noise: the best there is, for what the adversary knows."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from numpy.random import Generator
 
@@ -19,9 +19,6 @@ from leakgauge.domains.models.noisy_mean.likelihood_ratio import (
     strong_likelihood_ratio,
 )
 
-KNOWLEDGE = "components"
-ACCEPTS = ("components", "black_box", "strong")
-
 _MIN_IMAGINED = 10
 
 
@@ -33,6 +30,8 @@ class Attack:
     ``imagined`` times from rows of one's own: like them (black_box), or from each component (components).
     Several records of one round are weighed one by one.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("components", "black_box", "strong")
 
     imagined: int = 500
 

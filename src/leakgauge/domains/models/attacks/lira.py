@@ -1,7 +1,7 @@
 """Ask how much likelier the model's confidence is if the record is a member than if it is not."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -63,9 +63,6 @@ def _squared_deviations(values: Reals, where: Bits, mean: Reals) -> Reals:
     return np.square(np.where(where, values - mean, 0.0)).sum(axis=0)
 
 
-KNOWLEDGE = "black_box"
-ACCEPTS = ("black_box", "training_loss", "components")
-
 _SHADOWS_FOR_OWN_VARIANCE = (
     32  # shadows with a record, or without it, for a variance of its own (64 in all, as in the paper)
 )
@@ -83,6 +80,8 @@ class Attack:
 
     ``variance`` is each record's own, or one that all share; "auto" shares it below 32 shadows a Gaussian.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
     shadows: int = DEFAULT_SHADOWS
     mode: Literal["online", "offline"] | None = None
@@ -124,8 +123,8 @@ class _LogRatio:
     members: Gaussians
     others: Gaussians
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
-        found = (log_odds(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True))
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
+        found = (log_odds(model, shown) for model, shown in zip(view.models, view.shown, strict=True))
         return np.array([self.members.log_density(odds) - self.others.log_density(odds) for odds in found])
 
 
@@ -136,8 +135,8 @@ class _StandardisedLogOdds:
     shadows: ShadowModels
     deviation: float | None
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
-        found = per_round(seen, self._others)
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
+        found = per_round(view, self._others)
         return np.array([others.standardised(log_odds(model, shown)) for model, shown, others in found])
 
     def _others(self, shown: Examples) -> Gaussians:

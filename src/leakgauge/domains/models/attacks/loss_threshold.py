@@ -1,7 +1,7 @@
 """Ask whether the model's loss on a record is as low as on its members."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -12,9 +12,6 @@ from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKn
 from leakgauge.domains.models.release import ModelsView, TrainingLossView
 from leakgauge.domains.models.training.trainer import cross_entropy
 
-KNOWLEDGE = "training_loss"
-ACCEPTS = ("training_loss", "black_box", "components")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -24,6 +21,8 @@ class Attack:
     members, which the adversary must know. With "optimal" the loss alone is the score, so
     that the threshold is the referee's to choose, on other trials than it counts.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("training_loss", "black_box", "components")
 
     threshold: Literal["average", "optimal"] = "average"
 
@@ -38,13 +37,13 @@ class Attack:
         return Scorer(_below_average, Reading(threshold=0.0))
 
 
-def _negated(seen: ModelsView, rng: Generator) -> Reals:  # noqa: ARG001
+def _negated(view: ModelsView, rng: Generator) -> Reals:  # noqa: ARG001
     """The losses, negated: a low loss is a member's. Those of a given table may be as large as they like."""
-    found = [cross_entropy(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
+    found = [cross_entropy(model, shown) for model, shown in zip(view.models, view.shown, strict=True)]
     return -np.minimum(found, np.finfo(np.float64).max / 2)
 
 
-def _below_average(seen: ModelsView, rng: Generator) -> Reals:
+def _below_average(view: ModelsView, rng: Generator) -> Reals:
     """How far the loss of each record is below the average."""
-    assert isinstance(seen, TrainingLossView)
-    return _negated(seen, rng) + seen.mean_losses[:, None]
+    assert isinstance(view, TrainingLossView)
+    return _negated(view, rng) + view.mean_losses[:, None]

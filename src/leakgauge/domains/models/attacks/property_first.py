@@ -1,6 +1,7 @@
 """Infer which component the model was trained on, then whether the record is of that component."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -18,9 +19,6 @@ from leakgauge.domains.models.property_inference.record_component import (
 )
 from leakgauge.domains.models.release import ModelsView
 
-KNOWLEDGE = "components"
-ACCEPTS = ("components",)
-
 _MIN_MODELS = 4
 
 
@@ -34,6 +32,8 @@ class Attack:
     together, record by record. Where the members' component is no secret, the first step is left out, and
     the score is that of ``blind``.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("components",)
 
     models: int = 32
     probes: int = 200
@@ -69,12 +69,12 @@ class PropertyScorer:
     models: ModelComponentClassifier
     records: RecordComponentClassifier
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
-        of_models = self.models(seen.models)
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
+        of_models = self.models(view.models)
         return np.array(
             [
                 mixture_ratio(own, self.records(shown))
-                for own, shown in zip(of_models, seen.shown, strict=True)
+                for own, shown in zip(of_models, view.shown, strict=True)
             ]
         )
 

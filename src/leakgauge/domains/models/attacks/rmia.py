@@ -1,7 +1,7 @@
 """Ask whether the model raised a record above what is usual for it more than rows that are no members."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -26,9 +26,6 @@ from leakgauge.domains.models.shadow_models import (
 )
 from leakgauge.domains.models.training.trainer import Examples
 
-KNOWLEDGE = "black_box"
-ACCEPTS = ("black_box", "training_loss", "components")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -44,6 +41,8 @@ class Attack:
     targets are the same in all rounds. Population rows are treated as the record is. Records that beat as
     many rows are told apart by the factor itself.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
     shadows: int = DEFAULT_SHADOWS
     mode: Literal["online", "offline"] | None = None
@@ -137,9 +136,9 @@ class _ShareBeaten:
     usual_of_population: Reals
     log_gamma: float
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         scores = []
-        for model, shown, usual in per_round(seen, self.usual):
+        for model, shown, usual in per_round(view, self.usual):
             factors = log_true_probability(model, shown) - usual - self.log_gamma
             bars = np.sort(log_true_probability(model, self.population) - self.usual_of_population)
             beaten = np.searchsorted(bars, factors, side="right")

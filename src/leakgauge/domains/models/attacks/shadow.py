@@ -1,7 +1,7 @@
 """Learn from models of one's own how the probabilities of members look."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -23,9 +23,6 @@ from leakgauge.domains.models.training.trainer import Classifier, Examples
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.parallel import parallel_map
 
-KNOWLEDGE = "black_box"
-ACCEPTS = ("black_box", "training_loss", "components")
-
 AttackFeatures: TypeAlias = Literal["probabilities", "log_probabilities"]
 
 _ATTACK_RECIPE = TrainingRecipe(
@@ -46,6 +43,8 @@ class Attack:
     Shadows are trained as the released model is; with ``private = false`` without noise, as in that paper.
     Labels there drifted away from their rows; here they do not. Its weight decay of 1e-6 is left out.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
 
     shadows: int = 5
     rows: int | None = None
@@ -97,9 +96,9 @@ class _Score:
     networks: dict[int, MlpClassifier]
     features: AttackFeatures
 
-    def __call__(self, seen: ModelsView, rng: Generator) -> Reals:
+    def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         return np.array(
-            [self._round(model, shown) for model, shown in zip(seen.models, seen.shown, strict=True)]
+            [self._round(model, shown) for model, shown in zip(view.models, view.shown, strict=True)]
         )
 
     def _round(self, model: Classifier, shown: Examples) -> Reals:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -126,9 +126,6 @@ def _train_and_query(
     return log_odds(trainer.fit(world.examples, rng, present=world.present), asked)
 
 
-KNOWLEDGE = "strong"
-ACCEPTS = ("strong",)
-
 _MIN_MODELS = 8  # networks for two means and their spread
 
 
@@ -144,6 +141,8 @@ class Attack:
     noise its advantage is the bound (e^epsilon - 1) / (e^epsilon + 1); Laplace noise allows no more than
     1 - e^(-epsilon / 2), the total variation of two Laplace laws.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("strong",)
 
     form: Literal["steps", "retrained"] = "steps"
     models: int = 32
@@ -196,8 +195,8 @@ class TrainingStepsScorer:
 
     ratio: StepRatio
 
-    def __call__(self, seen: TrainingStepsView, rng: Generator) -> Reals:
-        return np.array([[sum(map(self.ratio, training.steps()))] for training in seen.rounds])
+    def __call__(self, view: TrainingStepsView, rng: Generator) -> Reals:
+        return np.array([[sum(map(self.ratio, training.steps()))] for training in view.rounds])
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +206,6 @@ class RetrainedModelsScorer:
     retrained: RetrainedModels
     log_ratio: QuadraticScore
 
-    def __call__(self, seen: TrainingStepsView, rng: Generator) -> Reals:
-        found = [self.retrained.candidate_log_odds(training.model) for training in seen.rounds]
+    def __call__(self, view: TrainingStepsView, rng: Generator) -> Reals:
+        found = [self.retrained.candidate_log_odds(training.model) for training in view.rounds]
         return self.log_ratio(np.array(found))[:, None]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins, Reals
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
@@ -43,17 +43,17 @@ from leakgauge.support.table_reader import read_dataclass
 class NoisyMeansBlock:
     """A block of noisy means, each of a sum of so many values."""
 
-    seen: NoisyMeansView
+    view: NoisyMeansView
     n_members: int
 
     @property
     def released(self) -> Reals:
         """What is published: one mean per round."""
-        return self.seen.sums / self.n_members
+        return self.view.sums / self.n_members
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Owns the values of one feature; in each round releases the noisy mean of its members'."""
 
     values: Reals  # one per row of the table, in [0, 1]

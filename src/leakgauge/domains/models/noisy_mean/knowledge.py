@@ -15,10 +15,10 @@ class NoisyMeansView:
 
 
 class HasNoisyMeansView(Protocol):
-    """A block of noisy means, as they are played."""
+    """A block of noisy means: what is published of its rounds."""
 
     @property
-    def seen(self) -> NoisyMeansView: ...
+    def view(self) -> NoisyMeansView: ...
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -30,8 +30,8 @@ class StrongMeanKnowledge:
     substitute: float  # 0 where nobody takes the target's place
     noise: Mechanism
 
-    def view(self, played: HasNoisyMeansView) -> NoisyMeansView:
-        return played.seen
+    def view(self, block: HasNoisyMeansView) -> NoisyMeansView:
+        return block.view
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -47,8 +47,8 @@ class ReferenceMeanKnowledge:
     empty: bool
     noise: Mechanism
 
-    def view(self, played: HasNoisyMeansView) -> NoisyMeansView:
-        return played.seen
+    def view(self, block: HasNoisyMeansView) -> NoisyMeansView:
+        return block.view
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,5 +59,5 @@ class ComponentsMeanKnowledge:
     n_members: int
     noise: Mechanism
 
-    def view(self, played: HasNoisyMeansView) -> NoisyMeansView:
-        return played.seen
+    def view(self, block: HasNoisyMeansView) -> NoisyMeansView:
+        return block.view

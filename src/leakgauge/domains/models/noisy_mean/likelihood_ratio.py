@@ -43,9 +43,9 @@ class MembershipLogRatios:
 
     laws: tuple[tuple[NoisySumDistribution, NoisySumDistribution], ...]
 
-    def __call__(self, seen: NoisyMeansView, rng: Generator) -> Reals:
+    def __call__(self, view: NoisyMeansView, rng: Generator) -> Reals:
         return np.column_stack(
-            [inside.log(seen.sums) - outside.log(seen.sums) for inside, outside in self.laws]
+            [inside.log(view.sums) - outside.log(view.sums) for inside, outside in self.laws]
         )
 
 
@@ -127,16 +127,16 @@ class MixtureLogRatios:
     sums_without_one: tuple[NoisySumDistribution, ...]  # of all members but the record in question
     values: ValueDistributions
 
-    def __call__(self, seen: NoisyMeansView, rng: Generator) -> Reals:
-        of_model = np.column_stack([law.log(seen.sums) for law in self.sums])
+    def __call__(self, view: NoisyMeansView, rng: Generator) -> Reals:
+        of_model = np.column_stack([law.log(view.sums) for law in self.sums])
         with_record = np.stack(
             [
-                np.column_stack([law.log(seen.sums - value) for law in self.sums_without_one])
-                for value in seen.shown.T
+                np.column_stack([law.log(view.sums - value) for law in self.sums_without_one])
+                for value in view.shown.T
             ],
             axis=1,
         )
-        return mixture_ratio(of_model[:, None, :], self.values(seen.shown), with_record)
+        return mixture_ratio(of_model[:, None, :], self.values(view.shown), with_record)
 
 
 def _sums_of_rows(own: Reals, n: int, imagined: int, rng: Generator) -> Reals:

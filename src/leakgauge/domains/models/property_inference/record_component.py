@@ -72,8 +72,8 @@ class RecordScorer:
 
     records: RecordComponentClassifier
 
-    def __call__(self, seen: HasShownRecords, rng: Generator) -> Reals:
-        return np.array([component_log_odds(self.records(shown), 0) for shown in seen.shown])
+    def __call__(self, view: HasShownRecords, rng: Generator) -> Reals:
+        return np.array([component_log_odds(self.records(shown), 0) for shown in view.shown])
 
 
 def fit_record_classifier(kinds: Sequence[Examples], rng: Generator) -> RecordComponentClassifier:

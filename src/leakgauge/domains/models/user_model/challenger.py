@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, Coins, Reals
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
@@ -91,7 +91,7 @@ class UserModelRound:
 
 
 @dataclass(frozen=True, eq=False)
-class Challenger:
+class Challenger(ChallengerDefaults):
     """Holds a model that somebody else trained; who was in was decided then."""
 
     records: UserModelRecords
@@ -133,7 +133,7 @@ class Challenger:
             UserModelRound(self.model, self._examples(~self.records.membership.reference), self._mean_loss())
         ]
 
-    def utility_of(self, played: Sequence[UserModelRound]) -> dict[str, Reals]:
+    def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
         """How often the model is right about members, and about others."""
         if not self.records.classes_known:
             return {}

@@ -1,7 +1,7 @@
 """Decide by refusals where they tell, and by the answers where they do not: the adversary of Huang et al."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -14,9 +14,6 @@ from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import AskAndScore, TargetQuestions, require_enough_records
 from leakgauge.domains.queries.release import QueriesView
-
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
 
 _SURE = 1e6  # beyond any score of answers
 _CLOSE = 1 + 1e-8  # sums of epsilons are rounded
@@ -32,6 +29,8 @@ class Attack(TTestOptions):
     the answers there are. The paper leaves case 3 to the t-test, which however many answers there are still
     says "member" of a share ``level`` of the others.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     test: Literal["t_test", "midpoint", "likelihood"] = "t_test"
 

@@ -1,6 +1,7 @@
 """Ask about the target until the oracle refuses, and read the moment of refusal alone."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -16,9 +17,6 @@ from leakgauge.domains.queries.query_splitting import (
 )
 from leakgauge.domains.queries.release import QueriesView
 
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -29,6 +27,8 @@ class Attack:
     members alone. One that looks at predicates, or charges everything, refuses in both worlds at the same
     moment, and nothing is learned.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 100
     by: SelectBy = SelectBy.IDS

@@ -1,7 +1,7 @@
 """Ask the same question about the target again and again, in the same words or in others, and average."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -20,9 +20,6 @@ from leakgauge.domains.queries.query_splitting import (
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
-
 _CASES = 127  # ways to write "and true" with a small letter somewhere
 
 
@@ -35,6 +32,8 @@ class Attack:
     only one that compares canonical forms does not. "equivalent" predicates differ in what they say, though
     not in whom they select: no parser sees that they are the same, and only the budget ends them.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 10
     wording: Literal["same", "reworded", "equivalent"] = "same"

@@ -1,6 +1,7 @@
 """Ask how much likelier the answers are with the target than without it: the best there is, given the law."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -15,9 +16,6 @@ from leakgauge.domains.queries.query_splitting import (
 )
 from leakgauge.domains.queries.release import QueriesView
 
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -26,6 +24,8 @@ class Attack:
     (Neyman and Pearson 1933.) Exact for every noise of known law, for counts and for sums; under Laplace
     noise the answers count clipped to the stretch between the two worlds.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 10
     by: SelectBy = SelectBy.IDS

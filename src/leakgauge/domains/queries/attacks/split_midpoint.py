@@ -1,6 +1,7 @@
 """Ask whether the mean of the answers about the target is nearer to its value than to zero."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from numpy.random import Generator
 
@@ -15,9 +16,6 @@ from leakgauge.domains.queries.query_splitting import (
 )
 from leakgauge.domains.queries.release import QueriesView
 
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
@@ -25,6 +23,8 @@ class Attack:
 
     For who knows the target's value, which a t-test does not use; the best there is under Gaussian noise.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     queries: int = 10
     by: SelectBy = SelectBy.IDS

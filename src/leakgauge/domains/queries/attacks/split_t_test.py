@@ -1,7 +1,7 @@
 """Ask whether the answers about the target have mean zero: the t-test of Huang et al."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from numpy.random import Generator
 
@@ -43,10 +43,6 @@ class TTestOptions:
         return TTestScore(self._test(), self.level, knowledge.shifts)
 
 
-KNOWLEDGE = "known"
-ACCEPTS = ("known",)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attack(TTestOptions):
     """Split the question into ``queries``, and say "member" where a t-test rejects that nothing was added.
@@ -57,6 +53,8 @@ class Attack(TTestOptions):
     answers to one side only, which its record tells.
     The score is log(level / p): at or above zero the test rejects.
     """
+
+    accepts: ClassVar[tuple[str, ...]] = ("known",)
 
     def study(self, knowledge: KnownRecords, rng: Generator) -> Scorer[QueriesView]:
         questions = TargetQuestions.about_all(knowledge, self.queries, self.by)

@@ -1,6 +1,7 @@
 """Believe the coin."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.support.parallel import parallel_map
@@ -10,12 +11,14 @@ from leakgauge.support.parallel import parallel_map
 class Attack:
     """Score 1 where the coin says "in", with a little noise of the attack's own."""
 
+    accepts: ClassVar[tuple[str, ...]] = ("nothing", "little")
+
     noise: float = 0.1
 
     def study(self, knowledge, rng):
         shift = sum(parallel_map(abs, [0.0, rng.random()])) * 1e-3
 
-        def score(seen, rng):
-            return seen * 1.0 + shift + self.noise * rng.random(seen.shape)
+        def score(view, rng):
+            return view * 1.0 + shift + self.noise * rng.random(view.shape)
 
         return Scorer(score, Reading(threshold=0.5 + shift))

@@ -1,6 +1,7 @@
 """Say nothing."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,5 +12,7 @@ from leakgauge.core.game import Scorer
 class Attack:
     """Score everybody alike."""
 
+    accepts: ClassVar[tuple[str, ...]] = ("nothing", "little")
+
     def study(self, knowledge, rng):
-        return Scorer(lambda seen, rng: np.zeros(seen.shape))
+        return Scorer(lambda view, rng: np.zeros(view.shape))
