@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import growth, ratio, repeat
 from leakgauge.core.game import Reals
 from leakgauge.mechanisms import bitrand, ome
 from leakgauge.mechanisms._bit_mechanism import BitMechanism
@@ -37,14 +37,9 @@ def _against_a_loop(name: str) -> Iterator[str]:
     far = _difference(mechanism, rows, rng)
     yield f"{name}, {ROWS} x {FEATURES}; bit by bit: {loop}; goal {GOAL} x; the leanest loop: {lean}"
     yield (
-        f"- together: {together}, {_ratio(loop, together)}; {_ratio(lean, together)} against the leanest; "
+        f"- together: {together}, {ratio(loop, together)}; {ratio(lean, together)} against the leanest; "
         f"the means of both differ by {far:.1f} standard errors"
     )
-
-
-def _ratio(slow: Timing, fast: Timing) -> str:
-    low, high = (min(slow.seconds) / max(fast.seconds), max(slow.seconds) / min(fast.seconds))
-    return f"{slow.median / fast.median:.0f} x ({low:.0f} to {high:.0f})"
 
 
 def bit_by_bit(

@@ -10,7 +10,7 @@ from itertools import cycle
 
 import numpy as np
 
-from benchmarks.measure import Timing, repeat
+from benchmarks.measure import Timing, ratio, repeat
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, training_steps
 from leakgauge.domains.models.training.mlp import MlpShape, glorot_network
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
@@ -43,9 +43,9 @@ def _compare(examples: Examples) -> Iterator[str]:
     for name, step in others.items():
         theirs = _per_step(step)
         if name == PLAIN:
-            yield f"- {name}: {_shown(theirs)}; ours costs {ours.median / theirs.median:.2f} x, goal <= 2 x"
+            yield f"- {name}: {_shown(theirs)}; ours costs {ratio(ours, theirs)}, goal <= 2 x"
         else:
-            yield f"- {name}: {_shown(theirs)}; {theirs.median / ours.median:.1f} x ours, {GOALS[name]}"
+            yield f"- {name}: {_shown(theirs)}; {ratio(theirs, ours)} ours, {GOALS[name]}"
 
 
 def _per_step(step: Callable[[], object]) -> Timing:

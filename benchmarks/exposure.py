@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat
 from leakgauge.core.game import Adversary, play
 from leakgauge.domains.locations import challenger, knowledge
 from leakgauge.domains.locations.attacks.likelihood import Attack
@@ -41,7 +41,7 @@ def _against_play(name: str, mechanism: dict[str, object]) -> Iterator[str]:
         worked_out = repeat(lambda those=adversaries: _expose(city, those), 3)
         yield (
             f"- {' and '.join(adversaries)}: {worked_out}; {ROUNDS:,} rounds about each (timed on {SAMPLE} "
-            f"people): {played}, {played.median / worked_out.median:,.0f} x"
+            f"people): {played}, {ratio(played, worked_out)}"
         )
     wall = repeat(lambda: _expose(city, ADVERSARIES), 3, time.perf_counter)
     yield f"- informed, auxiliary and zero, by the clock: {wall}"

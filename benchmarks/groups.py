@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
@@ -113,7 +113,7 @@ def _ways(work: Callable[[], np.ndarray], loop: Timing) -> Iterator[str]:
 
 
 def _row(name: str, timing: Timing, loop: Timing) -> str:
-    return f"- {name}: {timing}, {loop.median / timing.median:.0f} x"
+    return f"- {name}: {timing}, {ratio(loop, timing)}"
 
 
 @contextmanager

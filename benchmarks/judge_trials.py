@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.measure import repeat
+from benchmarks.measure import ratio, repeat
 from leakgauge.core.game import Coins, Trials
 from leakgauge.referee.roc import roc
 from leakgauge.runner.in_memory import judge
@@ -15,4 +15,4 @@ def run() -> str:
     whole = repeat(lambda: judge(members, scores, epsilon=1.0))
     rows = np.arange(members.size)
     curve = repeat(lambda: roc(Trials(rows, np.zeros_like(rows), members, scores, Coins.FAIR)))
-    return f"judge 100,000 trials, everything: {whole}; {whole.median / curve.median:.0f} x one ROC curve"
+    return f"judge 100,000 trials, everything: {whole}; {ratio(whole, curve)} one ROC curve"

@@ -2,8 +2,8 @@
 
 BitRand with a nominal epsilon of 5, batches of 100. CPU time is per target and includes its share of what is
 computed once for 20 targets; 4 of them are attacked. The rows are CIFAR-10 embeddings if the folder
-LEAKGAUGE_DATA has them, and generated ones otherwise: unchanged, and with negative values set to zero, so that
-the sign bit carries no information.
+LEAKGAUGE_DATA has them, and generated ones otherwise: unchanged, and with negative values set to zero, so
+that the sign bit carries no information.
 """
 
 import os
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import Timing, repeat
+from benchmarks.measure import Timing, ratio, repeat
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated import challenger, knowledge
@@ -55,9 +55,9 @@ def _compare(non_negative: bool) -> Iterator[str]:
     )
     for name, trials in play(made, adversaries, SEED, range(ROUNDS), 0).items():
         won = np.mean((trials.scores >= trials.reading.threshold) == trials.members)
-        ratio = slow["trained_neuron"].median / slow[name].median
+        faster = ratio(slow["trained_neuron"], slow[name])
         units = len(adversaries[name].scorer.score.networks[0].first[0])
-        yield f"- {name}, {units:,} units: {slow[name]} per target, {ratio:.0f} x; won {won:.3f}"
+        yield f"- {name}, {units:,} units: {slow[name]} per target, {faster}; won {won:.3f}"
 
 
 def _per_target(attack: likelihood_neuron.Attack, server: knowledge.ServerKnowledge) -> Timing:

@@ -21,6 +21,17 @@ class Timing:
         return f"{self.median:.3g} s ({min(self.seconds):.3g} to {max(self.seconds):.3g})"
 
 
+def ratio(slow: Timing, fast: Timing) -> str:
+    """How many times as long the slow work takes: ratio of the medians, and the range of single repeats."""
+    medians = slow.median / fast.median
+    least, most = min(slow.seconds) / max(fast.seconds), max(slow.seconds) / min(fast.seconds)
+    return f"{_rounded(medians)} x ({_rounded(least)} to {_rounded(most)})"
+
+
+def _rounded(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
 def repeat(
     work: Callable[[], object], times: int = 5, clock: Callable[[], float] = time.process_time
 ) -> Timing:

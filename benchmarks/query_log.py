@@ -17,7 +17,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat
 from leakgauge.core.game import Reals
 from leakgauge.domains.queries.log.exposure import expose_query_log
 from leakgauge.domains.queries.log.files import QueryLogFiles
@@ -130,10 +130,7 @@ def _accounts(place: Path, loop: Timing) -> Iterator[str]:
         return epsilon_per_record(log.answers, again, 1e-5).epsilon
 
     ours_time = _scaled(repeat(ours, 3), share)
-    yield (
-        f"- accounts alone, pairs in memory (timed on 1 / {share}): {ours_time}, "
-        f"{loop.median / ours_time.median:.0f} x"
-    )
+    yield (f"- accounts alone, pairs in memory (timed on 1 / {share}): {ours_time}, {ratio(loop, ours_time)}")
 
 
 class _Pairs:

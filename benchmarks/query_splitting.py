@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure import Timing, growth, repeat
+from benchmarks.measure import Timing, growth, ratio, repeat
 from leakgauge.core.game import Adversary, Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import challenger, knowledge
@@ -43,8 +43,7 @@ def _against_a_loop(name: str) -> Iterator[str]:
         f"rounds): {loop}; goal {GOAL} x; calls that add noise and do nothing else: {lean}"
     )
     yield (
-        f"- together: {together}, {loop.median / together.median:.0f} x; "
-        f"{lean.median / together.median:.0f} x against the noise alone"
+        f"- together: {together}, {ratio(loop, together)}; {ratio(lean, together)} against the noise alone"
     )
 
 

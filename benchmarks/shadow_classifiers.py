@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from benchmarks.measure import Timing, repeat
+from benchmarks.measure import Timing, ratio, repeat
 from benchmarks.synthetic_traces import one_at_a_time
 from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
@@ -21,10 +21,10 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.challenger import Challenger, build
 from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.knowledge import ZeroKnowledge
-from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.knowledge import build as know
 from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople
 from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.referee.metrics.auc_mean import Metric
 from leakgauge.support.threads import single_threaded
@@ -60,8 +60,7 @@ def _auxiliary(name: str) -> Iterator[str]:
         yield f"- {whose}: by the book {book}, shadow_logistic {slow}"
         for words, parameters in LIKELIHOODS.items():
             quick = _scaled(game.timed("likelihood", 5, **parameters), 1 / n)
-            ratios = [reference.median / quick.median for reference in (book, slow)]
-            yield f"  - {words} {quick}: {ratios[0]:.0f} x, {ratios[1]:.0f} x"
+            yield f"  - {words} {quick}: {ratio(book, quick)}, {ratio(slow, quick)}"
     aucs = {words: many.auc("likelihood", **parameters) for words, parameters in LIKELIHOODS.items()}
     aucs["shadow_logistic"] = many.auc("shadow_logistic")
     yield f"- mean AUC: {', '.join(f'{attack} {auc:.3f}' for attack, auc in aucs.items())}"
@@ -75,7 +74,7 @@ def _zero(name: str) -> Iterator[str]:
     slow, quick = _scaled(few, ROUNDS / FEW), game.timed("likelihood", 5)
     yield (
         f"- one classifier per release by the book {book}, ours {slow}; one estimate per release {quick}: "
-        f"{book.median / quick.median:.0f} x, {slow.median / quick.median:.0f} x"
+        f"{ratio(book, quick)}, {ratio(slow, quick)}"
     )
 
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.measure import growth, repeat
+from benchmarks.measure import growth, ratio, repeat
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
@@ -26,7 +26,7 @@ def _against_a_loop(habits: MobilityProfile, cells: CellMap) -> Iterator[str]:
     loop = repeat(lambda: one_at_a_time(habits, N, cells, rng), 3)
     together = repeat(lambda: draw_traces(habits, N, cells, rng))
     yield f"{N:,} synthetic traces, 100 x 168; one at a time: {loop}; goal {GOAL} x"
-    yield f"- together: {together}, {loop.median / together.median:.0f} x"
+    yield f"- together: {together}, {ratio(loop, together)}"
 
 
 def one_at_a_time(
