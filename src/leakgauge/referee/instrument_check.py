@@ -19,10 +19,10 @@ POWER = 0.8  # a leak counts as detectable if it is detected in this share of ru
 
 def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: Generator) -> dict[str, Any]:
     """How often a leak is reported where there is none: the audit's own scores, membership drawn again."""
-    lows_of = getattr(metric, "lows", None) if trials.coins is Coins.FAIR else None
-    worlds = _fresh_worlds(trials, lows_of is not None, rng)
-    if lows_of is not None:
-        lows = lows_of(trials, worlds)
+    redraws_coins = metric.fair_coins_only and trials.coins is Coins.FAIR
+    worlds = _fresh_worlds(trials, redraws_coins, rng)
+    if redraws_coins:
+        lows = metric.lows(trials, worlds)
     else:  # bounds from both error rates hold for any number of members: keep it
         lows = [
             evaluate(metric, replace(trials, members=members), confidence).low or 0.0 for members in worlds

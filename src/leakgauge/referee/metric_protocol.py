@@ -1,9 +1,10 @@
 """What a metric is: a number computed from trials, and the words by which the report presents it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
-from leakgauge.core.game import Trials
+from leakgauge.core.game import Bits, Trials
 from leakgauge.referee.estimate import Estimate
 
 
@@ -81,7 +82,14 @@ class EpsilonMetric(MetricDescription, Protocol):
     rank: ClassVar[int] = 10
     is_lower_bound: ClassVar[bool] = True
 
+    fair_coins_only: ClassVar[bool] = False
+    """Whether it assumes that fair coins decided membership."""
+
     def __call__(self, trials: Trials) -> Estimate: ...
+
+    def lows(self, trials: Trials, worlds: Iterable[Bits]) -> list[float]:
+        """Bounds of the same scores, had membership been that of each world."""
+        return [self(replace(trials, members=members)).low or 0.0 for members in worlds]
 
     def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
         """Bound for an attack that says "in" or "out" on every trial, with these counts."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,8 @@ class Metric(EpsilonMetric):
     one share before the rounds spends it all there. Trials may share rounds. Where the coins cannot be taken
     as fair, the held-out Clopper-Pearson bound answers instead, and says so.
     """
+
+    fair_coins_only: ClassVar[bool] = True
 
     delta: float = 0.0
     confidence: float = 0.95
