@@ -24,7 +24,7 @@ def clip(text: object, longest: int = LONGEST) -> str:
 
 
 def adversary_names(shown: Sequence[Verdict], among: Sequence[Verdict]) -> list[str]:
-    """What to call adversaries: unlike all ``among`` whom they stand, and no longer than needed."""
+    """A name for each attacker that is ``shown``: as short as possible, and unique ``among`` all of them."""
     several_audits = len({verdict.audit for verdict in among}) > 1
     several_labels = len({verdict.label for verdict in among}) > 1
     one_base = len({verdict.audit.partition("@")[0] for verdict in among}) == 1

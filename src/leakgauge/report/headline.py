@@ -1,4 +1,4 @@
-"""The first sentences of a report: the sum of all findings, and how well members can be identified."""
+"""The first sentences of a report: all findings together, and how well members can be identified."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +11,13 @@ from leakgauge.report.run_report import domains_of
 from leakgauge.verdict import Finding, Verdict
 
 HUGE_EPSILON = 15.0  # an epsilon that allows odds of millions to one
+IDENTIFICATION_QUESTION = "How well can somebody tell who is in the data?"
+MOST_KNOWLEDGES = 5  # kinds of knowledge that are named
 
 
 @dataclass(frozen=True)
 class Headline:
-    """What a reader takes away who reads nothing else."""
+    """The two sentences for a reader who reads nothing else."""
 
     tone: str
     statement: str
@@ -23,7 +25,7 @@ class Headline:
 
 
 def headline(verdicts: Sequence[Verdict]) -> Headline:
-    """Sum up a run; the gravest finding sets the tone."""
+    """Summarise a run by its most severe finding."""
     n = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in (*Finding, None)}
     everyone = times(len(verdicts), "adversary")
     if n[Finding.VIOLATED]:
@@ -54,28 +56,30 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
 
 
 def _undecided_headline(verdicts: Sequence[Verdict]) -> Headline:
-    """Nothing is violated, and not all promises are too weak: some may be, or rounds were too few."""
+    """Summarise a run without violation, in which some promises are too weak or rounds too few."""
     weak = weak_promises(verdicts)
     n_short = sum(verdict.finding is Finding.UNDECIDED for verdict in verdicts) - len(weak)
     everyone = times(len(verdicts), "adversary")
-    told = []
+    sentences = []
     if n_short:
         who = f"For {count(n_short)} of {everyone}" if len(verdicts) > 1 else "Here"
-        told.append(f"{who}, even an attack without a single error would have stayed within the promise.")
+        sentences.append(
+            f"{who}, even an attack without a single error would have stayed within the promise."
+        )
     if weak:
-        told.append(f"For {count(len(weak))} of {everyone}, no attack can break the promise.")
-        told.append(weak_promise_text(weak))
+        sentences.append(f"For {count(len(weak))} of {everyone}, no attack can break the promise.")
+        sentences.append(weak_promise_text(weak))
     if any(verdict.finding is Finding.NOT_VIOLATED for verdict in verdicts):
-        told.append("No other adversary got past its promise.")
-    told.append("This says nothing in favour of the release.")
+        sentences.append("No other adversary got past its promise.")
+    sentences.append("This says nothing in favour of the release.")
     short = "these rounds could not have shown a violation"
     if weak:
         short = "some promises are too weak to be broken" + (f"; elsewhere {short}" if n_short else "")
-    return Headline("undecided", f"Undecided: {short}.", " ".join(told))
+    return Headline("undecided", f"Undecided: {short}.", " ".join(sentences))
 
 
 def weak_promises(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Those that are undecided because the promise allows almost anything."""
+    """The verdicts that are undecided because the promise allows almost anything."""
     return [
         verdict
         for verdict in verdicts
@@ -90,7 +94,7 @@ def all_promises_too_weak(verdicts: Sequence[Verdict]) -> bool:
 
 
 def weak_promise_text(verdicts: Sequence[Verdict]) -> str:
-    """What to look at where the promise says nothing."""
+    """Why a weak promise says nothing, and what to look at instead."""
     promises = [verdict.promised for verdict in verdicts if verdict.promised]
     least = min(promise["epsilon"] for promise in promises)
     if all(promise["unit"] == Unit.GROUP for promise in promises):
@@ -109,35 +113,27 @@ def weak_promise_text(verdicts: Sequence[Verdict]) -> str:
 
 
 def _error_probability(verdicts: Sequence[Verdict]) -> str:
-    """How often the audit would be wrong if the promise held, over all adversaries it corrects for."""
+    """How often the audit would be wrong if the promise held, over all attackers it corrects for."""
     sure = [estimate.confidence for verdict in verdicts for estimate in verdict.metrics.values()]
     together = all(verdict.corrected_for >= len(verdicts) for verdict in verdicts)
     return level(round(1 - min(sure, default=0.95), 9)) + ("" if together else " (each adversary by itself)")
 
 
 def tone_of(verdict: Verdict) -> str:
-    """The style of a finding."""
+    """The style class of a finding."""
     return str(verdict.finding).replace(" ", "-") if verdict.finding else "no-promise"
 
 
 def badge_of(verdict: Verdict) -> str:
-    """A finding as a reader meets it; none of them is called "private"."""
+    """A finding in words; none of them is called "private"."""
     return str(verdict.finding).capitalize() if verdict.finding else "No promise to compare with"
 
 
-# How well somebody can tell who is in the data, in two sentences.
-#
-# A finding speaks of the promise alone, and a weak promise is kept by a release that gives everybody away.
-
-
-IDENTIFICATION_QUESTION = "How well can somebody tell who is in the data?"
-MOST_KNOWLEDGES = 5  # kinds of knowledge that are named
-
-
 def identification_answer(verdicts: Sequence[Verdict]) -> str:
-    """How often the best adversary was right, and beside it the best of each other knowledge.
+    """How often the best attacker was right, and beside it the best of each other knowledge.
 
-    It answers ``IDENTIFICATION_QUESTION``, and is empty where the rounds were too few to count right guesses.
+    It answers ``IDENTIFICATION_QUESTION``, which no finding does: a weak promise is kept even by a release
+    that identifies everybody. It is empty where the rounds were too few to count right guesses.
     """
     known = [verdict for verdict in verdicts if _accuracy(verdict) is not None]
     if not known:
@@ -147,9 +143,9 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
     (name,) = adversary_names([best], verdicts)
     among = f", the best of {times(len(seeing), 'adversary')}," if len(seeing) > 1 else ""
     right = _right_guesses(best, averaged_note(best, "accuracy"))
-    told = f"{name}{among} was right {right}; blind guessing is right half of the time."
+    answer = f"{name}{among} was right {right}; blind guessing is right half of the time."
     if len(seeing) > 1:
-        told += " It was picked by these rounds, and its interval is that of one adversary."
+        answer += " It was picked by these rounds, and its interval is that of one adversary."
     rivals = [verdict for verdict in known if verdict.audit == best.audit]
     others = [verdict for verdict in _best_by_knowledge(rivals) if verdict.knowledge != best.knowledge]
     control = next(filter(_is_control, others), None)
@@ -158,10 +154,10 @@ def identification_answer(verdicts: Sequence[Verdict]) -> str:
             f"{clip(verdict.knowledge)} {_right_guesses(verdict)}"
             for verdict in less_informed[:MOST_KNOWLEDGES]
         )
-        told += f" The best with other knowledge in the same audit: {less}."
+        answer += f" The best with other knowledge in the same audit: {less}."
     if control is not None:
-        told += f" Without a look at the release one is right {_right_guesses(control)}."
-    return told
+        answer += f" Without a look at the release one is right {_right_guesses(control)}."
+    return answer
 
 
 def _is_control(verdict: Verdict) -> bool:
@@ -170,7 +166,7 @@ def _is_control(verdict: Verdict) -> bool:
 
 
 def _best_by_knowledge(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The best adversary of each knowledge, the best knowledge first."""
+    """The best attacker of each knowledge, the best knowledge first."""
     found: dict[str, Verdict] = {}
     for verdict in sorted(verdicts, key=lambda verdict: -(_accuracy(verdict) or 0.0)):
         found.setdefault(verdict.knowledge, verdict)
@@ -183,6 +179,6 @@ def _accuracy(verdict: Verdict) -> float | None:
 
 
 def _right_guesses(verdict: Verdict, averaged: str = "") -> str:
-    """How often an adversary was right, with the interval; members and non-members count alike."""
+    """How often an attacker was right, with the interval; members and non-members count equally."""
     estimate = verdict.metrics[headline_metric(verdict, "accuracy")]
     return f"{percent(estimate.value)} of the time{averaged} ({interval_text('accuracy', estimate)})"

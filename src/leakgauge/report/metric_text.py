@@ -47,7 +47,7 @@ def describe_metric(name: str) -> MetricDescription:
 
 
 def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
-    """The metrics that say something; a mean over one target only repeats, and one round has no such mean."""
+    """The metrics to show: a mean over targets needs several targets and several rounds."""
     return {
         name
         for verdict in verdicts
@@ -57,7 +57,7 @@ def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
 
 
 def value_text(name: str, value: float | None) -> str:
-    """A measured value of a metric.
+    """A measured value of a metric, written in its format.
 
     >>> value_text("accuracy", 0.7311), value_text("auc", 0.8)
     ('73.1%', '0.800')
@@ -95,7 +95,7 @@ def interval_text(name: str, estimate: Estimate, bound: float | None = None) -> 
 
 
 def exceeds_bound(verdict: Verdict, name: str) -> bool:
-    """Whether the interval on the page lies beyond what the promise allows."""
+    """Whether the low end of the interval exceeds what the promise allows."""
     estimate, bound = verdict.metrics.get(name), verdict.bounds.get(name)
     return estimate is not None and estimate.low is not None and bound is not None and estimate.low > bound
 
@@ -121,10 +121,10 @@ def headline_metric(verdict: Verdict, name: str) -> str:
 
 
 def is_averaged(verdict: Verdict, name: str) -> bool:
-    """Whether what stands for a metric is an average over the targets."""
+    """Whether the metric shown for ``name`` is an average over the targets."""
     return headline_metric(verdict, name) != name
 
 
 def averaged_note(verdict: Verdict, name: str) -> str:
-    """What to say behind a number that is an average; empty where it is none."""
+    """What to add to a number that is an average over the targets; empty otherwise."""
     return f" {AVERAGED}" if is_averaged(verdict, name) else ""

@@ -1,4 +1,4 @@
-"""How numbers read in a page: rounded so that the page claims no more than the audit does."""
+"""Numbers as text, rounded so that the page claims no more than the audit does."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
@@ -11,7 +11,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | None) -> str:
-    """A number that was set, not measured: three significant digits, without idle zeros.
+    """A number that was set, not measured: three significant digits, without trailing zeros.
 
     >>> number(0.12345), number(2207), number(1.0), number(1e-5), number(None)
     ('0.123', '2,207', '1', '10⁻⁵', '–')
@@ -21,7 +21,7 @@ def number(value: float | None) -> str:
 
 
 def measured(value: float | None) -> str:
-    """A number that was measured: its zeros count.
+    """A number that was measured: three significant digits, with trailing zeros.
 
     >>> measured(0.92), measured(0.0)
     ('0.920', '0')
@@ -52,7 +52,7 @@ def upper(value: float | None) -> str:
 
 
 def percent(fraction: float | None) -> str:
-    """A fraction as a percentage; what is not quite 0 or 100 % is never shown as such.
+    """A fraction as a percentage; only exactly 0 and 1 are shown as 0% and 100%.
 
     >>> percent(0.7312), percent(0.99997), percent(0.00012), percent(1.0)
     ('73.1%', '99.997%', '0.012%', '100%')
@@ -94,7 +94,7 @@ def times(n: int, noun: str) -> str:
 
 
 def confidence(estimate: Estimate) -> str:
-    """How sure an estimate is.
+    """The confidence level of an estimate.
 
     >>> confidence(Estimate(value=1.0, confidence=0.95, method="counting"))
     '95%'
@@ -112,7 +112,7 @@ def level(fraction: float) -> str:
 
 
 def brief(value: float | None) -> float | None:
-    """A number cut to what a chart can show; ``None`` where there is none or it is infinite.
+    """A number to five digits, enough for a chart; ``None`` where there is none or it is infinite.
 
     >>> brief(0.123456789), brief(float("inf"))
     (0.12346, None)

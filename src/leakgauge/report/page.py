@@ -1,4 +1,4 @@
-"""The HTML page: escaping, charts, sections, tables, and one file that needs nothing but a browser."""
+"""A page as one HTML file without external resources: templates, charts, tables and sections."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ def render_html(template: str, **values: Any) -> Markup:
 
 
 def json_in_html(value: Any) -> Markup:
-    """JSON that cannot end the element it stands in.
+    """JSON that is safe inside a script element.
 
     >>> json_in_html("</script>")
     Markup('"\\\\u003c/script\\\\u003e"')
@@ -53,7 +53,7 @@ _VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that write
 
 
 class Stroke(StrEnum):
-    """How a chart draws something; the key beside the chart draws it in the same way."""
+    """How a chart draws something; the legend shows the same symbol."""
 
     LINE = "line"
     DASHED = "dashed"
@@ -66,7 +66,7 @@ class Stroke(StrEnum):
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One entry of the key of a chart."""
+    """One entry of the legend of a chart."""
 
     label: str
     colour: str
@@ -75,7 +75,7 @@ class LegendEntry:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A Vega-Lite chart, and what it shows in words for whoever cannot see it.
+    """A Vega-Lite chart, and a description of it for readers who cannot see it.
 
     ``name`` is its place in the page: lower-case letters, digits and dashes, used once.
     """
@@ -92,13 +92,13 @@ class Chart:
 
     @property
     def figure(self) -> Markup:
-        """The place where it is drawn, to be put into the HTML of its section."""
+        """The HTML element in which it is drawn, to be placed in its section."""
         return render_html(_FIGURE, chart=self)
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of a page: its HTML is trusted, so make it with ``render_html``.
+    """A part of a page; its HTML is not escaped again, so build it with ``render_html``.
 
     Charts that the HTML does not place come after it.
     """
@@ -109,7 +109,7 @@ class Section:
 
 
 def write_page(title: str, sections: Sequence[Section], path: Path, *, lead: str = "") -> Path:
-    """Write the page: all or nothing, and nothing in it reaches for the network."""
+    """Write the page in one step; nothing in it uses the network."""
     charts = [chart for section in sections for chart in section.charts]
     twice = {chart.name for chart in charts if sum(other.name == chart.name for other in charts) > 1}
     if twice:
@@ -143,7 +143,7 @@ def _section_html(section: Section) -> Markup:
 def _content_security_policy(scripts: Sequence[str]) -> str:
     """A content security policy: these scripts and no other, no network at all.
 
-    They may evaluate: browsers that are driven by a program do so in the name of the page.
+    They may call ``eval``: browsers under automatic control evaluate code as if it came from the page.
     """
     digests = (b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
@@ -211,7 +211,7 @@ _TABLE = """
 
 @dataclass(frozen=True)
 class HtmlTableRow:
-    """Whose numbers they are, the numbers in words, and which of them (0, 1, ...) are marked."""
+    """A row: its name, its cells as text, and the positions (0, 1, ...) of the cells that are marked."""
 
     name: str
     cells: tuple[str, ...]
@@ -226,5 +226,5 @@ def html_table(
     caption: str,
     first: str = "Adversary",
 ) -> Markup:
-    """Write the table; a column is its name and what it means, or nothing."""
+    """Write a table with one line per attacker; a column is its title and its meaning, which may be empty."""
     return render_html(_TABLE, title=title, columns=columns, rows=rows, caption=caption, first=first)

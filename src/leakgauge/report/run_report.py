@@ -15,6 +15,9 @@ from leakgauge.report import page, sections
 from leakgauge.report.number_format import times
 from leakgauge.verdict import Finding, Verdict
 
+TITLE = "What does this release leak?"
+_SEVERITY = {Finding.VIOLATED: 0, Finding.UNDECIDED: 1, None: 2, Finding.NOT_VIOLATED: 3}
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
@@ -24,11 +27,33 @@ class JudgedRun:
     manifest: Mapping[str, Any]
 
 
-_SEVERITY = {Finding.VIOLATED: 0, Finding.UNDECIDED: 1, None: 2, Finding.NOT_VIOLATED: 3}
+def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
+    """Write the report: the verdict first, then the numbers, then what they are based on."""
+    if not verdicts:
+        raise BadInput(f"{path.name}: there is no verdict to report; judge a run that has played some rounds")
+    run = JudgedRun(verdicts, manifest)
+    parts = (module.section(run) for module in _section_modules())
+    return page.write_page(TITLE, [part for part in parts if part is not None], path, lead=_lead(verdicts))
+
+
+def _section_modules() -> list[ModuleType]:
+    """All sections, each a file with an ``ORDER`` and a function ``section``."""
+    found = [
+        import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)
+    ]
+    return sorted(found, key=lambda module: module.ORDER)
+
+
+def _lead(verdicts: Sequence[Verdict]) -> str:
+    audits = {verdict.audit: verdict.rounds for verdict in verdicts}
+    return (
+        f"{times(len(verdicts), 'adversary')} in {times(len(audits), 'audit')} tried to tell who is in the "
+        f"data, over {times(sum(audits.values()), 'round')}."
+    )
 
 
 def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """The gravest verdicts, and of equally grave ones those that show most, in the order of the plan."""
+    """The most severe verdicts, and of equals those with the largest epsilon; in the order of the plan."""
     if len(verdicts) <= most:
         return list(verdicts)
     kept = sorted(range(len(verdicts)), key=lambda place: _severity(verdicts[place]))[:most]
@@ -36,7 +61,7 @@ def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
 
 
 def severest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """All of them, gravest first."""
+    """All verdicts, the most severe first."""
     return sorted(verdicts, key=_severity)
 
 
@@ -55,7 +80,7 @@ def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
 
 
 def omission_note(shown: int, of: int, things: str) -> str:
-    """A sentence that owns up to what is not shown; empty if nothing is missing.
+    """A sentence that says how many are not shown; empty if nothing is missing.
 
     >>> omission_note(2, 2, "adversaries"), omission_note(100, 200, "adversaries")
     ('', 'Shown are the 100 most telling of 200 adversaries; verdicts.json holds them all.')
@@ -69,31 +94,3 @@ def _severity(verdict: Verdict) -> tuple[int, float]:
     estimate = verdict.metrics.get("epsilon")
     shown = estimate.low if estimate and estimate.low is not None else 0.0
     return _SEVERITY[verdict.finding], -shown
-
-
-TITLE = "What does this release leak?"
-
-
-def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
-    """Write the report: verdict first, then the numbers, then what they rest on."""
-    if not verdicts:
-        raise BadInput(f"{path.name}: there is no verdict to report; judge a run that has played some rounds")
-    run = JudgedRun(verdicts, manifest)
-    parts = (module.section(run) for module in _modules())
-    return page.write_page(TITLE, [part for part in parts if part is not None], path, lead=_lead(verdicts))
-
-
-def _modules() -> list[ModuleType]:
-    """The sections there are, each a file with an ``ORDER`` and a function ``section``."""
-    found = [
-        import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)
-    ]
-    return sorted(found, key=lambda module: module.ORDER)
-
-
-def _lead(verdicts: Sequence[Verdict]) -> str:
-    audits = {verdict.audit: verdict.rounds for verdict in verdicts}
-    return (
-        f"{times(len(verdicts), 'adversary')} in {times(len(audits), 'audit')} tried to tell who is in the "
-        f"data, over {times(sum(audits.values()), 'round')}."
-    )

@@ -1,4 +1,4 @@
-"""What all charts share: colours that follow the page's theme, and the way to a spec."""
+"""What all charts share: colours that follow the page's theme, and the conversion to Vega-Lite."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ DASHES = {Stroke.LINE: [1, 0], Stroke.DASHED: [7, 4], Stroke.DOTTED: [2, 3]}
 
 
 def colours(n: int) -> list[str]:
-    """As many series colours as asked for; after eight they start again."""
+    """Colours for ``n`` series; after eight they repeat."""
     return [SERIES[place % len(SERIES)] for place in range(n)]
 
 
@@ -32,12 +32,12 @@ def unique_labels(labels: Sequence[str]) -> list[str]:
 
 
 def colour_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
-    """Each label in the colour that the key gives it."""
+    """A scale that gives each label the colour of its legend entry."""
     return {"domain": [key.label for key in keys], "range": [key.colour for key in keys]}
 
 
 def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
-    """Each label with the line that the key gives it."""
+    """A scale that gives each label the line style of its legend entry."""
     return {
         "domain": [key.label for key in keys],
         "range": [DASHES.get(key.stroke, DASHES[Stroke.LINE]) for key in keys],
@@ -45,7 +45,7 @@ def dash_scale(keys: Sequence[LegendEntry]) -> dict[str, Any]:
 
 
 def vega_spec(chart: Any) -> dict[str, Any]:
-    """The chart as a Vega-Lite spec that fills its place; the page brings version and theme."""
+    """The chart as a Vega-Lite specification of variable width; the page sets version and theme."""
     fitted = chart.properties(width="container", autosize={"type": "fit-x", "contains": "padding"})
     drawn: dict[str, Any] = fitted.to_dict()
     drawn.pop("$schema", None)

@@ -1,4 +1,4 @@
-"""A table of numbers as a picture: the larger a number, the stronger its colour."""
+"""Heat map of a matrix: the larger a number, the stronger its colour."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def heat_map(
 
 
 def _axis(n: int) -> Any:
-    """Some ten numbers along an axis, whatever its length."""
+    """An axis with about ten ticks, whatever its length."""
     import altair as alt
 
     every = max(5, round(n / 60) * 5) if n > 12 else 1

@@ -31,7 +31,7 @@ class HistogramBars:
 
 @dataclass(frozen=True, eq=False)
 class DensityCurve:
-    """A law: how likely values are around each place; straight lines join them."""
+    """A probability density at some places; straight lines join them."""
 
     label: str
     places: Reals
@@ -58,7 +58,7 @@ def density_chart(
     caption: str,
     alternative: str,
 ) -> Chart:
-    """Draw bars that one can see through, and lines over them."""
+    """Draw transparent bars, and lines over them."""
     import altair as alt
 
     keys = (
@@ -126,7 +126,7 @@ def people_chart(
     alternative: str,
     who: str = "people",
 ) -> Chart:
-    """Draw a low panel, to be set above others: ``most`` is the share that fills all of their heights."""
+    """Draw a low panel, to be stacked with others: ``most`` is the share at the top of their common axis."""
     import altair as alt
 
     if not edges.size == shares.size + 1 > 1:

@@ -15,7 +15,7 @@ MEASURED, ALLOWED = "measured", "most the promise allows"
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalRow:
-    """One row: a value, its interval, and the most it may be; ``shown`` and ``within`` are its words.
+    """One row: a value, its interval, and the most it may be; ``shown`` and ``within`` go into the tooltip.
 
     A row without ``value`` is a lower bound: a bar as long as what has been shown.
     """

@@ -99,7 +99,7 @@ def roc_chart(
 
 
 def thin_curve(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
-    """At most so many points of a curve, denser where false alarms are rare; both ends stay."""
+    """At most ``most`` points of a curve, denser where false alarms are rare, with both ends."""
     fpr, tpr = np.asarray(curve.fpr, dtype=float), np.asarray(curve.tpr, dtype=float)
     if fpr.size <= most:
         return fpr, tpr
@@ -112,7 +112,7 @@ def thin_curve(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
 
 
 def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
-    """The curve from ``floor`` on with points in between: on logarithmic axes its straight lines are bent."""
+    """The curve from ``floor`` on, with more points: on logarithmic axes its straight lines are curved."""
     fpr, tpr = thin_curve(curve, MOST_POINTS // 2)
     between = np.geomspace(floor, 1.0, MOST_POINTS // 2)
     where = np.concatenate([fpr, between])
@@ -123,7 +123,7 @@ def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
 
 
 def _points(curves: Sequence[RocCurve], floor: float) -> list[dict[str, Any]]:
-    """Carry the number of the curve, not its name: there are many points."""
+    """The points, each with the number of its curve instead of its name, which would be repeated often."""
     return [
         {"curve": place, "fpr": brief(fpr), "tpr": brief(tpr)}
         for place, curve in enumerate(curves)

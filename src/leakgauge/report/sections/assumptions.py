@@ -1,4 +1,4 @@
-"""What the numbers rest on."""
+"""What the numbers are based on: assumptions, methods and settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -164,7 +164,7 @@ def _methods(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str, str]]:
 
 def _settings(audit: str, verdict: Verdict) -> tuple[str, str, list[tuple[str, str]]]:
     parts = (
-        (part, clip(_written(values), LONGEST_PART))
+        (part, clip(_settings_text(values), LONGEST_PART))
         for part, values in verdict.parameters.items()
         if part != "attack"
     )
@@ -175,16 +175,16 @@ def _settings(audit: str, verdict: Verdict) -> tuple[str, str, list[tuple[str, s
     )
 
 
-def _written(values: Any) -> str:
-    """Settings in a line; long lists are counted, not shown, lest a report carry raw values."""
+def _settings_text(values: Any) -> str:
+    """Settings in one line; long lists are counted, not shown, so that a report has no raw values."""
     match values:
         case Mapping():
             return ", ".join(
-                f"{clip(key, LONGEST_SETTING)} = {_written(value)}" for key, value in values.items()
+                f"{clip(key, LONGEST_SETTING)} = {_settings_text(value)}" for key, value in values.items()
             )
         case list() | tuple() if len(values) > 8:
             return f"({count(len(values))} values)"
         case list() | tuple():
-            return "[" + ", ".join(_written(value) for value in values) + "]"
+            return "[" + ", ".join(_settings_text(value) for value in values) + "]"
         case _:
             return clip(values, LONGEST_SETTING)

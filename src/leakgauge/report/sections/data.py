@@ -1,4 +1,4 @@
-"""How the data behind the audits were read: what was kept, and what was refused."""
+"""How the data behind the audits were read: how many rows were used, and which were skipped."""
 
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.page import Section, render_html

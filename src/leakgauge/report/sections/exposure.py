@@ -17,145 +17,11 @@ from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import promise_text
 
-QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # of the people, who are exposed at most so much
-
-
-def unit_plural(audit: Mapping[str, Any]) -> str:
-    """What the exposed are: people, or the records of a log.
-
-    >>> unit_plural({"unit": "record"}), unit_plural({})
-    ('records', 'people')
-    """
-    return "records" if audit.get("unit") == "record" else "people"
-
-
-def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
-    """What ``exposure_answer`` answers."""
-    whom = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
-    return f"How many {whom} could be recognised?"
-
-
-def part_noun(audit: Mapping[str, Any]) -> str:
-    """What epsilon is spent on, of which a person or record has many, as the domain calls it.
-
-    >>> part_noun({})
-    'part'
-    """
-    domain = catalog.find_domain(audit.get("domain", ""))
-    spec = None if domain is None else domain.log_exposure if "spent" in audit else domain.exposure
-    return "part" if spec is None else spec.part
-
-
-def spent_lines(audit: Mapping[str, Any]) -> list[str]:
-    """What the answers of a log have cost its records; nothing for people of a plan."""
-    if "spent" not in audit:
-        return []
-    spent, parts = audit["spent"], f"{part_noun(audit)}s"
-    most = spent["delta"]["1.0"]
-    at = f", at δ of at most {number(most)}" if most else ""
-    numbers = " / ".join(count(int(spent["answers"][share])) for share in QUANTILE_KEYS)
-    return [
-        f"{parts.capitalize()} that contain them: {numbers}",
-        f"ε of those {parts}, by sequential composition{at}: {epsilon_quantiles(spent['epsilon'])}",
-    ]
-
-
-def exposure_answer(audit: Mapping[str, Any]) -> str:
-    """How many each adversary would recognise, and how well it does against the most exposed one.
-
-    It answers ``exposure_question``, and is empty where that was not counted.
-    """
-    against = audit["adversaries"]
-    if not against or any("recognised" not in one for one in against):
-        return ""
-    first, *others = against
-    people = [f"{first['adversary']} would recognise {_people_share(audit, first)}"]
-    people += [f"{one['adversary']} {_people_share(audit, one)}" for one in others]
-    most = [rounded_value(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
-    sure = level(first["recognised"]["accuracy"])
-    worst = most[0] if len(set(most)) == 1 else _joined(most)
-    return (
-        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least "
-        f"{sure} of the time, and about the most exposed one {worst}."
-    )
-
-
-def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
-    """How many people one adversary would recognise, for its chart; empty where that was not counted."""
-    if "recognised" not in against:
-        return ""
-    sure = level(against["recognised"]["accuracy"])
-    return f"{_people_share(audit, against)} recognised, right about them at least {sure} of the time"
-
-
-def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What numbers are and rest on, each said once; what holds for some audits only, with their names."""
-    found: dict[str, list[str]] = {}
-    for audit in audits:
-        said = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
-        for text in dict.fromkeys([*said, *audit["notes"]]):
-            found.setdefault(text, []).append(clip(audit["audit"]))
-    return [
-        text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in found.items()
-    ]
-
-
-def nominal_promise(promised: Mapping[str, Any]) -> str:
-    """The epsilon on the label, and what it protects.
-
-    >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
-    'Promised is ε\xa0=\xa00.5 for one event'
-    """
-    return f"Promised is {promise_text(promised['nominal'])}"
-
-
-def personal_promise(audit: Mapping[str, Any]) -> str:
-    """What the numbers of a person are."""
-    delta = number(audit["promised"]["delta"]["1.0"])
-    return (
-        f"A person gets the composition over all {part_noun(audit)}s they move, here at δ of at most {delta}"
-    )
-
-
-def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:
-    """What epsilon is at most for half of the people, for 95% and for all; nothing is rounded down.
-
-    >>> epsilon_quantiles({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
-    '1.24 / 14.0 / ∞'
-    """
-    found = (quantiles[share] for share in QUANTILE_KEYS)
-    return " / ".join("∞" if value is None else upper(value) for value in found)
-
-
-def metric_quantiles(name: str, quantiles: Mapping[str, float]) -> str:
-    """What a metric is at most for half of the people, for 95% and for all.
-
-    >>> metric_quantiles("accuracy", {"0.5": 0.7312, "0.95": 0.9, "1.0": 0.99999})
-    '73.1% / 90.0% / >99.9%'
-    """
-    return " / ".join(
-        rounded_value(quantiles[share], share=describe_metric(name).is_share) for share in QUANTILE_KEYS
-    )
-
-
-def rounded_value(value: float, *, share: bool) -> str:
-    """A number to a thousandth: it is not known better. What is not quite one is never shown as one."""
-    text, most = (f"{value:.1%}", ">99.9%") if share else (f"{value:.3f}", ">0.999")
-    return most if value < 1 and text in ("100.0%", "1.000") else text
-
-
-def _people_share(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
-    n = against["recognised"]["people"]
-    return f"{count(n)} ({percent(n / max(audit['people'], 1))})"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
+ORDER = 55
 PEOPLE_TITLE = "How exposed is everybody?"
 LOG_TITLE = "How exposed is every record?"
 MOST_AUDITS = 6
+QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # median, 95th percentile and maximum
 
 _TEMPLATE = """
 {% if answers %}
@@ -232,8 +98,14 @@ at most:</p>
 """
 
 
+def section(run: JudgedRun) -> Section | None:
+    """Quantiles and histograms; nothing where ``leakgauge expose`` has not been run for this folder."""
+    summary = run.manifest.get("exposure")
+    return exposure_section(summary) if summary and summary["audits"] else None
+
+
 def write_exposure_page(summary: Mapping[str, Any], path: Path) -> Path:
-    """Write the page of a summary."""
+    """Write the page of an exposure summary."""
     most = max(summary["audits"], key=lambda audit: audit["people"], default={"people": 0})
     lead = f"{count(most['people'])} {unit_plural(most)} in the data."
     logs = bool(summary["audits"]) and all(unit_plural(audit) == "records" for audit in summary["audits"])
@@ -241,10 +113,10 @@ def write_exposure_page(summary: Mapping[str, Any], path: Path) -> Path:
 
 
 def exposure_section(summary: Mapping[str, Any]) -> Section:
-    """The answer first, then for each audit a panel of people for every adversary, and quantiles."""
+    """The answer first, then for each audit a histogram for every attacker, and quantiles."""
     audits = summary["audits"]
-    told = audits[:MOST_AUDITS]
-    shown = [_audit(place, audit) for place, audit in enumerate(told, start=1)]
+    shown = audits[:MOST_AUDITS]
+    panels = [_audit(place, audit) for place, audit in enumerate(shown, start=1)]
     omitted = (
         f"Shown are {MOST_AUDITS} of {len(audits)} audits; exposure.json holds them all."
         if len(audits) > MOST_AUDITS
@@ -252,16 +124,16 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
     )
     html = render_html(
         _TEMPLATE,
-        question=exposure_question(told),
-        one="record" if any(unit_plural(audit) == "records" for audit in told) else "person",
-        answers=[(clip(audit["audit"]), exposure_answer(audit)) for audit in told if exposure_answer(audit)],
-        audits=shown,
+        question=exposure_question(shown),
+        one="record" if any(unit_plural(audit) == "records" for audit in shown) else "person",
+        answers=[(clip(audit["audit"]), exposure_answer(audit)) for audit in shown if exposure_answer(audit)],
+        audits=panels,
         metrics=[(describe_metric(name).title, describe_metric(name).meaning) for name in _metrics(audits)],
-        notes=exposure_notes(told),
+        notes=exposure_notes(shown),
         omitted=omitted,
     )
     return Section(
-        "Exposure of everybody", html, tuple(chart for audit in shown for chart in audit["charts"])
+        "Exposure of everybody", html, tuple(chart for audit in panels for chart in audit["charts"])
     )
 
 
@@ -306,7 +178,7 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
-    """One panel for each adversary, all of the same scale."""
+    """One histogram for each attacker, all on the same scale."""
     against, people = audit["adversaries"], max(audit["people"], 1)
     shares = [np.array(one["histogram"]["people"], dtype=float) / people for one in against]
     most = max((float(share.max()) for share in shares), default=1.0)
@@ -340,10 +212,134 @@ def _chart(
     )
 
 
-ORDER = 55
+def unit_plural(audit: Mapping[str, Any]) -> str:
+    """Whose exposure it is: that of people, or of records.
+
+    >>> unit_plural({"unit": "record"}), unit_plural({})
+    ('records', 'people')
+    """
+    return "records" if audit.get("unit") == "record" else "people"
 
 
-def section(run: JudgedRun) -> Section | None:
-    """Quantiles and histograms; nothing where ``leakgauge expose`` has not been run into the folder."""
-    summary = run.manifest.get("exposure")
-    return exposure_section(summary) if summary and summary["audits"] else None
+def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
+    """The question that ``exposure_answer`` answers."""
+    whom = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
+    return f"How many {whom} could be recognised?"
+
+
+def part_noun(audit: Mapping[str, Any]) -> str:
+    """What epsilon is spent on, of which a person or record has many, as the domain calls it.
+
+    >>> part_noun({})
+    'part'
+    """
+    domain = catalog.find_domain(audit.get("domain", ""))
+    spec = None if domain is None else domain.log_exposure if "spent" in audit else domain.exposure
+    return "part" if spec is None else spec.part
+
+
+def spent_lines(audit: Mapping[str, Any]) -> list[str]:
+    """The epsilon already spent on each record; nothing where the exposure is that of a plan."""
+    if "spent" not in audit:
+        return []
+    spent, parts = audit["spent"], f"{part_noun(audit)}s"
+    most = spent["delta"]["1.0"]
+    at = f", at δ of at most {number(most)}" if most else ""
+    numbers = " / ".join(count(int(spent["answers"][share])) for share in QUANTILE_KEYS)
+    return [
+        f"{parts.capitalize()} that contain them: {numbers}",
+        f"ε of those {parts}, by sequential composition{at}: {epsilon_quantiles(spent['epsilon'])}",
+    ]
+
+
+def exposure_answer(audit: Mapping[str, Any]) -> str:
+    """How many each attacker would recognise, and how well it does against the most exposed one.
+
+    It answers ``exposure_question``, and is empty where that was not counted.
+    """
+    against = audit["adversaries"]
+    if not against or any("recognised" not in one for one in against):
+        return ""
+    first, *others = against
+    people = [f"{first['adversary']} would recognise {_people_share(audit, first)}"]
+    people += [f"{one['adversary']} {_people_share(audit, one)}" for one in others]
+    most = [rounded_value(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
+    sure = level(first["recognised"]["accuracy"])
+    worst = most[0] if len(set(most)) == 1 else _joined(most)
+    return (
+        f"Of {count(audit['people'])} {unit_plural(audit)}, {_joined(people)}: right about them at least "
+        f"{sure} of the time, and about the most exposed one {worst}."
+    )
+
+
+def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
+    """How many people one attacker would recognise, for its chart; empty where that was not counted."""
+    if "recognised" not in against:
+        return ""
+    sure = level(against["recognised"]["accuracy"])
+    return f"{_people_share(audit, against)} recognised, right about them at least {sure} of the time"
+
+
+def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What the numbers are based on, each note once; notes on some audits only have the names of those."""
+    found: dict[str, list[str]] = {}
+    for audit in audits:
+        bases = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
+        for text in dict.fromkeys([*bases, *audit["notes"]]):
+            found.setdefault(text, []).append(clip(audit["audit"]))
+    return [
+        text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in found.items()
+    ]
+
+
+def nominal_promise(promised: Mapping[str, Any]) -> str:
+    """The epsilon on the label, and what it protects.
+
+    >>> nominal_promise({"nominal": {"epsilon": 0.5, "unit": "event"}})
+    'Promised is ε\xa0=\xa00.5 for one event'
+    """
+    return f"Promised is {promise_text(promised['nominal'])}"
+
+
+def personal_promise(audit: Mapping[str, Any]) -> str:
+    """How the epsilon of a person follows from what is promised."""
+    delta = number(audit["promised"]["delta"]["1.0"])
+    return (
+        f"A person gets the composition over all {part_noun(audit)}s they move, here at δ of at most {delta}"
+    )
+
+
+def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:
+    """Median, 95th percentile and maximum of epsilon over the people, rounded up.
+
+    >>> epsilon_quantiles({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
+    '1.24 / 14.0 / ∞'
+    """
+    found = (quantiles[share] for share in QUANTILE_KEYS)
+    return " / ".join("∞" if value is None else upper(value) for value in found)
+
+
+def metric_quantiles(name: str, quantiles: Mapping[str, float]) -> str:
+    """Median, 95th percentile and maximum of a metric over the people.
+
+    >>> metric_quantiles("accuracy", {"0.5": 0.7312, "0.95": 0.9, "1.0": 0.99999})
+    '73.1% / 90.0% / >99.9%'
+    """
+    return " / ".join(
+        rounded_value(quantiles[share], share=describe_metric(name).is_share) for share in QUANTILE_KEYS
+    )
+
+
+def rounded_value(value: float, *, share: bool) -> str:
+    """A number to three digits, which is how well it is known; what is below one is never shown as one."""
+    text, most = (f"{value:.1%}", ">99.9%") if share else (f"{value:.3f}", ">0.999")
+    return most if value < 1 and text in ("100.0%", "1.000") else text
+
+
+def _people_share(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str:
+    n = against["recognised"]["people"]
+    return f"{count(n)} ({percent(n / max(audit['people'], 1))})"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

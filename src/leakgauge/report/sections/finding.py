@@ -1,4 +1,4 @@
-"""The verdict, first and in plain words."""
+"""The verdict: the first section of the report."""
 
 import math
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ the release alone. {{ meaning }}</p>
 
 
 def section(run: JudgedRun) -> Section:
-    """Say what was found, by whom, and what it does not mean."""
+    """What was found, by which attacker, and what it does not mean."""
     first = severest_first(run.verdicts)[:MOST_CARDS]
     rows = most_severe(run.verdicts, MOST_ROWS) if len(run.verdicts) > len(first) else []
     several = len({verdict.audit for verdict in run.verdicts}) > 1
@@ -97,7 +97,7 @@ def section(run: JudgedRun) -> Section:
 
 
 def _extremes(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Who got the strongest promise and, if that is next to none, who got the weakest one."""
+    """The verdict on the smallest epsilon and, if it is very large, the one on the largest."""
     finite = [verdict for verdict in verdicts if _promised(verdict) is not None]
     ordered = sorted(finite, key=lambda verdict: _promised(verdict) or 0.0)
     return ordered[:1] + [verdict for verdict in ordered[-1:] if (_promised(verdict) or 0.0) > HUGE_EPSILON]

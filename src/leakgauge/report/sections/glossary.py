@@ -1,4 +1,4 @@
-"""The words of the report, for whoever meets them here for the first time."""
+"""The glossary: words of the report and its metrics."""
 
 from leakgauge import catalog
 from leakgauge.report.metric_text import metrics_in
@@ -39,7 +39,7 @@ _TEMPLATE = """
 
 
 def section(run: JudgedRun) -> Section:
-    """Words of the game, then the metrics that occur."""
+    """General words, then the metrics that occur."""
     used = metrics_in(run.verdicts)
     metrics = [
         (term.title, f"{term.meaning[0].upper()}{term.meaning[1:]}.")

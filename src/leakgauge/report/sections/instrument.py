@@ -1,4 +1,4 @@
-"""Was the instrument in order? Its false alarms and the smallest leak it could have seen."""
+"""The check of the audit itself: its false-alarm rate and the smallest leak it could have detected."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -56,7 +56,7 @@ alarms, and which leak it could have seen, is not known.</p>
 
 
 def section(run: JudgedRun) -> Section:
-    """In words first, then a line per adversary."""
+    """An explanation, then one line per attacker."""
     checked = [verdict for verdict in run.verdicts if verdict.instrument]
     shown = most_severe(checked, MOST_ROWS)
     sure = max((e.confidence for verdict in run.verdicts for e in verdict.metrics.values()), default=0.95)

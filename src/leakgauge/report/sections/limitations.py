@@ -33,7 +33,7 @@ the game.</li>
 
 
 def section(run: JudgedRun) -> Section:
-    """The limits of what may be concluded."""
+    """What must not be concluded from the report."""
     verdicts = run.verdicts
     tried = list(dict.fromkeys(f"{clip(v.attack)} (knowledge: {clip(v.knowledge)})" for v in verdicts))
     more = f" and {len(tried) - MOST_NAMES} more" if len(tried) > MOST_NAMES else ""

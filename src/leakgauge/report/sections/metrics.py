@@ -24,8 +24,30 @@ from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.verdict import Finding, Verdict
 
+ORDER = 20
+MOST_BARS, MOST_RATES = 24, 10
+RATES = ("accuracy", "auc", "tpr_at_fpr_0.01")
 MOST_ROWS, MOST_REASONS, MOST_OTHERS = 80, 20, 6
 LONGEST_REASON = 400
+
+_TEMPLATE = """
+{% if bounded %}
+<p>The first chart sets what has been <em>shown</em> against what was <em>promised</em>. A bar is as long as
+the ε that the adversary's success shows at the stated confidence; the whole leak may be larger. A bar past
+the red mark speaks against the promise.</p>
+{% endif %}
+{% for chart in charts %}
+{{ chart.figure }}
+{% endfor %}
+{{ tables }}
+{% if alone %}
+<p class="note">An interval above its bound where the finding is not “violated” passes it taken alone, but not
+once the finding is corrected for all that was compared: among many intervals, some pass by chance.
+{% if single %}Where there was a single round, intervals are over its records, and leave out chance in the
+release.
+{% endif %}</p>
+{% endif %}
+"""
 
 _TABLES = """
 {{ main }}
@@ -68,92 +90,6 @@ _TABLE = """
 </tbody>
 </table>
 </div>
-"""
-
-
-def metric_tables(verdicts: Sequence[Verdict]) -> Markup:
-    """Write the main metrics, the further ones folded away, and why some intervals are missing."""
-    shown = most_severe(verdicts, MOST_ROWS)
-    present = metrics_in(shown)
-    main = [name for name in TABLE_METRICS if name in present]
-    further = [name for name in catalog.metric_descriptions() if name in present and name not in main]
-    others = sorted(present - set(catalog.metric_descriptions()))[:MOST_OTHERS]
-    reasons: dict[str, int] = {}
-    return render_html(
-        _TABLES,
-        main=_table("Measured", main, shown, verdicts, reasons),
-        further=_table("Further metrics", [*further, *others], shown, verdicts, reasons),
-        reasons=list(reasons),
-    )
-
-
-def _table(
-    title: str,
-    columns: Sequence[str],
-    shown: Sequence[Verdict],
-    verdicts: Sequence[Verdict],
-    reasons: dict[str, int],
-) -> str:
-    if not columns:
-        return ""
-    return render_html(
-        _TABLE,
-        title=title,
-        columns=[(describe_metric(name).title, describe_metric(name).meaning) for name in columns],
-        rows=[
-            (name, [_cell(verdict, column, reasons) for column in columns])
-            for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
-        ],
-        omitted=omission_note(len(shown), len(verdicts), "adversaries"),
-    )
-
-
-def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
-    estimate, bound = verdict.metrics.get(metric), verdict.bounds.get(metric)
-    if estimate is None:
-        return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
-    one_sided = describe_metric(metric).is_lower_bound
-    note = _footnote(estimate.reason, reasons) if estimate.reason else ""
-    interval = interval_text(metric, estimate, bound)
-    return {
-        "value": (f"≥ {low_text(metric, estimate, bound)}" if estimate.low is not None else NOTHING)
-        if one_sided
-        else value_text(metric, estimate.value),
-        "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
-        "note": note,
-        "allowed": bound_text(metric, bound),
-        "beyond": exceeds_bound(verdict, metric),
-    }
-
-
-def _footnote(reason: str, reasons: dict[str, int]) -> int:
-    text = clip(reason, LONGEST_REASON)
-    if text not in reasons and len(reasons) >= MOST_REASONS - 1:
-        text = "Another reason; verdicts.json holds it."
-    return reasons.setdefault(text, len(reasons) + 1)
-
-
-ORDER = 20
-MOST_BARS, MOST_RATES = 24, 10
-RATES = ("accuracy", "auc", "tpr_at_fpr_0.01")
-
-_TEMPLATE = """
-{% if bounded %}
-<p>The first chart sets what has been <em>shown</em> against what was <em>promised</em>. A bar is as long as
-the ε that the adversary's success shows at the stated confidence; the whole leak may be larger. A bar past
-the red mark speaks against the promise.</p>
-{% endif %}
-{% for chart in charts %}
-{{ chart.figure }}
-{% endfor %}
-{{ tables }}
-{% if alone %}
-<p class="note">An interval above its bound where the finding is not “violated” passes it taken alone, but not
-once the finding is corrected for all that was compared: among many intervals, some pass by chance.
-{% if single %}Where there was a single round, intervals are over its records, and leave out chance in the
-release.
-{% endif %}</p>
-{% endif %}
 """
 
 
@@ -241,3 +177,65 @@ def _passes_alone(verdict: Verdict) -> bool:
     shown = metrics_in([verdict])
     beyond = any(exceeds_bound(verdict, name) for name in TABLE_METRICS if name in shown)
     return beyond and verdict.finding is not Finding.VIOLATED
+
+
+def metric_tables(verdicts: Sequence[Verdict]) -> Markup:
+    """Write the main metrics, further ones in a closed box, and why some intervals are missing."""
+    shown = most_severe(verdicts, MOST_ROWS)
+    present = metrics_in(shown)
+    main = [name for name in TABLE_METRICS if name in present]
+    further = [name for name in catalog.metric_descriptions() if name in present and name not in main]
+    others = sorted(present - set(catalog.metric_descriptions()))[:MOST_OTHERS]
+    reasons: dict[str, int] = {}
+    return render_html(
+        _TABLES,
+        main=_table("Measured", main, shown, verdicts, reasons),
+        further=_table("Further metrics", [*further, *others], shown, verdicts, reasons),
+        reasons=list(reasons),
+    )
+
+
+def _table(
+    title: str,
+    columns: Sequence[str],
+    shown: Sequence[Verdict],
+    verdicts: Sequence[Verdict],
+    reasons: dict[str, int],
+) -> str:
+    if not columns:
+        return ""
+    return render_html(
+        _TABLE,
+        title=title,
+        columns=[(describe_metric(name).title, describe_metric(name).meaning) for name in columns],
+        rows=[
+            (name, [_cell(verdict, column, reasons) for column in columns])
+            for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
+        ],
+        omitted=omission_note(len(shown), len(verdicts), "adversaries"),
+    )
+
+
+def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
+    estimate, bound = verdict.metrics.get(metric), verdict.bounds.get(metric)
+    if estimate is None:
+        return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
+    one_sided = describe_metric(metric).is_lower_bound
+    note = _footnote(estimate.reason, reasons) if estimate.reason else ""
+    interval = interval_text(metric, estimate, bound)
+    return {
+        "value": (f"≥ {low_text(metric, estimate, bound)}" if estimate.low is not None else NOTHING)
+        if one_sided
+        else value_text(metric, estimate.value),
+        "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
+        "note": note,
+        "allowed": bound_text(metric, bound),
+        "beyond": exceeds_bound(verdict, metric),
+    }
+
+
+def _footnote(reason: str, reasons: dict[str, int]) -> int:
+    text = clip(reason, LONGEST_REASON)
+    if text not in reasons and len(reasons) >= MOST_REASONS - 1:
+        text = "Another reason; verdicts.json holds it."
+    return reasons.setdefault(text, len(reasons) + 1)

@@ -1,15 +1,18 @@
-"""What was promised, for what, and what the label says."""
+"""What was promised: epsilon and delta, what is protected, and what the label says."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.number_format import NOTHING, count, number, upper
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
 
+ORDER = 25
+MOST_ROWS = 40
+_ALL_REPLACED = "data in which they are all replaced by others"
+INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
 UNITS: Mapping[str, str] = {
     "event": "one event",
     "user-day": "one day of one person",
@@ -25,26 +28,6 @@ RELATIONS: Mapping[str, str] = {
 }
 
 _EQUALS = "\u00a0=\u00a0"  # keeps an equation in one line
-
-
-def promise_text(promised: Mapping[str, Any]) -> str:
-    """A promise, short.
-
-    >>> promise_text({"epsilon": 1.0, "delta": 1e-5, "unit": "user"})
-    'ε\xa0=\xa01, δ\xa0=\xa010⁻⁵ for one person'
-    """
-    unit, epsilon, delta = str(promised.get("unit") or ""), promised.get("epsilon"), promised.get("delta")
-    return (
-        f"ε{_EQUALS}{'∞' if epsilon is None else number_format.number(epsilon)}"
-        + (f", δ{_EQUALS}{number_format.number(delta)}" if delta else "")
-        + (f" for {UNITS.get(unit, clip(unit))}" if unit else "")
-    )
-
-
-ORDER = 25
-MOST_ROWS = 40
-_ALL_REPLACED = "data in which they are all replaced by others"
-INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
 
 _TEMPLATE = """
 <p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
@@ -105,8 +88,22 @@ def section(run: JudgedRun) -> Section | None:
     return Section("What was promised", html)
 
 
+def promise_text(promised: Mapping[str, Any]) -> str:
+    """A promise in a few words.
+
+    >>> promise_text({"epsilon": 1.0, "delta": 1e-5, "unit": "user"})
+    'ε\xa0=\xa01, δ\xa0=\xa010⁻⁵ for one person'
+    """
+    unit, epsilon, delta = str(promised.get("unit") or ""), promised.get("epsilon"), promised.get("delta")
+    return (
+        f"ε{_EQUALS}{'∞' if epsilon is None else number(epsilon)}"
+        + (f", δ{_EQUALS}{number(delta)}" if delta else "")
+        + (f" for {UNITS.get(unit, clip(unit))}" if unit else "")
+    )
+
+
 def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
-    """Where records depend on one another, what each label would allow if they did not."""
+    """Where records depend on one another: what each label would allow if they were independent."""
     bounds = {
         promise_text(shown[verdict.audit]["nominal"]): verdict.bounds[INDEPENDENT]
         for verdict in run.verdicts
@@ -122,7 +119,7 @@ def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
 
 
 def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
-    """What promises to parts add up to, where any audit of the table has that; bounds are rounded up."""
+    """What the promises to parts compose to, where any audit of the table has that; bounds are rounded up."""
     if not wanted:
         return []
     found = promised.get("composed")

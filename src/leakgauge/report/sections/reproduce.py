@@ -1,4 +1,4 @@
-"""Seeds, versions and the command that gives the same numbers again."""
+"""How to reproduce the run: seed, versions, plan and command."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,7 +53,7 @@ elsewhere, which “The data” would tell, come out differently each time.</p>
 
 
 def section(run: JudgedRun) -> Section:
-    """All that is needed to play it again."""
+    """Everything that is needed to repeat the run."""
     verdicts = run.verdicts
     name, text = _plan(run.manifest.get("plan"))
     given = run.manifest.get("command")
@@ -76,7 +76,7 @@ def section(run: JudgedRun) -> Section:
 
 
 def _plan(given: object) -> tuple[str, str]:
-    """The name and the text of a plan that is given as a text, or as the path of one."""
+    """The name and the text of a plan, given as text or as the path of a file."""
     if not given:
         return "", ""
     if isinstance(given, Path) or (isinstance(given, str) and given.endswith(".toml") and "\n" not in given):
@@ -86,7 +86,7 @@ def _plan(given: object) -> tuple[str, str]:
 
 
 def _plan_of(command: str) -> str:
-    """The file that a command asks for."""
+    """The plan file in a command."""
     return next((clip(word) for word in command.split() if word.endswith(".toml")), "plan.toml")
 
 

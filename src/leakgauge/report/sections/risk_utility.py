@@ -1,4 +1,4 @@
-"""Risk beside utility: what an adversary reaches, and what the release is still good for."""
+"""Risk and utility: how well an attacker does, and how useful the release still is."""
 
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names, clip
@@ -22,7 +22,7 @@ the right and low.</p>
 
 
 def section(run: JudgedRun) -> Section | None:
-    """One point for each adversary of an audit whose utility is known."""
+    """One point for each attacker of an audit whose utility is known."""
     known = [verdict for verdict in run.verdicts if _main_utility(verdict) is not None]
     if not known:
         return None

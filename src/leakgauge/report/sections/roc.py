@@ -1,4 +1,4 @@
-"""ROC curves with theory drawn over them."""
+"""ROC curves, with what the promise allows drawn over them."""
 
 from collections.abc import Sequence
 

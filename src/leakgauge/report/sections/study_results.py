@@ -74,7 +74,7 @@ def study_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
 
 
 def study_value(term: Term, value: float) -> str:
-    """A number as a reader meets it; a bound is rounded to the safe side."""
+    """A number in its format; a bound is rounded to the safe side."""
     match term.bound:
         case "lower":
             return f"≥ {lower_percent(value) if term.is_share else lower(value)}"
@@ -85,7 +85,7 @@ def study_value(term: Term, value: float) -> str:
 
 
 def study_sentences(verdict: Verdict) -> list[str]:
-    """What to say about these numbers where there is room for a sentence only, as on the terminal."""
+    """The sentences about these numbers for the terminal."""
     studied: Mapping[str, float] = verdict.studied or {}
     return [
         term.sentence.format(value=study_value(term, studied[name]))

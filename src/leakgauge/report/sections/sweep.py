@@ -39,7 +39,7 @@ itself.</p>
 
 @dataclass(frozen=True, eq=False)
 class SweepPoint:
-    """One adversary at one setting: the parameter along the axis, and all other settings as a label."""
+    """One attacker at one setting: the swept parameter, and all other settings as a label."""
 
     x: float
     label: str
@@ -47,7 +47,7 @@ class SweepPoint:
 
 
 def section(run: JudgedRun) -> Section | None:
-    """One pair of charts for each sweep; nothing where no number was swept."""
+    """One pair of charts for each sweep; nothing where no numeric parameter was swept."""
     verdicts = run.verdicts
     bases = dict.fromkeys(verdict.audit.partition("@")[0] for verdict in verdicts if "@" in verdict.audit)
     sweeps = [

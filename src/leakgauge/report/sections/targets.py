@@ -1,4 +1,4 @@
-"""Who is exposed: targets by their position, never by name."""
+"""The most exposed targets, by their position in the run, never by name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ of one target by itself, not corrected for having been picked. {{ omitted }}</p>
 
 
 def section(run: JudgedRun) -> Section | None:
-    """The most exposed targets of each adversary, where a round had several."""
+    """The most exposed targets of each attacker, where rounds have several targets."""
     verdicts = run.verdicts
     concerned = [verdict for verdict in verdicts if verdict.n_targets > 1 and _metric(verdict)]
     if not concerned:
