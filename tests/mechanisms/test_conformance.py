@@ -1,6 +1,7 @@
 """Every file under mechanisms/ obeys these rules; a new one is tested before its author writes a line.
 
-A mechanism is built from epsilon = 1 and what ``PARAMETERS`` adds, and fed the neighbouring values ``PAIR``.
+A mechanism is built from epsilon = 1 (at delta = 1e-5, if it has a delta) and what ``PARAMETERS`` adds, and
+fed the neighbouring values ``PAIR``.
 """
 
 import pickle
@@ -28,7 +29,6 @@ NAMES = sorted(
 )
 BITS = {"features": 2, "bits": [1, 1], "calibrate": "exact"}  # few outputs, and an epsilon that is true
 PARAMETERS = {
-    "gaussian": {"delta": 1e-5},
     "feature_laplace": {"features": 2, "bound": 1.0},
     "bitrand": BITS,
     "ome": BITS,
@@ -39,9 +39,10 @@ N = 20_000
 
 
 def build(name: str, **parameters):
-    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
+    kind = mechanisms.mechanism_class(name)
+    delta = {"delta": 1e-5} if "delta" in kind.__dataclass_fields__ else {}
     return read_dataclass(
-        kind, {"epsilon": 1.0, **PARAMETERS.get(name, {}), **parameters}, f"mechanism {name!r}"
+        kind, {"epsilon": 1.0, **delta, **PARAMETERS.get(name, {}), **parameters}, f"mechanism {name!r}"
     )
 
 

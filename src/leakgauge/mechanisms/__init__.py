@@ -1,1 +1,28 @@
-"""Noise: one file is one mechanism, with its exact law and its promise."""
+"""Noise: one file is one mechanism, with its exact distribution and its guarantee; no list names them."""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+
+def mechanism_names(fits: Callable[[type], bool] | None = None) -> list[str]:
+    """Name the files of mechanisms, or those whose class ``Mechanism`` fits a need of the caller.
+
+    >>> "laplace" in mechanism_names(lambda kind: "scale" in vars(kind)["__dataclass_fields__"])
+    True
+    """
+    names = sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+    return names if fits is None else [name for name in names if fits(mechanism_class(name))]
+
+
+@cache
+def mechanism_class(name: str) -> Any:
+    """Return the class that the file of this name defines."""
+    return import_module(f"{__name__}.{name}").Mechanism
+
+
+def name_of(mechanism: object) -> str:
+    """Return the name of a mechanism: that of its file."""
+    return type(mechanism).__module__.rpartition(".")[2]

@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.random import Generator
 
-from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
-from leakgauge.mechanisms._fixed_point import FixedPoint
-from leakgauge.mechanisms._output_grid import on_grid
-from leakgauge.mechanisms._validation import require_few_clipped, require_positive, require_whole, scale_from
-from leakgauge.theory import loss_composition, privacy_loss
+from leakgauge.mechanisms import laplace
+from leakgauge.mechanisms._additive import Norm
+from leakgauge.mechanisms._feature_noise import DEFAULT_BOUND, FeatureNoise, row_sensitivity
+from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +17,7 @@ class Mechanism:
     """Clip every feature to +-``bound`` and add Laplace noise that hides the whole row (Dwork et al. 2006).
 
     Another row may differ by 2 bound in each of its ``features``, so the scale is 2 bound features / epsilon,
-    or ``scale`` where it is stated; if both are given, epsilon is no more than a label. The bound is the
+    or ``scale`` where it is stated; if both are given, epsilon is only a label. The bound is the
     largest number of 1 + 5 + 4 bits unless stated. Outputs lie on a grid of 2^-24 of the scale or finer;
     ``log_law`` is the density before that rounding, value by value.
 
@@ -30,7 +28,7 @@ class Mechanism:
     epsilon: float | None = None
     scale: float | None = None
     features: int = 512
-    bound: float = FixedPoint().largest
+    bound: float = DEFAULT_BOUND
     saturate: bool = False
     relation: Relation = Relation.REPLACE_ONE
     unit: Unit = Unit.RECORD
@@ -42,7 +40,7 @@ class Mechanism:
     @property
     def sensitivity(self) -> float:
         """The L1 distance of the two rows that are farthest apart."""
-        return 2 * self.bound * self.features
+        return row_sensitivity(Norm.L1, self.features, self.bound)
 
     @property
     def noise_scale(self) -> float:
@@ -52,50 +50,36 @@ class Mechanism:
     @property
     def guarantee(self) -> Guarantee:
         """What the scale supports; the curve is that of rows at opposite bounds in every feature."""
-        epsilon = self.sensitivity / self.noise_scale
-        return Guarantee(
-            epsilon=epsilon,
-            relation=self.relation,
-            unit=self.unit,
-            sensitivity=self.sensitivity,
-            nominal_epsilon=self.epsilon,
-            exact_epsilon=epsilon,
-            curve=loss_composition.best_attack(
-                [(privacy_loss.LaplaceCell(epsilon / self.features), self.features)]
-            ).high,
-        )
+        return self._rows.guarantee
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
-        if values.shape and values.shape[-1] > self.features:
-            raise BadInput(
-                f"feature_laplace: rows of {values.shape[-1]} features, but the promise is to rows of "
-                f"{self.features}; state features = {values.shape[-1]}"
-            )
-        noise = rng.laplace(scale=self.noise_scale, size=values.shape)
-        return on_grid(self._clipped(values) + noise, self.noise_scale)
+        return self._rows.sample(values, rng)
 
     def log_law(self, outputs: Reals, values: Reals) -> Reals:
         """Log density of each output given its value."""
-        away = np.abs(outputs - self._clipped(values))
-        return -away / self.noise_scale - np.log(2 * self.noise_scale)
+        return self._rows.log_law(outputs, values)
 
     def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
         """The trade-off between two rows, never below the exact one."""
-        return loss_composition.best_attack(
-            loss_composition.cells_under_laplace(self._clipped(high) - self._clipped(low), self.noise_scale)
-        ).high
+        return self._rows.curve(low, high)
 
     def require_range(self, values: Reals) -> float:
         """Return the share of values that will be clipped; refuse more than a few unless told to saturate."""
-        share = float(np.mean(self._clipped(values) != values))
-        way_out = "scale them, state a larger bound"
-        return require_few_clipped("feature_laplace", share, self.bound, way_out, saturate=self.saturate)
+        return self._rows.require_range(values)
 
-    def _clipped(self, values: Reals) -> Reals:
-        values = np.asarray(values, dtype=np.float64)
-        if not np.isfinite(values).all():
-            raise BadInput(
-                "feature_laplace: features must be finite numbers, got one that is not; "
-                "drop or repair such rows"
-            )
-        return np.clip(values, -self.bound, self.bound)
+    @property
+    def _rows(self) -> FeatureNoise:
+        noise = laplace.Mechanism(
+            epsilon=self.epsilon,
+            scale=self.scale,
+            sensitivity=self.sensitivity,
+            relation=self.relation,
+            unit=self.unit,
+        )
+        return FeatureNoise(
+            noise=noise,
+            features=self.features,
+            bound=self.bound,
+            saturate=self.saturate,
+            name="feature_laplace",
+        )

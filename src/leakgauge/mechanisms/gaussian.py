@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import log_ndtr, ndtr
 
-from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
-from leakgauge.mechanisms._output_grid import on_grid
-from leakgauge.mechanisms._validation import require_positive
+from leakgauge.core.guarantee import TradeoffCurve
+from leakgauge.mechanisms._additive import ApproximateNoise, AttackBounds, Shifts
+from leakgauge.mechanisms._count_noise import CountNoise, RoundedNoise, SmoothDensity
 from leakgauge.theory import gdp
+
+_REACH = 9.0  # standard deviations: beyond them lies 1e-19 on either side
+_PER_SIGMA = 5  # points of an interpolation per standard deviation
 
 
 class GaussianCalibration(StrEnum):
@@ -22,70 +26,81 @@ class GaussianCalibration(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism:
+class Mechanism(ApproximateNoise):
     """Add Gaussian noise to every value.
 
     The standard deviation is ``sigma``, or else follows from epsilon, delta and the ``calibration``; if
-    both are given, epsilon is no more than a label. ``sensitivity`` is the L2 distance that one protected
-    unit can move the whole vector. Outputs lie on a grid of 2^-24 of sigma or finer; ``log_law`` is the
-    density before that rounding, value by value.
+    both are given, epsilon is only a label. ``sensitivity`` is the L2 distance that one protected unit can
+    move the whole vector.
 
-    >>> round(Mechanism(epsilon=0.5, delta=1 / 3998, calibration=GaussianCalibration.CLASSIC).guarantee.epsilon, 3)
+    >>> classic = Mechanism(epsilon=0.5, delta=1 / 3998, calibration=GaussianCalibration.CLASSIC)
+    >>> round(classic.guarantee.epsilon, 3)
     0.308
     """
 
-    delta: float
-    epsilon: float | None = None
-    sigma: float | None = None
     calibration: GaussianCalibration = GaussianCalibration.ANALYTIC
-    sensitivity: float = 1.0
-    relation: Relation = Relation.ADD_REMOVE
-    unit: Unit = Unit.RECORD
 
-    def __post_init__(self) -> None:
-        if not 0 < self.delta < 1:
-            raise BadInput(f"gaussian: delta must be in (0, 1), got {self.delta}")
-        require_positive("gaussian", epsilon=self.epsilon, sigma=self.sigma, sensitivity=self.sensitivity)
-        if self.sigma is None and self.epsilon is None:
-            raise BadInput("gaussian: neither epsilon nor sigma is given; add epsilon = ... or sigma = ...")
-        require_positive("gaussian", sigma=self.noise_scale)
+    closed_form: ClassVar[bool] = True
 
-    @property
-    def noise_scale(self) -> float:
-        """The standard deviation in use."""
-        if self.sigma is not None:
-            return self.sigma
-        assert self.epsilon is not None
+    def sigma_for(self, epsilon: float) -> float:
         match self.calibration:
             case GaussianCalibration.ANALYTIC:
-                return gdp.sigma_for(self.epsilon, self.delta, self.sensitivity)
+                return gdp.sigma_for(epsilon, self.delta, self.sensitivity)
             case GaussianCalibration.CLASSIC:
-                return gdp.classic_sigma_for(self.epsilon, self.delta, self.sensitivity)
+                return gdp.classic_sigma_for(epsilon, self.delta, self.sensitivity)
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """What sigma supports at this delta, and the whole curve; the label stands beside it as nominal."""
-        mu = self.sensitivity / self.noise_scale
-        epsilon = gdp.epsilon_at(mu, self.delta)
-        return Guarantee(
-            epsilon=epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            unit=self.unit,
-            sensitivity=self.sensitivity,
-            nominal_epsilon=self.epsilon,
-            exact_epsilon=epsilon,
-            curve=gdp.curve(mu),
-        )
+    def draw(self, shape: tuple[int, ...], rng: Generator) -> Reals:
+        return rng.normal(scale=self.noise_scale, size=shape)
 
-    def sample(self, values: Reals, rng: Generator) -> Reals:
-        return on_grid(values + rng.normal(scale=self.noise_scale, size=values.shape), self.noise_scale)
+    def log_density(self, distances: Reals) -> Reals:
+        return -((distances / self.noise_scale) ** 2) / 2 - np.log(self.noise_scale * np.sqrt(2 * np.pi))
 
-    def log_law(self, outputs: Reals, values: Reals) -> Reals:
-        """Log density of each output given its value."""
-        distance = (outputs - values) / self.noise_scale
-        return -(distance**2) / 2 - np.log(self.noise_scale * np.sqrt(2 * np.pi))
+    def log_cdf(self, distances: Reals) -> Reals:
+        return np.asarray(log_ndtr(distances / self.noise_scale))
 
-    def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
+    def partial_moments(self, distances: Reals) -> tuple[Reals, Reals, Reals]:
+        x, sigma = distances, self.noise_scale
+        chance = ndtr(-x / sigma)
+        density = sigma * np.exp(-((x / sigma) ** 2) / 2) / np.sqrt(2 * np.pi)
+        return chance, density - x * chance, (x**2 + sigma**2) * chance - x * density
+
+    def best_attack(self, shifts: Shifts) -> AttackBounds:
+        return gdp.GaussianAttack(self._mu(shifts))
+
+    def epsilon_at(self, shifts: Shifts, delta: float) -> float:
+        return gdp.epsilon_at(self._mu(shifts), delta)
+
+    def epsilon_between(self, low: Reals, high: Reals) -> float:
+        return gdp.epsilon_at(gdp.compose((high - low) / self.noise_scale), self.delta)
+
+    def curve(self, low: Reals, high: Reals) -> TradeoffCurve:
         """The trade-off between two vectors of values, never below the exact one."""
         return gdp.curve(gdp.compose((high - low) / self.noise_scale))
+
+    @property
+    def reach(self) -> float:
+        return _REACH * self.noise_scale
+
+    @property
+    def density(self) -> SmoothDensity:
+        """Of a mixture over counts, the log density bends within the square of sigma, where that is small."""
+        sigma = self.noise_scale
+        return SmoothDensity(sigma, min(sigma, sigma**2) / _PER_SIGMA)
+
+    def rounded(self) -> CountNoise:
+        return RoundedGaussianNoise(self)
+
+    def _mu(self, shifts: Shifts) -> float:
+        return gdp.compose([float(np.sqrt(n)) * shift / self.noise_scale for shift, n in shifts])
+
+
+@dataclass(frozen=True)
+class RoundedGaussianNoise(RoundedNoise):
+    """Gaussian noise rounded down."""
+
+    def log_at(self, distances: Reals) -> Reals:
+        """From the smaller of both tails: Phi(end) (1 - Phi(end - 1 / sigma) / Phi(end)), end <= 0."""
+        sigma = self.mechanism.noise_scale
+        end = np.where(distances >= 0, -distances, distances + 1) / sigma
+        upper = log_ndtr(end)
+        return np.asarray(upper + np.log(-np.expm1(log_ndtr(end - 1 / sigma) - upper)))

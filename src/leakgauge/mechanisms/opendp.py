@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
-from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms import name_of
+from leakgauge.mechanisms._additive import AdditiveNoise, ApproximateNoise, moved_values
 from leakgauge.mechanisms._opendp_measurement import (
     MeasurementFactory,
     MeasurementInput,
@@ -23,6 +23,8 @@ from leakgauge.mechanisms._opendp_measurement import (
 )
 
 LAW_CHECK_LEVEL = 1e-6  # of refusing noise that does follow it
+DRAWS = 5_000  # by which the stated distribution is checked
+_CLOSE = 1e-6  # of two epsilons that are the same but for careful rounding
 
 
 def allowed_distance(n: int) -> float:
@@ -33,40 +35,15 @@ def allowed_distance(n: int) -> float:
     return float(np.sqrt(np.log(2 / LAW_CHECK_LEVEL) / (2 * n)))
 
 
-def kolmogorov_distance(
-    draws: Reals, law: laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
-) -> float:
-    """The largest difference between the draws' distribution function and that of the law's noise."""
+def kolmogorov_distance(draws: Reals, noise: AdditiveNoise) -> float:
+    """The largest difference between the distribution function of the draws and that of the stated noise."""
     values, counts = np.unique(draws, return_counts=True)
     at = np.cumsum(counts) / draws.size
     before = at - counts / draws.size
-    if isinstance(law, geometric.Mechanism):
-        here, just_before = _geometric_cdf(np.floor(values), law), _geometric_cdf(np.ceil(values) - 1, law)
-    else:
-        here = just_before = _continuous_cdf(values, law)
+    here = just_before = np.exp(noise.log_cdf(values))
+    if noise.lattice:
+        here, just_before = (np.exp(noise.log_cdf(ends)) for ends in (np.floor(values), np.ceil(values) - 1))
     return float(max(np.abs(at - here).max(), np.abs(before - just_before).max()))
-
-
-def _continuous_cdf(values: Reals, law: laplace.Mechanism | gaussian.Mechanism) -> Reals:
-    """P(noise <= value)."""
-    if isinstance(law, gaussian.Mechanism):
-        return np.asarray(ndtr(values / law.noise_scale))
-    tail = np.exp(-np.abs(values) / law.noise_scale) / 2
-    return np.where(values < 0, tail, 1 - tail)
-
-
-def _geometric_cdf(values: Reals, law: geometric.Mechanism) -> Reals:
-    """P(noise <= value) at whole numbers: e^(-k / scale) / (1 + e^(-1 / scale)) at -k < 0; symmetric."""
-    top = 1 + np.exp(-1 / law.noise_scale)
-    below = np.exp(-np.maximum(-values, 0) / law.noise_scale) / top
-    above = 1 - np.exp(-(np.maximum(values, 0) + 1) / law.noise_scale) / top
-    return np.where(values < 0, below, above)
-
-
-StatedLaw: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism
-
-DRAWS = 5_000  # by which the law is checked
-_CLOSE = 1e-6  # of two epsilons that are the same but for careful rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +56,7 @@ class Mechanism:
     """
 
     make: Callable[[], Any] = field(repr=False, compare=False)  # travels to workers; measurements do not
-    law: StatedLaw
+    law: AdditiveNoise
     delta: float | None = None
     source: str = ""  # the code of ``make``
 
@@ -112,10 +89,10 @@ class Mechanism:
 
         Noise on whole numbers is near a Laplace law at best: geometric noise of its epsilon reveals more.
         """
-        if self.carrier.whole and isinstance(self.law, laplace.Mechanism):
+        if self.carrier.whole and not (self.law.lattice or isinstance(self.law, ApproximateNoise)):
             return False
-        if isinstance(self.law, gaussian.Mechanism):
-            own, promised = (self.sensitivity / self.noise_scale) ** 2 / 2, self.price.rho
+        if isinstance(self.law, ApproximateNoise):
+            own, promised = self.law.rho, self.price.rho
         else:
             own, promised = self.law.guarantee.epsilon, self.price.epsilon if not self.price.delta else None
         return promised is not None and abs(own - promised) <= _CLOSE * promised
@@ -133,9 +110,9 @@ class Mechanism:
             curve=curve,
         )
 
-    def law_at(self, delta: float) -> StatedLaw:
+    def law_at(self, delta: float) -> AdditiveNoise:
         """The law, with its promise read at a delta."""
-        if not isinstance(self.law, gaussian.Mechanism) or not delta:
+        if not isinstance(self.law, ApproximateNoise) or not delta:
             return self.law
         return replace(self.law, sigma=self.noise_scale, delta=delta)
 
@@ -159,8 +136,9 @@ class Mechanism:
         return self.law.log_law(outputs, values)
 
     def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
-        """The trade-off between two vectors of values, by the stated law."""
-        return self.law.curve(low, high)
+        """The trade-off between two vectors of values, by the stated distribution."""
+        best = self.law.best_attack(moved_values(high - low))
+        return None if best is None else best.high
 
     def require_law(self) -> None:
         """Refuse a law that is far from what the measurement draws."""
@@ -168,9 +146,9 @@ class Mechanism:
         if self.carrier.whole:
             values = np.ceil(values)
         noise = self.sample(values, np.random.default_rng(0)) - values
-        name, most = type(self.law).__module__.rpartition(".")[2], allowed_distance(noise.size)
-        if isinstance(self.law, geometric.Mechanism) and not (noise == np.floor(noise)).all():
-            raise BadInput("opendp: law 'geometric', but the measurement adds noise that is not whole")
+        name, most = name_of(self.law), allowed_distance(noise.size)
+        if self.law.lattice and not (noise == np.floor(noise)).all():
+            raise BadInput(f"opendp: law {name!r}, but the measurement adds noise that is not whole")
         if (far := kolmogorov_distance(noise, self.law)) > most:
             raise BadInput(
                 f"opendp: {noise.size} draws of the measurement do not follow the law {name!r} of scale "

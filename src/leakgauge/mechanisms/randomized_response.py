@@ -8,6 +8,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.mechanisms._additive import largest_ratio_at_values
 from leakgauge.mechanisms._validation import require_positive, require_whole
 from leakgauge.theory import loss_composition, privacy_loss
 
@@ -64,6 +65,10 @@ class Mechanism:
         return loss_composition.best_attack(
             [(privacy_loss.ResponseCell(self.epsilon, self.categories), changed)]
         ).high
+
+    def epsilon_between(self, low: Reals, high: Reals) -> float:
+        """Return the epsilon between two vectors of values."""
+        return largest_ratio_at_values(self, low, high)
 
     def _log_probabilities(self) -> tuple[float, float]:
         """Of the truth, and of each lie."""

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -125,6 +126,37 @@ def max_auc(mu: float) -> float:
     """Largest area under the ROC curve: Phi(mu / sqrt 2)."""
     _require(mu=mu)
     return float(ndtr(mu / np.sqrt(2)))
+
+
+@dataclass(frozen=True)
+class GaussianAttack:
+    """The best possible attack on a shift of ``mu`` standard deviations; both of its bounds are exact."""
+
+    mu: float
+
+    @property
+    def low(self) -> TradeoffCurve:
+        """The trade-off, nowhere above the exact one."""
+        return curve_below(self.mu)
+
+    @property
+    def high(self) -> TradeoffCurve:
+        """The trade-off, nowhere below the exact one."""
+        return curve(self.mu)
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Balanced accuracy."""
+        return max_accuracy(self.mu), max_accuracy(self.mu)
+
+    @property
+    def auc(self) -> tuple[float, float]:
+        """Area under the ROC curve."""
+        return max_auc(self.mu), max_auc(self.mu)
+
+    def tpr_at(self, fpr: npt.ArrayLike) -> tuple[Reals, Reals]:
+        """True-positive rate at a false-positive rate."""
+        return max_tpr(fpr, self.mu), max_tpr(fpr, self.mu)
 
 
 @lru_cache(maxsize=256)

@@ -21,10 +21,10 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import TradeoffCurve
 from leakgauge.theory import gdp, tradeoff
-from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, ResponseCell
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell, NoisyCell
 from leakgauge.theory.tradeoff import PositiveLosses, inner_curve, outer_curve
 
-AnyCell: TypeAlias = LaplaceCell | GeometricCell | ResponseCell
+AnyCell: TypeAlias = NoisyCell
 CellCounts: TypeAlias = tuple[tuple[AnyCell, int], ...]
 
 TAIL_EXPONENT = 38.0  # a probability of e^-38 = 3e-17 may lie outside the window of a sum
@@ -153,12 +153,12 @@ def best_attack(cells: Iterable[tuple[AnyCell, int]] = (), mu: float = 0.0) -> B
 
 def cells_under_laplace(shifts: npt.ArrayLike, scale: float) -> list[tuple[AnyCell, int]]:
     """The cells that a target moves by ``shifts``, under Laplace noise of one scale."""
-    return [(LaplaceCell(float(size) / scale), n) for size, n in _sizes(shifts)]
+    return [(LaplaceCell(float(size) / scale), n) for size, n in distinct_shifts(shifts)]
 
 
 def cells_under_geometric(shifts: npt.ArrayLike, scale: float) -> list[tuple[AnyCell, int]]:
     """The cells that a target moves by whole ``shifts``, under two-sided geometric noise e^(-|x| / scale)."""
-    return [(GeometricCell(1 / scale, int(size)), n) for size, n in _sizes(shifts) if _whole(size)]
+    return [(GeometricCell(1 / scale, int(size)), n) for size, n in distinct_shifts(shifts) if _whole(size)]
 
 
 @lru_cache(maxsize=256)
@@ -207,7 +207,8 @@ def _grouped(groups: CellCounts, *, up: bool) -> CellCounts:
     return tuple(rest)
 
 
-def _sizes(shifts: npt.ArrayLike) -> list[tuple[float, int]]:
+def distinct_shifts(shifts: npt.ArrayLike) -> list[tuple[float, int]]:
+    """The sizes of the shifts that are not zero, in rising order, and how often each occurs."""
     sizes = np.abs(np.ravel(np.asarray(shifts, dtype=float)))
     if not np.isfinite(sizes).all():
         raise BadInput(f"shifts must be finite numbers, got {shifts!r}")

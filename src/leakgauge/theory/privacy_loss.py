@@ -213,6 +213,25 @@ def spread_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
     return with_zero_loss(law, step)
 
 
+def spread_bins_on_lattice(low: Reals, high: Reals, members: Reals, others: Reals, step: float) -> Reals:
+    """Put bins of losses >= 0 on the lattice, revealing no less; atoms are bins of one loss.
+
+    All losses of a bin are pushed to the lattice points around its two ends, so that its probability in both
+    worlds stays what it is.
+    """
+    down, _ = whole_and_rest(low, step)
+    below, rest = whole_and_rest(high, step)
+    up = np.maximum(below + (rest > 0), down)
+    bottom, top = step * down, step * up
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        share = np.expm1(bottom + np.log(others) - np.log(members)) / np.expm1(bottom - top)
+    above = members * np.clip(np.where((up > down) & (members > 0), share, 0.0), 0.0, 1.0)
+    law = np.zeros(int(up.max()) + 1)
+    np.add.at(law, down, members - above)
+    np.add.at(law, up, above)
+    return with_zero_loss(law, step)
+
+
 def gather_on_lattice(losses: Reals, masses: Reals, step: float) -> Reals:
     """Put atoms (all losses above zero) on the lattice, revealing no more."""
     whole, rest = whole_and_rest(losses, step)

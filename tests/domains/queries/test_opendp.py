@@ -161,7 +161,7 @@ def test_the_digest_follows_the_code_and_nothing_else(folder):
         (noise("holds", "geometric"), "make domains, metrics and all else of OpenDP inside it"),
         (noise("real", "laplcae"), "law: none is called 'laplcae'; did you mean 'laplace'"),
         (noise("real", {"name": "opendp"}), "law: none is called 'opendp'"),
-        (noise("real", 3), "law must be one of laplace, gaussian, geometric, or a table"),
+        (noise("real", 3), "geometric, laplace, logistic, or a table"),
         (noise("real", {"name": "laplace", "scale": 2.0}), "do not follow the law 'laplace' of scale 2"),
         (noise("real", "geometric"), "adds noise that is not whole"),
         (noise("real", "gaussian"), "does not follow from this measure; state sigma"),

@@ -1,19 +1,17 @@
 """The words of a plan about a black box: which release, which pair, which promise."""
 
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 
-from leakgauge import mechanisms
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.blackbox.guarantee import guarantee_for_pair
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction
+from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -32,6 +30,8 @@ class BlackboxSetup:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxChallengerTable:
+    """The two inputs, a function of the user's own where there is one, and what it promises."""
+
     pair: Any
     release: str | None = None
     epsilon: float | None = None
@@ -42,6 +42,8 @@ class BlackboxChallengerTable:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxMechanismTable:
+    """What a function of the user's own promises; a named mechanism has parameters of its own."""
+
     name: str = OWN_RELEASE
     epsilon: float | None = None
     delta: float | None = None
@@ -95,7 +97,7 @@ def _stated_guarantee(said: BlackboxChallengerTable, own: BlackboxMechanismTable
 
 
 def _read_mechanism(table: dict[str, Any]) -> Mechanism:
-    names = [module.name for module in iter_modules(mechanisms.__path__) if not module.name.startswith("_")]
+    names = mechanism_names()
     if table.get("name", OWN_RELEASE) == OWN_RELEASE:
         raise BadInput(
             'challenger.release is missing: name your function (release = "module:function"), or a mechanism '
@@ -108,9 +110,8 @@ def _read_mechanism(table: dict[str, Any]) -> Mechanism:
             '"module:function", where function = leakgauge.mechanisms.opendp.release_of(measurement)'
         )
     require_known(name, names, "mechanism: none")
-    kind = import_module(f"{mechanisms.__name__}.{name}").Mechanism
     found: Mechanism = read_dataclass(
-        kind, {key: table[key] for key in table if key != "name"}, f"mechanism {name!r}"
+        mechanism_class(name), {key: table[key] for key in table if key != "name"}, f"mechanism {name!r}"
     )
     return found
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
+from leakgauge.core.guarantee import Relation
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.data.featurizers import (
     DEFAULT_DIMENSIONS,
@@ -17,6 +17,9 @@ from leakgauge.domains.federated.data.featurizers import (
     PcaFeaturizer,
     RandomReluFeaturizer,
 )
+from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms._additive import adds_noise, adds_real_noise
+from leakgauge.mechanisms._feature_noise import DEFAULT_BOUND, FeatureNoise, row_sensitivity
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
@@ -88,12 +91,17 @@ class FederatedFileTable:
 
 NO_NOISE = "none"
 DEFAULT_TARGETS = TargetChoice(n=20)
-ROW_MECHANISMS = ("bitrand", "ome", "bit_response", "feature_laplace")  # noise that clients put on their rows
 
 
 def mechanism_lines() -> dict[str, str | None]:
     """Name the mechanisms of a plan, with a line where a mechanism has no file of its own."""
-    return {**dict.fromkeys(ROW_MECHANISMS), NO_NOISE: "No noise: clients train on their rows as they are."}
+    names = mechanism_names(lambda kind: perturbs_rows(kind) or adds_real_noise(kind))
+    return {**dict.fromkeys(names), NO_NOISE: "No noise: clients train on their rows as they are."}
+
+
+def perturbs_rows(kind: type) -> bool:
+    """Whether a class of mechanisms is made for rows of so many ``features``."""
+    return "features" in vars(kind).get("__dataclass_fields__", {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,11 +158,16 @@ def read_challenger_table(table: Mapping[str, Any]) -> FederatedChallengerTable:
 
 def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism | None:
     """Build the noise that clients put on each row of so many features; none, if that is its name."""
-    said = dict(table)
+    said, names = dict(table), list(mechanism_lines())
     if "name" not in said:
-        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join((*ROW_MECHANISMS, NO_NOISE))}")
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
     name = said.pop("name")
-    require_known(name, [*ROW_MECHANISMS, NO_NOISE], "mechanism: none")
+    if name not in names and name in mechanism_names(adds_noise):
+        raise BadInput(
+            f"mechanism {name!r}: adds whole numbers, and features are real numbers, which such noise does "
+            f"not hide; use one of {', '.join(mechanism_names(adds_real_noise))}"
+        )
+    require_known(name, names, "mechanism: none")
     if name == NO_NOISE:
         for key in said:
             raise BadInput(f"mechanism 'none': {key} says nothing here; leave it out")
@@ -166,8 +179,31 @@ def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism |
     }.items():
         if key in said:
             raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
-    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
-    return read_dataclass(kind, {**said, "features": features}, f"mechanism {name!r}")
+    kind = mechanism_class(name)
+    if perturbs_rows(kind):
+        return read_dataclass(kind, {**said, "features": features}, f"mechanism {name!r}")
+    return _feature_noise(kind, said, features, f"mechanism {name!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ClippingTable:
+    """What a plan says of additive noise on features beside its own parameters."""
+
+    bound: float = DEFAULT_BOUND
+    saturate: bool = False
+
+
+def _feature_noise(kind: Any, said: dict[str, Any], features: int, where: str) -> FeatureNoise:
+    """Clip features and scale additive noise to the two rows that are farthest apart."""
+    if "sensitivity" in said:
+        raise BadInput(f"{where}: sensitivity follows from the bound and the data; leave it out")
+    clipping = read_dataclass(
+        _ClippingTable, {key: said.pop(key) for key in ("bound", "saturate") if key in said}, where
+    )
+    sensitivity = row_sensitivity(kind.norm, features, clipping.bound)
+    own = {**said, "sensitivity": sensitivity, "relation": Relation.REPLACE_ONE.value}
+    noise = read_dataclass(kind, own, where)
+    return FeatureNoise(noise=noise, features=features, bound=clipping.bound, saturate=clipping.saturate)
 
 
 @dataclass(frozen=True, kw_only=True)

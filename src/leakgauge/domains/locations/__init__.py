@@ -36,13 +36,7 @@ DOMAIN = Domain(
             meaning="Holds traces of the target's friends and of other people, not of the target (LocMIA)",
         ),
     },
-    mechanisms={
-        "laplace": None,
-        "gaussian": None,
-        "geometric": None,
-        "raw": "No noise: true counts, perhaps rounded, clamped or suppressed.",
-        "own": 'Your own pipeline: release = "module:function", from counts and a generator to counts.',
-    },
+    mechanisms="plan_tables:mechanism_lines",
     private_keys=("names",),
     private_knowledge_keys=("friends",),
     exposure=ExposureSpec(

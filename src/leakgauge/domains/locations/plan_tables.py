@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib import import_module
 from typing import Any, Literal
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms._additive import Norm, adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
@@ -127,7 +128,6 @@ class LocationsDataTable:
         return self.grid is not None or self.cell is not None
 
 
-NOISE_MECHANISMS = ("laplace", "gaussian", "geometric")
 RAW, OWN = "raw", "own"
 UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
 
@@ -223,15 +223,23 @@ class LocationsUserMechanismTable:
         return Guarantee(epsilon=self.epsilon, delta=self.delta, unit=self.unit)
 
 
+def mechanism_lines() -> dict[str, str | None]:
+    """Name the mechanisms that a plan may name: all that add noise, and two of this domain."""
+    return dict.fromkeys(mechanism_names(adds_noise)) | {
+        RAW: "No noise: true counts, perhaps rounded, clamped or suppressed.",
+        OWN: 'Your own pipeline: release = "module:function", from counts and a generator to counts.',
+    }
+
+
 def read_mechanism_table(
     table: Mapping[str, Any], setting: LocationsChallengerTable
 ) -> ReleaseChain | LocationsUserMechanismTable:
     """Read the mechanism's table: noise with its unit, and the steps after it."""
     said = dict(table)
     if "name" not in said:
-        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join((*NOISE_MECHANISMS, RAW, OWN))}")
+        raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(mechanism_lines())}")
     name = said.pop("name")
-    require_known(name, [*NOISE_MECHANISMS, RAW, OWN], "mechanism: none")
+    require_known(name, list(mechanism_lines()), "mechanism: none")
     if name == OWN:
         own = read_dataclass(LocationsUserMechanismTable, said, "mechanism 'own'")
         _require_unit(own.unit)
@@ -261,10 +269,9 @@ def _read_noise(name: str, said: dict[str, Any], setting: LocationsChallengerTab
     unit = said.get("unit", Unit.EVENT.value)
     require_known(unit, [known.value for known in UNITS], f"mechanism {name!r}.unit: no unit of counts")
     visits = _unit_sensitivity(Unit(unit), setting)
-    said |= {"unit": unit, "sensitivity": visits**0.5 if name == "gaussian" else float(visits)}
-    return read_dataclass(
-        import_module(f"leakgauge.mechanisms.{name}").Mechanism, said, f"mechanism {name!r}"
-    )
+    kind = mechanism_class(name)
+    said |= {"unit": unit, "sensitivity": visits**0.5 if kind.norm is Norm.L2 else float(visits)}
+    return read_dataclass(kind, said, f"mechanism {name!r}")
 
 
 def _unit_sensitivity(unit: Unit, setting: LocationsChallengerTable) -> int:

@@ -31,14 +31,7 @@ DOMAIN = Domain(
         ),
     },
     controls=("blind",),
-    mechanisms={
-        "dp_adam": "Gaussian noise on clipped gradients, Adam (Abadi et al. 2016).",
-        "dp_sgd": "Gaussian noise on clipped gradients, plain descent (Abadi et al. 2016).",
-        "none": "Training without noise; nothing is promised.",
-        "laplace": None,  # noise on the mean of a feature
-        "geometric": None,
-        "gaussian": None,
-    },
+    mechanisms="plan_tables:mechanism_lines",
     studied={
         "component_of_model": Term(
             title="Component of a model",

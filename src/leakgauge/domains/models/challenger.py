@@ -21,10 +21,10 @@ from leakgauge.domains.models.games.membership_game import MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.plan_tables import (
-    MEAN_MECHANISMS,
     TRAINER_KEYS,
     ModelsChallengerTable,
     ModelsGame,
+    mean_mechanisms,
     read_challenger_table,
     read_training_mechanism,
 )
@@ -172,7 +172,7 @@ def build(
     if challenger.get("game") == ModelsGame.GIVEN:
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
     setting = read_challenger_table(challenger)
-    if mechanism.get("name") in MEAN_MECHANISMS:
+    if mechanism.get("name") in mean_mechanisms():
         if trained_alone := sorted({"trainer", *TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
         return means.build(setting=setting, data=data, mechanism=mechanism, folder=folder, seed=seed)

@@ -11,12 +11,13 @@ from leakgauge.domains.models.training.noise_calibration import DpTrainingTable,
 from leakgauge.domains.models.training.optimizers import OptimizerName
 from leakgauge.domains.models.training.schedule import BatchSampling
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, find_trainer, read_trainer
+from leakgauge.mechanisms import mechanism_names
+from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import TargetChoice, expand_targets
 
 NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
-MEAN_MECHANISMS = ("laplace", "geometric", "gaussian")  # noise on the mean of a feature
 DEFAULT_TARGETS = 100
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
 
@@ -132,11 +133,26 @@ class _NoNoiseTable:
     relation: Relation = Relation.REPLACE_ONE
 
 
+def mean_mechanisms() -> list[str]:
+    """Name the noise that the mean of a feature can have: all mechanisms that add noise."""
+    return mechanism_names(adds_noise)
+
+
+def mechanism_lines() -> dict[str, str | None]:
+    """Name the mechanisms of a plan, with a line where a mechanism has no file of its own."""
+    return {
+        "dp_adam": "Gaussian noise on clipped gradients, Adam (Abadi et al. 2016).",
+        "dp_sgd": "Gaussian noise on clipped gradients, plain descent (Abadi et al. 2016).",
+        NO_NOISE: "Training without noise; nothing is promised.",
+        **dict.fromkeys(mean_mechanisms()),
+    }
+
+
 def read_training_mechanism(mechanism: Mapping[str, Any]) -> TrainingMechanism:
     """Read the mechanism of a training."""
     parameters = dict(mechanism)
     name = parameters.pop("name", None)
-    known = [*TRAINING_MECHANISMS, NO_NOISE, *MEAN_MECHANISMS]
+    known = list(mechanism_lines())
     if name is None:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(known)}")
     require_known(name, known, "mechanism: none")

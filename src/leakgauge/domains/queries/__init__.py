@@ -15,7 +15,7 @@ DOMAIN = Domain(
             meaning="Holds some records that are certainly in the table, and the targets' own (Huang et al.)",
         ),
     },
-    mechanisms={"laplace": None, "gaussian": None, "geometric": None, "opendp": None},
+    mechanisms="plan_tables:mechanism_lines",
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},
     log_exposure=ExposureSpec(

@@ -28,6 +28,7 @@ from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
 from leakgauge.domains.queries.remote.adapter import ServiceAdapter
 from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock
+from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 
 TARGETS_KEY = "challenger.targets"
@@ -42,8 +43,8 @@ def choose_targets(records: OracleRecords, query: Query, wanted: QueriesTargetsT
     able, weights = selected[values != 0], np.abs(values[values != 0])
     if able.size < wanted.how_many:
         raise BadInput(
-            f"{TARGETS_KEY}: {wanted.how_many} wanted, but the query selects {able.size} records that move its "
-            "answer; lower n, or change query"
+            f"{TARGETS_KEY}: {wanted.how_many} wanted, but the query selects {able.size} records that move "
+            "its answer; lower n, or change query"
         )
     order = rng.permutation(able.size)
     if wanted.choose is QueriesTargetOrder.MOST:
@@ -169,10 +170,10 @@ def _require_answers(records: OracleRecords, query: Query) -> None:
 
 
 def _require_whole(records: OracleRecords, query: Query, rules: OracleRules) -> None:
-    """Refuse geometric noise on sums that are no whole numbers, and measurements that take only these."""
+    """Refuse sums that are not whole numbers, where the noise takes only these."""
     if query.column is None or not rules.whole:
         return
     values = records.values(query, np.arange(len(records)))
     if not (values == np.floor(values)).all():
-        name = type(rules.noise).__module__.rpartition(".")[2]
+        name = name_of(rules.noise)
         raise BadInput(f"mechanism {name!r}: {query.column!r} holds numbers that are not whole; use laplace")

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-import numpy as np
-
-from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, TradeoffCurve, Unit
+from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
 from leakgauge.domains.queries.oracle_rules import OracleNoise, OracleRules
-from leakgauge.mechanisms import gaussian, geometric, opendp
-from leakgauge.theory import composition, gdp, loss_composition, privacy_loss, tradeoff
+from leakgauge.mechanisms import opendp
+from leakgauge.mechanisms._additive import AdditiveNoise
+from leakgauge.theory import composition
 
 SLACK = 1e-5  # of delta, beyond what the answers give up themselves
 
@@ -42,31 +41,26 @@ def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
     """
     if isinstance(noise, opendp.Mechanism):
         return _of_measurements(noise, n_answers)
-    one = noise.guarantee
-    if isinstance(noise, gaussian.Mechanism):
-        mu = float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale
-        epsilon = gdp.epsilon_at(mu, noise.delta)
-    else:
-        epsilon = n_answers * one.epsilon
-    curve = _curve(noise, n_answers)
+    one, moved = noise.guarantee, [(noise.sensitivity, n_answers)]
+    epsilon, best = noise.epsilon_at(moved, one.delta), noise.best_attack(moved)
     return replace(
         one,
         epsilon=epsilon,
         exact_epsilon=epsilon,
-        curve=curve,
+        curve=None if best is None else best.high,
         relation=Relation.ADD_REMOVE,
         unit=Unit.RECORD,
         nominal_epsilon=one.nominal_epsilon or one.epsilon,
         nominal_unit=Unit.RECORD,
-        composed=_composed(noise, n_answers, curve),
+        composed=_composed(noise, n_answers),
     )
 
 
 def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
-    """So many answers, each at the price of the measurement's map; the law stands beside it.
+    """So many answers at the price of the measurement's map, beside what the stated distribution supports.
 
-    The law's curve is the whole promise where the law supports just what the map promises, and no part of it
-    where the map promises more or less.
+    The curve of the distribution is the whole promise where it supports exactly what the map promises, and no
+    part of it where the map promises more or less.
     """
     total = noise.price.times(n_answers)
     by_law = guarantee_of_answers(noise.law_at(total.delta), n_answers)
@@ -81,25 +75,10 @@ def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
     )
 
 
-def _composed(noise: OracleNoise, n_answers: int, curve: TradeoffCurve) -> ComposedGuarantee:
+def _composed(noise: AdditiveNoise, n_answers: int) -> ComposedGuarantee:
+    """Epsilon of so many answers from what each promises and from the noise distribution, with slack."""
     known = composition.with_slack(noise.guarantee, n_answers, SLACK)
-    if isinstance(noise, gaussian.Mechanism):
-        mu = float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale
-        tight = gdp.epsilon_at(mu, known.delta)
-    else:
-        tight = tradeoff.epsilon_at(curve, known.delta)
+    tight = noise.epsilon_at([(noise.sensitivity, n_answers)], known.delta)
     return ComposedGuarantee(
         parts=n_answers, delta=known.delta, kairouz=known.epsilon, tight=min(tight, known.epsilon)
     )
-
-
-def _curve(noise: OracleNoise, n_answers: int) -> TradeoffCurve:
-    """The best attack on so many answers, never below the exact one."""
-    if isinstance(noise, gaussian.Mechanism):
-        return gdp.curve(float(np.sqrt(n_answers)) * noise.sensitivity / noise.noise_scale)
-    if isinstance(noise, geometric.Mechanism):
-        worst = privacy_loss.GeometricCell(1 / noise.noise_scale, int(noise.sensitivity))
-        return loss_composition.best_attack([(worst, n_answers)]).high
-    return loss_composition.best_attack(
-        [(privacy_loss.LaplaceCell(noise.sensitivity / noise.noise_scale), n_answers)]
-    ).high

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms._additive import AdditiveNoise, ApproximateNoise, adds_noise
 from leakgauge.mechanisms._opendp_measurement import (
     MeasurementFactory,
     make_measurement,
     one_line_error,
     privacy_cost,
 )
-from leakgauge.mechanisms.opendp import Mechanism, StatedLaw
+from leakgauge.mechanisms.opendp import Mechanism
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader
 
 WHERE = "mechanism 'opendp'"
-LAWS = ("laplace", "gaussian", "geometric")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ def read_opendp(
         make_measurement(make)
         _require_portable(make)
         law = _law(table, make, sensitivity, noise)
-        delta = law.delta if table.delta is None and isinstance(law, gaussian.Mechanism) else table.delta
+        delta = law.delta if table.delta is None and isinstance(law, ApproximateNoise) else table.delta
         found = Mechanism(
             make=MeasurementFactory.here(make), law=law, delta=delta, source=_source(table, loader)
         )
@@ -72,29 +72,28 @@ def opendp_notes(noise: Any) -> tuple[str, ...]:
 
 def _law(
     table: QueriesOpenDPTable, make: Any, sensitivity: float, noise: Callable[[Mapping[str, Any]], Any]
-) -> StatedLaw:
-    """The law as it is stated, or of the scale that explains what the map promises."""
+) -> AdditiveNoise:
+    """Return the noise distribution as it is stated, or of the scale that explains what the map promises."""
+    names = mechanism_names(adds_noise)
     if not isinstance(table.law, str):
         if not isinstance(table.law, Mapping):
             raise BadInput(
-                f'law must be one of {", ".join(LAWS)}, or a table {{ name = "laplace", scale = 1.0 }}'
+                f'law must be one of {", ".join(names)}, or a table {{ name = "laplace", scale = 1.0 }}'
             )
-        require_known(table.law.get("name", ""), list(LAWS), "law: none")
-        law: StatedLaw = noise(table.law)
+        require_known(table.law.get("name", ""), names, "law: none")
+        law: AdditiveNoise = noise(table.law)
         return law
-    require_known(table.law, list(LAWS), "law: none")
+    require_known(table.law, names, "law: none")
     cost = privacy_cost(make_measurement(make), sensitivity, table.delta)
-    if table.law == "gaussian":
+    kind = mechanism_class(table.law)
+    if issubclass(kind, ApproximateNoise):
         if cost.rho is None:
             raise BadInput(
-                'law = "gaussian": its scale does not follow from this measure; state sigma and delta'
+                f'law = "{table.law}": its scale does not follow from this measure; state sigma and delta'
             )
-        return gaussian.Mechanism(
-            sigma=sensitivity / sqrt(2 * cost.rho), delta=cost.delta, sensitivity=sensitivity
-        )
+        return kind(sigma=sensitivity / sqrt(2 * cost.rho), delta=cost.delta, sensitivity=sensitivity)
     if cost.delta:
         raise BadInput(f"law = {table.law!r}: its scale does not follow from this measure; state scale")
-    kind = laplace.Mechanism if table.law == "laplace" else geometric.Mechanism
     return kind(epsilon=cost.epsilon, sensitivity=sensitivity)
 
 
@@ -106,8 +105,8 @@ def _require_portable(make: Any) -> None:
         cloudpickle.dumps(make)
     except Exception as error:
         raise BadInput(
-            f"the function cannot be sent to workers ({one_line_error(error)}); make domains, metrics and all else of "
-            "OpenDP inside it"
+            f"the function cannot be sent to workers ({one_line_error(error)}); make domains, metrics and "
+            "all else of OpenDP inside it"
         ) from None
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -11,7 +11,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.accounting import find_accountant
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import ResolvedQuery
-from leakgauge.mechanisms import gaussian, geometric, laplace, opendp
+from leakgauge.mechanisms import opendp
+from leakgauge.mechanisms._additive import AdditiveNoise
 
 
 class AnswerCache(StrEnum):
@@ -39,7 +40,7 @@ def cache_key(cache: AnswerCache, asked: ResolvedQuery) -> Hashable | None:
             return (query.kind, query.column, query.bound, asked.condition)
 
 
-OracleNoise: TypeAlias = laplace.Mechanism | gaussian.Mechanism | geometric.Mechanism | opendp.Mechanism
+OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
 
 MOST_ANSWERS = 1_000_000
 ROUNDING = 1e-9  # ten answers at epsilon 0.3 cost no more than 3, whatever binary fractions say
@@ -93,7 +94,7 @@ class OracleRules:
         """Whether the noise is for whole numbers only."""
         if isinstance(self.noise, opendp.Mechanism):
             return self.noise.carrier.whole
-        return isinstance(self.noise, geometric.Mechanism)
+        return self.noise.lattice
 
     def noise_of(self, query: Query) -> OracleNoise:
         """The noise of an answer to a query."""
@@ -110,7 +111,4 @@ def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNois
             f"mechanism 'opendp': its measurement is for queries that one record moves by "
             f"{noise.sensitivity:g}, got one that it moves by {sensitivity:g}; ask what the plan is about"
         )
-    scale = noise.noise_scale * sensitivity / noise.sensitivity
-    if isinstance(noise, gaussian.Mechanism):
-        return replace(noise, sensitivity=sensitivity, sigma=scale)
-    return replace(noise, sensitivity=sensitivity, scale=scale)
+    return noise.scaled_to(sensitivity, noise.noise_scale * sensitivity / noise.sensitivity)

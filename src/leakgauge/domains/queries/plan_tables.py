@@ -4,16 +4,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.opendp_noise import read_opendp
 from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleNoise, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
+from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
@@ -21,6 +21,7 @@ from leakgauge.support.target_choice import expand_targets
 COUNT_ALL = Query()  # of all records
 SERVICE_KEYS = ("service", "own_service")  # keys that have a service asked instead of this process
 HERE = Path()
+OPENDP = "opendp"
 
 
 class QueriesTargetOrder(StrEnum):
@@ -90,6 +91,11 @@ def read_challenger_table(table: Mapping[str, Any]) -> QueriesChallengerTable:
     return read_dataclass(QueriesChallengerTable, expand_targets(table), "challenger")
 
 
+def mechanism_lines() -> dict[str, str | None]:
+    """Name the noise that one answer can have: all mechanisms that add noise, and measurements of OpenDP."""
+    return dict.fromkeys((*mechanism_names(adds_noise), OPENDP))
+
+
 def read_oracle_rules(
     mechanism: Mapping[str, Any], setting: QueriesChallengerTable, folder: Path = HERE
 ) -> OracleRules:
@@ -111,7 +117,7 @@ def read_oracle_rules(
 
 def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> OracleNoise:
     """Build the noise; what one record can move follows from the query. ``folder`` is the plan's."""
-    said, names = dict(mechanism), list(DOMAIN.mechanism_lines() or ())
+    said, names = dict(mechanism), list(mechanism_lines())
     if "name" not in said:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
     name = said.pop("name")
@@ -123,10 +129,9 @@ def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> Or
     }.items():
         if key in said:
             raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
-    if name == "opendp":
+    if name == OPENDP:
         return read_opendp(said, sensitivity, folder, lambda law: _noise(law, sensitivity, folder))
-    kind = import_module(f"leakgauge.mechanisms.{name}").Mechanism
-    return read_dataclass(kind, {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")
+    return read_dataclass(mechanism_class(name), {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")
 
 
 MOST_RECORDS = 10_000_000

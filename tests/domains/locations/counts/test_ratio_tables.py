@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import logsumexp
@@ -17,16 +19,18 @@ from leakgauge.domains.locations.counts.ratio_tables import (
     tabulate_ratios,
     weighted_log_ratio,
 )
-from leakgauge.domains.locations.counts.release_distribution import (
-    GaussianDensity,
-    IntegerOutputs,
-    LaplaceDensity,
-)
+from leakgauge.mechanisms import gaussian, logistic
+from leakgauge.mechanisms._count_noise import IntegerOutputs, PiecewiseExponential, SmoothDensity
 from strategies.summing import log_masses
 
 
 def test_all_places_between_the_ends_can_be_read():
-    for between in (IntegerOutputs(), LaplaceDensity(2.0), GaussianDensity(0.3), GaussianDensity(5.0)):
+    for between in (
+        IntegerOutputs(),
+        PiecewiseExponential(2.0),
+        SmoothDensity(0.3, 0.02),
+        SmoothDensity(5.0, 1.0),
+    ):
         columns = RatioGrid.over(-3.0, 11.0, between)
         low, high = columns.readable
         assert low <= -3 <= 11 <= high
@@ -35,7 +39,7 @@ def test_all_places_between_the_ends_can_be_read():
 
 
 def test_a_part_of_the_columns_lies_where_it_did():
-    columns = RatioGrid.over(-3.0, 11.0, GaussianDensity(1.0))
+    columns = RatioGrid.over(-3.0, 11.0, SmoothDensity(1.0, 0.2))
     part = columns.part(4, 9)
     assert part.places.tolist() == pytest.approx(columns.places[4:10].tolist())
 
@@ -57,9 +61,9 @@ def test_laplace_densities_are_read_exactly_between_whole_numbers(scale):
         top = logs.max(axis=1)
         return np.log(np.exp(logs - top[:, None]).sum(axis=1)) + top
 
-    columns = RatioGrid.over(-4.0, 9.0, LaplaceDensity(scale))
+    columns = RatioGrid.over(-4.0, 9.0, PiecewiseExponential(scale))
     at_nodes = [log_mixture(columns.places, w)[None] for w in (weights_in, weights_out)]
-    table = RatioTable(columns, ColumnRatios.of(*at_nodes, LaplaceDensity(scale)), None)
+    table = RatioTable(columns, ColumnRatios.of(*at_nodes, PiecewiseExponential(scale)), None)
     whole = np.arange(-4.0, 9.0)
     places = np.concatenate([rng.uniform(-4, 9, 400), whole, whole + 3e-4, whole + 1 - 3e-4])
     expected = log_mixture(places, weights_in) - log_mixture(places, weights_out)
@@ -67,24 +71,25 @@ def test_laplace_densities_are_read_exactly_between_whole_numbers(scale):
     np.testing.assert_allclose(found, expected, atol=1e-9 / min(scale, 1))
 
 
-@pytest.mark.parametrize("sigma", [0.2, 1.0, 6.0])
-def test_gaussian_densities_are_read_closely(sigma):
+@pytest.mark.parametrize("scale", [0.05, 0.2, 1.0, 6.0])
+@pytest.mark.parametrize("kind", [partial(gaussian.Mechanism, delta=1e-5), logistic.Mechanism])
+def test_smooth_densities_are_read_closely(kind, scale):
+    noise = kind(sigma=scale) if isinstance(kind, partial) else kind(scale=scale)
     weights = np.stack([np.append(0.0, binom.pmf(np.arange(5), 4, 0.3)), binom.pmf(np.arange(6), 5, 0.3)])
 
     def log_ratio(x):
-        logs = -((x[:, None] - np.arange(6)) ** 2) / (2 * sigma**2)
-        top = logs.max(axis=1, keepdims=True)
-        sums = np.exp(logs - top) @ weights.T
-        return np.log(sums[:, 0] / sums[:, 1])
+        logs = noise.log_density(x[:, None] - np.arange(6))
+        there, away = (logsumexp(logs, b=own, axis=1) for own in weights)
+        return there - away
 
-    columns = RatioGrid.over(-4.0, 9.0, GaussianDensity(sigma))
+    columns = RatioGrid.over(-4.0, 9.0, noise.density)
     table = RatioTable(
         columns,
-        ColumnRatios.of(log_ratio(columns.places)[None], np.zeros((1, columns.n)), GaussianDensity(sigma)),
+        ColumnRatios.of(log_ratio(columns.places)[None], np.zeros((1, columns.n)), noise.density),
         None,
     )
-    places = np.linspace(-4, 9, 999)
-    found = table.read(places, TableRows(np.zeros(999, dtype=np.intp)), None)
+    places = np.linspace(-4, 9, 9_999)
+    found = table.read(places, TableRows(np.zeros(places.size, dtype=np.intp)), None)
     np.testing.assert_allclose(found, log_ratio(places), atol=1e-5)
 
 

@@ -36,7 +36,6 @@ from leakgauge.domains.locations.scorers.likelihood_scorer import (
     score_shadows,
 )
 from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
-from leakgauge.mechanisms import gaussian
 from leakgauge.strategies.score_selection import choose_score
 
 _FEWEST = 10  # shadows
@@ -140,5 +139,5 @@ def _share(knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> flo
         return None
     scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in tried)))
     noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, ReleaseChain) else None
-    delta = noise.delta if isinstance(noise, gaussian.Mechanism) else 0.0
+    delta = 0.0 if noise is None else noise.guarantee.delta
     return choose_score([scores], members, delta=delta).fraction

@@ -9,8 +9,8 @@ from scipy.special import gammaln
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.locations.counts.release_distribution import GaussianDensity, LaplaceDensity
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.mechanisms._count_noise import IntegerOutputs
 
 _REACH = 7.0  # standard deviations
 _TAIL = 12.0  # counts beyond them where few people are expected
@@ -73,7 +73,8 @@ _RARE = 1e-13  # outputs less likely than this in both worlds are left out
 _NODES = 4  # of Gauss and Legendre, on each piece
 _PIECES = 4  # per scale of the noise
 _LEAST, _MOST = 48, 256  # pieces inside the counts
-_FAR = 30.0  # scales of the noise
+_FAR = 30.0  # scales of the noise, where hardly any is left beyond them
+_FALLEN = -27.6  # the log of the probability that may be: 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,15 +157,15 @@ def _quadrature(chain: ReleaseChain, counts: Reals, low: float, high: float) -> 
     Pieces end at whole numbers inside the counts, where Laplace densities have kinks, unless the counts vary
     so much that kinks do not show. Outside they are a quarter of a scale long.
     """
-    match chain.added.between:
-        case LaplaceDensity(scale) | GaussianDensity(scale):
-            pass
-        case _:
-            raise AssertionError("whole outputs are no density")
+    if isinstance(chain.added.between, IntegerOutputs):
+        raise AssertionError("whole outputs have no density")
+    scale = chain.added.between.scale
     bulk = counts[-1] + 1 - counts[0]
     step = bulk // _MOST if bulk >= _MOST else 1 / ceil(max(1.0, _LEAST / bulk, _PIECES / scale))
     inner = counts[0] + step * np.arange(ceil(bulk / step) + 1)
-    outer = scale / _PIECES * np.arange(1, ceil(_FAR * _PIECES) + 1)
+    tail = float(chain.added.log_at_least(np.array([_FAR * scale]))[0])
+    far = _FAR if tail < _FALLEN else chain.added.reach / scale
+    outer = scale / _PIECES * np.arange(1, ceil(far * _PIECES) + 1)
     edges = np.concatenate([inner[0] - outer[::-1], inner, inner[-1] + outer])
     edges = np.unique(np.clip(edges, low, high))
     if edges.size < 2:

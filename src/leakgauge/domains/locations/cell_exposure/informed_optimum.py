@@ -7,11 +7,8 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.locations.cell_exposure.score_distributions import GroupDraws, informed_score_laws
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.mechanisms import gaussian, geometric, laplace
-from leakgauge.theory import gdp
+from leakgauge.mechanisms._additive import AttackBounds
 from leakgauge.theory.characteristic_functions import FPR
-from leakgauge.theory.loss_composition import AnyCell, best_attack
-from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
 _MOST = 72  # numbers of cells whose optimum is bracketed one by one
@@ -35,7 +32,7 @@ def informed_optimum_by_cells(chain: ReleaseChain, numbers: Ints) -> tuple[Attac
 
 def _values(chain: ReleaseChain, numbers: Ints) -> tuple[Reals, float]:
     """Accuracy, AUC and TPR: metrics x numbers of cells; and how far they may be off."""
-    if numbers.size <= _MOST or isinstance(chain.noise, gaussian.Mechanism):
+    if numbers.size <= _MOST or (chain.noise is not None and chain.noise.closed_form):
         low, high = _lower_and_upper(chain, numbers)
         return (low + high) / 2, float(np.max(high - low)) / 2
     values = _summed(chain, numbers)
@@ -46,18 +43,14 @@ def _values(chain: ReleaseChain, numbers: Ints) -> tuple[Reals, float]:
 
 def _lower_and_upper(chain: ReleaseChain, numbers: Ints) -> tuple[Reals, Reals]:
     """The same from below and from above."""
-    match chain.noise:
-        case gaussian.Mechanism(noise_scale=sigma) if not chain.round:
-            mus = (np.sqrt(numbers) / sigma).tolist()
-            exact = [(gdp.max_accuracy(mu), gdp.max_auc(mu), float(gdp.max_tpr(FPR, mu))) for mu in mus]
-            return np.array(exact).T, np.array(exact).T
-        case laplace.Mechanism(noise_scale=scale) if not chain.round:
-            return _composed(LaplaceCell(1 / scale), numbers)
-        case geometric.Mechanism(noise_scale=scale):
-            return _composed(GeometricCell(1 / scale), numbers)
-        case _:
-            values, finer = (_summed(chain, numbers, more) for more in (1, 2))
-            return np.minimum(values, finer), np.maximum(values, finer)
+    noise = chain.noise
+    if noise is not None and (noise.lattice or not chain.round):
+        found = [noise.best_attack([(1.0, n)]) for n in numbers.tolist()]
+        if None not in found:
+            ends = np.array([_ends(best) for best in found if best is not None])
+            return ends[:, :, 0].T, ends[:, :, 1].T
+    values, finer = (_summed(chain, numbers, more) for more in (1, 2))
+    return np.minimum(values, finer), np.maximum(values, finer)
 
 
 def _summed(chain: ReleaseChain, numbers: Ints, finer: int = 1) -> Reals:
@@ -66,10 +59,7 @@ def _summed(chain: ReleaseChain, numbers: Ints, finer: int = 1) -> Reals:
     return np.stack([found.accuracy, found.auc, found.tpr])
 
 
-def _composed(cell: AnyCell, numbers: Ints) -> tuple[Reals, Reals]:
-    low, high = np.empty((2, 3, numbers.size))
-    for i, n in enumerate(numbers.tolist()):
-        best = best_attack([(cell, n)])
-        ends = [best.accuracy, best.auc, tuple(map(float, best.tpr_at(FPR)))]
-        low[:, i], high[:, i] = np.array(ends).T
-    return low, high
+def _ends(best: AttackBounds) -> list[tuple[float, float]]:
+    """Accuracy, AUC and TPR of the best attack, each from below and from above."""
+    below, above = map(float, best.tpr_at(FPR))
+    return [best.accuracy, best.auc, (below, above)]

@@ -21,12 +21,12 @@ from leakgauge.domains.locations.counts.ratio_tables import (
 )
 from leakgauge.domains.locations.counts.release_distribution import (
     BinnedOutputs,
-    IntegerOutputs,
     LogProbability,
     PiecewiseShift,
     ReleaseDistribution,
     ShiftDistribution,
 )
+from leakgauge.mechanisms._count_noise import IntegerOutputs, RoughDensity
 
 _ENTRIES = 2**20  # numbers held at a time
 
@@ -66,7 +66,7 @@ def log_ratios(
     log sum_c P_in(c) law(o | known + c + 1) - log sum_c P_out(c) law(o | known + c), the likelihood ratio of
     Neyman and Pearson (1933) with the count averaged over ``prior``. ``known`` others are in a cell for sure.
     ``weights`` are the chances that the target, a member, is in each cell; without them it is in all. What is
-    possible in one world only gets +-1e6, what is in neither gets 0. Exact but for 1e-5 under Gaussian noise
+    possible in one world only gets +-1e6, what is in neither gets 0. Exact but for 1e-5 under smooth noise
     that is not rounded, and for 1e-3 where there are more than 128 rates: these are interpolated.
     """
     seen = np.asarray(outputs, dtype=np.float64)
@@ -102,14 +102,15 @@ def total_log_ratio(ratios: Reals) -> Reals:
 def shift_log_ratios(law: ShiftDistribution, places: Reals, elements: OutputElements) -> Reals:
     """Ratios under a law that moves with the count, of places counted from those known.
 
-    Places where nobody would expect them are summed one by one, the rest read from a table.
+    Unlikely places are summed one by one, the rest read from a table, unless the density cannot be
+    interpolated.
     """
     ratios = np.empty(places.size)
     spread = noise_reach(law, _TAIL)
     for group in elements.groups():
         own = places[group.elements]
         low, high = group.cells.home(spread, _TAIL)
-        home = (own >= low) & (own <= high)
+        home = (own >= low) & (own <= high) & (not isinstance(law.between, RoughDensity))
         if home.any():
             columns = RatioGrid.over(float(own[home].min()), float(own[home].max()), law.between)
             home &= columns.n * group.cells.rates.size <= _WIDEST

@@ -33,6 +33,7 @@ from leakgauge.domains.locations.counts.release_distribution import (
     ReleaseDistribution,
     ShiftDistribution,
 )
+from leakgauge.mechanisms._count_noise import RoughDensity
 
 OutputRange: TypeAlias = tuple[float, float]
 
@@ -51,6 +52,8 @@ def stacked_tables(
 ) -> tuple[RatioTable, ...]:
     """A table for each part of a law, for all outputs that are likely; none where they would be too large."""
     n_rows = sum(cells.rates.size for cells in strips)
+    if any(isinstance(part.law.between, RoughDensity) for part in parts):
+        return ()
     for tail in _TAILS:
         spread = noise_reach(parts[0].law, tail)
         ends = [cells.home(spread, tail) for cells in strips]
@@ -109,7 +112,8 @@ def _stacked(parts: list[tuple[int, ColumnRatios]], n: int) -> ColumnRatios:
 class PrecomputedRatios:
     """Looks ratios up where ``log_ratios`` would work them out; what is not in its tables, it works out.
 
-    A table has a row for each rate in ``nodes``, for each number of coins in ``coins``. Made by ``precompute_ratios``.
+    A table has a row for each rate in ``nodes``, for each number of coins in ``coins``. Made by
+    ``precompute_ratios``.
     """
 
     law: ReleaseDistribution

@@ -1,4 +1,9 @@
-"""Tables of log-likelihood ratios by rate and output: their grid, computation and interpolation."""
+"""Tables of log-likelihood ratios by rate and output: their grid, computation and interpolation.
+
+A row belongs to a rate, a column to a place (an output, or its distance from the known count). Between two
+rates the ratio is taken as linear in their log-odds. Its slope there is the difference between the worlds of
+the mean count given the output, so it lies in [-1, 1], and changes slowly.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,15 +22,22 @@ from leakgauge.domains.locations.counts.count_priors import (
     log_masses,
     log_mix,
 )
-from leakgauge.domains.locations.counts.release_distribution import (
+from leakgauge.domains.locations.counts.release_distribution import ShiftDistribution
+from leakgauge.mechanisms._count_noise import (
     DensityShape,
-    GaussianDensity,
     IntegerOutputs,
-    LaplaceDensity,
-    ShiftDistribution,
+    PiecewiseExponential,
+    RoughDensity,
+    SmoothDensity,
 )
 
-_PER_SIGMA = 5  # columns per standard deviation
+MAX_LOG_RATIO = 1e6  # stands for certainty
+
+IndexArray: TypeAlias = npt.NDArray[np.intp]
+LogAverage: TypeAlias = Callable[[Reals], Reals]
+
+_STEEP = 300.0  # e^_STEEP is still far from the largest float
+_DISTANCES = np.ceil(1.1 ** np.arange(300))
 _EDGE = 1e-6  # so far before the last column reading ends
 
 
@@ -44,11 +56,12 @@ class RatioGrid:
         match between:
             case IntegerOutputs():
                 return cls(low, 1.0, int(high - low) + 1, between)
-            case LaplaceDensity():
+            case PiecewiseExponential():
                 return cls(float(floor(low)), 1.0, floor(high) - floor(low) + 2, between)
-            case GaussianDensity(sigma):
-                step = min(sigma, sigma**2) / _PER_SIGMA
+            case SmoothDensity(step=step):
                 return cls(low - 2 * step, step, floor((high - low) / step) + 7, between)
+            case RoughDensity():
+                raise AssertionError("a density that cannot be interpolated has no columns")
 
     @property
     def places(self) -> Reals:
@@ -65,28 +78,14 @@ class RatioGrid:
         match self.between:
             case IntegerOutputs():
                 return first, last
-            case LaplaceDensity():
+            case PiecewiseExponential():
                 return first, last - _EDGE
-            case GaussianDensity():
+            case _:
                 return first + 1.5 * self.step, last - 2.5 * self.step
 
     def part(self, first: int, last: int) -> "RatioGrid":
         """The columns from ``first`` to ``last``, both included."""
         return RatioGrid(self.first + first * self.step, self.step, last - first + 1, self.between)
-
-
-# Tables of log-likelihood ratios: worked out once per output and rate, then looked up.
-#
-# A row belongs to a rate, a column to a place (an output, or its distance from the known count). Between two
-# rates the ratio is taken as linear in their log-odds. Its slope there is the difference between the worlds of
-# the mean count given the output, so it lies in [-1, 1], and changes slowly.
-
-
-MAX_LOG_RATIO = 1e6  # stands for certainty
-
-IndexArray = npt.NDArray[np.intp]
-
-_STEEP = 300.0  # e^_STEEP is still far from the largest float
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +121,7 @@ class ColumnRatios:
 
     @classmethod
     def of(cls, log_in: Reals, log_out: Reals, between: DensityShape) -> "ColumnRatios":
-        if isinstance(between, LaplaceDensity):
+        if isinstance(between, PiecewiseExponential):
             return cls(bounded_log_ratio(log_in, log_out), np.diff(log_in), np.diff(log_out))
         return cls(bounded_log_ratio(log_in, log_out), np.empty((0, 0)), np.empty((0, 0)))
 
@@ -153,10 +152,10 @@ class RatioTable:
         match self.columns.between:
             case IntegerOutputs():
                 return rows.of(columns, ratios.at)
-            case LaplaceDensity(scale):
+            case PiecewiseExponential(scale):
                 rises = rows.of(columns, ratios.rise_in), rows.of(columns, ratios.rise_out)
                 return rows.of(columns, ratios.at) + _exponential(steps - columns, scale, *rises)
-            case GaussianDensity():
+            case _:
                 return _cubic(steps - columns, [rows.of(columns + i, ratios.at) for i in (-1, 0, 1, 2)])
 
 
@@ -198,11 +197,6 @@ def _cubic(share: Reals, values: list[Reals]) -> Reals:
         - (s + 1) * s * (s - 2) / 2 * there
         + (s + 1) * s * (s - 1) / 6 * beyond
     )
-
-
-LogAverage: TypeAlias = Callable[[Reals], Reals]
-
-_DISTANCES = np.ceil(1.1 ** np.arange(300))
 
 
 @dataclass(frozen=True, eq=False)

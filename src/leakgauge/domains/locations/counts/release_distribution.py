@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from leakgauge.core.game import Bits, Reals
+from leakgauge.mechanisms._count_noise import DensityShape
 
 LogProbability: TypeAlias = Callable[[Reals, Reals], Reals]
 
@@ -20,28 +21,6 @@ class ReleaseDistribution(Protocol):
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
         """Log probability (or density); the arguments broadcast."""
         ...
-
-
-@dataclass(frozen=True)
-class IntegerOutputs:
-    """There is nothing between whole numbers."""
-
-
-@dataclass(frozen=True)
-class LaplaceDensity:
-    """Between whole numbers the density is a e^(x / scale) + b e^(-x / scale): Laplace noise on counts."""
-
-    scale: float
-
-
-@dataclass(frozen=True)
-class GaussianDensity:
-    """The density is that of Gaussian noise of this standard deviation on counts."""
-
-    sigma: float
-
-
-DensityShape: TypeAlias = IntegerOutputs | LaplaceDensity | GaussianDensity
 
 
 class ShiftDistribution(Protocol):

@@ -1,1 +1,1 @@
-"""From true counts to published counts: noise, rounding, clamping and suppression, with their exact noise distribution."""
+"""From true counts to published counts: noise, rounding, clamping, suppression, and their probabilities."""

@@ -8,15 +8,12 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Mechanism, Reals
-from leakgauge.domains.locations.counts.release_distribution import IntegerOutputs, OutputPart
+from leakgauge.core.game import Reals
+from leakgauge.domains.locations.counts.release_distribution import OutputPart
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.release_chain.count_noise import (
-    CountNoise,
-    NoiseAtLeast,
-    NoiseAtMost,
-    count_noise_of,
-)
+from leakgauge.domains.locations.release_chain.count_noise import NoiseAtLeast, NoiseAtMost, count_noise_of
+from leakgauge.mechanisms._additive import AdditiveNoise
+from leakgauge.mechanisms._count_noise import CountNoise, IntegerOutputs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +22,14 @@ class ReleaseChain:
 
     Each step but the noise is optional, the order is fixed. Outputs of at most ``suppress`` become 0; with
     ``suppress = 0`` nothing is suppressed, and without a clamp small counts may then come out negative.
-    Counts are whole numbers. ``noise`` is laplace, gaussian or geometric; None publishes raw counts.
+    Counts are whole numbers. ``noise`` is any additive mechanism; None publishes raw counts.
 
     >>> chain = ReleaseChain(noise=None, group_size=9, suppress=2)
     >>> chain.sample(np.arange(5), np.random.default_rng(0)).tolist()
     [0.0, 0.0, 0.0, 3.0, 4.0]
     """
 
-    noise: Mechanism | None
+    noise: AdditiveNoise | None
     group_size: int
     round: bool = False
     clamp: bool = False
@@ -52,12 +49,12 @@ class ReleaseChain:
 
     @property
     def whole(self) -> bool:
-        """Whether outputs are whole numbers: rounded, geometric or raw."""
+        """Whether outputs are whole numbers: rounded, noise on a lattice, or raw."""
         return isinstance(self.added.between, IntegerOutputs)
 
     @property
     def shift_free(self) -> bool:
-        """Whether the law depends on the distance of output and count alone, whatever the output."""
+        """Whether the distribution depends on output minus count alone, whatever the output."""
         return not (self.clamp or self.suppress)
 
     @property

@@ -3,23 +3,18 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.locations.counts.release_distribution import (
-    GaussianDensity,
-    IntegerOutputs,
-    LaplaceDensity,
-)
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.mechanisms._additive import AdditiveNoise
 
 _ROWS = 256  # counts whose outputs are tabulated at once
 
 
 @dataclass(frozen=True)
 class OutputDistribution:
-    """The law of a chain as threshold rules see it.
+    """The distribution of a chain's outputs as threshold rules see it.
 
     Every step after the noise keeps the order of outputs, so that an output reaches a cut where the noisy
     count reaches a place that depends on the cut alone.
@@ -48,14 +43,13 @@ class OutputDistribution:
         """Mean and variance of the output."""
         if self.chain.mute:
             return np.zeros(counts.shape), np.zeros(counts.shape)
-        match self.chain.added.between:
-            case IntegerOutputs():
-                return self._whole_moments(counts)
-            case LaplaceDensity() | GaussianDensity() as noise if self.chain.shift_free:
-                _, _, square = _tail_moments(noise, np.zeros(1))
-                return counts.astype(np.float64), np.full(counts.shape, 2 * float(square[0]))
-            case LaplaceDensity() | GaussianDensity() as noise:
-                return self._lumped_moments(noise, counts)
+        noise = self.chain.noise
+        if self.whole or noise is None:
+            return self._whole_moments(counts)
+        if self.chain.shift_free:
+            _, _, square = noise.partial_moments(np.zeros(1))
+            return counts.astype(np.float64), np.full(counts.shape, 2 * float(square[0]))
+        return self._lumped_moments(noise, counts)
 
     def _whole_moments(self, counts: Ints) -> tuple[Reals, Reals]:
         if self.chain.shift_free:
@@ -65,18 +59,18 @@ class OutputDistribution:
         mean, variance = np.hstack([_moments(*self.chain.table(part)) for part in parts])
         return mean, variance
 
-    def _lumped_moments(self, noise: LaplaceDensity | GaussianDensity, counts: Ints) -> tuple[Reals, Reals]:
+    def _lumped_moments(self, noise: AdditiveNoise, counts: Ints) -> tuple[Reals, Reals]:
         """Of a noisy count x that is published as 0 up to ``low`` and as ``high`` from there on.
 
         E x = low P(x > low) + E (x - low)+ - E (x - high)+, and the like for squares.
         """
         low, high = float(self.chain.lumps_below or 0), self.chain.lumps_above
         true = counts.astype(np.float64)
-        chance, excess, square = _tail_moments(noise, low - true)
+        chance, excess, square = noise.partial_moments(low - true)
         mean = low * chance + excess
         second = low**2 * chance + 2 * low * excess + square
         if high is not None:
-            _, excess, square = _tail_moments(noise, high - true)
+            _, excess, square = noise.partial_moments(high - true)
             mean, second = mean - excess, second - square - 2 * high * excess
         return mean, np.maximum(second - mean**2, 0.0)
 
@@ -85,18 +79,3 @@ def _moments(outputs: Reals, law: Reals) -> tuple[Reals, Reals]:
     centre = outputs[outputs.size // 2]  # squares of small numbers
     mean = law @ (outputs - centre)
     return mean + centre, np.maximum(law @ (outputs - centre) ** 2 - mean**2, 0.0)
-
-
-def _tail_moments(noise: LaplaceDensity | GaussianDensity, x: Reals) -> tuple[Reals, Reals, Reals]:
-    """P(X > x), E (X - x)+ and E (X - x)+^2 of Laplace or Gaussian noise X."""
-    match noise:
-        case LaplaceDensity(scale):
-            tail = np.exp(-np.abs(x) / scale) / 2
-            below = np.minimum(x, 0.0)  # E (X - x)+ = E (x - X)+ - x, and the like
-            chance = np.where(x > 0, tail, 1 - tail)
-            square = np.where(x > 0, tail, 1 - tail) * 2 * scale**2 + below**2
-            return chance, scale * tail - below, square
-        case GaussianDensity(sigma):
-            chance = ndtr(-x / sigma)
-            density = sigma * np.exp(-((x / sigma) ** 2) / 2) / np.sqrt(2 * np.pi)
-            return chance, density - x * chance, (x**2 + sigma**2) * chance - x * density

@@ -30,12 +30,12 @@ from leakgauge.domains.models.noisy_mean.knowledge import (
     StrongMeanKnowledge,
 )
 from leakgauge.domains.models.noisy_mean.sum_noise import (
-    SumNoise,
     feature_values,
     group_guarantee,
     read_sum_noise,
 )
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame
+from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.support.table_reader import read_dataclass
 
 
@@ -58,7 +58,7 @@ class Challenger(ChallengerDefaults):
 
     values: Reals  # one per row of the table, in [0, 1]
     stage: GameSetup
-    noise: SumNoise
+    noise: AdditiveNoise
     guarantee: Guarantee
     digest: str
     notes: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Challenger(ChallengerDefaults):
                     values=self.values[own],
                     targets=self.values[game.targets],
                     n_members=game.slots,
-                    empty=self.noise.relation is Relation.ADD_REMOVE,
+                    empty=self.noise.guarantee.relation is Relation.ADD_REMOVE,
                     noise=self.noise,
                 )
             case "components" if components is not None:
@@ -136,7 +136,7 @@ def build(
     noise, feature = read_sum_noise(mechanism)
     loaded = _load(data, setting, folder, seed)
     name, values = feature_values(loaded, feature, noise)
-    stage = set_up_game(setting, loaded, noise.relation, stream(seed, Role.DATA, SPLIT_STREAM))
+    stage = set_up_game(setting, loaded, noise.guarantee.relation, stream(seed, Role.DATA, SPLIT_STREAM))
     if isinstance(stage.game, StrongGame):
         stage = replace(stage, game=with_farthest_pair(stage.game, values))
     guarantee, notes = _stated_guarantee(stage, noise)
@@ -171,7 +171,7 @@ def _load(data: Mapping[str, Any], setting: ModelsChallengerTable, folder: Path,
     return constant_components(table, enough if table.rows is None else table.rows)
 
 
-def _stated_guarantee(stage: GameSetup, noise: SumNoise) -> tuple[Guarantee, tuple[str, ...]]:
+def _stated_guarantee(stage: GameSetup, noise: AdditiveNoise) -> tuple[Guarantee, tuple[str, ...]]:
     record = noise.guarantee
     if not stage.game.depends:
         return record, tuple(filter(None, [stage.words]))
