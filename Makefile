@@ -5,7 +5,8 @@
 # make docs    build the documentation into site/
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-VENV := .venv
+# Another interpreter, as in make test PYTHON=python3.13, gets an environment of its own.
+VENV := $(if $(filter file,$(origin PYTHON)),.venv,.venv-$(notdir $(PYTHON)))
 BIN := $(VENV)/bin
 EXAMPLE := examples/noisy-count/plan.toml
 # Tests run in as many processes as there are cores.
@@ -26,7 +27,7 @@ lint: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20
 
 test-nightly: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m nightly

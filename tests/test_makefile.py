@@ -1,0 +1,39 @@
+"""What make would do, without doing it."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+
+
+def planned(tmp_path, *arguments):
+    """The commands of a target in a fresh copy, where nothing is set up yet."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+    command = ["make", "--dry-run", *arguments]
+    return subprocess.run(
+        command, cwd=tmp_path, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
+    ).stdout
+
+
+@needs_make
+def test_another_interpreter_gets_an_environment_of_its_own(tmp_path):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / ".venv" / "bin" / "python").touch()  # of the usual interpreter
+    commands = planned(tmp_path, "tests", "PYTHON=python3.13")
+    assert "python3.13 -m venv .venv-python3.13" in commands
+    assert ".venv-python3.13/bin/python -m pytest" in commands
+    assert ".venv/bin" not in commands
+    usual = planned(tmp_path, "tests")
+    assert ".venv/bin/python -m pytest" in usual
+    assert "-m venv" not in usual
+
+
+@needs_make
+def test_nightly_tests_are_run_by_their_own_target_only(tmp_path):
+    assert "-m nightly" in planned(tmp_path, "test-nightly")
+    assert "nightly" not in planned(tmp_path, "test")
