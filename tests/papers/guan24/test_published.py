@@ -1,7 +1,7 @@
 import pytest
 
 from leakgauge.papers.guan24.plans import KNOCK_KNOCK, ZERO_KNOWLEDGE, ReleaseSetting
-from leakgauge.papers.guan24.published import ACCURACIES, AUCS, PLACES_ONLY
+from leakgauge.papers.guan24.published import ACCURACIES, AUCS, PUBLISHED
 
 
 def find(numbers, column, release, variant):
@@ -39,4 +39,15 @@ def test_aucs_stand_where_the_paper_has_them(table, column, release, variant, va
 def test_tables_are_complete():
     assert [len(numbers) for numbers in ACCURACIES.values()] == [24, 20, 20]
     assert [len(numbers) for numbers in AUCS.values()] == [10, 8, 10, 8]
-    assert all(len(values) == len(errors) == 8 for values, errors in PLACES_ONLY.values())
+    for name in ("table_10", "table_11"):
+        rows = PUBLISHED.tables[name].rows
+        assert [(row.name, len(row.values), len(row.errors)) for row in rows] == [
+            ("CDR", 8, 8),
+            ("Milan", 8, 8),
+        ]
+
+
+def test_places_without_times_stand_where_the_paper_has_them():
+    table = PUBLISHED.tables["table_11"]
+    found = dict(zip(table.columns, table.row("Milan").values, strict=True))
+    assert (found["knock-knock all"], found["zero-knowledge 1"]) == (0.860, 0.542)

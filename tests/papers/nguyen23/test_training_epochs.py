@@ -2,7 +2,7 @@ import pytest
 
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.nguyen23 import training_epochs
-from leakgauge.papers.nguyen23.training_epochs import PUBLISHED
+from leakgauge.papers.nguyen23.statements import PUBLISHED
 from leakgauge.papers.paper import Scale
 
 EPOCHS = {"r-5": 1000.0, "r-500": 90.0, "r-1000": 50.0, "r-2000": 55.0}
@@ -21,9 +21,11 @@ def cells(show, small_rows):
 
 def test_the_table_is_that_of_the_paper():
     # Table 1, row by row.
-    assert PUBLISHED["CelebA"] == (3585, 763, 497, 297)
-    assert PUBLISHED["ImageNet"] == (1610, 131, 88, 63)
-    assert PUBLISHED["CIFAR-10"] == (309, 91, 54, 44)
+    table = PUBLISHED.tables["table_1"]
+    assert tuple(map(int, table.columns)) == training_epochs.NEURONS
+    assert table.row("CelebA").values == (3585, 763, 497, 297)
+    assert table.row("ImageNet").values == (1610, 131, 88, 63)
+    assert table.row("CIFAR-10").values == (309, 91, 54, 44)
 
 
 def test_epochs_are_shown_and_not_judged(cells):

@@ -3,7 +3,7 @@
 from functools import partial
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.comparison import ComparedNumber
 from leakgauge.papers.guan24 import auc_charts
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
 from leakgauge.papers.guan24.plans import (
@@ -27,7 +27,7 @@ from leakgauge.papers.guan24.plans import (
     place_note,
     substitutes,
 )
-from leakgauge.papers.guan24.published import ACCURACIES
+from leakgauge.papers.guan24.published import ACCURACIES, PUBLISHED
 from leakgauge.papers.guan24.statements import (
     auc_claim,
     closeness_claims,
@@ -91,9 +91,7 @@ def _figure_8(played: PlayedItem) -> ItemResult:
     cells: list[ComparedNumber] = []
     for place in (main, *substitutes(played.scope)):
         for unit in UNITS:
-            cells += closeness_claims(
-                found, place, RELEASES[unit], 0.06, "“within 0.06 of KK (PS)”, section 6.2"
-            )
+            cells += closeness_claims(found, place, RELEASES[unit], PUBLISHED["figure_8_closeness"])
         cells += _strong_noise_claims(found, place)
         for unit in UNITS:
             upwards = RELEASES[unit][::-1]
@@ -126,7 +124,6 @@ def _figure_8(played: PlayedItem) -> ItemResult:
 
 def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That strong noise for a day reduces the paper's attacks to almost nothing."""
-    said = PublishedNumber(value=0.55, where="“an AUC below 0.55”, section 6.2", claim=Claim.AT_MOST)
     return [
         cell
         for release in RELEASES[USER_DAY][:3]
@@ -134,7 +131,7 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
         for cell in auc_claim(
             f"{place_prefix(place)}{variant.words}, AUC at {release.words}",
             found.find(place, release, variant),
-            said,
+            PUBLISHED["figure_8_strong_noise"],
             "How much the noise hides depends on how many visits the targets have."
             if release.epsilon == 1
             else "",
@@ -144,9 +141,6 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
 
 def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That noise for one visit does not protect whoever has many."""
-    said = PublishedNumber(
-        value=0.9, where="“AUC ≥ 0.9 … Δ/ε ≤ 1 for the Milan dataset”, section 6.2", claim=Claim.ABOVE
-    )
     return [
         cell
         for least in (10, ACTIVE)
@@ -154,7 +148,7 @@ def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[C
         for cell in auc_claim(
             f"{place_prefix(place)}{variant.words}, AUC at {ONE.words}, targets of {least} visits or more",
             found.find(place, ONE, variant, least),
-            said,
+            PUBLISHED["figure_8_active_targets"],
             "It takes about 20 visits; how many a target has depends on the data." if least == 10 else "",
         )
     ]

@@ -24,7 +24,7 @@ from leakgauge.papers.guan24.plans import (
     main_place,
     place_note,
 )
-from leakgauge.papers.guan24.published import PLACES_ONLY
+from leakgauge.papers.guan24.published import PUBLISHED
 from leakgauge.papers.guan24.statements import auc, auc_claim, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
@@ -71,7 +71,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
             cells += auc_claim(
                 f"{place_prefix(main)}{variant.words}, AUC, 10 % of the trace known",
                 tenth,
-                PublishedNumber(value=0.5, where="“better than random”, section 6.3", claim=Claim.ABOVE),
+                PUBLISHED["figure_9_tenth_of_trace"],
             )
             cells += auc_lead(
                 f"{place_prefix(main)}{variant.words}, AUC, the whole trace known less 10 % of it",
@@ -95,9 +95,7 @@ def _range(
         ComparedNumber(
             setting=f"{place_prefix(place)}{variant.words}, range of the AUC from 10 % to the whole trace",
             ours=metric_intervals.difference(auc(most), auc(least)),
-            published=PublishedNumber(
-                value=0.22, places=2, where="“within a range of 0.22”, section 6.3", claim=Claim.AT_MOST
-            ),
+            published=PUBLISHED["figure_9_range"],
             comparable=place.is_original,
             why=place.why_not,
         )
@@ -113,7 +111,7 @@ def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]
                 continue
             stated = None
             if place is CDR and variant == ZERO_KNOWLEDGE and share == 0.1:
-                stated = PublishedNumber(value=0.84, places=2, where="section 6.3")
+                stated = PUBLISHED["figure_9_cdr_zero_knowledge"]
             cells.append(
                 ComparedNumber(
                     setting=f"{place_prefix(place)}{variant.words}, {share:.0%} of the trace known: mean AUC",
@@ -223,19 +221,22 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
 
 
 def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
-    values, errors = PLACES_ONLY[name, place.stands_for]
-    heads = [(variant, top) for variant in PAPER_ATTACKS for top in TOPS]
+    table = PUBLISHED.tables[name]
+    row = table.row(place.stands_for)
+    heads = {f"{variant.label} {top}": (variant, top) for variant in PAPER_ATTACKS for top in TOPS}
     cells = []
-    for (variant, top), value, error in zip(heads, values, errors, strict=True):
+    for column, value, error in zip(table.columns, row.values, row.errors, strict=True):
+        variant, top = heads[column]
         verdict = found.find(place, RAW_RELEASE, _knowing_places(variant, top, SPREADS[name]))
         if verdict is None:
             continue
-        where = f"± {error}, {name.replace('_', ' ')}"
         cells.append(
             ComparedNumber(
                 setting=f"{place.stands_for}: {variant.words}, AUC, {_words(top)}",
                 ours=auc(verdict),
-                published=PublishedNumber(value=value, places=3, where=where),
+                published=PublishedNumber(
+                    value=value, places=table.places, where=f"± {error}, {table.where}"
+                ),
                 comparable=False,
                 why=f"{BUG} {place.why_not}".strip(),
             )

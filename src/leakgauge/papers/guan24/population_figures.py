@@ -18,6 +18,7 @@ from leakgauge.papers.guan24.plans import (
     place_note,
 )
 from leakgauge.papers.guan24.population import SEED, mean_with_interval, population
+from leakgauge.papers.guan24.published import PUBLISHED
 from leakgauge.papers.guan24.statements import place_prefix
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
@@ -143,7 +144,7 @@ def _figure_14(played: PlayedItem) -> ItemResult:
         ComparedNumber(
             setting="visits per target, CDR over Milan",
             ours=exact_number(means["CDR"] / means["Milan"]),
-            published=PublishedNumber(value=6, places=0, where="“6 times less data per target”, section 6.1"),
+            published=PUBLISHED["figure_14_visits_ratio"],
             comparable=False,
             why="The city that stands for the call records has six times the visits of an average person, "
             "not of a target." + ("" if original else " The tweets of Milan were not given."),
@@ -168,9 +169,7 @@ def _figure_15(played: PlayedItem) -> ItemResult:
                 ComparedNumber(
                     setting=f"{place_prefix(place)}share of counts above 0 that are suppressed, k = {k}",
                     ours=ours,
-                    published=PublishedNumber(value=0.99, places=2, where="“99 %”, section 6.1")
-                    if last
-                    else None,
+                    published=PUBLISHED["figure_15_suppressed_share"] if last else None,
                     comparable=place.is_original,
                     drawn=not last,
                     why=place.why_not,

@@ -19,6 +19,7 @@ from leakgauge.papers.guan24.plans import (
     main_place,
     place_note,
 )
+from leakgauge.papers.guan24.published import PUBLISHED
 from leakgauge.papers.guan24.statements import auc, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import series_chart
@@ -83,21 +84,21 @@ def _figure_10(played: PlayedItem) -> ItemResult:
             f"{place_prefix(main)}Knock-Knock less zero-knowledge, AUC, both paired, {release.words}",
             found.find(main, release, KNOCK_KNOCK),
             found.find(main, release, ZERO_KNOWLEDGE),
-            PublishedNumber(value=0.02, places=2, where="“within 0.02”, section 6.4", claim=Claim.AT_MOST),
+            PUBLISHED["figure_10_closeness"],
         )
     cells += auc_lead(
         f"{place_prefix(main)}Knock-Knock, AUC of paired less independent, {SUPPRESSED.words}, no noise",
         found.find(main, SUPPRESSED, KNOCK_KNOCK),
         found.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
     )
-    for variant, value in ((INDEPENDENT[ZERO_KNOWLEDGE], 0.54), (ZERO_KNOWLEDGE, 0.83)):
+    for variant, name in ((INDEPENDENT[ZERO_KNOWLEDGE], "independent"), (ZERO_KNOWLEDGE, "paired")):
         release = ReleaseSetting(epsilon=4.0, unit=USER_DAY)
         if (verdict := found.find(main, release, variant)) is not None:
             cells.append(
                 ComparedNumber(
                     setting=f"Milan: {variant.words}, AUC at {release.words}",
                     ours=auc(verdict),
-                    published=PublishedNumber(value=value, places=2, where="section 6.4"),
+                    published=PUBLISHED[f"figure_10_zero_knowledge_{name}"],
                     comparable=main.is_original,
                     why=main.why_not,
                 )

@@ -124,12 +124,9 @@ def closeness_claims(
     found: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
-    most: float,
-    where: str,
-    why: str = "",
+    published: PublishedNumber,
 ) -> list[ComparedNumber]:
-    """That zero knowledge loses no more than so much to Knock-Knock."""
-    said = PublishedNumber(value=most, where=where, claim=Claim.AT_MOST)
+    """That zero knowledge loses at most so much to Knock-Knock."""
     return [
         cell
         for release in releases
@@ -137,8 +134,7 @@ def closeness_claims(
             f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.words}",
             found.find(place, release, KNOCK_KNOCK),
             found.find(place, release, ZERO_KNOWLEDGE),
-            said,
-            why,
+            published,
         )
     ]
 

@@ -1,7 +1,6 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, PublishedNumber
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
 from leakgauge.papers.guan24.plans import (
     ALL_ATTACKS,
@@ -20,7 +19,7 @@ from leakgauge.papers.guan24.plans import (
     place_note,
     substitutes,
 )
-from leakgauge.papers.guan24.published import ACCURACIES
+from leakgauge.papers.guan24.published import ACCURACIES, PUBLISHED
 from leakgauge.papers.guan24.statements import (
     auc_claim,
     closeness_claims,
@@ -35,7 +34,6 @@ from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, 
 RELEASES = tuple(ReleaseSetting(k=k) for k in THRESHOLDS)
 SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at a quick look
 CDR_SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3), ReleaseSetting(k=5))
-WITHIN = "“within 0.9”, a misprint of 0.09, section 6.1"
 
 
 def _plan(scope: Scope) -> list[AuditTable]:
@@ -67,19 +65,18 @@ def _figure_7(played: PlayedItem) -> ItemResult:
     main = main_place(played.scope)
     cells = []
     for place in (main, *substitutes(played.scope)):
-        raw = PublishedNumber(value=0.99, where="“near perfect AUC (≥ 0.99)”, section 6.1", claim=Claim.ABOVE)
         for variant in PAPER_ATTACKS:
             cells += auc_claim(
                 f"{place_prefix(place)}{variant.words}, AUC at k = 0",
                 found.find(place, RELEASES[0], variant),
-                raw,
+                PUBLISHED["figure_7_near_perfect"],
                 "How often others stand in for the target, in every one of its cells, depends on how crowded "
                 "those cells are.",
             )
         cells += falling_auc_claims(
             found, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
         )
-        cells += closeness_claims(found, place, RELEASES, 0.09, WITHIN)
+        cells += closeness_claims(found, place, RELEASES, PUBLISHED["figure_7_closeness"])
         cells += likelihood_leads(found, place, RELEASES)
         cells += measured_aucs(found, place, RELEASES, ALL_ATTACKS)
     cells += measured_aucs(found, CDR, RELEASES, ALL_ATTACKS)

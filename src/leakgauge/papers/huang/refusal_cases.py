@@ -7,12 +7,13 @@ from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_n
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, with_numeric_error
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.published_numbers import read_published
 from leakgauge.theory import query_splitting, t_test_power
 from leakgauge.verdict import Verdict
 
 EPSILON, BUDGET = 0.3, 3.0
 FEW, ENOUGH = 10, 100  # answers: what the budget allows, and far more
-CERTAIN = PublishedNumber(value=1.0, where="“probability 1”, section 5")
+CERTAIN = read_published(__package__)["certain"]
 ALWAYS_FIVE = (
     "However many answers there are, a t-test at 5 % says “member” of about 5 % of non-members. That no "
     "answer was refused would settle it, but the paper leaves this case to the test."

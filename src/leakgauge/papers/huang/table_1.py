@@ -8,6 +8,7 @@ from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_n
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
+from leakgauge.papers.published_numbers import read_published
 from leakgauge.theory import t_test_power
 from leakgauge.verdict import Verdict
 
@@ -51,7 +52,7 @@ def _printed_power(m: int) -> float:
 
 def _kept() -> list[ComparedNumber]:
     """How often the test is right about a non-member."""
-    printed = PublishedNumber(value=1 - LEVEL, places=2, where="table 1")
+    printed = read_published(__package__)["table_1_accept_h0"]
     cells = []
     for m in NUMBERS:
         normal = 1 - float(t_test_power.size_normal(m, form="paper", level=LEVEL))

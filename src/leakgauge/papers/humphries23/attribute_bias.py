@@ -30,10 +30,12 @@ from leakgauge.papers.humphries23.statements import (
     verdicts_of,
 )
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.published_numbers import read_published
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
+PUBLISHED = read_published(__package__)
 CHART_EPSILON = 1.0
 
 
@@ -131,7 +133,6 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
 
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 PLAYED_EPSILON = 1.0  # the epsilon that is played at every scale
-SIMILAR = 0.02  # accuracies that are “very similar” are no further apart
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -253,8 +254,8 @@ def _gender(played: PlayedItem) -> ItemResult:
     said = _AttributeClaims(GENDER, played)
     negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
     cells = [
-        *said.at(AVERAGE, 0.0, _stated(0.09, "figure 4, p = 0, about; no number is printed")),
-        *said.at(AVERAGE, 0.5, _stated(0.0, "figure 4, p = 0.5, an IID experiment")),
+        *said.at(AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
+        *said.at(AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
         *said.at(AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
         *said.at(AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
         *said.apart(
@@ -273,7 +274,7 @@ def _gender(played: PlayedItem) -> ItemResult:
             AVERAGE,
             (0.0, 0.1),
             (0.5, None),
-            _stated(0.0, "“similar advantage”, section IV-C", places=1),
+            PUBLISHED["figure_4_similar_advantage"],
         ),
         *said.accuracy(
             1.0, "others", "members", _stated(0.0, "“higher than for members”, section IV-C", Claim.ABOVE)
@@ -285,7 +286,7 @@ def _gender(played: PlayedItem) -> ItemResult:
                 share,
                 "members",
                 "validation",
-                _stated(SIMILAR, "“very similar”, section IV-C", Claim.AT_MOST),
+                PUBLISHED["figure_4_similar_accuracy"],
             )
         ),
     ]
@@ -294,15 +295,14 @@ def _gender(played: PlayedItem) -> ItemResult:
 
 def _education(played: PlayedItem) -> ItemResult:
     said = _AttributeClaims(EDUCATION, played)
-    high = "figure 5, p = 1, 0.07 to 0.10; no number is printed"
     cells = [
         *said.at(
             OPTIMAL,
             0.0,
-            _stated(0.0, "“perform poorly for low values of p”, section IV-C; figure 5, about 0"),
+            PUBLISHED["figure_5_nobody"],
         ),
-        *said.at(OPTIMAL, 1.0, _stated(0.07, high, Claim.ABOVE), "stated, from"),
-        *said.at(OPTIMAL, 1.0, _stated(0.10, high, Claim.AT_MOST), "stated, to"),
+        *said.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_from"], "stated, from"),
+        *said.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_to"], "stated, to"),
         *said.apart(
             OPTIMAL,
             (1.0, PLAYED_EPSILON),

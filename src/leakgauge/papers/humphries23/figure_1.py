@@ -8,6 +8,7 @@ import numpy as np
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
+from leakgauge.papers.published_numbers import read_published
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
@@ -51,7 +52,7 @@ def _gains() -> list[ComparedNumber]:
     """How much the new bound improves on the others."""
     named = np.geomspace(0.1, 2.0, 2001)
     gain = -humphries_minus_erlingsson(named, DELTA)
-    almost = PublishedNumber(value=0.2, places=1, where="“almost 0.2”, section III-B")
+    almost = read_published(__package__)["figure_1_gain"]
     only_there = (
         f"“Almost 0.2” is the largest gain, {gain.max():.4f} at ε = {named[gain.argmax()]:.2f}; at the "
         "ends of the range that the paper names, 0.1 ≤ ε ≤ 2, it is smaller."

@@ -21,7 +21,9 @@ from leakgauge.papers.humphries23.plans import (
 )
 from leakgauge.papers.humphries23.statements import advantage, advantage_bound, claim_number, experiment_label
 from leakgauge.papers.paper import Scale, Scope
+from leakgauge.papers.published_numbers import read_published
 
+PUBLISHED = read_published(__package__)
 TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}
 KEEP = "keep"  # rows that occur twice, as in the paper's code
 LABELS = (
@@ -77,10 +79,6 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
     ]
 
 
-_CLOSE = "“close to perfect advantage” for ε ≥ 1, section IV-B and figure 2; no number is printed"
-_LITTLE = PublishedNumber(
-    value=0.03, places=2, where="IID, figure 2, near 0; no number is printed", claim=Claim.AT_MOST
-)
 _BREAKS = PublishedNumber(
     value=advantage_bound(1.0),
     places=3,
@@ -95,10 +93,8 @@ FIGURE_2 = ExperimentFigure(
     experiments=(_adult_cluster(0), _adult_cluster(1, only_full=True)),
     statements=(
         *(
-            advantage_claim(
-                label, epsilon, PublishedNumber(value=least, places=1, where=_CLOSE, claim=Claim.ABOVE)
-            )
-            for epsilon, least in ((1.0, 0.6), (10.0, 0.8))
+            advantage_claim(label, epsilon, PUBLISHED[f"figure_2_advantage_{epsilon:g}"])
+            for epsilon in (1.0, 10.0)
             for label in (AVERAGE, OPTIMAL)
         ),
         *(
@@ -106,7 +102,7 @@ FIGURE_2 = ExperimentFigure(
             for label in (AVERAGE, OPTIMAL)
         ),
         *(
-            advantage_claim(label, epsilon, _LITTLE, control=True)
+            advantage_claim(label, epsilon, PUBLISHED["figure_2_control"], control=True)
             for epsilon in (1.0, 10.0)
             for label in (AVERAGE, OPTIMAL)
         ),
@@ -138,9 +134,7 @@ FIGURE_3 = ExperimentFigure(
         ),
     ),
     statements=(
-        advantage_claim(
-            OPTIMAL, 10.0, PublishedNumber(value=1.0, places=1, where="“≈ 1 for ε = 10”, section IV-B")
-        ),
+        advantage_claim(OPTIMAL, 10.0, PUBLISHED["figure_3_advantage"]),
         beats_control_claims("“these results confirm our findings”, section IV-B"),
     ),
     notes=(

@@ -1,7 +1,5 @@
 """Table II: features, classes, members, non-members and rows for shadows, by our readers."""
 
-from dataclasses import dataclass
-
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.humphries23.attribute_bias import EDUCATION, GENDER
@@ -16,75 +14,52 @@ from leakgauge.papers.humphries23.member_groups import (
 )
 from leakgauge.papers.humphries23.plans import Experiment
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
+from leakgauge.papers.published_numbers import read_published
 
 SEED = 1  # of the split; sizes do not depend on it
-COLUMNS = ("features", "classes", "members", "non-members", "rows for shadows")
-N = 10_000
-
-
-@dataclass(frozen=True)
-class ExperimentSizes:
-    """A row of the table: what the paper prints, and the experiment that is ours."""
-
-    words: str
-    experiment: Experiment
-    printed: tuple[int | None, ...]
-    why: str = ""
-
-
-ROWS = (
-    ExperimentSizes(
-        "adult cluster",
-        FIGURE_2.experiments[0],
-        (104, 2, N, N, 15_132),
-        "Our k-means ends with 15,135 and 33,707 rows in the two clusters; the paper implies three fewer.",
-    ),
-    ExperimentSizes("compas cluster", FIGURE_3.experiments[0], (15, 2, 2_000, 2_000, None)),
-    ExperimentSizes("adult education", EDUCATION.experiments[0.0], (87, 2, N, N, 10_772)),
-    ExperimentSizes("adult gender", GENDER.experiments[0.0], (103, 2, N, N, 11_192)),
-    *(
-        ExperimentSizes(f"heart, {name}", experiment, (22, 2, members, 920 - members, None))
-        for (name, members), experiment in zip(
-            (("Cleveland", 303), ("Hungary", 294), ("Switzerland", 123), ("VA Long Beach", 200)),
-            FIGURE_6.experiments[:4],
-            strict=True,
-        )
-    ),
-    ExperimentSizes("students, Gabriel Pereira", FIGURE_7.experiments[0], (42, 2, 423, 226, None)),
-    ExperimentSizes("census and adult", FIGURE_9.experiments[1], (100, 2, N, N, 20_000)),
-)
-TEXAS = ExperimentSizes("texas, region #3", FIGURE_8.experiments[0], (269, 100, N, N, 20_000))
+TABLE = read_published(__package__).tables["table_2"]
+EXPERIMENTS = {
+    "adult cluster": FIGURE_2.experiments[0],
+    "compas cluster": FIGURE_3.experiments[0],
+    "adult education": EDUCATION.experiments[0.0],
+    "adult gender": GENDER.experiments[0.0],
+    "heart, Cleveland": FIGURE_6.experiments[0],
+    "heart, Hungary": FIGURE_6.experiments[1],
+    "heart, Switzerland": FIGURE_6.experiments[2],
+    "heart, VA Long Beach": FIGURE_6.experiments[3],
+    "students, Gabriel Pereira": FIGURE_7.experiments[0],
+    "census and adult": FIGURE_9.experiments[1],
+    "texas, region #3": FIGURE_8.experiments[0],
+}
+REASONS = {
+    "adult cluster": "Our k-means ends with 15,135 and 33,707 rows in the two clusters; the paper implies "
+    "three fewer."
+}
+TEXAS = "texas, region #3"
 NOT_TEXAS = "Location-30 stands in for Texas, whose files are not here."
 
 
 def _table_2(played: PlayedItem) -> ItemResult:
-    cells = []
-    missing = []
-    for row in (*ROWS, TEXAS):
-        rows = row.experiment.data(played.scope)
+    cells, missing = [], []
+    for name, experiment in EXPERIMENTS.items():
+        rows = experiment.data(played.scope)
         if rows is None:
-            missing.append(row.words)
+            missing.append(name)
             continue
-        for column, ours, printed in zip(COLUMNS, _sizes(row.experiment, rows), row.printed, strict=True):
-            if printed is not None:
-                cells.append(_cell(row, column, ours, printed))
+        sizes = dict(zip(TABLE.columns, _sizes(experiment, rows), strict=True))
+        cells += [_cell(name, column, sizes[column], printed) for column, printed in TABLE.numbers(name)]
     note = f"Without their files (--data with {FILES}) these have no row: {', '.join(missing)}."
     return ItemResult(tuple(cells), (), (note,) if missing else ())
 
 
-def _cell(row: ExperimentSizes, column: str, ours: int, printed: int) -> ComparedNumber:
-    published = PublishedNumber(value=float(printed), places=0, where="table II")
-    if row is TEXAS:
-        return ComparedNumber(
-            setting=f"{column}: {row.words}",
-            ours=exact_number(ours),
-            published=published,
-            comparable=False,
-            why=NOT_TEXAS,
-        )
-    why = row.why if ours != printed else ""
+def _cell(name: str, column: str, ours: int, published: PublishedNumber) -> ComparedNumber:
+    differs = REASONS.get(name, "") if ours != published.value else ""
     return ComparedNumber(
-        setting=f"{column}: {row.words}", ours=exact_number(ours), published=published, why=why
+        setting=f"{column}: {name}",
+        ours=exact_number(ours),
+        published=published,
+        comparable=name != TEXAS,
+        why=NOT_TEXAS if name == TEXAS else differs,
     )
 
 

@@ -20,7 +20,7 @@ from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, OurNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
 from leakgauge.papers.nguyen23.attack_success import game_label
 from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import (
@@ -32,7 +32,7 @@ from leakgauge.papers.nguyen23.plans import (
     VerdictsByGame,
 )
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -184,8 +184,8 @@ def _cells(
 ) -> list[ComparedNumber]:
     here = game_label(scope, point)
     first = 2 if series is BITRAND else 1
-    claim = "“given ε > 1”, section 5" if series is BITRAND else "“given ε ≥ 1”, appendix D"
-    stated = PublishedNumber(value=1.0, where=f"δ = 1e-8, {claim}") if point.epsilon >= first else None
+    claim = "figure_7_certified" if series is BITRAND else "figure_12_certified"
+    stated = PUBLISHED[claim] if point.epsilon >= first else None
     wide = float(np.median([proof.valid.own.width / proof.as_observed.own.width for proof in proofs]))
     why = RANGE.format(wide=wide, share=_share(proofs, lambda proof: proof.as_observed.holds))
     won = metric_intervals.accuracy(games[point][LIKELIHOOD])

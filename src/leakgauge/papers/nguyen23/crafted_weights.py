@@ -15,11 +15,11 @@ from leakgauge.domains.federated.neurons.stealth import (
     flat_weights,
     weight_densities,
 )
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, HistogramBars, density_chart
@@ -97,15 +97,12 @@ def _figure_8(played: PlayedItem) -> ItemResult:
 def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
     weights = _weights(scope, label, epsilon)
     found = weights.of_first if layer == 1 else weights.of_second
-    stated = PublishedNumber(
-        value=0.01, places=2, where="p-value of a test if “indistinguishable”, section 7", claim=Claim.ABOVE
-    )
     part = "first layer" if layer == 1 else "chosen neuron"
     why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER
     return claim_number(
         f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
         exact_number(found.p_value),
-        stated if label == TRAINED else None,
+        PUBLISHED["figure_8_p_value"] if label == TRAINED else None,
         f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
         f"{found.statistic:.3f}; norm {found.times_honest:.2f} times the honest; {found.zeros:.1%} zeros.",
     )

@@ -11,11 +11,11 @@ from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.plan import Plan
@@ -180,7 +180,6 @@ def _line(shares: Reals, delta: float) -> Reals:
     return np.array([float(iterations_needed(shares, epsilon, delta)[0]) for epsilon in EPSILONS])
 
 
-FEW = 99  # "less than 100 iterations"
 HEAD = (
     "Clipping limits the whole gradient of an example, of which the chosen neuron's part is {least:.3f} to "
     "{most:.3f} here. It is small where the weights behind the chosen neuron, which an honest server draws, "
@@ -205,9 +204,6 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
-    stated = PublishedNumber(
-        value=FEW, where="“less than 100 iterations” for ε > 8, appendix E", claim=Claim.AT_MOST
-    )
     median, mean = iterations_needed(of_one, epsilon, DELTAS[0])
     noise = GradientNoise(epsilon=epsilon, delta=DELTAS[0])
     why = HEAD.format(least=of_one.min(), most=of_one.max())
@@ -217,7 +213,7 @@ def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
             f"iterations until {WANTED} of games are won, {who}, ε = {epsilon:g} (exact, after all of them: "
             f"{noise.guarantee(n).exact_epsilon:,.0f})",
             exact_number(n),
-            stated if epsilon > 8 else None,
+            PUBLISHED["figure_13_iterations"] if epsilon > 8 else None,
             f"{why}If it were all of the gradient, {best} would do.",
         )
         for who, n in (("median target", median), ("all targets", mean))

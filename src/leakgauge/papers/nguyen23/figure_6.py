@@ -6,11 +6,11 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
@@ -64,13 +64,10 @@ def together(own: Reals, others: Reals) -> float:
 def _cell(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -> ComparedNumber:
     by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
     grouped = epsilon == max(EPSILONS)
-    words = "“able to group together”, figure 6a" if grouped else "“unable to group together”, figure 6c"
-    claim = Claim.ABOVE if grouped else Claim.AT_MOST
-    stated = PublishedNumber(value=0.5, places=1, where=words, claim=claim)
     return claim_number(
         f"copies of the target next to another copy: {FACES.words(scope, form)}, ε = {epsilon}",
         exact_number(together(found.own, found.others)),
-        stated,
+        PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
     )
 

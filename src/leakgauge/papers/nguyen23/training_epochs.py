@@ -13,7 +13,7 @@ from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, 
 from leakgauge.papers.nguyen23.data import CIFAR_10, COLUMNS, GENERATED, DataColumn, FeatureForm, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
-from leakgauge.papers.nguyen23.statements import claim_number
+from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -61,11 +61,6 @@ def _reference(scope: Scope, column: DataColumn) -> dict[str, Any]:
     return {"reference": ENOUGH} if many and scope.scale is Scale.QUICK else {}
 
 
-PUBLISHED = {
-    "CelebA": (3_585, 763, 497, 297),
-    "ImageNet": (1_610, 131, 88, 63),
-    "CIFAR-10": (309, 91, 54, 44),
-}
 OTHER_ROWS = (
     "Other rows, classes weighted in another way, and an end that is judged on the adversary's own rows: "
     "only the trend can be compared."
@@ -96,8 +91,8 @@ def _of(verdict: Verdict, name: str) -> float:
 
 def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
     cells = []
-    for r, printed in zip(NEURONS, PUBLISHED[column.stands_for], strict=True):
-        if r not in mine:
+    for units, printed in PUBLISHED.tables["table_1"].numbers(column.stands_for):
+        if (r := int(units)) not in mine:
             continue
         share = _of(mine[r], "separated")
         ended = "" if share == 1 else f" By then {1 - share:.0%} of targets were not yet told from all rows."
@@ -105,14 +100,14 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
             ComparedNumber(
                 setting=f"epochs, r = {r}: {column.words(scope, FORM)}",
                 ours=exact_number(_of(mine[r], "epochs_mean")),
-                published=PublishedNumber(value=float(printed), places=0, where="table 1"),
+                published=printed,
                 comparable=False,
                 why=f"{OTHER_ROWS}{ended}",
             ),
             claim_number(
                 f"success, r = {r}: {column.words(scope, FORM)}",
                 metric_intervals.accuracy(mine[r]),
-                PublishedNumber(value=1.0, places=2, where="“100 %”, table 1"),
+                PUBLISHED["table_1_success"],
                 f"A client's row that is like the target, and was not trained on, wakes the neuron.{ended}",
             ),
         ]
@@ -165,7 +160,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
             claim_number(
                 f"success at the last epoch, {trained.epochs}: {column.words(scope, FORM)}",
                 exact_number(last.won),
-                PublishedNumber(value=1.0, places=2, where="“reaches 100 %”, appendix D"),
+                PUBLISHED["figure_9_success"],
                 HELD_BACK,
             )
         )
