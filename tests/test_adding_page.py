@@ -20,6 +20,7 @@ CONFORMANCE = {  # by the folder of what is added
     "attacks": "tests/test_conformance.py",
     "metrics": "tests/test_conformance.py",
     "trainers": "tests/domains/models/training/test_trainers.py",
+    "mechanisms": "tests/mechanisms/test_conformance.py",
 }
 
 
@@ -39,10 +40,20 @@ def checkout(tmp_path_factory):
     return folder
 
 
-def run(checkout, *command):
-    """Run a Python module in the copy; its package comes before any installed one."""
+def run(checkout, module, *arguments):
+    """Run a Python module in the copy."""
+    return run_python(checkout, "-m", module, *arguments)
+
+
+def run_code(checkout, code):
+    """Run some Python code in the copy."""
+    return run_python(checkout, "-c", code)
+
+
+def run_python(checkout, *arguments):
+    """Run Python in the copy; the package there comes before any installed one."""
     return subprocess.run(
-        [sys.executable, "-m", *command],
+        [sys.executable, *arguments],
         cwd=checkout,
         env={**os.environ, "PYTHONPATH": str(checkout / "src")},
         capture_output=True,
@@ -71,10 +82,59 @@ def test_mypy_accepts_the_code(checkout):
 
 @pytest.mark.slow
 def test_conformance_finds_and_accepts_what_was_added(checkout):
-    added = [Path(name) for name in SOURCES if Path(name).parent.name in CONFORMANCE]
+    added = [
+        path for path in map(Path, SOURCES) if path.parent.name in CONFORMANCE and path.stem != "__init__"
+    ]
     tests = sorted({CONFORMANCE[path.parent.name] for path in added})
     names = [path.stem for path in added]
     done = run(checkout, "pytest", "-v", "-p", "no:cacheprovider", *tests, "-k", " or ".join(names))
     assert done.returncode == 0, done.stdout
     for name in names:
         assert re.search(rf"\[[\w-]*{name}\b[\w-]*\] PASSED", done.stdout), name
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_was_added_is_offered_in_four_domains(checkout):
+    code = (
+        "from leakgauge import catalog\n"
+        "for name in ('blackbox', 'locations', 'queries', 'federated'):\n"
+        "    print('hyperbolic_secant' in catalog.describe('mechanisms', name))"
+    )
+    assert run_code(checkout, code).stdout.split() == ["True"] * 4
+
+
+@pytest.mark.slow
+def test_import_contracts_hold_with_what_was_added(checkout):
+    done = run_python(checkout, "-c", "from importlinter.cli import lint_imports_command as c; c()")
+    assert done.returncode == 0, done.stdout
+    assert "domains are independent KEPT" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_domain_that_was_added_can_be_run_and_reported(checkout):
+    plan = {
+        "seed": 1,
+        "audit": [
+            {
+                "name": "yes",
+                "domain": "surveys",
+                "rounds": 1_000,
+                "mechanism": {"name": "hyperbolic_secant", "epsilon": 1.0},
+            }
+        ],
+    }
+    code = f"import leakgauge; (one,) = leakgauge.run({plan!r}, out='surveys'); print(one.label, one.finding)"
+    done = run_code(checkout, code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["excess-informed", "not", "violated"]
+    report = (checkout / "surveys" / "report.html").read_text()
+    assert "Gini coefficient" in report
+
+
+@pytest.mark.slow
+def test_a_paper_that_was_added_can_be_reproduced(checkout):
+    code = "import leakgauge; print(*(cell.verdict for cell in leakgauge.reproduce('dwork14').cells))"
+    done = run_code(checkout, code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["agrees", "not", "comparable"]
+    assert (checkout / "runs" / "reproduce-dwork14" / "reproduction.html").exists()
