@@ -1,4 +1,4 @@
-"""Find an implementation by the name of its file, and set up a whole game from a plan's words."""
+"""Find an implementation by the name of its file, and prepare an audit from the tables of a plan."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ METRICS = "leakgauge.referee.metrics"
 
 
 class ContenderLike(Protocol):
-    """What is read of a contender of a plan."""
+    """The part of a plan's contender that is used here."""
 
     @property
     def attack(self) -> str: ...
@@ -38,7 +38,7 @@ class ContenderLike(Protocol):
 
 
 class AuditLike(Protocol):
-    """What is read of an audit of a plan."""
+    """The part of a plan's audit that is used here."""
 
     @property
     def name(self) -> str: ...
@@ -55,7 +55,7 @@ class AuditLike(Protocol):
 
 
 class PlanLike(Protocol):
-    """What is read of a plan besides its audits."""
+    """The part of a plan that is used here, besides its audits."""
 
     @property
     def seed(self) -> int: ...
@@ -67,7 +67,7 @@ class PlanLike(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PreparedAudit:
-    """A challenger, and by label the knowledge and the attack of each contender; nobody has studied yet."""
+    """A challenger, and by label the knowledge and the attack of each contender, before any study."""
 
     challenger: "Challenger[Any]"
     knowledges: "Mapping[str, Knowledge[Any, Any]]"
@@ -178,7 +178,7 @@ def refuse_knowledge(domain: str, attack: str, knowledge: str) -> None:
 
 
 def build(package: str, role: str, name: str, parameters: Mapping[str, Any], where: str = "") -> Any:
-    """Make the ``role`` (Attack, Mechanism, Metric) defined by the module ``name``.
+    """Build the ``role`` (Attack, Mechanism, Metric) that the module ``name`` defines.
 
     >>> build("leakgauge.mechanisms", "Mechanism", "laplace", {"epsilon": 1}).epsilon
     1.0
@@ -191,24 +191,24 @@ def build(package: str, role: str, name: str, parameters: Mapping[str, Any], whe
 
 
 def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
-    """Set up the game of an audit: load its data, build challenger, knowledge and attacks."""
+    """Prepare an audit: load its data, build challenger, knowledge and attacks."""
     with audit_error_context(audit, plan):
-        for who in audit.contenders:
-            refuse_knowledge(audit.domain, who.attack, who.knowledge)
+        for contender in audit.contenders:
+            refuse_knowledge(audit.domain, contender.attack, contender.knowledge)
         challenger = build_challenger(audit, plan)
         build_knowledge = get_domain(audit.domain).build_knowledge
         knowledges = {
-            who.label: build_knowledge(who.knowledge, who.knowledge_parameters, challenger, plan.seed)
-            for who in audit.contenders
+            one.label: build_knowledge(one.knowledge, one.knowledge_parameters, challenger, plan.seed)
+            for one in audit.contenders
         }
-        methods = {
-            who.label: build(attacks_package(audit.domain), "Attack", who.attack, who.attack_parameters)
-            for who in audit.contenders
+        attacks = {
+            one.label: build(attacks_package(audit.domain), "Attack", one.attack, one.attack_parameters)
+            for one in audit.contenders
         }
-        return PreparedAudit(challenger, knowledges, methods, challenger.digest)
+        return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
 
 
-def build_challenger(audit: AuditLike, plan: PlanLike) -> Any:
+def build_challenger(audit: AuditLike, plan: PlanLike) -> "Challenger[Any]":
     """Load the data of an audit and build its challenger."""
     return get_domain(audit.domain).build_challenger(
         data=audit.data,
@@ -236,7 +236,7 @@ def metric_descriptions() -> "Mapping[str, MetricDescription]":
 
 @contextmanager
 def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
-    """Begin messages about bad input with the plan's file and the audit."""
+    """Let messages about bad input begin with the file of the plan and the name of the audit."""
     try:
         yield
     except BadInput as error:
@@ -245,7 +245,7 @@ def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
 
 
 def describe(what: str, domain: str | None = None) -> dict[str, str]:
-    """Say in one line each what the domains, mechanisms, metrics, attacks or knowledge are that there are."""
+    """Describe each domain, mechanism, metric, attack or knowledge in one line."""
     if domain is not None:
         require_known(domain, domain_names(), "no domain")
     wanted = domain_names() if domain is None else [domain]
@@ -261,7 +261,7 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
         case "knowledge":
             found = {name: _knowledge_lines(name) for name in wanted}
         case _:
-            raise BadInput(f"nothing to show is called {what!r}")
+            raise BadInput(f"cannot show {what!r}; choose domains, mechanisms, metrics, attacks or knowledge")
     if domain is not None:
         return found[domain]
     return {f"{place}: {name}": about for place, lines in found.items() for name, about in lines.items()}

@@ -149,7 +149,7 @@ def test_a_block_that_fails_is_code_3_with_the_traceback_of_whoever_wrote_the_re
     outcome = call("run", plan(("promised = 1.0", "promised = 1.0, fails_at = 100")))
     assert outcome.code == 3
     assert "ZeroDivisionError: the coin broke" in outcome.err
-    assert "while playing rounds 0 to 99" in outcome.err
+    assert "while running rounds 0 to 99" in outcome.err
     last = outcome.err.splitlines()[-1]
     assert last.startswith("leakgauge: audit 'coin' ended with ZeroDivisionError: the coin broke")
     assert last.endswith("continue with: leakgauge run coin.toml --out runs/coin")

@@ -45,7 +45,7 @@ def test_columns_come_in_any_order_and_case_with_spaces_and_windows_line_ends(re
     [
         ("", "empty; it needs a header line with member and score"),
         ("\n\n", "empty"),
-        ("member,score\n", "no trial in it"),
+        ("member,score\n", "has no trials"),
         ("member\n1\n", "column 'score' is missing; there are member"),
         ("score,round\n1,1\n", "column 'member' is missing"),
         ("member,score,rounds\n1,1,1\n", "no column is called 'rounds'; did you mean 'round'?"),

@@ -73,7 +73,7 @@ def test_the_confidence_is_used():
         (([1, 0], ["a", "b"]), {}, "the scores are not numbers"),
         (([1, 0], [0, np.nan]), {}, "the score nan is not a finite number"),
         (([1, 0], [0, 1]), {"rounds": [1]}, r"rounds of shape \(1,\) for 2 trials"),
-        (([1, 0], [0, 1]), {"rounds": [1, 1], "targets": [2, 2]}, "a target is there twice in one round"),
+        (([1, 0], [0, 1]), {"rounds": [1, 1], "targets": [2, 2]}, "a target appears twice in one round"),
         (([1, 0], [0, 1]), {"epsilon": -1.0}, "epsilon must be >= 0, got -1.0"),
         (([1, 0], [0, 1]), {"epsilon": np.nan}, "epsilon must be >= 0, got nan"),
         (([1, 0], [0, 1]), {"epsilon": 1.0, "delta": 1.0}, r"delta must be in \[0, 1\)"),

@@ -160,7 +160,7 @@ def test_a_failed_block_is_not_saved_and_the_others_are(plan, tmp_path):
     ) as caught:
         run_plan(broken, tmp_path / "out")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    assert caught.value.__cause__.__notes__ == ["while playing rounds 90 to 99"]
+    assert caught.value.__cause__.__notes__ == ["while running rounds 90 to 99"]
     assert len(files(tmp_path / "out")) == 3
     assert not (tmp_path / "out" / "verdicts.json").exists()
 
@@ -313,7 +313,7 @@ def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path
 @pytest.mark.parametrize(
     ("challenger", "message"),
     [
-        ("{ }", "nothing was promised"),
+        ("{ }", "there is no promise"),
         ('{ promised = 1.0, coins = "given" }', "needs fair, independent coins"),
         ("{ promised = 1.0, delta = 1e-5, targets = 2 }", "needs one target per round"),
     ],
@@ -330,7 +330,7 @@ def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeyp
     run_plan(plan(), tmp_path / "out")
     next((tmp_path / "out").rglob("block-*")).unlink()
     monkeypatch.setattr(peek, "parallel_map", lambda *_: [0.25])
-    with pytest.raises(BadInput, match="studied differently when the run was continued"):
+    with pytest.raises(BadInput, match="learned something else when the run was continued"):
         run_plan(plan(), tmp_path / "out")
 
 

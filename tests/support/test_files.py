@@ -67,8 +67,8 @@ def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path, monkey
 HOLDER = """
 import sys, time
 from pathlib import Path
-from leakgauge.support.files import locked
-with locked(Path(sys.argv[1])):
+from leakgauge.support.files import lock_folder
+with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(60)
 """

@@ -13,7 +13,7 @@ def test_one_target_unless_a_number_or_names_are_given():
 
 
 @pytest.mark.parametrize(
-    ("said", "problem"), [({"n": 0}, "there is no game"), ({"n": 1, "names": ("a",)}, "leave out n")]
+    ("said", "problem"), [({"n": 0}, "an audit needs a target"), ({"n": 1, "names": ("a",)}, "leave out n")]
 )
 def test_nobody_or_two_ways_to_say_who_are_refused(said, problem):
     with pytest.raises(BadInput, match=problem):

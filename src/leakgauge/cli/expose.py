@@ -1,4 +1,4 @@
-"""Compute how exposed each person or record is, without playing: ``leakgauge expose plan.toml``."""
+"""Compute how exposed each person or record is: ``leakgauge expose plan.toml``."""
 
 import argparse
 import json
@@ -15,11 +15,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser(
         "expose",
-        help="compute how exposed each person is, without playing",
+        help="compute how exposed each person or record is",
         description=(
-            "Compute what adversaries would reach against each person of the data, or against each record "
-            "by the answers of a query log. The only file with people in it, exposure.csv, is written for "
-            "its owner alone."
+            "Compute how well attackers could identify each person in the data, or each record from the "
+            "answers of a query log, without simulating any release. The only file that lists individuals, "
+            "exposure.csv, can be read by its owner alone."
         ),
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, nargs="?", help="a TOML file")
@@ -29,8 +29,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         type=Path,
         help="the run folder (default: the one that leakgauge run uses, or runs/<name of the log>)",
     )
-    parser.add_argument("--seed", metavar="N", type=int, help="instead of the seed in the plan")
-    parser.add_argument("--json", action="store_true", help="print JSON; it names nobody")
+    parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
+    parser.add_argument("--json", action="store_true", help="print JSON, without individuals")
     log = parser.add_argument_group("instead of a plan, a log of queries that were answered")
     log.add_argument(
         "--query-log", metavar="FILE", type=Path, help="a row for each query: CSV, Parquet or JSON lines"
@@ -39,15 +39,18 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--contains", metavar="FILE", type=Path, help="a row (query, record) for each record of each query"
     )
     log.add_argument("--data", metavar="FILE", type=Path, help="the table that predicates select from")
-    log.add_argument("--id", metavar="COLUMN", help="of the ids of that table (default: id)")
+    log.add_argument("--id", metavar="COLUMN", help="column of the ids in that table (default: id)")
     log.add_argument(
-        "--delta", metavar="X", type=float, help="of epsilon where answers are Gaussian (default: 1e-5)"
+        "--delta",
+        metavar="X",
+        type=float,
+        help="delta at which epsilon of Gaussian answers is computed (default: 1e-5)",
     )
     parser.set_defaults(command=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Expose the people of the plan or the records of the log; print quantiles and where the files are."""
+    """Compute the exposure of the plan or the log; print quantiles and the paths of the files."""
     from leakgauge import exposure
     from leakgauge.report.sections.exposure import exposure_notes
 

@@ -1,4 +1,4 @@
-"""Judge the trials of a run folder, or scores made by any other tool: ``leakgauge judge scores.csv``."""
+"""Judge the trials of a run folder, or scores from another tool: ``leakgauge judge scores.csv``."""
 
 import argparse
 from pathlib import Path
@@ -11,18 +11,22 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "judge",
         help="judge a run folder, or a file of scores",
-        description="Judge a run folder, or a CSV file with the columns member, score and maybe round and "
-        "target. Exit code: 0 not violated or nothing promised, 1 violated, 3 undecided or incomplete.",
+        description="Judge a run folder, or a CSV file with the columns member and score, and optionally "
+        "round and target. Exit code: 0 not violated or no promise, 1 violated, 3 undecided or "
+        "incomplete.",
     )
     parser.add_argument("what", metavar="DIR|SCORES.csv", type=Path)
     scores = parser.add_argument_group("for a file of scores")
-    scores.add_argument("--epsilon", metavar="E", type=float, help="what was promised (default: nothing)")
-    scores.add_argument("--delta", metavar="D", type=float, help="what was promised (default: 0)")
+    scores.add_argument(
+        "--epsilon", metavar="E", type=float, help="the promised epsilon (default: no promise)"
+    )
+    scores.add_argument("--delta", metavar="D", type=float, help="the promised delta (default: 0)")
     scores.add_argument("--confidence", metavar="C", type=float, help="of every interval (default: 0.95)")
     scores.add_argument(
         "--coins",
         choices=["fair", "given"],
-        help="fair: independent fair coins decided who is a member; given: anything else (default)",
+        help="fair: members were chosen at random, independently with probability one half; given: "
+        "anything else (default)",
     )
     scores.add_argument("--seed", metavar="N", type=int, help="for breaking ties (default: 0)")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -1,6 +1,6 @@
 """The command ``leakgauge``.
 
-Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided or incomplete, 130 interrupted; 70 is a fault in
+Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided or incomplete, 130 interrupted; 70 is a bug in
 leakgauge itself, never a finding.
 """
 
@@ -19,7 +19,7 @@ from pkgutil import iter_modules
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.version import VERSION
 
-FAULT, INTERRUPTED = 70, 130
+BUG, INTERRUPTED = 70, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,39 +29,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(arguments)
     except BadInput as error:
-        return _say(error, 2)
+        return _print_error(error, 2)
     except IncompleteRun as error:
         if error.__cause__ is not None:
             traceback.print_exception(error.__cause__)
-        return _say(error, 3)
+        return _print_error(error, 3)
     except KeyboardInterrupt:
         again = shlex.join(["leakgauge", *argv])
-        return _say(
-            f"interrupted; what is finished is kept, and the same command continues: {again}", INTERRUPTED
+        return _print_error(
+            f"interrupted; finished blocks are kept, and the same command continues: {again}", INTERRUPTED
         )
     except Exception:
         traceback.print_exc()
-        return _say("this is a fault in leakgauge; please report it with the lines above", FAULT)
+        return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Call the command; its exit code counts even if whoever reads its output has left."""
+    """Call the command; its exit code is returned even if the reader of its output has gone."""
     if sys.stdout.isatty():
         return int(arguments.command(arguments))
-    told = io.StringIO()
+    output = io.StringIO()
     try:
-        with redirect_stdout(told):
+        with redirect_stdout(output):
             return int(arguments.command(arguments))
     finally:
         try:
-            sys.stdout.write(told.getvalue())
+            sys.stdout.write(output.getvalue())
             sys.stdout.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser() -> argparse.ArgumentParser:
-    """Build the parser; every file beside this one that has ``add_to`` is a command."""
+    """Build the parser; every file in this folder that has ``add_to`` is a command."""
     top = argparse.ArgumentParser(
         prog="leakgauge",
         description="Measure what a privacy-protected release really leaks about each person in it.",
@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _say(message: object, code: int) -> int:
+def _print_error(message: object, code: int) -> int:
     print("leakgauge:", " ".join(str(message).split()), file=sys.stderr)
     return code
 

@@ -20,7 +20,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument("paper", metavar="PAPER", help="a paper's short name, such as liu24")
     parser.add_argument("--only", metavar="ITEM", help="one figure or table, such as figure_6")
     parser.add_argument(
-        "--scale", choices=["quick", "full"], default="quick", help="how much to play (default: quick)"
+        "--scale",
+        choices=["quick", "full"],
+        default="quick",
+        help="quick: fewer rounds; full: as many as in the paper (default: quick)",
     )
     parser.add_argument(
         "--data", metavar="DIR", type=Path, help="the folder of the data sets, for some items"
@@ -29,15 +32,16 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--out", metavar="DIR", type=Path, help="where to write (default: runs/reproduce-PAPER)"
     )
     parser.add_argument(
-        "--engine", choices=["local", "dask", "ray"], default="local", help="who plays the blocks"
+        "--engine",
+        choices=["local", "dask", "ray"],
+        default="local",
+        help="what runs the blocks (default: local)",
     )
+    parser.add_argument("--workers", metavar="N", type=int, default=1, help="parallel workers (default: 1)")
     parser.add_argument(
-        "--workers", metavar="N", type=int, default=1, help="how many play at once (default: 1)"
+        "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
     )
-    parser.add_argument(
-        "--address", metavar="A", help="a dask or ray cluster to join; otherwise one is started"
-    )
-    parser.add_argument("--seed", metavar="N", type=int, help="instead of the usual one")
+    parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the default one")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
 

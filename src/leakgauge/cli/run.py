@@ -1,4 +1,4 @@
-"""Carry out a plan, or continue it: ``leakgauge run plan.toml``."""
+"""Run a plan, or continue it: ``leakgauge run plan.toml``."""
 
 import argparse
 import json
@@ -14,8 +14,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser(
         "run",
-        help="carry out a plan, or continue it",
-        description="Carry out a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided.",
+        help="run a plan, or continue it",
+        description="Run a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided.",
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(
@@ -25,16 +25,17 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="the run folder (default: runs/<name of the plan>, for plan.toml the name of its folder)",
     )
     parser.add_argument(
-        "--engine", choices=["local", "dask", "ray"], default="local", help="who plays the blocks"
+        "--engine",
+        choices=["local", "dask", "ray"],
+        default="local",
+        help="what runs the blocks (default: local)",
     )
+    parser.add_argument("--workers", metavar="N", type=int, default=1, help="parallel workers (default: 1)")
     parser.add_argument(
-        "--workers", metavar="N", type=int, default=1, help="how many play at once (default: 1)"
+        "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
     )
-    parser.add_argument(
-        "--address", metavar="A", help="a dask or ray cluster to join; otherwise one is started"
-    )
-    parser.add_argument("--seed", metavar="N", type=int, help="instead of the seed in the plan")
-    parser.add_argument("--dry-run", action="store_true", help="say what it would cost; write nothing")
+    parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
+    parser.add_argument("--dry-run", action="store_true", help="estimate time and memory; write nothing")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
 
@@ -74,16 +75,16 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     from leakgauge.runner.run import EngineOptions
 
     engines.check_engine(arguments.engine, arguments.workers, arguments.address)
-    hands = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
-    cost = dry_run(plan, hands)
+    options = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
+    cost = dry_run(plan, options)
     if arguments.json:
         print(json.dumps(asdict(cost)))
         return 0
-    tried = "" if cost.measured == cost.audits else f" (from trying {cost.measured} of {cost.audits} audits)"
+    basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
     print(
-        f"{times(cost.audits, 'audit')}, {times(cost.verdicts, 'adversary')}\n"
+        f"{times(cost.audits, 'audit')}, {times(cost.verdicts, 'attacker')}\n"
         f"{times(cost.rounds, 'round')} in {times(cost.blocks, 'block')}, {times(cost.trials, 'trial')}\n"
-        f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{tried}\n"
+        f"time: about {_time(cost.seconds)} with {times(arguments.workers, 'worker')}{basis}\n"
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program\n"
         "nothing was written"
     )

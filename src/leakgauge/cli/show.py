@@ -1,4 +1,4 @@
-"""Name what a plan may use: ``leakgauge show attacks --domain blackbox``."""
+"""List what a plan may use: ``leakgauge show attacks --domain D``."""
 
 import argparse
 import json
@@ -6,7 +6,7 @@ import json
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
-    parser = commands.add_parser("show", help="name what a plan may use")
+    parser = commands.add_parser("show", help="list what a plan may use")
     parser.add_argument("what", choices=["attacks", "domains", "knowledge", "mechanisms", "metrics"])
     parser.add_argument("--domain", metavar="D", help="attacks, knowledge and mechanisms of this domain only")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -14,7 +14,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one name per line, with what it is."""
+    """Print one name per line, with its description."""
     from leakgauge import catalog
 
     found = catalog.describe(arguments.what, arguments.domain)

@@ -1,4 +1,4 @@
-"""Say how far a run has come: ``leakgauge status runs/plan``."""
+"""Show how many rounds of a run are complete: ``leakgauge status runs/plan``."""
 
 import argparse
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Declare the command."""
-    parser = commands.add_parser("status", help="say how far a run has come")
+    parser = commands.add_parser("status", help="show how many rounds of a run are complete")
     parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
@@ -22,9 +22,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({**asdict(found), "complete": found.complete}))
         return 0
-    for standing in found.audits:
-        state = "complete" if standing.complete else "incomplete"
-        print(f"{standing.audit}: {standing.played:,} of {standing.rounds:,} rounds, {state}")
+    for audit in found.audits:
+        state = "complete" if audit.complete else "incomplete"
+        print(f"{audit.audit}: {audit.played:,} of {audit.rounds:,} rounds, {state}")
     if found.running:
         print("a run is writing to it now")
     elif found.way_on:

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leakgauge.verdict import Verdict
 
+MOST_TABLE_ROWS = 40
+_WIDE_TERMINAL = 120  # columns
+_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
+_ORDER = ("violated", "undecided", "not violated", None)
+
 
 def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     """How to read the numbers, what is undecided, how sure all is, and if the instrument was in order."""
@@ -83,12 +88,6 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
         f"Instrument: false alarms on a null release {percent(null['rate'])} ({percent(null['low'])} to "
         f"{percent(null['high'])}); smallest ε it could have detected: {smallest}."
     )
-
-
-MOST_TABLE_ROWS = 40
-_WIDE_TERMINAL = 120  # columns
-_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
-_ORDER = ("violated", "undecided", "not violated", None)
 
 
 def exit_code(verdicts: "Sequence[Verdict]") -> int:

@@ -1,4 +1,4 @@
-"""The membership game: its roles, and the few lines in which they meet."""
+"""The membership game: its roles, and ``play``, which runs one block of rounds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,8 +22,6 @@ BlockIn = TypeVar("BlockIn", contravariant=True)
 View = TypeVar("View")  # what of a block reaches an adversary
 ViewOut = TypeVar("ViewOut", covariant=True)
 KnowledgeIn = TypeVar("KnowledgeIn", contravariant=True)
-
-OBTAINED, BELIEVED = "obtained", "believed"  # columns of ``MeteredKnowledge.spent``
 
 
 class Coins(StrEnum):
@@ -180,9 +178,9 @@ class MeteredKnowledge(Protocol):
     """Knowledge that counts what its adversary was given, as an oracle does; no attack sees these counts."""
 
     def spent(self, view: Any) -> Mapping[str, Reals]:
-        """Rounds x targets: the epsilon of what was given in a view, by the name of whoever counts it.
+        """Rounds x targets: the epsilon of what was given in a view, by name of the way of counting.
 
-        ``OBTAINED`` is what the answers were worth to the adversary, ``BELIEVED`` what was recorded for them.
+        A domain declares the titles of these columns, and which of them must not exceed which.
         """
         ...
 
@@ -222,7 +220,7 @@ class Attack(Protocol[KnowledgeIn, View]):
 
 @dataclass(frozen=True, eq=False)
 class Adversary(Generic[Block, View]):
-    """A studied attack behind its knowledge: it sees a round only through it."""
+    """A studied attack with its knowledge, through which alone it sees a round."""
 
     knowledge: Knowledge[Block, View]
     scorer: Scorer[View]
@@ -233,7 +231,7 @@ class Adversary(Generic[Block, View]):
     def score_with_spending(
         self, block: Block, rng: Generator
     ) -> tuple[Reals, Callable[[], Mapping[str, Reals]]]:
-        """Score some rounds; what was spent on that is counted when asked for."""
+        """Score some rounds; the function that is returned counts what was spent on it."""
         view = self.knowledge.view(block)
         scores = np.asarray(self.scorer.score(view, rng), dtype=np.float64)
         return (
@@ -252,8 +250,8 @@ class Trials:
     scores: Reals
     coins: Coins
     reading: Reading = field(default_factory=Reading)
-    spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by whoever counts it; of oracles
-    utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by whoever used it
+    spent: Mapping[str, Reals] = field(default_factory=dict)  # epsilon, by name of the way of counting
+    utility: Mapping[str, Reals] = field(default_factory=dict)  # of the release, by name
 
     def __post_init__(self) -> None:
         if not self.rounds.shape == self.targets.shape == self.members.shape == self.scores.shape:
@@ -297,7 +295,7 @@ def play(
     rounds: range,
     block: int,
 ) -> dict[str, Trials]:
-    """Play one block; every adversary faces the same bits and the same releases."""
+    """Play one block; every adversary gets the same membership and the same releases."""
     members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
     released = challenger.release(members, stream(seed, Role.RELEASE, block))
     row, target = np.indices(members.shape)

@@ -24,14 +24,14 @@ class Unit(StrEnum):
     USER = "user"
     RECORD = "record"
     CLIENT = "client"
-    GROUP = "group"  # all records that a release is made of: they depend on one another
+    GROUP = "group"  # all records of a release, because they depend on each other
 
 
 @dataclass(frozen=True, eq=False)
 class TradeoffCurve:
-    """The largest true-positive rate at each false-positive rate: the whole promise, where the law is known.
+    """The largest true-positive rate at each false-positive rate: the whole promise.
 
-    Straight lines join the points; they start at FPR 0 and end at FPR 1.
+    It is known where the noise distribution is. Straight lines join the points, from FPR 0 to FPR 1.
     """
 
     fpr: npt.NDArray[np.float64]
@@ -45,10 +45,10 @@ class TradeoffCurve:
 
 @dataclass(frozen=True, kw_only=True)
 class ComposedGuarantee:
-    """What is left for somebody who owns many protected parts: epsilon at one delta, worked out in two ways.
+    """Epsilon at one delta for somebody who owns many protected parts, computed in two ways.
 
-    ``kairouz`` knows of each part no more than its epsilon and delta (Kairouz, Oh and Viswanath 2015);
-    ``tight`` knows the law of the noise, where it is known. Both are bounds; ``tight`` is never the larger.
+    ``kairouz`` uses only epsilon and delta of each part (Kairouz, Oh and Viswanath 2015); ``tight`` uses the
+    noise distribution, where it is known. Both are bounds; ``tight`` is never the larger.
     """
 
     parts: int
@@ -61,10 +61,10 @@ class ComposedGuarantee:
 class Guarantee:
     """(epsilon, delta)-indistinguishability of neighbours, for one unit.
 
-    ``sensitivity`` is how far one unit can move what is released, in the norm of the noise. A ``nominal``
-    epsilon is the one on the label, perhaps for a smaller unit; ``exact_epsilon`` the one the law supports at
-    this delta, where it is known. ``curve`` holds the whole trade-off where the law is known. ``composed`` is
-    what promises to parts of the unit add up to, with a little more delta.
+    ``sensitivity`` is how far one unit can move the released values, in the norm of the noise. A ``nominal``
+    epsilon is the stated one, perhaps for a smaller unit; ``exact_epsilon`` the one that the noise gives at
+    this delta. ``curve`` holds the whole trade-off. Both are given where the noise distribution is known.
+    ``composed`` is what the promises to the parts of a unit add up to, with a slightly larger delta.
 
     >>> Guarantee(epsilon=1.0).delta
     0.0

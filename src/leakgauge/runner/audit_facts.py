@@ -1,4 +1,4 @@
-"""What a challenger said of itself; with it, trials can be judged later without its data."""
+"""What a challenger declares about itself; with it, trials can be judged later without its data."""
 
 import math
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from leakgauge.support.table_reader import read_dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class AuditFacts:
-    """The promise, the number of targets, how the bits were decided, and a digest of what is behind it.
+    """The promise, the number of targets, how membership was decided, and a digest of the data.
 
-    ``notes`` tell how the data were read, and hold nothing of anybody.
+    ``notes`` describe how the data were read, without any value from them.
     """
 
     guarantee: Guarantee | None
@@ -24,17 +24,17 @@ class AuditFacts:
     coins: Coins
     data: str
     notes: tuple[str, ...] = ()
-    utility: dict[str, float] | None = None  # what the release is good for, where the challenger knows
+    utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
 
 
-def facts_of(game: PreparedAudit) -> AuditFacts:
-    """Ask the challenger of a game."""
-    challenger = game.challenger
+def facts_of(prepared: PreparedAudit) -> AuditFacts:
+    """Return the facts of a prepared audit."""
+    challenger = prepared.challenger
     return AuditFacts(
         guarantee=challenger.guarantee,
         n_targets=challenger.n_targets,
         coins=challenger.coins,
-        data=game.digest,
+        data=prepared.digest,
         notes=tuple(challenger.notes),
         utility=challenger.utility,
     )

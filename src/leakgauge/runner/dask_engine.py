@@ -50,18 +50,20 @@ class DaskEngine:
     def load_task(self, task: Task) -> TaskMap:
         from distributed import as_completed
 
-        packed, docket = pack_task(task)
-        there = self.client.scatter(packed, hash=False)  # a key of its own: nobody else lets go of it
+        packed, header = pack_task(task)
+        stored = self.client.scatter(
+            packed, hash=False
+        )  # a key of its own, so that no other client releases it
 
         def submit(job: tuple[int, Any]) -> Any:
-            return self.client.submit(run_task, there, docket, *job, pure=False)
+            return self.client.submit(run_task, stored, header, *job, pure=False)
 
         def apply(items: Sequence[Any]) -> Results:
             jobs = iter(enumerate(items))
-            flying = as_completed([submit(job) for job in islice(jobs, 2 * self.workers)])
-            for future in flying:
+            pending = as_completed([submit(job) for job in islice(jobs, 2 * self.workers)])
+            for future in pending:
                 yield unwrap_outcome(future.result())
                 if (job := next(jobs, None)) is not None:
-                    flying.add(submit(job))
+                    pending.add(submit(job))
 
         return apply

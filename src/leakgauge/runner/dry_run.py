@@ -1,4 +1,4 @@
-"""What a run would cost, from playing a few rounds of it in memory."""
+"""What a run would cost, estimated from a few rounds of it in memory."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -16,15 +16,15 @@ from leakgauge.runner.run import EngineOptions, refuse_too_many_rounds
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.threads import single_threaded
 
-_FEW, _SOME = 16, 512  # rounds played to see what one more costs
-_TRIAL = 250  # bytes of a trial while it is judged: its own 25, and those that the referee sorts and counts
+_FEW, _SOME = 16, 512  # rounds that are run to estimate the cost of one more
+_TRIAL = 250  # bytes of a trial while it is judged: its own 25, and what the referee needs to sort and count
 _JUDGING, _REPORT = 8e-6, 1.5  # seconds per trial, and once
-_PATIENCE = 10.0  # seconds; audits after that are taken to cost what those before them did
+_PATIENCE = 10.0  # seconds; later audits are assumed to cost as much as those before
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunCost:
-    """An estimate: to be trusted within a factor of two or so."""
+    """An estimate, accurate within a factor of about two."""
 
     audits: int
     verdicts: int
@@ -33,7 +33,7 @@ class RunCost:
     trials: int
     seconds: float
     memory: int  # bytes: of a block in every worker, and of an audit's trials
-    measured: int  # audits that were tried
+    measured: int  # audits from which it was estimated
 
 
 @dataclass(frozen=True)
@@ -45,50 +45,50 @@ class _AuditCost:
     targets: int
 
 
-def dry_run(plan: Plan, hands: EngineOptions | None = None) -> RunCost:
+def dry_run(plan: Plan, options: EngineOptions | None = None) -> RunCost:
     """Estimate what a plan costs; nothing is written.
 
-    Every attack of the audits that are tried studies once, as it would in the run.
+    Every attack of the measured audits studies once, as it would in the run.
     """
-    hands = hands or EngineOptions()
-    shares: list[_AuditCost] = []
+    options = options or EngineOptions()
+    costs: list[_AuditCost] = []
     start = perf_counter()
     for audit in plan.audits:
-        if shares and perf_counter() - start > _PATIENCE:
+        if costs and perf_counter() - start > _PATIENCE:
             break
-        shares.append(_audit_cost(audit, plan, hands.workers))
-    untried = len(plan.audits) - len(shares)
+        costs.append(_audit_cost(audit, plan, options.workers))
+    unmeasured = len(plan.audits) - len(costs)
     counts = [len(split_rounds(audit.rounds, audit.block)) for audit in plan.audits]
-    targets = [share.targets for share in shares] + [max(share.targets for share in shares)] * untried
+    targets = [cost.targets for cost in costs] + [max(cost.targets for cost in costs)] * unmeasured
     return RunCost(
         audits=len(plan.audits),
         verdicts=sum(len(audit.contenders) for audit in plan.audits),
         rounds=sum(audit.rounds for audit in plan.audits),
         blocks=sum(counts),
         trials=sum(n * audit.rounds * len(audit.contenders) for n, audit in zip(targets, plan.audits)),
-        seconds=_REPORT + sum(share.seconds for share in shares) * len(plan.audits) / len(shares),
-        memory=max(share.memory for share in shares),
-        measured=len(shares),
+        seconds=_REPORT + sum(cost.seconds for cost in costs) * len(plan.audits) / len(costs),
+        memory=max(cost.memory for cost in costs),
+        measured=len(costs),
     )
 
 
 def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
-    setting_up, game = _timed(lambda: prepare_audit(audit, plan))
+    setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
-        refuse_too_many_rounds(audit, game)
-        refuse_unjudgeable(audit, facts_of(game))
-        game.challenger.refuse_dry_run()
-    studying, play = _timed(lambda: study_attacks(game, plan.seed, InProcessEngine()))
+        refuse_too_many_rounds(audit, prepared)
+        refuse_unjudgeable(audit, facts_of(prepared))
+        prepared.challenger.refuse_dry_run()
+    study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))
     play(RoundBlock(0, range(few)))  # the first call loads libraries
     n_blocks = len(split_rounds(audit.rounds, audit.block))
     per_block = _extrapolate([(n, _seconds(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
     at_once = _extrapolate([(n, _bytes(play, n)) for n in (few, some)], min(audit.block, audit.rounds))
-    targets = game.challenger.n_targets
+    targets = prepared.challenger.n_targets
     busy = min(workers, n_blocks)
     trials = targets * audit.rounds * len(audit.contenders)
     return _AuditCost(
-        seconds=2 * setting_up + studying + n_blocks * per_block / busy + _JUDGING * trials,
+        seconds=2 * setup_seconds + study_seconds + n_blocks * per_block / busy + _JUDGING * trials,
         memory=int(at_once * busy + _TRIAL * trials),
         targets=targets,
     )

@@ -1,4 +1,4 @@
-"""The blocks of an audit taken in order, as far as the audit goes."""
+"""The blocks of an audit in order, up to the one at which it stops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,17 +17,17 @@ from leakgauge.verdict import StoppingSchedule
 
 @dataclass(eq=False)
 class BlockSequence:
-    """Consecutive blocks from the first on; an audit that stops early ends with the one that decides it.
+    """Consecutive blocks from the first on; an audit that may stop early ends with the one that decides it.
 
-    How many blocks were played, by whom and in which order does not change where it ends.
+    Where it ends does not depend on the workers, nor on the order in which blocks were run.
     """
 
     labels: tuple[str, ...]
-    decided: Callable[[Trials], bool] | None  # nothing: the audit plays all its rounds
+    decided: Callable[[Trials], bool] | None  # nothing: the audit runs all its rounds
     parts: list[Mapping[str, Trials]] = field(default_factory=list)
 
     def add(self, trials: Mapping[str, Trials]) -> bool:
-        """Take the next block; say whether every contender is decided now."""
+        """Add the next block; return whether every contender is decided now."""
         self.parts.append(trials)
         return self.decided is not None and all(map(self.decided, map(self.trials, self.labels)))
 
@@ -36,8 +36,8 @@ class BlockSequence:
         parts = [part[label] for part in self.parts]
         if any(part.reading != parts[0].reading for part in parts):
             raise BadInput(
-                f"{label}: the attack studied differently when the run was continued (another machine or "
-                "other library versions?); run into another --out"
+                f"{label}: the attack learned something else when the run was continued (another machine or "
+                "other library versions?); start a new run in another --out"
             )
         return replace(
             parts[0],
@@ -53,35 +53,35 @@ class BlockSequence:
 
 
 def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
-    """Return the empty prefix of an audit."""
+    """Return the sequence of an audit before its first block."""
     labels = tuple(contender.label for contender in audit.contenders)
     schedule = stopping_schedule(audit)
     if schedule is None:
         return BlockSequence(labels, None)
-    ask = partial(
+    is_decided = partial(
         verdict.promise_refuted,
         guarantee=run.facts[audit.name].guarantee,
         metrics=audit.metrics,
         n_verdicts=run.n_verdicts,
         schedule=schedule,
     )
-    return BlockSequence(labels, ask)
+    return BlockSequence(labels, is_decided)
 
 
 def stopping_schedule(audit: Audit) -> StoppingSchedule | None:
-    """Return when an audit that may stop early is looked at."""
+    """Return when an audit that may stop early is evaluated."""
     return None if audit.stop is Stop.ROUNDS else StoppingSchedule(block=audit.block, planned=audit.rounds)
 
 
 def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials] | None:
-    """Read one block of all contenders; it counts only where it is whole."""
+    """Read one block of all contenders; nothing where it is missing for any of them."""
     found = {label: store.load(block) for label, store in stores.items()}
-    whole = {label: trials for label, trials in found.items() if trials is not None}
-    return whole if len(whole) == len(found) else None
+    complete = {label: trials for label, trials in found.items() if trials is not None}
+    return complete if len(complete) == len(found) else None
 
 
 def require_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials]:
-    """Read a block that has to be there."""
+    """Read a block; raise ``IncompleteRun`` where it is missing."""
     if (trials := load_block(stores, block)) is None:
         raise IncompleteRun(
             f"block {block.index} (rounds {block.rounds.start} to {block.rounds.stop - 1}) is missing"

@@ -1,7 +1,7 @@
 """Workers: in this process, in local processes, in a dask cluster, in a ray cluster.
 
-An engine takes a function once and then items; it gives back results with the positions of their items,
-as they arrive. What is computed does not depend on the engine.
+An engine gets a function once and then items; it yields results with the positions of their items, in the
+order in which they arrive. The results do not depend on the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,9 +19,7 @@ from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
 Results: TypeAlias = Iterator[tuple[int, Any]]
-_WORKER_REPLACED = (
-    "A worker stopped while some jobs"  # loky replaces workers that hold much memory; nothing is lost
-)
+_WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers that use much memory
 TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 
@@ -32,7 +30,7 @@ class Engine(Protocol):
     def workers(self) -> int: ...
 
     def load_task(self, task: Task) -> TaskMap:
-        """Bring a function to the workers, once; what is returned applies it to items."""
+        """Send a function to the workers once; return what applies it to items."""
         ...
 
 
@@ -56,7 +54,7 @@ def check_engine(name: str, workers: int, address: str | None) -> None:
 
 @contextmanager
 def open_engine(name: str = "local", workers: int = 1, address: str | None = None) -> Iterator[Engine]:
-    """Provide workers, or join a cluster, when first needed; stop at the end what was started here."""
+    """Start workers, or join a cluster, when first needed; stop at the end what was started here."""
     check_engine(name, workers, address)
     with ExitStack() as stack:
         yield _LazyEngine(workers, lambda: stack.enter_context(_open(name, workers, address)))
@@ -81,7 +79,7 @@ def _open(name: str, workers: int, address: str | None) -> Iterator[Engine]:
 
 @dataclass(frozen=True)
 class _LazyEngine:
-    """An engine that is opened by its first use."""
+    """An engine that is opened at its first use."""
 
     workers: int
     opening: Callable[[], Engine]
@@ -96,7 +94,7 @@ class _LazyEngine:
 
 @dataclass(frozen=True)
 class InProcessEngine:
-    """No worker but the process itself."""
+    """No workers: everything runs in this process."""
 
     workers: int = 1
 
@@ -112,20 +110,20 @@ class InProcessEngine:
 
 @dataclass(frozen=True)
 class ProcessEngine:
-    """Processes of this machine, by joblib and loky."""
+    """Processes on this machine, run by joblib and loky."""
 
     workers: int
 
     def load_task(self, task: Task) -> TaskMap:
         from joblib import Parallel, delayed
 
-        cargo = pack_task(task)
+        packed_task = pack_task(task)
 
         def apply(items: Sequence[Any]) -> Results:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
             filterwarnings("ignore", _WORKER_REPLACED, UserWarning)
-            with relay_worker_progress() as news:
-                jobs = (delayed(run_task)(*cargo, *job, news) for job in enumerate(items))
+            with relay_worker_progress() as progress_file:
+                jobs = (delayed(run_task)(*packed_task, *job, progress_file) for job in enumerate(items))
                 yield from map(unwrap_outcome, parallel(jobs))
 
         return apply

@@ -14,6 +14,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, Trials
 from leakgauge.support.table_reader import require_known
 
+SCORE_COLUMNS = ("member", "score", "round", "target")
+_BITS = {"1": True, "true": True, "0": False, "false": False}
+
 
 def trials_from_arrays(
     members: npt.ArrayLike,
@@ -22,7 +25,7 @@ def trials_from_arrays(
     targets: npt.ArrayLike | None,
     coins: Coins,
 ) -> Trials:
-    """Make trials; without rounds each is a release of its own, without targets they are numbered there."""
+    """Make trials; without rounds each trial is a release of its own, without targets they are numbered."""
     bits, values = np.asarray(members), _score_array(scores)
     if bits.ndim != 1 or bits.shape != values.shape or not bits.size:
         raise BadInput(
@@ -30,20 +33,22 @@ def trials_from_arrays(
             "length, one entry per trial"
         )
     if not np.isin(bits, (0, 1)).all():
-        raise BadInput("a member is neither 0 nor 1; say True for a member, False for a non-member")
+        raise BadInput("a member is neither 0 nor 1; write True for a member, False for a non-member")
     bits = bits.astype(bool)
     if bits.all() or not bits.any():
         raise BadInput(
             f"all {bits.size} trials are {'members' if bits.all() else 'non-members'}; both are needed"
         )
-    which = np.arange(bits.size) if rounds is None else _numbered(rounds, "rounds", bits.size)
+    round_numbers = np.arange(bits.size) if rounds is None else _numbered(rounds, "rounds", bits.size)
     if targets is not None:
-        whom = _numbered(targets, "targets", bits.size)
+        target_numbers = _numbered(targets, "targets", bits.size)
     else:
-        whom = np.zeros(bits.size, np.int64) if rounds is None else _number_within_rounds(which)
-    if np.unique(which * (whom.max() + 1) + whom).size < bits.size:
-        raise BadInput("a target is there twice in one round; a trial is one target of one round")
-    return Trials(which, whom, bits, values, coins)
+        target_numbers = (
+            np.zeros(bits.size, np.int64) if rounds is None else _number_within_rounds(round_numbers)
+        )
+    if np.unique(round_numbers * (target_numbers.max() + 1) + target_numbers).size < bits.size:
+        raise BadInput("a target appears twice in one round; a trial is one target of one round")
+    return Trials(round_numbers, target_numbers, bits, values, coins)
 
 
 def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -72,13 +77,9 @@ def _number_within_rounds(rounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64
     return places
 
 
-SCORE_COLUMNS = ("member", "score", "round", "target")
-_BITS = {"1": True, "true": True, "0": False, "false": False}
-
-
 @dataclass(frozen=True, kw_only=True)
 class ScoreColumns:
-    """The columns of a file; ``rounds`` and ``targets`` as it names them, or nothing."""
+    """The columns of a file; ``rounds`` and ``targets`` as texts, or nothing where it has none."""
 
     members: list[bool]
     scores: list[float]
@@ -87,7 +88,7 @@ class ScoreColumns:
 
 
 def read_scores(path: Path) -> ScoreColumns:
-    """Read a file with a header line: member (0/1, true/false), score, and maybe round and target."""
+    """Read a file with a header line: member (0/1, true/false), score, and optionally round and target."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             return _read_columns(csv.reader(file, strict=True), str(path))
@@ -130,7 +131,7 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
             except ValueError as error:
                 raise BadInput(f"{where}, line {lines.line_num}: {name} {error}, got {cell!r}") from None
     if not columns["member"]:
-        raise BadInput(f"{where}: no trial in it; it needs a line per trial below the header")
+        raise BadInput(f"{where}: has no trials; add one line per trial below the header")
     return ScoreColumns(
         members=columns["member"],
         scores=columns["score"],

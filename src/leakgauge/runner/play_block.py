@@ -1,4 +1,4 @@
-"""From a game that is set up to the function that plays one block of it."""
+"""From a prepared audit to the function that runs one block of its rounds."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from leakgauge.runner.worker_tasks import Task
 from leakgauge.support.parallel import use_parallel_map
 from leakgauge.support.threads import single_threaded
 
-RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)  # seconds before a block that was lost is played again
+RETRY_SECONDS = (0.5, 1.0, 2.0, 4.0)  # waits before a block that was lost is run again
 
 
 @dataclass(frozen=True, eq=False)
 class PlayBlock:
-    """Play one block: a pure function, so that it does not matter who plays it, or when.
+    """Run one block: a pure function, so that its trials do not depend on the worker or the moment.
 
-    Where a release was lost on the way, all of the block is played again, from the same bits.
+    Where a release was lost, for example by a network error, the whole block is run again with the same bits.
     """
 
     challenger: Challenger[Any]
@@ -46,11 +46,11 @@ class PlayBlock:
                 f"{where} were lost {len(RETRY_SECONDS) + 1} times, the last time by {error}"
             ) from error
         except Exception as error:
-            error.add_note(f"while playing {where}")
+            error.add_note(f"while running {where}")
             raise
 
     def _play(self, block: RoundBlock) -> dict[str, Trials]:
-        """Play it once, and let a challenger that holds something open for it close that."""
+        """Run the block once; afterwards the challenger closes what it opened for it."""
         try:
             trials = play(self.challenger, self.adversaries, self.seed, block.rounds, block.index)
         except BaseException:
@@ -61,31 +61,34 @@ class PlayBlock:
 
 
 def study_attacks(
-    game: PreparedAudit, seed: int, engine: Engine, tell: Callable[[str], None] = lambda _: None
+    prepared: PreparedAudit,
+    seed: int,
+    engine: Engine,
+    show_message: Callable[[str], None] = lambda _: None,
 ) -> PlayBlock:
-    """Let every attack study once, here; what it spreads goes to the workers. ``tell`` hears of it."""
+    """Let every attack study once, in this process; ``parallel_map`` in an attack uses the workers."""
     adversaries = {}
-    for label, attack in game.attacks.items():
-        tell(f"{label} studies")
-        knowledge = game.knowledges[label]
+    for label, attack in prepared.attacks.items():
+        show_message(f"{label} studies")
+        knowledge = prepared.knowledges[label]
         try:
             with (
                 single_threaded(),
-                use_parallel_map(partial(_parallel_map, engine, f"{label} studies", tell)),
+                use_parallel_map(partial(_parallel_map, engine, f"{label} studies", show_message)),
             ):
                 scorer = attack.study(knowledge, stream(seed, Role.STUDY))
         except BadInput as error:
             raise BadInput(f"{label}: {error}") from error
         adversaries[label] = Adversary(knowledge, scorer)
-    return PlayBlock(game.challenger, adversaries, seed)
+    return PlayBlock(prepared.challenger, adversaries, seed)
 
 
 def _parallel_map(
-    engine: Engine, what: str, tell: Callable[[str], None], task: Task, items: Sequence[Any]
+    engine: Engine, title: str, show_message: Callable[[str], None], task: Task, items: Sequence[Any]
 ) -> list[Any]:
-    """Give pieces of work to the workers; return the results in order."""
+    """Apply a task to items on the workers; return the results in order."""
     results: dict[int, Any] = {}
     for position, result in engine.load_task(task)(items):
         results[position] = result
-        tell(f"{what}, {len(results)} of {len(items)}")
+        show_message(f"{title}, {len(results)} of {len(items)}")
     return [results[position] for position in range(len(items))]

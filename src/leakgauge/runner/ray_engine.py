@@ -13,7 +13,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.runner.engines import Results, TaskMap
 from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
 
-_PATIENCE = 10.0  # seconds
+_CONNECT_TIMEOUT = 10.0  # seconds
 
 
 @contextmanager
@@ -43,10 +43,10 @@ def open_ray(workers: int, address: str | None) -> Iterator["RayEngine"]:
 
 
 def _require_listener(address: str) -> None:
-    """Raise an error if nobody listens at an address; ray itself would try for minutes."""
+    """Raise an error if nothing listens at an address; ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon:
-        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+        socket.create_connection((host, int(port)), timeout=_CONNECT_TIMEOUT).close()
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ class RayEngine:
     def load_task(self, task: Task) -> TaskMap:
         import ray
 
-        packed, docket = pack_task(task)
-        there, remote = ray.put(packed), ray.remote(run_task)
+        packed, header = pack_task(task)
+        stored, remote = ray.put(packed), ray.remote(run_task)
 
         def apply(items: Sequence[Any]) -> Results:
             jobs = iter(enumerate(items))
-            flying = [remote.remote(there, docket, *job) for job in islice(jobs, 2 * self.workers)]
-            while flying:
-                [done], flying = ray.wait(flying, num_returns=1)
+            pending = [remote.remote(stored, header, *job) for job in islice(jobs, 2 * self.workers)]
+            while pending:
+                [done], pending = ray.wait(pending, num_returns=1)
                 yield unwrap_outcome(ray.get(done))
                 if (job := next(jobs, None)) is not None:
-                    flying.append(remote.remote(there, docket, *job))
+                    pending.append(remote.remote(stored, header, *job))
 
         return apply

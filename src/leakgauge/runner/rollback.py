@@ -1,4 +1,4 @@
-"""Bad input leaves nothing behind: what a run wrote before its first block is taken back."""
+"""Bad input leaves nothing behind: remove what a run wrote before its first block."""
 
 import shutil
 from collections.abc import Collection, Iterator
@@ -14,21 +14,21 @@ _WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, files.LOCK_NAME)  # t
 
 
 def missing_folders(folder: Path) -> list[Path]:
-    """The folders that making this one will make, the innermost first."""
+    """The folders that will be created together with this one, the innermost first."""
     return [path for path in (folder, *folder.parents) if not path.exists()]
 
 
 def has_any_block(folder: Path) -> bool:
-    """Whether a block was ever played into a run folder."""
+    """Whether a run folder holds any block."""
     return any(folder.glob(f"{AUDITS_FOLDER}/*/*/block-*.npz"))
 
 
 @contextmanager
-def rollback_on_bad_input(folder: Path, before: Collection[str], made: Collection[Path]) -> Iterator[None]:
-    """Remove what a run wrote into its folder if bad input stops it before any block was played.
+def rollback_on_bad_input(folder: Path, before: Collection[str], created: Collection[Path]) -> Iterator[None]:
+    """Remove what a run wrote into its folder if bad input stops it before its first block.
 
-    Names that were there ``before`` stay, and so do folders that were not ``made`` by this run or hold
-    something else. Call it only while holding the folder's lock.
+    Names that were there ``before`` stay, and so do folders that this run has not ``created`` or that hold
+    something else. Call it only while the folder is locked.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def rollback_on_bad_input(folder: Path, before: Collection[str], made: Collectio
                 if name not in before:
                     _remove(folder / name)
             with suppress(OSError):
-                for path in made:
+                for path in created:
                     path.rmdir()
         raise
 

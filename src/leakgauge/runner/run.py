@@ -1,4 +1,4 @@
-"""A plan -> blocks -> files."""
+"""Run a plan: from the plan to blocks of rounds, to files in a run folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ from leakgauge.verdict import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
-    """Who plays: an engine by name, how many workers, and where, if not on this machine."""
+    """What runs the blocks: an engine, how many workers, and the address of a cluster."""
 
     engine: str = "local"
     workers: int = 1
@@ -38,82 +38,81 @@ class EngineOptions:
 ONE_WORKER = EngineOptions()
 
 
-def run_plan(plan: Plan, folder: Path, hands: EngineOptions | None = None) -> list[Verdict]:
-    """Play what a run folder lacks of a plan, judge it, and write ``verdicts.json``.
+def run_plan(plan: Plan, folder: Path, options: EngineOptions | None = None) -> list[Verdict]:
+    """Run the blocks of a plan that a run folder does not hold yet, judge it, and write ``verdicts.json``.
 
-    Bad input leaves nothing behind, unless it shows after blocks were played. A run that was stopped, in
-    whatever way, is continued by the same call; the trials are the same as those of a run that never stopped.
+    Bad input leaves nothing behind, unless it is found after some blocks are complete. The same call
+    continues a run that was stopped; its trials are the same as those of a run that was never stopped.
     """
-    hands = hands or ONE_WORKER
-    engines.check_engine(hands.engine, hands.workers, hands.address)
-    run, games = set_up_run(plan, hands)
+    options = options or ONE_WORKER
+    engines.check_engine(options.engine, options.workers, options.address)
+    run, prepared = set_up_run(plan, options)
     with _open_run_folder(folder, run) as content:
         way_on = manifest.how_to_continue(content, folder)
         rounds = sum(audit.rounds for audit in plan.audits)
         with (
-            engines.open_engine(hands.engine, hands.workers, hands.address) as engine,
+            engines.open_engine(options.engine, options.workers, options.address) as engine,
             progress_bar(rounds) as advance,
         ):
             for audit in plan.audits:
                 with _run_error_context(audit, way_on):
-                    _play_audit(audit, run, folder, engine, advance, games.pop(audit.name, None))
+                    _play_audit(audit, run, folder, engine, advance, prepared.pop(audit.name, None))
         return judge_run(run, content, folder)
 
 
-def set_up_run(plan: Plan, hands: EngineOptions = ONE_WORKER) -> tuple[Manifest, dict[str, PreparedAudit]]:
-    """Set up every game of a plan once, to find what is wrong with it and what it promises.
+def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifest, dict[str, PreparedAudit]]:
+    """Prepare every audit of a plan once, to find errors in the plan and what each audit promises.
 
-    Many games may not fit into memory side by side, so only that of a single audit is kept.
+    Many prepared audits may not fit into memory together, so only that of a plan with one audit is returned.
     """
-    facts, games = {}, {}
+    facts, kept = {}, {}
     for audit in plan.audits:
-        game = prepare_audit(audit, plan)
+        prepared = prepare_audit(audit, plan)
         with audit_error_context(audit, plan):
-            refuse_too_many_workers(game, hands)
-            refuse_too_many_rounds(audit, game)
-            facts[audit.name] = facts_of(game)
+            refuse_too_many_workers(prepared, options)
+            refuse_too_many_rounds(audit, prepared)
+            facts[audit.name] = facts_of(prepared)
             refuse_unjudgeable(audit, facts[audit.name])
         if len(plan.audits) == 1:
-            games[audit.name] = game
-    return make_manifest(plan, facts, package_digest()), games
+            kept[audit.name] = prepared
+    return make_manifest(plan, facts, package_digest()), kept
 
 
-def refuse_too_many_workers(game: PreparedAudit, hands: EngineOptions) -> None:
-    """Refuse more workers than a challenger allows; one that allows a single one is played right here."""
-    most = game.challenger.most_workers
-    if most is not None and (hands.workers > most or hands.engine != "local"):
+def refuse_too_many_workers(prepared: PreparedAudit, options: EngineOptions) -> None:
+    """Refuse more workers than a challenger allows; a limited one runs on this machine only."""
+    most = prepared.challenger.most_workers
+    if most is not None and (options.workers > most or options.engine != "local"):
         raise BadInput(
-            f"at most {most} local worker may play this: it keeps to the service's rate and total; leave out "
-            "--workers and --engine"
+            f"this audit can use at most {most} local worker, so that its limits on rate and total hold; "
+            "leave out --workers and --engine"
         )
 
 
-def refuse_too_many_rounds(audit: Audit, game: PreparedAudit) -> None:
+def refuse_too_many_rounds(audit: Audit, prepared: PreparedAudit) -> None:
     """Refuse more rounds than a challenger has releases."""
-    most = game.challenger.most_rounds
+    most = prepared.challenger.most_rounds
     if most is not None and audit.rounds > most:
         raise BadInput(
-            f"rounds: there is {most} release of this model and no more, got {audit.rounds}; write "
-            f"rounds = {most}"
+            f"rounds: this audit has {most} release and no more, got {audit.rounds}; write rounds = {most}"
         )
 
 
 @contextmanager
 def _open_run_folder(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
-    """Hold a run folder that is new, or that holds this run; yield the content of its manifest."""
+    """Lock a run folder that is new or holds this run, and yield the content of its manifest."""
     try:
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        strange = {
+        foreign = {
             name for name in inside if name != files.LOCK_NAME and not name.endswith(files.PARTIAL_SUFFIX)
         }
-        if strange and manifest.NAME not in inside:
+        if foreign and manifest.NAME not in inside:
             raise BadInput(f"{folder}: not empty and not a run folder; choose another --out")
-        made = missing_folders(folder)
+        created = missing_folders(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); choose another --out") from None
-    with files.lock_folder(folder), rollback_on_bad_input(folder, inside, made):
-        if has_any_block(folder):  # a run that never played a block may be replaced
+    with files.lock_folder(folder), rollback_on_bad_input(folder, inside, created):
+        if has_any_block(folder):  # a run without any block may be replaced
             manifest.refuse_different_run(manifest.load(folder), run, folder)
         files.remove_partial_files(folder)
         manifest.write(run, folder)
@@ -122,40 +121,45 @@ def _open_run_folder(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
 
 
 def _play_audit(
-    audit: Audit, run: Manifest, folder: Path, engine: Engine, advance: Advance, game: PreparedAudit | None
+    audit: Audit,
+    run: Manifest,
+    folder: Path,
+    engine: Engine,
+    advance: Advance,
+    prepared: PreparedAudit | None,
 ) -> None:
-    """Play and save every block that has no file, or, where the audit may stop early, as many as it takes."""
-    stores, prefix = run.stores(folder, audit), empty_sequence(audit, run)
-    crew: TaskMap | None = None
-    told = partial(_advance_with_message, advance, audit.name)
-    for wave in _block_batches(audit, engine.workers):
-        missing = [block for block in wave if load_block(stores, block) is None]
-        advance(audit.name, sum(len(block.rounds) for block in wave if block not in missing))
-        if missing and crew is None:
-            game = game or prepare_audit(audit, run.plan)
-            if game.digest != run.facts[audit.name].data:
+    """Run and save every block that has no file; an audit that may stop early ends when it is decided."""
+    stores, sequence = run.stores(folder, audit), empty_sequence(audit, run)
+    run_blocks: TaskMap | None = None
+    show_message = partial(_advance_with_message, advance, audit.name)
+    for batch in _block_batches(audit, engine.workers):
+        missing = [block for block in batch if load_block(stores, block) is None]
+        advance(audit.name, sum(len(block.rounds) for block in batch if block not in missing))
+        if missing and run_blocks is None:
+            prepared = prepared or prepare_audit(audit, run.plan)
+            if prepared.digest != run.facts[audit.name].data:
                 raise BadInput("the data changed while the run was starting; start it again")
-            with listen_to_progress(told):
-                crew = engine.load_task(study_attacks(game, run.plan.seed, engine, told))
-        with listen_to_progress(told):
-            for position, trials in crew(missing) if crew and missing else ():
+            with listen_to_progress(show_message):
+                run_blocks = engine.load_task(study_attacks(prepared, run.plan.seed, engine, show_message))
+        with listen_to_progress(show_message):
+            for position, trials in run_blocks(missing) if run_blocks and missing else ():
                 for label, store in stores.items():
                     store.save(missing[position], trials[label])
                 advance(audit.name, len(missing[position].rounds))
-        if audit.stop is Stop.DECIDED and any(prefix.add(require_block(stores, block)) for block in wave):
+        if audit.stop is Stop.DECIDED and any(sequence.add(require_block(stores, block)) for block in batch):
             return
 
 
-def _advance_with_message(advance: Advance, audit: str, words: str) -> None:
-    advance(f"{audit}: {words}", 0)
+def _advance_with_message(advance: Advance, audit: str, message: str) -> None:
+    advance(f"{audit}: {message}", 0)
 
 
 def _block_batches(audit: Audit, width: int) -> list[list[RoundBlock]]:
     """Return all blocks at once, or, where each may be the last, as many at a time as there are workers."""
-    everything = split_rounds(audit.rounds, audit.block)
+    blocks = split_rounds(audit.rounds, audit.block)
     if audit.stop is Stop.ROUNDS:
-        return [everything]
-    return [everything[first : first + width] for first in range(0, len(everything), width)]
+        return [blocks]
+    return [blocks[first : first + width] for first in range(0, len(blocks), width)]
 
 
 @contextmanager

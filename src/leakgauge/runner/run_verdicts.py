@@ -1,4 +1,4 @@
-"""A run folder's trials -> verdicts."""
+"""Judge the trials of a run folder."""
 
 import json
 from dataclasses import replace
@@ -24,14 +24,14 @@ VERDICTS_FILE = "verdicts.json"
 
 
 def judge_folder(folder: Path) -> list[Verdict]:
-    """Judge the trials in a run folder anew, and write ``verdicts.json``."""
+    """Judge the trials in a run folder again, and write ``verdicts.json``."""
     content = manifest.load(folder)
     with lock_folder(folder):
         return judge_run(manifest.from_json(content, folder), content, folder)
 
 
 def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verdict]:
-    """Judge a run whose folder is held."""
+    """Judge a run whose folder is locked."""
     verdicts = [
         found
         for audit in run.plan.audits
@@ -42,14 +42,14 @@ def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verd
 
 
 def refuse_unjudgeable(audit: Audit, known: AuditFacts) -> None:
-    """Stop before the first round if the trials to come could not be judged as the plan asks."""
+    """Stop before the first round if the trials could not be judged as the plan requires."""
     schedule, metrics = stopping_schedule(audit), audit.metrics
     try:
         metric = verdict.epsilon_metric(metrics, known.guarantee, schedule, metrics.confidence)
         if schedule is None:
             return
         if known.guarantee is None:
-            raise BadInput("nothing was promised that could be decided on")
+            raise BadInput("there is no promise to decide on")
         rounds, targets = (places.ravel() for places in np.indices((2, known.n_targets)))
         metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), known.coins))
     except BadInput as error:
@@ -59,26 +59,26 @@ def refuse_unjudgeable(audit: Audit, known: AuditFacts) -> None:
 
 
 def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder: Path) -> BlockSequence:
-    """Take an audit's blocks as far as it goes; stop if one of them is missing."""
-    prefix, stores = empty_sequence(audit, run), run.stores(folder, audit)
+    """Read the blocks of an audit up to its end; stop if one of them is missing."""
+    sequence, stores = empty_sequence(audit, run), run.stores(folder, audit)
     for block in split_rounds(audit.rounds, audit.block):
         try:
-            if prefix.add(require_block(stores, block)):
+            if sequence.add(require_block(stores, block)):
                 break
         except IncompleteRun as error:
             way_on = manifest.how_to_continue(content, folder)
             raise IncompleteRun(f"{folder}: audit {audit.name!r}: {error}; continue with: {way_on}") from None
-    return prefix
+    return sequence
 
 
-def _judge_audit(audit: Audit, run: Manifest, prefix: BlockSequence) -> list[Verdict]:
-    stopped_early = len(prefix.parts) < len(split_rounds(audit.rounds, audit.block))
+def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[Verdict]:
+    stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
     verdicts = []
     for contender in audit.contenders:
         try:
             verdicts.append(
                 verdict.judge_trials(
-                    prefix.trials(contender.label),
+                    sequence.trials(contender.label),
                     guarantee=run.facts[audit.name].guarantee,
                     subject=replace(
                         verdict_subject(contender, audit, run.plan), utility=run.facts[audit.name].utility

@@ -1,4 +1,4 @@
-"""How far a run folder has come."""
+"""How many rounds of a run are complete."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ from leakgauge.support.files import is_locked
 
 @dataclass(frozen=True, kw_only=True)
 class AuditProgress:
-    """What of an audit has been played; an audit that stopped early is complete with fewer rounds."""
+    """How many rounds of an audit are done; an audit that stopped early is complete with fewer."""
 
     audit: str
     played: int
@@ -34,15 +34,15 @@ class RunStatus:
 
     @property
     def complete(self) -> bool:
-        return all(standing.complete for standing in self.audits)
+        return all(audit.complete for audit in self.audits)
 
 
 def run_status(folder: Path) -> RunStatus:
-    """Look at a run folder without touching it."""
+    """Read the status of a run folder without changing it."""
     content = manifest.load(folder)
     run = manifest.from_json(content, folder)
     audits = tuple(_audit_progress(audit, run, folder) for audit in run.plan.audits)
-    complete = all(standing.complete for standing in audits)
+    complete = all(audit.complete for audit in audits)
     return RunStatus(
         folder=str(folder),
         running=is_locked(folder),
@@ -54,14 +54,14 @@ def run_status(folder: Path) -> RunStatus:
 
 
 def _audit_progress(audit: Audit, run: Manifest, folder: Path) -> AuditProgress:
-    stores, prefix = run.stores(folder, audit), empty_sequence(audit, run)
+    stores, sequence = run.stores(folder, audit), empty_sequence(audit, run)
     played, consecutive, decided = 0, True, False
     for block in split_rounds(audit.rounds, audit.block):
         trials = load_block(stores, block)
         played += 0 if trials is None else len(block.rounds)
         consecutive = consecutive and trials is not None
         if audit.stop is Stop.DECIDED and consecutive and not decided and trials is not None:
-            decided = prefix.add(trials)
+            decided = sequence.add(trials)
     return AuditProgress(
         audit=audit.name, played=played, rounds=audit.rounds, complete=decided or played == audit.rounds
     )

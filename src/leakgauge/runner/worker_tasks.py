@@ -1,4 +1,4 @@
-"""How a function travels to workers, and how results and errors come back."""
+"""Send a function to workers as bytes, run it there, and bring back results and errors."""
 
 import sys
 import traceback
@@ -25,19 +25,19 @@ _unpacked: OrderedDict[str, Task] = OrderedDict()
 
 
 class WorkerError(Exception):
-    """A worker met an error that is not about input; a note holds its traceback."""
+    """An error in a worker that is not about input; a note holds its traceback."""
 
 
 @dataclass(frozen=True)
 class TaskHeader:
-    """What a worker is told about a packed function."""
+    """What a worker needs to know about a packed function."""
 
     digest: str
     path: tuple[str, ...]  # where the process that packed it looks for modules
 
 
 def pack_task(task: Task) -> tuple[PackedTask, TaskHeader]:
-    """Pack a function for the journey: as an array, which engines share rather than copy."""
+    """Pack a function as an array, which engines share instead of copying it."""
     import cloudpickle
 
     packed = cloudpickle.dumps(task)
@@ -45,41 +45,44 @@ def pack_task(task: Task) -> tuple[PackedTask, TaskHeader]:
     return np.frombuffer(packed, np.uint8), TaskHeader(sha256(packed).hexdigest(), path)
 
 
-def _unpack_task(packed: PackedTask, docket: TaskHeader) -> Task:
-    """Return a packed function; a process unpacks it once."""
+def _unpack_task(packed: PackedTask, header: TaskHeader) -> Task:
+    """Return a packed function; each process unpacks it once."""
     import cloudpickle
 
-    if docket.digest not in _unpacked:
-        sys.path.extend(folder for folder in docket.path if folder not in sys.path)
-        _unpacked[docket.digest] = cloudpickle.loads(packed.data)
+    if header.digest not in _unpacked:
+        sys.path.extend(folder for folder in header.path if folder not in sys.path)
+        _unpacked[header.digest] = cloudpickle.loads(packed.data)
         while len(_unpacked) > _MOST_UNPACKED:
             _unpacked.popitem(last=False)
-    return _unpacked[docket.digest]
+    return _unpacked[header.digest]
 
 
 @dataclass(frozen=True)
 class TaskFailure:
-    """An error on its way home; exceptions themselves do not always travel."""
+    """An error of a worker as text, because not every exception can be pickled."""
 
     message: str
     trace: str | None  # none: bad input, which needs no traceback
 
 
 def run_task(
-    packed: PackedTask, docket: TaskHeader, position: int, item: Any, news: Path | None = None
+    packed: PackedTask, header: TaskHeader, position: int, item: Any, progress_file: Path | None = None
 ) -> tuple[int, Any]:
-    """Do one piece of work in a worker; its news go into a file, where there is one."""
+    """Apply a packed function to one item, in a worker; its progress messages go into a file, if given."""
     try:
-        with single_threaded(), listen_to_progress(progress_file_writer(news)) if news else nullcontext():
-            return position, _unpack_task(packed, docket)(item)
+        with (
+            single_threaded(),
+            listen_to_progress(progress_file_writer(progress_file)) if progress_file else nullcontext(),
+        ):
+            return position, _unpack_task(packed, header)(item)
     except BadInput as error:
         return position, TaskFailure(str(error), None)
-    except Exception as error:  # it is raised again at home
+    except Exception as error:  # raised again by unwrap_outcome
         return position, TaskFailure(f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
 def unwrap_outcome(outcome: tuple[int, Any]) -> tuple[int, Any]:
-    """Return what a worker found, or raise what it met."""
+    """Return the result of a worker, or raise its error."""
     match outcome:
         case _, TaskFailure(message, None):
             raise BadInput(message)

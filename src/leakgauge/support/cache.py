@@ -1,4 +1,4 @@
-"""Data that are read once, though many audits of a plan ask for them."""
+"""A small cache, so that the audits of a plan read the same data once."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -9,14 +9,14 @@ Value = TypeVar("Value")
 
 
 class RecentCache(Generic[Value]):
-    """The last few things that were made, by what they were made of: the points of a sweep share them."""
+    """The most recent values by key, so that the points of a sweep share their data."""
 
     def __init__(self, most: int = 2) -> None:
         self._most = most
         self._made: OrderedDict[Hashable, Value] = OrderedDict()
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What was made before, or is made now; the one that was not asked for longest goes first."""
+        """Return the cached value of a key, or make it; the least recently used one is dropped."""
         if key not in self._made:
             while len(self._made) >= self._most:  # before the new one takes up memory
                 self._made.popitem(last=False)
@@ -25,11 +25,11 @@ class RecentCache(Generic[Value]):
         return self._made[key]
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all values."""
         self._made.clear()
 
 
 def file_identity(file: Path) -> tuple[str, int, int, int]:
-    """What tells a file from another one, and from itself after a change."""
+    """A key that differs between files, and changes when a file changes."""
     about = file.stat()
     return str(file.resolve()), about.st_ino, about.st_size, about.st_mtime_ns

@@ -1,4 +1,4 @@
-"""The rows of the file that names everybody and how exposed they are, for the owner of the data alone."""
+"""The rows of exposure.csv, which lists how exposed each person is, for the owner of the data alone."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ RowIndices: TypeAlias = npt.NDArray[np.intp]
 
 
 def exposure_csv(found: Sequence[tuple[str, Exposure]]) -> str:
-    """The text of the file: a header, then the most exposed first, audit after audit."""
+    """The text of the file: a header, then for each audit its people, the most exposed first."""
     adversaries = list(dict.fromkeys(one.adversary for _, each in found for one in each.against))
     text = io.StringIO()
     file = csv.writer(text, lineterminator="\n")
@@ -59,10 +59,11 @@ def _guarantee_cells(each: Exposure, rows: RowIndices) -> list[list[str]]:
 
 
 def _log_columns(found: Sequence[tuple[str, Exposure]]) -> list[str]:
-    """What only a log has: the advantage of the strongest adversary, and the costliest queries."""
+    """Columns of a log only: the advantage of the strongest attacker, and the costliest queries."""
+    strongest = found[0][1].against[0].adversary
     ranks = max(each.spent.top.shape[1] for _, each in found if each.spent)
     costs = [name for rank in range(1, ranks + 1) for name in (f"query_{rank}", f"query_{rank}_epsilon")]
-    return ["informed_advantage", *costs]
+    return [f"{strongest}_advantage", *costs]
 
 
 def _log_cells(

@@ -13,10 +13,12 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 
 PARTIAL_SUFFIX = ".partial"
+LOCK_NAME = "lock"
+_TRIES = 5  # reading the status locks the folder for an instant
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Put a file in place in one step, and onto the disk before that; ``private``: for its owner alone."""
+    """Write a file atomically and flush it to disk; ``private``: readable by its owner alone."""
     partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,18 +46,14 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what writers left that were killed; call it only while holding the folder's lock."""
+    """Remove the partial files of killed processes; call it only while the folder is locked."""
     for leftover in folder.rglob(f"*{PARTIAL_SUFFIX}"):
         leftover.unlink()
 
 
-LOCK_NAME = "lock"
-_TRIES = 5  # somebody may be looking at the status for an instant
-
-
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the folder; the system lets go of it when the process ends, however it ends."""
+    """Lock a folder; the operating system releases the lock when the process ends, however it ends."""
     try:
         file = (folder / LOCK_NAME).open("ab")
     except OSError as error:
@@ -71,8 +69,8 @@ def lock_folder(folder: Path) -> Iterator[None]:
                         f"another run is writing to {folder}; wait for it to end, or choose another --out"
                     ) from None
                 time.sleep(0.05)
-        if not os.fstat(file.fileno()).st_nlink:  # whoever held it has removed the folder
-            raise BadInput(f"another run in {folder} ended just now and left nothing; start again")
+        if not os.fstat(file.fileno()).st_nlink:  # the process that held the lock has removed the folder
+            raise BadInput(f"another run in {folder} ended just now and removed the folder; start again")
         yield
 
 

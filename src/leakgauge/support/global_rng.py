@@ -1,4 +1,4 @@
-"""Random numbers that a release draws elsewhere than from the stream it is given."""
+"""Random numbers that a release draws from other generators than the one it is given."""
 
 import random
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ _GENERATOR_TYPES = (Generator, np.random.RandomState, random.Random)
 
 @contextmanager
 def seeded_global_generators(rng: Generator) -> Iterator[None]:
-    """Seed the global generators of Python and NumPy from a child of a stream, for a while.
+    """Seed the global generators of Python and NumPy from a child of a stream, within the context.
 
-    Older code draws from them: so its blocks can be replayed too, and no two blocks draw the same. The
-    stream itself is left where it is.
+    Older code draws from them: this makes its blocks reproducible, and different from each other. The stream
+    itself does not advance.
     """
     (child,) = rng.spawn(1)
     before, numpy_before = random.getstate(), np.random.get_state()  # noqa: NPY002
@@ -33,14 +33,14 @@ def seeded_global_generators(rng: Generator) -> Iterator[None]:
 
 
 def refuse_own_generator(function: Any, where: str) -> None:
-    """Refuse a release that holds a generator: every worker, and every continued run, would repeat it."""
+    """Refuse a release that holds a generator: every worker and every continued run would repeat it."""
     if not isinstance(function, FunctionType):
         return
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
     cells = zip(function.__code__.co_freevars, function.__closure__ or ())
     known |= {name: cell.cell_contents for name, cell in cells}
-    if dice := [name for name, value in known.items() if isinstance(value, _GENERATOR_TYPES)]:
+    if generators := [name for name, value in known.items() if isinstance(value, _GENERATOR_TYPES)]:
         raise BadInput(
-            f"{where}: draws from a generator of its own, {', '.join(dice)}, whose numbers every worker and "
-            "every continued run would repeat; draw from the rng that the release is given"
+            f"{where}: draws from a generator of its own, {', '.join(generators)}, whose numbers every "
+            "worker and every continued run would repeat; draw from the rng that the release is given"
         )

@@ -1,4 +1,4 @@
-"""Seals on the inputs of a release: what it must not change, and whether it did."""
+"""Detect a release that changes its inputs."""
 
 import pickle
 from typing import Any
@@ -9,16 +9,16 @@ _UNCHANGEABLE = (int, float, complex, str, bytes, type(None), np.generic)
 
 
 def read_only(value: Any) -> Any:
-    """Make an array read-only, for good; anything else is returned as it is, and watched by a seal."""
+    """Return a read-only copy of an array; anything else as it is, for a ``MutationGuard`` to watch."""
     if type(value) is not np.ndarray:
         return value
     kept = value.copy()
     kept.setflags(write=False)
-    return kept.view()  # of a read-only array: nobody can make it writable again
+    return kept.view()  # a view of a read-only array cannot be made writable again
 
 
 class MutationGuard:
-    """Remembers what an input was like, so that a change can be seen."""
+    """Remembers an input, so that a change can be detected."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -26,15 +26,15 @@ class MutationGuard:
 
     @property
     def broken(self) -> bool:
-        """Whether the input is not what it was."""
+        """Whether the input has changed."""
         if self._before is None or self._imprint() == self._before:
             return False
-        # A table may rearrange its memory without changing; one that can tell so is asked.
+        # A data frame may rearrange its memory without changing: where it has ``equals``, that decides.
         equals = getattr(self._value, "equals", None)
         return not (callable(equals) and equals(pickle.loads(self._before)))
 
     def _imprint(self) -> bytes | None:
-        """Pickle what could change; nothing for what cannot, or cannot be pickled."""
+        """Pickle a value that could change; nothing where it cannot change, or cannot be pickled."""
         value = self._value
         if isinstance(value, _UNCHANGEABLE):
             return None
@@ -44,5 +44,5 @@ class MutationGuard:
 
         try:
             return bytes(cloudpickle.dumps(value))
-        except Exception:  # whatever a foreign object raises when asked to be pickled
+        except Exception:  # a foreign object may raise anything when it is pickled
             return None

@@ -1,4 +1,4 @@
-"""Work that a run may give to its workers while an attack studies."""
+"""A map over independent items that uses the workers of a run while an attack studies."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,14 +10,14 @@ Result = TypeVar("Result")
 ParallelMap: TypeAlias = Callable[[Callable[[Any], Any], list[Any]], Iterable[Any]]
 
 _parallel_map: ContextVar[ParallelMap] = ContextVar(
-    "_spreader", default=lambda function, items: map(function, items)
+    "_parallel_map", default=lambda function, items: map(function, items)
 )
 
 
 def parallel_map(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """Apply a function to independent pieces of work, in order, by the workers there are.
+    """Apply a function to independent items on the available workers; return the results in order.
 
-    Each piece carries its own stream, so the results do not depend on who does it.
+    Each item carries its own random stream, so the results do not depend on the workers.
 
     >>> parallel_map(abs, [-1, 2])
     [1, 2]
@@ -26,9 +26,9 @@ def parallel_map(function: Callable[[Item], Result], items: Iterable[Item]) -> l
 
 
 @contextmanager
-def use_parallel_map(spreader: ParallelMap) -> Iterator[None]:
-    """Let ``parallel_map`` use these workers for a while."""
-    token = _parallel_map.set(spreader)
+def use_parallel_map(parallel: ParallelMap) -> Iterator[None]:
+    """Let ``parallel_map`` use this map within the context."""
+    token = _parallel_map.set(parallel)
     try:
         yield
     finally:

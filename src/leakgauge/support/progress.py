@@ -1,4 +1,4 @@
-"""Progress of long work: messages, their way from worker processes, and a progress bar on the terminal."""
+"""Progress of long work: messages, also from worker processes, and a progress bar on the terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
 
 
 ProgressListener: TypeAlias = Callable[[str], None]
+Advance: TypeAlias = Callable[[str, int], None]
+_PAUSE = 0.5  # seconds between two reads, and between two messages of a worker
 
-_listener: ContextVar[ProgressListener] = ContextVar("_teller", default=lambda _: None)
+_listener: ContextVar[ProgressListener] = ContextVar("_listener", default=lambda _: None)
 
 
-def report_progress(news: str) -> None:
-    """Say how far a piece of work has come; nobody need listen."""
-    _listener.get()(news)
+def report_progress(message: str) -> None:
+    """Send a progress message to the current listener, if there is one."""
+    _listener.get()(message)
 
 
 @contextmanager
-def listen_to_progress(teller: ProgressListener) -> Iterator[None]:
-    """Let somebody hear what is told for a while."""
-    token = _listener.set(teller)
+def listen_to_progress(listener: ProgressListener) -> Iterator[None]:
+    """Send progress messages to a listener within the context."""
+    token = _listener.set(listener)
     try:
         yield
     finally:
         _listener.reset(token)
 
 
-_PAUSE = 0.5  # seconds between two looks, and between two notes of a worker
-
-
 @contextmanager
 def relay_worker_progress() -> Iterator[Path]:
-    """A file for the latest news of any worker: what is written there is told here, while this lasts."""
-    with TemporaryDirectory(prefix="leakgauge-news-", ignore_cleanup_errors=True) as folder:
+    """Yield a file for the latest message of any worker; what is written there is reported here."""
+    with TemporaryDirectory(prefix="leakgauge-progress-", ignore_cleanup_errors=True) as folder:
         path, over = Path(folder) / "latest", Event()
 
         def listen() -> None:
-            last = ""
-            while not over.wait(_PAUSE):
-                news = _latest_message(path)
-                if news and news != last:
-                    last = news
-                    report_progress(news)
+            last, stopped = "", False
+            while not stopped:
+                stopped = over.wait(_PAUSE)  # the file is read once more at the end
+                message = _latest_message(path)
+                if message and message != last:
+                    last = message
+                    report_progress(message)
 
         listener = Thread(target=copy_context().run, args=(listen,), daemon=True)
         listener.start()
@@ -62,16 +62,16 @@ def relay_worker_progress() -> Iterator[Path]:
 
 
 def progress_file_writer(path: Path) -> Callable[[str], None]:
-    """What a worker does with its news: it leaves a note now and then, and minds no lost one."""
+    """Return a listener for workers: it writes a message at most twice a second, and ignores failures."""
     since = -_PAUSE
 
-    def write(news: str) -> None:
+    def write(message: str) -> None:
         nonlocal since
         if (now := monotonic()) - since < _PAUSE:
             return
         since = now
         try:
-            path.write_text(news, encoding="utf-8")
+            path.write_text(message, encoding="utf-8")
         except OSError:
             return
 
@@ -85,15 +85,12 @@ def _latest_message(path: Path) -> str:
         return ""
 
 
-Advance: TypeAlias = Callable[[str, int], None]
-
-
 @contextmanager
 def progress_bar(total: int, *, done: int = 0, unit: str = "rounds") -> Iterator[Advance]:
-    """Show rounds done, rounds per second and time left on the terminal; nothing where there is none.
+    """Show rounds done, rounds per second and time left, if standard error is a terminal.
 
-    What is yielded takes the name of the audit and the number of rounds just done. Work that comes in a few
-    uneven steps has another ``unit``; time that has passed is shown for it instead.
+    The yielded function takes the name of the audit and the number of rounds just done. For another ``unit``,
+    such as a few uneven steps, the elapsed time is shown instead of the time left.
     """
     if not sys.stderr.isatty():
         yield lambda *_: None

@@ -1,4 +1,4 @@
-"""Turn a table of a plan into a frozen value, or say what is wrong with it, and where."""
+"""Turn a table of a plan into a frozen dataclass, with messages that say what is wrong and where."""
 
 import types
 import typing
@@ -17,8 +17,8 @@ Value = TypeVar("Value")
 def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> Value:
     """Build a frozen dataclass from a table: known keys, right types, nothing missing.
 
-    Whole numbers serve as reals; lists become tuples; strings become enum members; tables
-    become nested dataclasses. ``where`` begins every message.
+    Integers are accepted as floats; lists become tuples; strings become enum members; tables become nested
+    dataclasses. Every message begins with ``where``.
 
     >>> from leakgauge.core.guarantee import Guarantee
     >>> read_dataclass(Guarantee, {"epsilon": 1}, "audit 'x': mechanism").epsilon
@@ -37,7 +37,7 @@ def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> V
     try:
         return kind(**values)
     except BadInput as error:
-        name = where.rpartition(" ")[2].strip("'")  # a value that names itself need not do it twice
+        name = where.rpartition(" ")[2].strip("'")  # not twice, where the message begins with it
         raise BadInput(f"{where}: {str(error).removeprefix(f'{name}: ')}") from None
 
 

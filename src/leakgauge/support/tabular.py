@@ -11,8 +11,11 @@ from leakgauge.core.errors import BadInput
 
 Connection: TypeAlias = Any  # duckdb.DuckDBPyConnection, which is loaded when it is needed
 
+DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+PARQUET = (".parquet", ".pq")
+DELIMITERS = (",", ";", "\t", "|")
 _REASONS = ("Expected", "Invalid", "Error when converting", "Maximum", "Value with", "It was not possible")
-_LONGEST_ERROR = 300  # characters of what it says
+_LONGEST_ERROR = 300  # characters of a message
 
 
 def open_database() -> Connection:
@@ -32,38 +35,33 @@ def open_database() -> Connection:
 
 
 def duckdb_error_line(error: Exception) -> str:
-    """What DuckDB says is wrong with a file, in one line: why, without the row, which is about somebody."""
+    """The message of DuckDB about a file in one line: the reason, without the row, which is personal data."""
     first, *rest = str(error).splitlines()
     why = next((f": {line.strip()}" for line in rest if line.startswith(_REASONS)), "")
     return (first.rstrip(" .") + why)[:_LONGEST_ERROR].rstrip(" .")
 
 
 def lock_database(connection: Connection) -> Connection:
-    """Take files, the network and all settings away from a database, for good."""
+    """Close a database to files, the network and changes of settings, permanently."""
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
-
-
-DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
-PARQUET = (".parquet", ".pq")
-DELIMITERS = (",", ";", "\t", "|")
 
 
 @contextmanager
 def open_table_file(
     path: Path, where: str = "data.source", others: Sequence[str] = ()
 ) -> Iterator[tuple[Connection, dict[str, str]]]:
-    """A database with the file as its table ``given``, and the types of the columns as DuckDB names them.
+    """Yield a database with the file as its table ``given``, and the DuckDB types of its columns.
 
-    ``others`` are endings that the caller reads by itself, for the message about unknown ones.
+    ``others`` are file endings that the caller reads itself; the message about an unknown ending lists them.
     """
     import duckdb
 
     reader = _reader(path, where, others)
     with open_database() as connection:
         try:
-            # a prepared path: no word of it becomes SQL, though * and ? would match files
+            # a prepared path never becomes SQL, but * and ? in it would match files
             connection.execute(f"CREATE TABLE given AS SELECT * FROM {reader}", [glob.escape(str(path))])
         except duckdb.Error as error:
             raise BadInput(f"{where}: {path.name} cannot be read: {_read_error(error)}") from None
@@ -72,7 +70,7 @@ def open_table_file(
 
 
 def _reader(path: Path, where: str, others: Sequence[str]) -> str:
-    """What stands after FROM; of a text, only the types of columns are guessed, by all of their values."""
+    """What follows FROM; in a text file only the types of columns are guessed, from all their values."""
     if path.name.lower().endswith(PARQUET):
         return "read_parquet(?)"
     if path.name.lower().endswith(DELIMITED):
@@ -83,13 +81,13 @@ def _reader(path: Path, where: str, others: Sequence[str]) -> str:
 
 
 def _delimiter(path: Path, where: str) -> str:
-    """What stands between the names of the columns, in the first line."""
+    """The delimiter of the first line, which names the columns."""
     unpacked = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with unpacked(path, "rt", encoding="utf-8-sig") as file:
             first = file.readline()
     except (OSError, UnicodeError, EOFError) as error:
-        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is it a text in UTF-8?") from None
+        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is it a text file in UTF-8?") from None
     if not first.strip():
         raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
     return max(DELIMITERS, key=first.count)

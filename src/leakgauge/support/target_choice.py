@@ -1,4 +1,4 @@
-"""Whose membership is in question, as a plan says it: what all domains that choose targets share."""
+"""The targets of a plan: how many, or by name; shared by all domains that choose targets."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from leakgauge.core.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class TargetChoice:
-    """So many targets, or those of some ``names``."""
+    """A number of targets, or their names."""
 
     n: int | None = None
     names: tuple[str | int, ...] | None = None
@@ -21,9 +21,9 @@ class TargetChoice:
         if self.names is not None and not self.names:
             raise BadInput("names is empty; name somebody, or leave it out")
         if self.names and self.n is not None:
-            raise BadInput("names say who the targets are; leave out n")
+            raise BadInput("names already decide who the targets are; leave out n")
         if not self.how_many >= 1:
-            raise BadInput(f"n must be >= 1, got {self.n}; there is no game without a target")
+            raise BadInput(f"n must be >= 1, got {self.n}; an audit needs a target")
 
     @property
     def how_many(self) -> int:
@@ -31,20 +31,20 @@ class TargetChoice:
 
 
 def expand_targets(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A challenger's table in which ``targets = 5`` is written ``targets = { n = 5 }``."""
-    said = table.get("targets")
-    short = isinstance(said, int) and not isinstance(said, bool)
-    return {**table, "targets": {"n": said}} if short else table
+    """Return a challenger's table with ``targets = 5`` written as ``targets = { n = 5 }``."""
+    targets = table.get("targets")
+    is_number = isinstance(targets, int) and not isinstance(targets, bool)
+    return {**table, "targets": {"n": targets}} if is_number else table
 
 
 def rows_by_name(
-    names: Sequence[str | int], rows: Mapping[str, int], where: str, stranger: Callable[[str], str]
+    names: Sequence[str | int], rows: Mapping[str, int], where: str, unknown: Callable[[str], str]
 ) -> npt.NDArray[np.int64]:
-    """The rows of those with some names, in that order; ``stranger`` says what is wrong with other names."""
-    called = list(map(str, names))
-    for i, name in enumerate(called):
+    """Return the rows with these names, in their order; ``unknown`` gives the message for any other name."""
+    texts = list(map(str, names))
+    for i, name in enumerate(texts):
         if name not in rows:
-            raise BadInput(f"{where}: {stranger(name)}")
-        if name in called[:i]:
+            raise BadInput(f"{where}: {unknown(name)}")
+        if name in texts[:i]:
             raise BadInput(f"{where}: {name!r} is named twice; remove one")
-    return np.array([rows[name] for name in called], dtype=np.int64)
+    return np.array([rows[name] for name in texts], dtype=np.int64)

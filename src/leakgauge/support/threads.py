@@ -7,21 +7,6 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from typing import Any
 
-
-@lru_cache(maxsize=1)
-def _libraries() -> Any:
-    """The libraries of linear algebra that are loaded; finding them takes longer than a small training."""
-    import numpy as np  # noqa: F401, so that its library is among them
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def numpy_single_threaded() -> AbstractContextManager[Any]:
-    """Let NumPy use one thread for a while."""
-    return _libraries().limit(limits=1)
-
-
 _VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -31,9 +16,23 @@ _VARIABLES = (
 )
 
 
+@lru_cache(maxsize=1)
+def _libraries() -> Any:
+    """The loaded linear algebra libraries; finding them takes longer than a small training."""
+    import numpy as np  # noqa: F401, so that its library is among them
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def numpy_single_threaded() -> AbstractContextManager[Any]:
+    """Limit NumPy to one thread within the context."""
+    return _libraries().limit(limits=1)
+
+
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Let linear algebra use one thread: in libraries that are loaded, and in those loaded meanwhile."""
+    """Limit linear algebra to one thread, in loaded libraries and in those loaded within the context."""
     from threadpoolctl import threadpool_limits
 
     before = {name: os.environ.get(name) for name in _VARIABLES}

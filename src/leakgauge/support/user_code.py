@@ -1,4 +1,4 @@
-"""Functions and values that a plan names as "module:name", from its own folder or from what is installed."""
+"""Load functions and values that a plan names as "module:name", from its folder or installed packages."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class UserCodeLoader:
     _modules: dict[str, ModuleType] = field(default_factory=dict)
 
     def load(self, reference: str, where: str) -> Any:
-        """Return what "module:name" stands for."""
+        """Return what "module:name" refers to."""
         module_name, colon, name = reference.partition(":")
         if not (colon and all(part.isidentifier() for part in (*module_name.split("."), *name.split(".")))):
             raise BadInput(f'{where}: must be written "module:name", got {reference!r}')
@@ -55,7 +55,7 @@ class UserCodeLoader:
         return module
 
     def _from_file(self, file: Path, where: str) -> ModuleType:
-        """Run a file of the plan's folder afresh; workers get its functions by value, and need no path."""
+        """Run a file of the plan's folder; workers get its functions by value, so they need no path to it."""
         import cloudpickle
 
         source = file.read_bytes()
@@ -81,10 +81,10 @@ class UserCodeLoader:
 
 @contextmanager
 def _importable_folder(folder: Path) -> Iterator[dict[str, Path]]:
-    """Let modules of a folder be imported for a while, afresh; tell which were.
+    """Make the modules of a folder importable within the context; yield those that were imported.
 
-    They are not left among the known modules, where those of another plan might be taken for them; what uses
-    them still holds them, and they travel to workers by value.
+    They are removed from ``sys.modules`` afterwards, so that another plan does not find them there; functions
+    that use them keep a reference, and they are sent to workers by value.
     """
     import cloudpickle
 
