@@ -6,20 +6,15 @@ from typing import ClassVar
 
 from leakgauge import catalog
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
 from leakgauge.verdict import CURVE_CHECKS, Verdict
 
 COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
-TABLE_METRICS = (
-    "epsilon",
-    "accuracy_mean",
-    "accuracy",
-    "auc_mean",
-    "auc",
-    *CURVE_CHECKS[2:],
-)  # the main table
+LOW_RATES = tuple(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS)
+TABLE_METRICS = ("epsilon", "accuracy_mean", "accuracy", "auc_mean", "auc", *LOW_RATES)  # of the main table
 AVERAGED = "on average over the targets"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.roc import RocCurve, roc_chart
-from leakgauge.report.metric_text import bound_text, describe_metric, value_text
+from leakgauge.report.metric_text import LOW_RATES, bound_text, describe_metric, value_text
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note, severest_first
 from leakgauge.verdict import Verdict
@@ -12,7 +12,6 @@ from leakgauge.verdict import Verdict
 ORDER = 30
 MOST_AUDITS, MOST_CURVES = 6, 4
 ALLOWED = "most the promise allows"
-LOW_RATES = ("tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001")
 
 _TEMPLATE = """
 <p>An adversary may be bold or careful. Each curve shows, for every degree of boldness, which share of the
