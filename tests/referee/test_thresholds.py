@@ -165,3 +165,13 @@ def test_without_a_threshold_or_a_trial_there_is_no_own_rate():
     assert (answer.value, answer.reason) == (None, "no trial of that world")
     with pytest.raises(BadInput, match="advantage_own needs members and non-members"):
         own_threshold_advantage(members_only, 0.9)
+
+
+def test_an_own_rate_is_never_worth_more_than_its_trials():
+    """Of two members in a round nearly always exactly one is found: rounds vary less than trials would."""
+    scores = np.tile([1.0, 0.0], 100)
+    scores[1:20:2] = 1.0  # both, in the first ten rounds
+    rows = trials(np.ones(200, bool), scores, Reading(threshold=0.5), n_targets=2)
+    answer = own_threshold_rate(rows, rows.members, True, 0.95)
+    assert answer.value == 110 / 200
+    assert (answer.low, answer.high) == pytest.approx((beta.ppf(0.025, 110, 91), beta.ppf(0.975, 111, 90)))

@@ -6,6 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
 from leakgauge.theory.asymmetric_composition import DistributionPair
@@ -256,3 +257,16 @@ def test_a_finer_resolution_has_more_frequencies_and_digits():
     assert fade[0] == pytest.approx(1)
     assert fade[-1] == pytest.approx(np.exp(-10 * (96 / 97) ** 4))
     assert (np.diff(fade) < 0).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 1 / 32, 1 / 16])
+def test_the_best_threshold_is_found_between_the_places_of_a_coarse_grid(offset):
+    """Normal scores one apart: the best threshold lies midway, here up to half a place off the grid."""
+    resolution, period = Resolution(64, 4, 2, single=False), 16.0
+    t = 2 * np.pi / period * np.arange(1, resolution.n + 1)
+    size = -(t**2) / 2
+    columns = np.concatenate([size, size, t * (offset + 0.5), t * (offset - 0.5), np.zeros(4)])
+    sums = SummedScores.of(CharacteristicTable(period, columns[None], resolution), columns[None])
+    accuracy, auc, _ = sums.rates(np.array([offset - period / 2]))
+    assert accuracy[0] == pytest.approx(ndtr(0.5), abs=5e-5)
+    assert auc[0] == pytest.approx(ndtr(np.sqrt(0.5)), abs=1e-3)
