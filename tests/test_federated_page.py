@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from leakgauge import catalog
+from leakgauge.domains.federated import DOMAIN
 from leakgauge.domains.federated.clients.gradients import GradientNoise
-from leakgauge.domains.federated.plan_tables import NO_NOISE, ROW_MECHANISMS, FederatedChallengerTable
-from leakgauge.mechanisms import bitrand, ome
+from leakgauge.domains.federated.plan_tables import FederatedChallengerTable
+from leakgauge.mechanisms import bitrand, mechanism_names, ome
+from leakgauge.mechanisms._additive import adds_noise
 from leakgauge.plan import read_plan
 
 PAGE = (Path(__file__).parent.parent / "docs" / "federated.md").read_text()
@@ -43,8 +45,9 @@ def test_every_option_of_an_attack_is_named(attack):
 def test_every_key_of_the_challenger_and_every_noise_is_named():
     for key in fields(FederatedChallengerTable):
         assert re.search(rf"^\| `{key.name}` \|", PAGE, re.MULTILINE), key.name
-    for name in (*ROW_MECHANISMS, NO_NOISE):
-        assert f'| `"{name}"` |' in PAGE
+    assert "[additive noise](mechanisms.md)" in PAGE
+    for name in set(DOMAIN.mechanism_lines()) - set(mechanism_names(adds_noise)):
+        assert f'| `"{name}"` |' in PAGE, name
     for key in fields(GradientNoise):
         assert key.name in PAGE
 
