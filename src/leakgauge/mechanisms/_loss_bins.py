@@ -12,6 +12,7 @@ from leakgauge.theory.privacy_loss import gather_on_lattice, spread_bins_on_latt
 
 _BINS = 2**13  # on either side of the moved value
 _FALLING = 1e-9  # by how much losses may fall through rounding
+_WHOLE = 1e-7  # by how much a multiple may differ from a whole number
 
 
 class SymmetricNoise(Protocol):
@@ -52,7 +53,11 @@ class NoiseCell:
 
     noise: SymmetricNoise
     shift: float
-    continuous = True
+
+    @property
+    def continuous(self) -> bool:
+        """Whether there is more than atoms at multiples of the smallest loss."""
+        return _atom_unit(self.noise, self.shift) is None
 
     @property
     def monotone(self) -> bool:
@@ -66,7 +71,7 @@ class NoiseCell:
 
     @property
     def unit(self) -> float:
-        return self.largest
+        return _atom_unit(self.noise, self.shift) or self.largest
 
     @property
     def moments(self) -> tuple[float, float]:
@@ -98,6 +103,16 @@ class NoiseCell:
 @lru_cache(maxsize=256)
 def _loss_bins(noise: SymmetricNoise, shift: float) -> LossBins:
     return _lattice_bins(noise, round(shift)) if noise.lattice else _continuous_bins(noise, shift)
+
+
+@lru_cache(maxsize=256)
+def _atom_unit(noise: SymmetricNoise, shift: float) -> float | None:
+    """The loss of which all losses are multiples, if they are atoms that have one."""
+    bins = _loss_bins(noise, shift)
+    if not (noise.lattice and (bins.low == bins.high).all()):
+        return None
+    multiples = bins.low / bins.low[0]
+    return float(bins.low[0]) if (np.abs(multiples - np.round(multiples)) < _WHOLE).all() else None
 
 
 def _continuous_bins(noise: SymmetricNoise, shift: float) -> LossBins:

@@ -23,6 +23,7 @@ _LATTICE_REACH = 12  # standard deviations of the noise, of sums of it
 _MOST_SQUARED = 16  # squared sensitivities up to which every way to move a vector is tried
 _EPSILONS = 400  # of the curve of a guarantee over several ways
 _LEAST_DELTA = 1e-290
+_MOST_TERMS = 2e8  # of a sum over two lattices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +136,8 @@ def _delta_of_move(sigma: float, epsilon: float, squared: int, move: tuple[int, 
     cut = floor(epsilon * sigma**2 + squared / 2)
     log_tail = _log_tail_of_sum(sigma, move)
     other = log_tail(cut)
-    return float(np.exp(log_tail(cut - squared)) - (np.exp(epsilon + other) if other > -np.inf else 0.0))
+    paid = float(np.exp(epsilon + other)) if other > -np.inf else 0.0
+    return max(float(np.exp(log_tail(cut - squared))) - paid, 0.0)
 
 
 def _log_tail_of_sum(sigma: float, move: tuple[int, ...]) -> Callable[[int], float]:
@@ -165,9 +167,16 @@ def _tails_of_sum(sigma: float, move: tuple[int, ...]) -> tuple[Reals, int]:
     for size in move:
         stretched = np.zeros(2 * reach * size + 1)
         stretched[::size] = masses
-        total = np.maximum(fftconvolve(total, stretched), 0.0)
+        total = _convolved(total, stretched)
     tails = np.append(np.cumsum(total[::-1])[::-1], 0.0)
     return np.maximum(tails, _LEAST_DELTA), reach * sum(move)
+
+
+def _convolved(first: Reals, second: Reals) -> Reals:
+    """Term by term, which is exact in the far tails; where that takes too long, by Fourier transforms."""
+    if first.size * second.size <= _MOST_TERMS:
+        return np.convolve(first, second)
+    return np.asarray(np.maximum(fftconvolve(first, second), 0.0))
 
 
 def _moves(squared: int, largest: int) -> Iterator[tuple[int, ...]]:

@@ -21,6 +21,7 @@ from leakgauge.domains.locations.mobility.deconvolution import profiles_from_rel
 from leakgauge.domains.locations.scorers.likelihood_scorer import FixedRates, GroupFittedRates, ReleaseRates
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory.loss_composition import best_attack, cells_under_laplace
+from mechanisms import independent_optimum
 
 CHAINS = {
     "chain": {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1},
@@ -331,6 +332,29 @@ def test_sixty_laplace_cells_are_attacked_as_well_as_can_be():
     assert outcome.accuracy == pytest.approx(0.964, abs=0.005)
     assert outcome.accuracy <= best.accuracy[1] + 3 * np.sqrt(0.964 * 0.036 / 50_000)
     assert pooled_auc(outcome) <= best.auc[1] + 0.001
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize(
+    ("mechanism", "losses"),
+    [
+        ({"name": "logistic", "scale": 2.0}, independent_optimum.logistic_losses(2.0)),
+        (
+            {"name": "discrete_gaussian", "sigma": 3.0, "delta": 1e-5},
+            independent_optimum.discrete_gaussian_losses(3.0),
+        ),
+    ],
+    ids=["logistic", "discrete_gaussian"],
+)
+def test_other_noise_on_twenty_cells_is_attacked_as_well_as_can_be(mechanism, losses, rounded):
+    """The optimum by adding up privacy losses; rounding changes it only where the noise is not whole."""
+    challenger = alone_with(20, 40, mechanism | {"round": rounded})
+    outcome = play_out(challenger, Attack(), "informed", rounds=4_000, block=2_000)
+    expected = independent_optimum.best_accuracy(*losses, 20)
+    error = np.sqrt(expected * (1 - expected) / 4_000)
+    assert outcome.accuracy <= expected + 4 * error
+    if mechanism["name"] == "discrete_gaussian" or not rounded:
+        assert outcome.accuracy == pytest.approx(expected, abs=4 * error)
 
 
 def pooled_auc(outcome):

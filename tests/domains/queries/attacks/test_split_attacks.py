@@ -9,8 +9,9 @@ from domains.queries.fake_oracle import FakeSeen, knowledge, played, success
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint, split_t_test
 from leakgauge.domains.queries.query import Query
-from leakgauge.mechanisms import gaussian, geometric
+from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, logistic
 from leakgauge.theory import query_splitting, t_test_power
+from mechanisms import independent_optimum
 
 NUMBERS = [(10, 1.0), (29, 0.33), (10, 0.3), (4, 2.5)]
 
@@ -98,6 +99,25 @@ def test_geometric_noise_is_beaten_as_often_as_theory_says():
     assert near(
         success(split_likelihood.Attack(queries=7), known), query_splitting.optimum_geometric(7, 0.8)[0]
     )
+
+
+@pytest.mark.parametrize(
+    ("noise", "losses"),
+    [
+        (logistic.Mechanism(scale=1.2), independent_optimum.logistic_losses(1.2)),
+        (
+            discrete_gaussian.Mechanism(sigma=1.5, delta=1e-5),
+            independent_optimum.discrete_gaussian_losses(1.5),
+        ),
+    ],
+    ids=["logistic", "discrete_gaussian"],
+)
+def test_other_noise_is_attacked_as_well_as_can_be(noise, losses):
+    """The optimum over seven answers, by adding up privacy losses of the textbook's distribution."""
+    expected = independent_optimum.best_accuracy(*losses, 7)
+    assert near(success(split_likelihood.Attack(queries=7), knowledge(noise=noise)), expected)
+    low, high = noise.best_attack([(1.0, 7)]).accuracy
+    assert low - 3e-4 <= expected <= high + 3e-4
 
 
 @pytest.mark.parametrize(("form", "size"), [("textbook", 0.042), ("paper", 0.052)])
