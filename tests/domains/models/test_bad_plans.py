@@ -62,7 +62,7 @@ def test_the_table_that_says_it_is_named(made, said, words):
 @pytest.mark.parametrize("game", ["exchangeable", "iid", "strong", "mixture"])
 def test_half_of_a_few_rows_is_no_training(made, game):
     dependence = {"dependence": HOSPITAL} if game == "mixture" else {}
-    with pytest.raises(BadInput, match=r"challenger.members: half of the \d rows .* bring more rows"):
+    with pytest.raises(BadInput, match=r"challenger.members: half of the \d rows .* add rows"):
         made(n=6, game=game, **dependence)
 
 
@@ -82,7 +82,7 @@ def test_a_noisy_mean_trains_no_network(made, key):
 
 def test_components_need_a_dependence_to_name_them(made):
     plain = made(game="group", members=5, dependence={"name": "none"})
-    with pytest.raises(BadInput, match="a dependence to name them"):
+    with pytest.raises(BadInput, match="a dependence that names them"):
         knowledge.build("blind", {}, plain, 1)
 
 

@@ -34,14 +34,14 @@ def released(made, rounds=3):
 def test_an_empty_slot_has_no_part_in_training():
     made = challenger(NOISE | {"relation": "add_remove"}, targets=5)
     _, played = released(made)
-    one = next(one for one in played if not one.deal.present.all())
+    one = next(one for one in played if not one.rows.present.all())
     blank = one.table.rows.copy()
-    blank[one.deal.training[~one.deal.present]] = 0.5
-    other = type(one)(type(one.table)(blank, one.table.labels, 2), one.deal, one.trainer, one.seed)
+    blank[one.rows.training[~one.rows.present]] = 0.5
+    other = type(one)(type(one.table)(blank, one.table.labels, 2), one.rows, one.trainer, one.seed)
     np.testing.assert_array_equal(one.model.weights, other.model.weights)
     full = blank.copy()
-    full[one.deal.training[one.deal.present]] = 0.5
-    another = type(one)(type(one.table)(full, one.table.labels, 2), one.deal, one.trainer, one.seed)
+    full[one.rows.training[one.rows.present]] = 0.5
+    another = type(one)(type(one.table)(full, one.table.labels, 2), one.rows, one.trainer, one.seed)
     assert not np.array_equal(one.model.weights, another.model.weights)
 
 
@@ -62,7 +62,7 @@ def test_the_same_stream_releases_the_same_models_and_another_noise_keeps_the_ro
     one, again = (released(challenger(targets=5))[1][0] for _ in range(2))
     louder = released(challenger(NOISE | {"sigma": 4.0}, targets=5))[1][0]
     np.testing.assert_array_equal(one.model.weights, again.model.weights)
-    np.testing.assert_array_equal(one.deal.training, louder.deal.training)
+    np.testing.assert_array_equal(one.rows.training, louder.rows.training)
     assert not np.array_equal(one.model.weights, louder.model.weights)
 
 
@@ -77,7 +77,7 @@ def test_losses_are_those_of_the_right_class():
 @pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
 def test_the_mean_loss_is_that_of_the_members(table):
     one = released(challenger(dependence=MIXED, **table))[1][0]
-    members = one.table.take(one.deal.training)
+    members = one.table.take(one.rows.training)
     assert one.mean_loss == pytest.approx(cross_entropy(one.model, members).mean())
 
 
@@ -90,8 +90,8 @@ def test_where_coins_decide_the_mean_loss_tells_nothing_of_them(game, relation):
     for bits in (np.zeros(made.n_targets, dtype=bool), np.ones(made.n_targets, dtype=bool)):
         (one,) = made.release(bits[None], np.random.default_rng(2))
         vars(one)["model"] = made.release(bits[None] | True, np.random.default_rng(2))[0].model
-        assert np.isin(one.deal.settled, one.deal.trained_on).all()
-        always = one.table.take(one.deal.settled)
+        assert np.isin(one.rows.settled, one.rows.trained_on).all()
+        always = one.table.take(one.rows.settled)
         assert len(always) == 60 - made.n_targets
         assert one.mean_loss == pytest.approx(cross_entropy(one.model, always).mean())
         found.append(one.mean_loss)
@@ -100,7 +100,7 @@ def test_where_coins_decide_the_mean_loss_tells_nothing_of_them(game, relation):
 
 def test_without_a_member_that_is_not_in_question_there_is_no_mean_loss():
     made = challenger(targets=60)
-    with pytest.raises(BadInput, match="all members are in question"):
+    with pytest.raises(BadInput, match="all members are targets"):
         knowledge.build("training_loss", {}, made, 0).view(released(made)[1])
 
 
@@ -137,7 +137,7 @@ def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(ta
 
 @pytest.mark.parametrize("table", [{"control": True}, {"dependence": {"name": "none"}}])
 def test_a_control_keeps_the_number_of_members_so_that_rows_cannot_just_leave(table):
-    with pytest.raises(BadInput, match="keep their number, so that another row takes"):
+    with pytest.raises(BadInput, match="number of members is fixed, so another row replaces"):
         challenger(NOISE | {"relation": "add_remove"}, **{"game": "group", "dependence": MIXED} | table)
     challenger({"name": "none", "relation": "add_remove"}, game="group", dependence=MIXED, control=True)
 
@@ -158,8 +158,8 @@ def test_the_owner_sees_how_often_models_are_right():
     found = made.utility_of(played)
     assert set(found) == {"members", "others", "validation"}
     one = played[1]
-    right = one.model.logits(one.table.rows[one.deal.others]).argmax(axis=1)
-    assert found["others"][1] == np.mean(right == one.table.labels[one.deal.others])
+    right = one.model.logits(one.table.rows[one.rows.others]).argmax(axis=1)
+    assert found["others"][1] == np.mean(right == one.table.labels[one.rows.others])
 
 
 def test_utility_and_fresh_targets_reach_the_trials():

@@ -16,7 +16,7 @@ from leakgauge.domains.models.training.trainer import Examples
 RECORDS = Examples(np.zeros((3, 2), dtype=np.float32), np.array([0, 1, 2]), 3)
 
 
-def test_log_chances_and_log_odds_are_those_of_the_records_own_class():
+def test_log_probabilities_and_log_odds_are_those_of_the_records_own_class():
     model = Table([0.7, 0.2, 0.1])
     np.testing.assert_allclose(log_true_probability(model, RECORDS), np.log([0.7, 0.2, 0.1]))
     np.testing.assert_allclose(log_odds(model, RECORDS), np.log([0.7 / 0.3, 0.2 / 0.8, 0.1 / 0.9]))

@@ -125,7 +125,7 @@ def test_an_adversary_without_rows_is_told_to_get_some():
     with pytest.raises(BadInput, match="suffice for 0 in a shadow"):
         shadows_without_targets(small(rng(), reference=0), 4, rng())
     with pytest.raises(
-        BadInput, match=r"suffice for 9 in a shadow; 10 are the fewest.*challenger\.reference"
+        BadInput, match=r"suffice for 9 in a shadow model; at least 10 are needed.*challenger\.reference"
     ):
         shadows_without_targets(small(rng(), reference=19), 4, rng())
 
@@ -133,10 +133,10 @@ def test_an_adversary_without_rows_is_told_to_get_some():
 def test_a_model_whose_training_is_unknown_has_no_shadows():
     for shadows in (shadows_without_targets, shadows_with_targets):
         for reference in (0, 60):
-            with pytest.raises(BadInput, match="not known of this one; use loss_threshold"):
+            with pytest.raises(BadInput, match="does not say how this one was trained; use loss_threshold"):
                 shadows(small(rng(), reference=reference, targets=3, trainer=None), 4, rng())
 
 
 def test_targets_that_change_cannot_be_trained_on():
-    with pytest.raises(BadInput, match=r"drawn anew in each round.*offline"):
+    with pytest.raises(BadInput, match=r"differ in each round.*offline"):
         shadows_with_targets(small(rng()), 4, rng())

@@ -1,4 +1,7 @@
-"""The owner of a model: it trains one in every round, releases a noisy mean, or shows a finished model."""
+"""The challenger that trains one model in every round, and the choice between it and the two others.
+
+The others release a noisy mean (``noisy_mean``) or a finished model (``user_model``).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,22 +37,24 @@ from leakgauge.domains.models.training.noise_calibration import TrainingMechanis
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer
 from leakgauge.domains.models.user_model import challenger as own
 
+CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows only"
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Challenger(ChallengerDefaults):
-    """Owns the table, and trains one model in each round."""
+    """Owns the table, and trains one model in every round."""
 
     table: Examples
-    stage: GameSetup
+    setup: GameSetup
     trainer: PreparedTrainer
     relation: Relation
     guarantee: Guarantee | None
     digest: str
-    notes: tuple[str, ...] = ()  # for reports: they hold nothing of any row
+    notes: tuple[str, ...] = ()  # for reports; nothing about any row
 
     @property
     def game(self) -> MembershipGame:
-        return self.stage.game
+        return self.setup.game
 
     @property
     def n_targets(self) -> int:
@@ -67,24 +72,23 @@ class Challenger(ChallengerDefaults):
         return self.game.flip(n_rounds, rng)
 
     def release(self, members: Bits, rng: Generator) -> list[TrainingRound]:
-        dealing, training = rng.spawn(2)
+        drawing, training = rng.spawn(2)
         seeds = training.integers(2**63, size=len(members)).tolist()
         return [
-            TrainingRound(self.table, self.game.deal(row, dealing), self.trainer, seed)
+            TrainingRound(self.table, self.game.draw_round(row, drawing), self.trainer, seed)
             for row, seed in zip(members, seeds)
         ]
 
     def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
-        """How often models are right about members, others and, where there are any, validation rows.
+        """The accuracy of the models on members, others and, where there are any, validation rows.
 
-        Coins may leave no others in a round: that is then not a number. A single target tells
-        nothing of them.
+        It is NaN for a round in which every target is a member, and left out where there is one target.
         """
-        parts: dict[str, list[Ints]] = {"members": [one.deal.trained_on for one in block]}
+        parts: dict[str, list[Ints]] = {"members": [one.rows.trained_on for one in block]}
         if self.n_targets > 1:
-            parts["others"] = [one.deal.others for one in block]
-        if any(one.deal.validation.size for one in block):
-            parts["validation"] = [one.deal.validation for one in block]
+            parts["others"] = [one.rows.others for one in block]
+        if any(one.rows.validation.size for one in block):
+            parts["validation"] = [one.rows.validation for one in block]
         return {
             name: np.array([one.accuracy(some) for one, some in zip(block, rows)])
             for name, rows in parts.items()
@@ -92,71 +96,68 @@ class Challenger(ChallengerDefaults):
 
 
 def build_trained(
-    setting: ModelsChallengerTable,
+    options: ModelsChallengerTable,
     loaded: EncodedTable,
     trainer: Trainer,
     mechanism: TrainingMechanism,
     seed: int,
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
+    """Build the challenger that the tables of a plan describe."""
     rng = stream(seed, Role.DATA, SPLIT_STREAM)
-    stage = set_up_game(setting, loaded, mechanism.relation, rng)
-    prepared = trainer.prepare(mechanism, stage.game.slots)
-    guarantee, notes = _stated_guarantee(stage, prepared, mechanism.relation)
+    setup = set_up_game(options, loaded, mechanism.relation, rng)
+    prepared = trainer.prepare(mechanism, setup.game.slots)
+    guarantee, notes = _stated_guarantee(setup, prepared, mechanism.relation)
     table = Examples(loaded.rows, loaded.labels, loaded.n_classes)
-    if setting.mislabel and stage.game.targets is not None:
-        table, notes = _mislabelled(table, stage.game.targets, rng), (*notes, CANARIES_NOTE)
-    if isinstance(stage.game, GroupGame) and stage.game.depends:
-        identity = (
+    if options.mislabel and setup.game.targets is not None:
+        table, notes = _mislabelled(table, setup.game.targets, rng), (*notes, CANARIES_NOTE)
+    if isinstance(setup.game, GroupGame) and setup.game.depends:
+        split = (
             loaded.digest,
-            replace(setting, trainer="", epochs=None, batch=None, hidden=None, rate=None, sampling=None),
+            replace(options, trainer="", epochs=None, batch=None, hidden=None, rate=None, sampling=None),
             seed,
         )
-        control = blind_control(table, stage.game.split(rng), repr(identity), rng)
-        notes = (*notes, *([] if control is None else [control.words]))
-    words = "\n".join((loaded.digest, repr(setting), repr(trainer), repr(mechanism)))
+        control = blind_control(table, setup.game.split(rng), repr(split), rng)
+        notes = (*notes, *([] if control is None else [control.note]))
+    identity = "\n".join((loaded.digest, repr(options), repr(trainer), repr(mechanism)))
     return Challenger(
         table=table,
-        stage=stage,
+        setup=setup,
         trainer=prepared,
         relation=mechanism.relation,
         guarantee=guarantee,
-        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(*loaded.notes, *notes),
     )
 
 
-CANARIES_NOTE = "targets are canaries: each has a wrong label, so the numbers are about such rows"
-
-
 def _stated_guarantee(
-    stage: GameSetup, trainer: PreparedTrainer, relation: Relation
+    setup: GameSetup, trainer: PreparedTrainer, relation: Relation
 ) -> tuple[Guarantee | None, tuple[str, ...]]:
-    """The promise to whom the game is about, and what a reader must know of it."""
-    depends = stage.game.depends
+    """The promise to the unit that the game is about, and notes for the reader of a report."""
+    depends = setup.game.depends
     record = trainer.guarantee
     if record is None:
-        words = f"members depend on one another: {stage.words}" if depends else stage.words
-        return None, tuple(filter(None, [words]))
+        dependent = f"members depend on one another: {setup.description}"
+        return None, tuple(filter(None, [dependent if depends else setup.description]))
     if record.relation is not relation:
         raise BadInput(
             f"mechanism.relation: the trainer promises {record.relation.value!r}, and the game is about "
             f"{relation.value!r}; write relation = {record.relation.value!r}"
         )
     if not depends:
-        if isinstance(stage.game, GroupGame) and relation is not Relation.REPLACE_ONE:
+        if isinstance(setup.game, GroupGame) and relation is not Relation.REPLACE_ONE:
             raise BadInput(
-                "mechanism.relation: members of game = 'group' keep their number, so that another row takes "
-                f"the place of an absent one; {relation.value!r} promises nothing of that: use "
-                "'replace_one'"
+                "mechanism.relation: in game = 'group' the number of members is fixed, so another row "
+                f"replaces an absent one; {relation.value!r} promises nothing about that: use 'replace_one'"
             )
-        return record, tuple(filter(None, [stage.words]))
+        return record, tuple(filter(None, [setup.description]))
     group = trainer.group_guarantee
     if group is None:
-        return None, (
-            f"members depend on one another: {stage.words}; nothing is promised to all of them together",
-        )
-    return group, (models_guarantee.dependent_records_note(record, group, stage.game.slots, stage.words),)
+        note = f"members depend on one another: {setup.description}; nothing is promised to them together"
+        return None, (note,)
+    return group, (
+        models_guarantee.dependent_records_note(record, group, setup.game.slots, setup.description),
+    )
 
 
 def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:
@@ -168,16 +169,19 @@ def _mislabelled(table: Examples, targets: Ints, rng: Generator) -> Examples:
 def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Any:
-    """Make the challenger that the tables of a plan describe."""
+    """Build the challenger that the tables of a plan describe."""
     if challenger.get("game") == ModelsGame.GIVEN:
         return own.build(data=data, challenger=challenger, mechanism=mechanism, folder=folder, seed=seed)
-    setting = read_challenger_table(challenger)
+    options = read_challenger_table(challenger)
     if mechanism.get("name") in mean_mechanisms():
         if trained_alone := sorted({"trainer", *TRAINER_KEYS} & set(challenger)):
             raise BadInput(f"challenger.{trained_alone[0]}: a noisy mean trains no network; leave it out")
-        return means.build(setting=setting, data=data, mechanism=mechanism, folder=folder, seed=seed)
+        return means.build(options=options, data=data, mechanism=mechanism, folder=folder, seed=seed)
     training = read_training_mechanism(mechanism)
-    trainer = setting.read_trainer()
+    trainer = options.read_trainer()
     if "member" in data:
-        raise BadInput("data.member: who is a member is decided by the game; add challenger.game = 'given'")
-    return build_trained(setting, load_table(data, folder, seed), trainer, training, seed)
+        raise BadInput(
+            "data.member: the game decides who is a member; for a finished model add "
+            "challenger.game = 'given'"
+        )
+    return build_trained(options, load_table(data, folder, seed), trainer, training, seed)

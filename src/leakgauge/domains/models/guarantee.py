@@ -1,4 +1,4 @@
-"""What noise in training promises to a record, and what is left of it where records depend on one another."""
+"""The promise of noisy training to a group of records, and why the one to a single record may not suffice."""
 
 from math import ceil
 
@@ -10,10 +10,10 @@ from leakgauge.theory.metric_bounds import humphries_advantage
 
 
 def training_group_guarantee(noise: DpTrainingTable, schedule: TrainingSchedule) -> Guarantee:
-    """The promise to all rows of a training together; that to one row becomes the nominal one.
+    """The promise to all rows of a training together; the promise to one row becomes the nominal one.
 
-    All are replaced, so that each step's sum moves by two clips for each row in the batch; a Poisson batch
-    may hold all rows. Steps are Gaussian releases, so that rho adds up: 2 (rows in a batch)^2 / sigma^2 each
+    All rows are replaced, so the sum of a step changes by two clips for each row in the batch; a Poisson
+    batch may hold all rows. Steps are Gaussian releases, so rho adds up: 2 (rows in a batch)^2 / sigma^2 each
     (Bun and Steinke 2016).
     """
     record = noise.guarantee(schedule)
@@ -31,19 +31,19 @@ def training_group_guarantee(noise: DpTrainingTable, schedule: TrainingSchedule)
     )
 
 
-def dependent_records_note(record: Guarantee, group: Guarantee, size: int, words: str) -> str:
-    """Why the promise to a record does not describe the risk, in a sentence."""
+def dependent_records_note(record: Guarantee, group: Guarantee, size: int, dependence: str) -> str:
+    """Why the promise to a single record does not describe the risk, as a note for reports."""
     bound = float(humphries_advantage(record.epsilon, record.delta))
     return (
-        f"The bound for independent records does not describe this risk: {words}. For independent records "
-        f"epsilon = {record.epsilon:.3g} would keep the advantage (TPR - FPR) at or below {_rounded_up(bound)}; "
-        f"of all {size:,} records together it promises epsilon = {group.epsilon:.3g}, which allows "
-        f"{_allowed_advantage(group)}."
+        f"The bound for independent records does not describe this risk: {dependence}. For independent "
+        f"records epsilon = {record.epsilon:.3g} would keep the advantage (TPR - FPR) at or below "
+        f"{_rounded_up(bound)}; for all {size:,} records together epsilon is {group.epsilon:.3g}, which "
+        f"allows {_allowed_advantage(group)}."
     )
 
 
 def _rounded_up(bound: float) -> str:
-    """A bound, rounded up."""
+    """A bound, rounded up to three digits."""
     return f"{ceil(1000 * bound - 1e-9) / 1000:.3f}"
 
 

@@ -1,4 +1,4 @@
-"""What an adversary of models may know; nothing else reaches an attack."""
+"""What an attacker of models may know; nothing else reaches an attack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +26,11 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlackBoxKnowledge:
-    """Rows of its own, and how models are trained; it may ask a model for the probabilities of any row.
+    """Reference rows, and how models are trained; the attacker can query a model about any row.
 
-    ``targets`` are known beforehand where they are the same in all rounds; those that are absent leave their
-    slots among the ``n_members`` of a training to other rows, or ``empty``.
+    ``targets`` are known beforehand where they are the same in all rounds. The slots of absent targets among
+    the ``n_members`` of a training go to other rows, or stay ``empty``. ``trainer`` is None where the
+    attacker does not know how the model was trained.
     """
 
     reference: Examples
@@ -44,9 +45,9 @@ class BlackBoxKnowledge:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TrainingLossKnowledge(BlackBoxKnowledge):
-    """The same, and the mean loss of members, which owners tend to print.
+    """The same, and the mean loss of the members, which is often published.
 
-    Where coins decide who is in, of those members that are in without them.
+    Where random bits decide about targets, it is the mean over the other members.
     """
 
     def view(self, block: Sequence[TrainingRound]) -> TrainingLossView:
@@ -56,7 +57,7 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComponentsKnowledge(BlackBoxKnowledge):
-    """A black box, and which of its rows are of which component; ``fixed`` is the members', if told."""
+    """A black box, and the component of each reference row; ``fixed`` is the members' component, if known."""
 
     components: tuple[Examples, ...]
     names: tuple[str, ...]
@@ -65,7 +66,7 @@ class ComponentsKnowledge(BlackBoxKnowledge):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BlindKnowledge:
-    """Rows of its own of each component and the records in question: no model."""
+    """Reference rows of each component and the records in question, but no model."""
 
     components: tuple[Examples, ...]
     names: tuple[str, ...]
@@ -77,7 +78,7 @@ class BlindKnowledge:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StrongKnowledge:
-    """All rows but one, the target, who takes its place if absent, and every step of every training."""
+    """All other rows, the target, its substitute if it is absent, and every step of every training."""
 
     others: Examples
     target: Examples
@@ -91,11 +92,11 @@ class StrongKnowledge:
 
 @dataclass(frozen=True, kw_only=True)
 class _NoParameters:
-    """Nothing to say: the challenger's `reference` decides how many rows the adversary has."""
+    """No parameters: the challenger's `reference` decides how many rows the attacker has."""
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> Any:  # noqa: ARG001
-    """Give an adversary what it may know of a challenger."""
+    """Give an attacker what it may know about a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(_NoParameters, parameters, f"knowledge {name!r}")
     if not isinstance(challenger, Challenger):
@@ -116,7 +117,7 @@ def build(name: str, parameters: dict[str, Any], challenger: Any, seed: int) -> 
 def _black_box(challenger: Challenger) -> dict[str, Any]:
     targets = challenger.game.targets
     return {
-        "reference": challenger.table.take(challenger.stage.reference),
+        "reference": challenger.table.take(challenger.setup.reference),
         "n_members": challenger.game.slots,
         "trainer": challenger.trainer,
         "targets": None if targets is None else challenger.table.take(targets),
@@ -125,23 +126,23 @@ def _black_box(challenger: Challenger) -> dict[str, Any]:
 
 
 def _components(challenger: Challenger, name: str) -> dict[str, Any]:
-    stage, table = challenger.stage, challenger.table
-    if stage.components is None:
+    setup, table = challenger.setup, challenger.table
+    if setup.components is None:
         raise BadInput(
-            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group', and "
-            "a dependence to name them"
+            f"knowledge {name!r} is about components of the data; it needs game = 'mixture' or 'group' with "
+            "a dependence that names them"
         )
-    codes = stage.components.codes[stage.reference]
-    kinds = [stage.reference[codes == code] for code in range(len(stage.components.values))]
-    if few := [value for value, rows in zip(stage.components.values, kinds) if rows.size < 2]:
+    codes = setup.components.codes[setup.reference]
+    kinds = [setup.reference[codes == code] for code in range(len(setup.components.values))]
+    if few := [value for value, rows in zip(setup.components.values, kinds) if rows.size < 2]:
         raise BadInput(
-            f"knowledge {name!r}: the adversary has no rows of component {few[0]!r}; raise "
+            f"knowledge {name!r}: the attacker has no rows of component {few[0]!r}; raise "
             "challenger.reference, or lower members or others"
         )
     return {
         "components": tuple(table.take(rows) for rows in kinds),
-        "names": stage.components.values,
-        "fixed": stage.fixed,
+        "names": setup.components.values,
+        "fixed": setup.fixed,
     }
 
 
@@ -149,7 +150,7 @@ def _strong(challenger: Challenger) -> StrongKnowledge:
     game, table = challenger.game, challenger.table
     if not isinstance(game, StrongGame):
         raise BadInput(
-            "knowledge 'strong' needs game = 'strong': only there all other rows are always the same"
+            "knowledge 'strong' needs game = 'strong': only there are all other rows the same in every round"
         )
     substitute = None if game.substitute is None else table.take(np.array([game.substitute]))
     return StrongKnowledge(

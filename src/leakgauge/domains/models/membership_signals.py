@@ -1,4 +1,4 @@
-"""What a model says about a record: the numbers that attacks compare."""
+"""Membership signals: numbers computed from a model's answer about a record, which attacks compare."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, TypeVar
@@ -12,19 +12,19 @@ from leakgauge.domains.models.training.trainer import Classifier, Examples
 Found = TypeVar("Found")
 Signal: TypeAlias = Callable[[Classifier, Examples], Reals]  # one number for each record
 
-_MIN_LOG = -700.0  # a logarithm whose exponential is not 0 yet: keeps every score finite
+_MIN_LOG = -700.0  # its exponential is not 0 yet: keeps every score finite
 
 
 def log_true_probability(model: Classifier, records: Examples) -> Reals:
-    """The logarithm of the probability that a model gives to each record's class: the loss, negated."""
+    """The log-probability of each record's true class: its loss, negated."""
     return _of_label(_log_probabilities(model, records), records)
 
 
 def log_odds(model: Classifier, records: Examples) -> Reals:
-    """The logarithm of that probability over the one of all other classes together.
+    """The log-odds of each record's true class against all other classes together.
 
-    In logarithms throughout, so that a sure model is no exception (Carlini et al. 2022). Over
-    models trained alike it is nearly Gaussian.
+    Computed from logarithms, so that probabilities near 1 stay exact (Carlini et al. 2022). Over models that
+    are trained in the same way it is nearly Gaussian.
     """
     logs = _log_probabilities(model, records)
     others = logs.copy()
@@ -33,12 +33,12 @@ def log_odds(model: Classifier, records: Examples) -> Reals:
 
 
 def signal_matrix(models: Sequence[Classifier], records: Examples, signal: Signal) -> Reals:
-    """Models x records."""
+    """The signal of each model (row) for each record (column)."""
     return np.array([signal(model, records) for model in models]).reshape(len(models), len(records))
 
 
 def log_mean(logs: Reals, where: Bits) -> Reals:
-    """For each column the logarithm of the mean of what is given in logarithms, over the rows that count.
+    """The logarithm of the mean of each column, over the rows that ``where`` marks; values are logarithms.
 
     >>> float(np.exp(log_mean(np.log([[0.2], [0.4], [0.9]]), np.array([[1], [1], [0]], bool)))[0].round(6))
     0.3
@@ -47,13 +47,13 @@ def log_mean(logs: Reals, where: Bits) -> Reals:
 
 
 def per_round(
-    view: ModelsView, work_out: Callable[[Examples], Found]
+    view: ModelsView, compute: Callable[[Examples], Found]
 ) -> Iterator[tuple[Classifier, Examples, Found]]:
-    """Each round with what follows from its records alone, which is worked out again when they change."""
+    """Each round with a value computed from its records; it is reused while the records stay the same."""
     last: tuple[Examples, Found] | None = None
     for model, shown in zip(view.models, view.shown, strict=True):
         if last is None or not _same_records(last[0], shown):
-            last = shown, work_out(shown)
+            last = shown, compute(shown)
         yield model, shown, last[1]
 
 

@@ -23,7 +23,7 @@ TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters o
 
 
 class ModelsGame(StrEnum):
-    """The experiments of Humphries et al. (2023), a group that is fixed, and a model that is given."""
+    """The experiments of Humphries et al. (2023), a fixed group of members, and a finished model."""
 
     STRONG = "strong"
     IID = "iid"
@@ -38,7 +38,7 @@ DEPENDENT_GAMES = (ModelsGame.MIXTURE, ModelsGame.GROUP)
 
 @dataclass(frozen=True, kw_only=True)
 class ModelsChallengerTable:
-    """The rows a model is trained on, the records whose membership is in question, and how a model is trained.
+    """The training rows, the records whose membership is in question, and how a model is trained.
 
     ``members`` are the rows of a training; ``reference`` is how many rows the attacker has, or as a fraction
     the share of all rows (game "group": of those that are left over). ``mislabel`` gives targets a wrong
@@ -65,18 +65,18 @@ class ModelsChallengerTable:
     sampling: BatchSampling | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("members", 2), ("others", 1), ("validation", 0)):
+        for name, minimum in (("members", 2), ("others", 1), ("validation", 0)):
             value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise BadInput(f"{name} must be >= {least}, got {value}")
+            if value is not None and not value >= minimum:
+                raise BadInput(f"{name} must be >= {minimum}, got {value}")
         if not 0 <= self.reference < float("inf"):
             raise BadInput(f"reference must be >= 0, got {self.reference}; 0.5 is usual")
         if isinstance(self.reference, float) and self.reference >= 1:
             raise BadInput(
-                f"reference = {self.reference}: a share is below 1, a number of rows a whole number"
+                f"reference = {self.reference}: a share must be below 1, a number of rows a whole number"
             )
         if self.targets is not None and self.targets.names is not None:
-            raise BadInput("targets.names: rows of a table have no names; say n")
+            raise BadInput("targets.names: rows of a table have no names; use n")
         if self.dependence and self.game not in DEPENDENT_GAMES:
             raise BadInput(
                 f"dependence is for game = 'mixture' or 'group', not {self.game.value!r}; leave it out"
@@ -84,7 +84,7 @@ class ModelsChallengerTable:
         if not self.dependence and self.game in DEPENDENT_GAMES:
             ways = '"source"' if self.game is ModelsGame.MIXTURE else '"source", "bias"'
             raise BadInput(
-                f"game = {self.game.value!r} needs to know what members have in common: add dependence = "
+                f"game = {self.game.value!r} needs what members have in common: add dependence = "
                 f'{{ name = "clusters" }} (or {ways})'
             )
         for name in ("others", "control", "validation"):
@@ -92,13 +92,14 @@ class ModelsChallengerTable:
                 raise BadInput(f"{name} is for game = 'group', not {self.game.value!r}; leave it out")
         if self.mislabel and self.game in DEPENDENT_GAMES:
             raise BadInput(
-                f"mislabel is for targets that are fixed, not for {self.game.value!r}; leave it out"
+                f"mislabel is for fixed targets, and game = {self.game.value!r} draws them in each round; "
+                "leave it out"
             )
         if self.game is ModelsGame.STRONG and self.targets is not None and self.targets.how_many != 1:
             raise BadInput(f"targets: game 'strong' is about one target, got {self.targets.how_many}")
 
     def read_trainer(self) -> Trainer:
-        """How models are trained."""
+        """Read how models are trained, from ``trainer`` and the parameters beside it."""
         table = {"name": self.trainer} if isinstance(self.trainer, str) else dict(self.trainer)
         name = table.setdefault("name", DEFAULT_TRAINER)
         where = "challenger.trainer" if len(table) > 1 else "challenger"
@@ -116,7 +117,7 @@ class ModelsChallengerTable:
         return read_trainer(table, where)
 
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
-        """Records in question in a round, of a model with so many members."""
+        """The number of records in question in a round of a model with so many members."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
 
 

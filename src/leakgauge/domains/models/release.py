@@ -1,4 +1,4 @@
-"""The release of each round, a trained model with the records in question, and what each attacker sees of it."""
+"""The release of a round, a trained model and the records in question, and what each attacker sees of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +29,9 @@ from leakgauge.support.threads import numpy_single_threaded
 
 @dataclass(frozen=True, eq=False)
 class StepView:
-    """A training step as the strong adversary sees it: the noisy sum, and which of its known rows are in it.
+    """A training step as the strong attacker sees it: the noisy sum, and which known rows are in the batch.
 
-    ``in_batch`` says whether the target's slot was drawn, where batches have a fixed size; else nobody knows.
+    ``in_batch`` is whether the target's slot was drawn, where batches have a fixed size; else it is unknown.
     Arrays are overwritten by the next step.
     """
 
@@ -43,50 +43,50 @@ class StepView:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRound:
-    """One training; it takes place when somebody first looks, and again for whoever sees every step."""
+    """One training; it takes place when the model is first used, and again for each pass over the steps."""
 
     table: Examples
-    deal: RoundRows
+    rows: RoundRows
     trainer: PreparedTrainer
     seed: int
 
     @property
     def shown(self) -> Examples:
         """The records in question, in the order of the trials."""
-        return self.table.take(self.deal.shown)
+        return self.table.take(self.rows.shown)
 
     @cached_property
     def model(self) -> Classifier:
-        rows = self.table.take(self.deal.training)
-        return self.trainer.fit(rows, np.random.default_rng(self.seed), report_progress, self.deal.present)
+        rows = self.table.take(self.rows.training)
+        return self.trainer.fit(rows, np.random.default_rng(self.seed), report_progress, self.rows.present)
 
     @cached_property
     def mean_loss(self) -> float:
-        """Of the model on its members; where coins decide of some, on those that are in without them.
+        """The mean loss of the model on its members, without the targets where random bits decide about them.
 
-        No promise covers this number: with targets in it, it would tell of coins what the model does not.
+        No promise covers this number: with targets in it, it would reveal more about them than the model.
         """
-        rows = self.deal.trained_on if self.deal.settled is None else self.deal.settled
+        rows = self.rows.trained_on if self.rows.settled is None else self.rows.settled
         if not rows.size:
             raise BadInput(
-                "knowledge 'training_loss': all members are in question, and none is left for a mean loss; "
+                "knowledge 'training_loss': all members are targets, and none is left for a mean loss; "
                 'lower challenger.targets, or use knowledge = "black_box" (threshold = "optimal")'
             )
         return float(cross_entropy(self.model, self.table.take(rows)).mean())
 
     def accuracy(self, rows: Ints) -> float:
-        """The share of some rows of which the model is right; not a number where there are none."""
+        """The accuracy of the model on some rows; NaN where there are none."""
         return accuracy(self.model, self.table.take(rows)) if rows.size else float("nan")
 
     def steps(self) -> Iterator[StepView]:
-        """The steps of a network's training, which takes place again; the slot in question is the last one."""
+        """The steps of a network's training, which is repeated; the slot in question is the last one."""
         recipe = network_recipe(self.trainer, "steps are those of gradient descent")
         require_public_batches(recipe.schedule)
-        examples = self.table.take(self.deal.training)
+        examples = self.table.take(self.rows.training)
         slot, fixed = len(examples) - 1, recipe.schedule.sampling is not BatchSampling.POISSON
         with numpy_single_threaded():
             network, rng = initial_network(examples, recipe, np.random.default_rng(self.seed))
-            for step in training_steps(examples, recipe, network, rng, self.deal.present):
+            for step in training_steps(examples, recipe, network, rng, self.rows.present):
                 is_slot: Bits = step.batch == slot
                 yield StepView(
                     step.network, step.batch[~is_slot], step.released, bool(is_slot.any()) if fixed else None
@@ -94,23 +94,23 @@ class TrainingRound:
 
 
 def require_public_batches(schedule: TrainingSchedule) -> None:
-    """Refuse to show steps to somebody who knows who is in a batch, where the promise rests on not knowing.
+    """Refuse to show steps with the rows of each batch where the promise requires that these are secret.
 
-    A batch of a fixed size that is drawn anew tells by its known rows whether the slot in question is in it;
-    the accounting of such batches (Wang, Balle and Kasiviswanathan 2019) gains from that being a secret.
-    Poisson batches tell nothing of the slot, and what is promised of shuffled ones holds for known batches.
+    The known rows of a batch of fixed size reveal whether the slot in question is in it. The accounting of
+    batches drawn without replacement (Wang, Balle and Kasiviswanathan 2019) relies on that being a secret.
+    Poisson batches reveal nothing about the slot, and the promise for shuffled ones holds for known batches.
     """
     if schedule.sampling is BatchSampling.WITHOUT_REPLACEMENT:
         raise BadInput(
-            "challenger.sampling: whoever sees the steps sees who is in each batch, and the promise of "
-            "'without_replacement' is for batches that are secret; use 'poisson' or 'shuffled', or form = "
+            "challenger.sampling: this attacker sees the rows of each batch, and the promise for "
+            "'without_replacement' holds only for secret batches; use 'poisson' or 'shuffled', or form = "
             '"retrained"'
         )
 
 
 @dataclass(frozen=True, eq=False)
 class LazyModels(Sequence[Any]):
-    """The models of a block; each is trained when it is first asked for."""
+    """The models of a block; each is trained when it is first used."""
 
     _rounds: Sequence[TrainingRound] = field(repr=False)
 
@@ -128,7 +128,7 @@ class LazyModels(Sequence[Any]):
 
 @dataclass(frozen=True, eq=False)
 class ModelsView:
-    """A block as whoever may ask the models sees it: models, and the records in question."""
+    """A block as an attacker who can query the models sees it: the models, and the records in question."""
 
     models: Sequence[Classifier]
     shown: Sequence[Examples]
@@ -143,14 +143,14 @@ class TrainingLossView(ModelsView):
 
 @dataclass(frozen=True, eq=False)
 class RecordsView:
-    """The records in question alone."""
+    """The records in question only."""
 
     shown: Sequence[Examples]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingView:
-    """A training as the strong adversary sees it."""
+    """A training as the strong attacker sees it."""
 
     _round: TrainingRound = field(repr=False)
 
@@ -164,6 +164,6 @@ class TrainingView:
 
 @dataclass(frozen=True, eq=False)
 class TrainingStepsView:
-    """A block as the strong adversary sees it."""
+    """A block as the strong attacker sees it."""
 
     rounds: Sequence[TrainingView]

@@ -1,4 +1,4 @@
-"""Shadows: models that an adversary trains on rows of its own, in the way the released one was trained."""
+"""Shadow models: an attacker trains them on its reference rows in the same way as the released model."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,19 +19,17 @@ from leakgauge.domains.models.training.trainer import (
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.parallel import parallel_map
 
-DEFAULT_SHADOWS = 32  # of an attack that does not say: those that ask for as many share them
+DEFAULT_SHADOWS = 32  # attacks that ask for the same number share them
 
-_MAX_SHARE = (
-    0.5  # of its rows an adversary trains a shadow on: those that share more differ less than models do
-)
-_MIN_ROWS = 10  # rows of a shadow
+_MAX_SHARE = 0.5  # of the reference rows in one shadow: shadows that overlap more differ too little
+_MIN_ROWS = 10  # in a shadow
 
 _shadow_cache: RecentCache[tuple[Classifier, ...]] = RecentCache()
 
 
 @dataclass(frozen=True, eq=False)
 class ShadowModels:
-    """Trained models, and which rows each of them was trained on."""
+    """Trained shadow models, and the rows that each was trained on."""
 
     models: tuple[Classifier, ...]
     rows: Bits  # shadows x rows of the reference
@@ -39,13 +37,13 @@ class ShadowModels:
 
     @property
     def studied(self) -> dict[str, float]:
-        """What to tell of them: as many rows as the released model's are not always there."""
+        """Their number and size, for reports: there may be fewer rows than the released model has."""
         sizes = self.rows.sum(axis=1) + self.targets.sum(axis=1)
         return {"shadows": float(len(self.models)), "rows_per_shadow": float(sizes.mean())}
 
 
 def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:
-    """Shadows of which no target is a member, each on other rows of the reference.
+    """Train shadows without any target, each on a random subset of the reference.
 
     They have as many rows as the released model, or half of the reference where that is less.
     """
@@ -57,10 +55,9 @@ def shadows_without_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: G
 
 
 def shadows_with_targets(knowledge: BlackBoxKnowledge, n_shadows: int, rng: Generator) -> ShadowModels:
-    """Shadows of which each target is a member every other time, by coins of the adversary's own.
+    """Train shadows of which each target is a member of exactly half, at random.
 
-    (Carlini et al. 2022, algorithm 1: for all targets at once, each in exactly half of the shadows.) The rest
-    comes from the reference.
+    (Carlini et al. 2022, algorithm 1, for all targets at once.) The other rows come from the reference.
     """
     trainer, targets = known_trainer(knowledge), require_targets(knowledge)
     order = np.broadcast_to(np.arange(n_shadows)[:, None], (n_shadows, len(targets)))
@@ -92,22 +89,23 @@ def train_shadows(
 
 @dataclass(frozen=True, eq=False)
 class _TrainOnRows:
-    """Trains on some of the rows."""
+    """Train on a subset of the rows; called in worker processes."""
 
     pool: Examples
     trainer: PreparedTrainer
 
-    def __call__(self, piece: tuple[Ints, int]) -> Classifier:
-        rows, seed = piece
+    def __call__(self, work: tuple[Ints, int]) -> Classifier:
+        rows, seed = work
         return self.trainer.fit(self.pool.take(rows), np.random.default_rng(seed))
 
 
 def known_trainer(knowledge: BlackBoxKnowledge) -> PreparedTrainer:
-    """How the released model is trained, or a refusal."""
+    """How the released model is trained; refused where that is not known."""
     if knowledge.trainer is None:
         raise BadInput(
-            "shadows are trained as the released model was, and how that was is not known of this one; "
-            "use loss_threshold, or say how to train them: challenger.recipe (which needs challenger.model)"
+            "shadow models are trained like the released model, and the plan does not say how this one was "
+            "trained; use loss_threshold, or state how to train them: challenger.recipe (which needs "
+            "challenger.model)"
         )
     return knowledge.trainer
 
@@ -116,20 +114,20 @@ def require_targets(knowledge: BlackBoxKnowledge) -> Examples:
     """The targets, where they are known before any round."""
     if knowledge.targets is None:
         raise BadInput(
-            'mode = "online" trains shadows on the targets, which are drawn anew in each round of this game; '
+            'mode = "online" trains shadow models on the targets, which differ in each round of this game; '
             'use mode = "offline"'
         )
     return knowledge.targets
 
 
 def require_shadows(n_shadows: int, fewest: int) -> None:
-    """Refuse fewer shadows than an attack can do with."""
+    """Refuse fewer shadows than an attack needs."""
     if not n_shadows >= fewest:
         raise BadInput(f"shadows must be >= {fewest}, got {n_shadows}")
 
 
 def _choose(sizes: Ints, n: int, rng: Generator) -> Bits:
-    """For each shadow so many of ``n`` rows, but not too large a part of them."""
+    """Draw rows for each shadow, at most a share of the ``n`` rows."""
     chosen = np.zeros((sizes.size, n), dtype=np.bool_)
     for row, size in zip(chosen, np.minimum(sizes, int(_MAX_SHARE * n))):
         row[rng.choice(n, size, replace=False)] = True
@@ -140,6 +138,6 @@ def _require_rows(chosen: Bits, n_members: int) -> None:
     found, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
     if found < needed:
         raise BadInput(
-            f"shadows are trained on rows of the adversary's own, which suffice for {found} in a shadow; "
-            f"{needed} are the fewest: raise challenger.reference, or rows if the attack says how many"
+            f"the attacker's reference rows suffice for {found} in a shadow model; at least {needed} are "
+            "needed: raise challenger.reference, or the attack's rows if it has that key"
         )

@@ -6,7 +6,7 @@ from leakgauge.domains.models.attacks.likelihood import Attack
 
 
 def test_trained_networks_are_refused_with_a_way_out():
-    with pytest.raises(BadInput, match="law of a trained network is not known; use strong"):
+    with pytest.raises(BadInput, match="distribution of a trained model is not known; use strong"):
         Attack().study(object(), np.random.default_rng(0))
 
 

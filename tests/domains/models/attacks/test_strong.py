@@ -56,7 +56,7 @@ def challenger(relation, schedule, sigma, *, used: float | None = None) -> Chall
     game = StrongGame(others=np.arange(n - 1), target=n - 1, substitute=n if replaces else None)
     return Challenger(
         table=table(n),
-        stage=GameSetup(game, np.empty(0, dtype=np.int64)),
+        setup=GameSetup(game, np.empty(0, dtype=np.int64)),
         trainer=NetworkTrainer(recipe=recipe, promise=promised),
         relation=relation,
         guarantee=promised.guarantee(schedule),
@@ -156,10 +156,10 @@ def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
     sigma = sigma_for(1.0, 1e-5, Relation.REPLACE_ONE, schedule)
     owner = challenger(Relation.REPLACE_ONE, schedule, sigma)
     known = knowledge.build("strong", {}, owner, 0)
-    with pytest.raises(BadInput, match="for batches that are secret; use 'poisson' or 'shuffled'"):
+    with pytest.raises(BadInput, match="only for secret batches; use 'poisson' or 'shuffled'"):
         Attack().study(known, np.random.default_rng(0))
     (one,) = owner.release(np.array([[True]]), np.random.default_rng(1))
-    with pytest.raises(BadInput, match="for batches that are secret"):
+    with pytest.raises(BadInput, match="only for secret batches"):
         next(one.steps())
 
     def delta(epsilon):

@@ -89,7 +89,7 @@ def test_gaps_are_refused_with_their_column_or_filled_by_all_rows(tmp_path):
         [1 / 3, 1, 1 / 3 * 0]
     )  # 23.33 years, between 20 and 30; red
     assert found.names == ("age", "colour=red", "smokes=true")
-    assert found.notes[1].startswith("2 missing values in 2 columns were filled in")
+    assert found.notes[1].startswith("2 missing values in 2 columns were imputed")
 
 
 def test_words_for_missing_values_are_named_by_the_plan(tmp_path):
@@ -116,7 +116,7 @@ def test_words_for_missing_values_are_named_by_the_plan(tmp_path):
         (TEXT, {"label": "age", "drop": ["id", "outcome"]}, None),
         (TEXT.replace("40", "40.5"), {"label": "age"}, "'age' holds fractions"),
         (TEXT.splitlines()[0] + "\n", {}, "rows.csv has no rows"),
-        (TEXT, {"drop": ["id", "age", "colour", "smokes"]}, "no column of 0 differs between two rows"),
+        (TEXT, {"drop": ["id", "age", "colour", "smokes"]}, "none of 0 columns varies"),
         (
             TEXT.replace("20", "2020-01-02").replace("40", "2020-01-03").replace("30", "2020-01-04"),
             {},

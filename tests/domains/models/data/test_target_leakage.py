@@ -35,15 +35,15 @@ def test_a_column_that_holds_the_group_is_named_with_the_value():
     hospital = CategoricalColumn(rng.integers(3, size=len(label)), ("a", "b", "c"))
     machine = categorical(["old" if code == 1 else "new" for code in hospital.codes])
     (note,) = leakage_warnings(sheet({"machine": machine}, label, hospital=hospital))
-    assert "'machine' alone tells hospital = 'b' from all others (AUC 1.000)" in note
+    assert "'machine' alone predicts hospital = 'b' (AUC 1.000)" in note
 
 
 def test_names_that_are_all_different_tell_nothing_of_the_label_and_are_named():
     _, label = some()
     names = categorical(f"p{i}" for i in range(len(label)))
-    (told,) = leakage_warnings(sheet({"name": names}, label))
-    assert told.startswith("WARNING: 'name' has a text of its own in every row")
-    assert told.endswith("drop it")
+    (note,) = leakage_warnings(sheet({"name": names}, label))
+    assert note.startswith("WARNING: 'name' has a different text in every row")
+    assert note.endswith("drop it")
 
 
 def test_a_few_rows_tell_nothing():

@@ -153,7 +153,7 @@ def test_clusters_are_members_in_both_directions():
             {"members": 250},
             "250 members and 125 others wanted",
         ),
-        (BiasDependence(group="sex", value="Female", share=1.0), {}, "say how many members there are"),
+        (BiasDependence(group="sex", value="Female", share=1.0), {}, "give the number of members"),
         (BiasDependence(group="sex", value="F", share=1.0), {"members": 2}, "known: Female, Male"),
         (
             NoDependence(),
@@ -249,5 +249,5 @@ def test_other_words_of_a_plan_are_refused(table, message):
 
 def test_a_source_without_a_member_group_cannot_be_split(loaded):
     source = read_dependence({"name": "source", "group": "hospital"})
-    with pytest.raises(BadInput, match="say which hospital members are of"):
+    with pytest.raises(BadInput, match="name the hospital that members are from"):
         source.split(loaded, SplitSizes(), np.random.default_rng(0))

@@ -23,7 +23,7 @@ def rng(*key):
     return np.random.default_rng([11, *key])
 
 
-def stage(loaded, relation=Relation.REPLACE_ONE, **table):
+def set_up(loaded, relation=Relation.REPLACE_ONE, **table):
     return set_up_game(read_challenger_table(table), loaded, relation, rng(0))
 
 
@@ -39,34 +39,34 @@ GAMES = {
 
 @pytest.fixture(params=GAMES)
 def found(request, loaded):
-    return stage(loaded, **GAMES[request.param])
+    return set_up(loaded, **GAMES[request.param])
 
 
-def deals(found, rounds=40):
+def drawn_rounds(found, rounds=40):
     game = found.game
-    bits, dealing = game.flip(rounds, rng(1)), rng(2)
-    return [game.deal(row, dealing) for row in bits]
+    bits, drawing = game.flip(rounds, rng(1)), rng(2)
+    return [game.draw_round(row, drawing) for row in bits]
 
 
 def test_the_adversary_has_none_of_the_rows_that_take_part(found):
     assert found.reference.size
-    for deal in deals(found):
-        for rows in (deal.training, deal.shown, deal.validation):
+    for drawn in drawn_rounds(found):
+        for rows in (drawn.training, drawn.shown, drawn.validation):
             assert not np.isin(rows, found.reference).any()
 
 
 def test_members_are_trained_on_and_others_are_not(found, request):
-    for deal in deals(found):
-        assert deal.training.size == found.game.slots
-        assert np.isin(deal.shown[deal.members], deal.trained_on).all()
+    for drawn in drawn_rounds(found):
+        assert drawn.training.size == found.game.slots
+        assert np.isin(drawn.shown[drawn.members], drawn.trained_on).all()
         if "iid" not in request.node.name:  # there a row may be drawn by chance
-            assert not np.isin(deal.shown[~deal.members], deal.trained_on).any()
+            assert not np.isin(drawn.shown[~drawn.members], drawn.trained_on).any()
 
 
 def test_the_bits_of_a_round_are_those_that_were_flipped(found):
     bits = found.game.flip(5, rng(1))
     for row in bits:
-        np.testing.assert_array_equal(found.game.deal(row, rng(3)).members, row)
+        np.testing.assert_array_equal(found.game.draw_round(row, rng(3)).members, row)
 
 
 def test_coins_are_fair_where_they_are_flipped(found):
@@ -78,39 +78,39 @@ def test_coins_are_fair_where_they_are_flipped(found):
 @pytest.mark.parametrize("name", ["iid", "exchangeable"])
 @pytest.mark.parametrize("relation", Relation)
 def test_one_coin_decides_of_one_row(loaded, name, relation):
-    game = stage(loaded, relation, **GAMES[name]).game
+    game = set_up(loaded, relation, **GAMES[name]).game
     bits = game.flip(1, rng(5))[0]
     other = bits.copy()
     other[3] ^= True
-    one, two = (sorted(game.deal(row, rng(6)).trained_on.tolist()) for row in (bits, other))
+    one, two = (sorted(game.draw_round(row, rng(6)).trained_on.tolist()) for row in (bits, other))
     left, gained = list(one), list(two)
     for row in one:
         if row in gained:
             gained.remove(row)
             left.remove(row)
     assert len(left) + len(gained) == (2 if relation is Relation.REPLACE_ONE else 1)
-    assert game.whose[3] in left + gained
+    assert game.targets[3] in left + gained
 
 
 def test_rows_are_drawn_once_in_the_exchangeable_game_and_again_in_the_iid_one(loaded):
-    once = deals(stage(loaded, **GAMES["exchangeable"]))
-    assert all(np.unique(deal.training).size == deal.training.size for deal in once)
-    again = deals(stage(loaded, **GAMES["iid"]))
-    assert all(np.unique(deal.training).size < deal.training.size for deal in again)
+    once = drawn_rounds(set_up(loaded, **GAMES["exchangeable"]))
+    assert all(np.unique(drawn.training).size == drawn.training.size for drawn in once)
+    again = drawn_rounds(set_up(loaded, **GAMES["iid"]))
+    assert all(np.unique(drawn.training).size < drawn.training.size for drawn in again)
 
 
 def test_in_the_iid_game_a_target_may_be_drawn_by_chance_though_its_coin_left_it_out(loaded):
     by_chance = [
-        np.isin(deal.shown[~deal.members], deal.training).mean()
-        for deal in deals(stage(loaded, **GAMES["iid"]), 200)
+        np.isin(drawn.shown[~drawn.members], drawn.training).mean()
+        for drawn in drawn_rounds(set_up(loaded, **GAMES["iid"]), 200)
     ]
     # Some 90 rows are drawn with replacement from 300: each is missed with chance (1 - 1/300)^90 = 0.74.
     assert np.mean(by_chance) == pytest.approx(0.26, abs=0.05)
 
 
 def test_the_strong_game_is_about_one_row_in_two_tables_that_differ_in_it_alone(loaded):
-    game = stage(loaded, **GAMES["strong"]).game
-    with_it, without = (game.deal(np.array([bit]), rng(7)).training for bit in (True, False))
+    game = set_up(loaded, **GAMES["strong"]).game
+    with_it, without = (game.draw_round(np.array([bit]), rng(7)).training for bit in (True, False))
     assert with_it.size == 50
     np.testing.assert_array_equal(np.flatnonzero(with_it != without), [49])
     assert with_it[49] == game.target
@@ -118,40 +118,40 @@ def test_the_strong_game_is_about_one_row_in_two_tables_that_differ_in_it_alone(
 
 
 def test_an_absent_target_leaves_its_slot_empty_under_add_remove(loaded):
-    game = stage(loaded, Relation.ADD_REMOVE, **GAMES["strong"]).game
+    game = set_up(loaded, Relation.ADD_REMOVE, **GAMES["strong"]).game
     assert game.substitute is None
-    assert game.deal(np.array([False]), rng(8)).trained_on.size == 49
-    assert game.deal(np.array([True]), rng(8)).trained_on.size == 50
+    assert game.draw_round(np.array([False]), rng(8)).trained_on.size == 49
+    assert game.draw_round(np.array([True]), rng(8)).trained_on.size == 50
 
 
 def test_in_a_mixture_the_record_alone_says_nothing(loaded):
-    found = stage(loaded, **GAMES["mixture"])
+    found = set_up(loaded, **GAMES["mixture"])
     codes, counts = found.components.codes, np.zeros((2, 3))
-    for deal in deals(found, rounds=3_000):
+    for drawn in drawn_rounds(found, rounds=3_000):
         for bit in (0, 1):
-            first = np.flatnonzero(deal.members == bit)[:1]  # one a round: they are tied
-            counts[bit] += np.bincount(codes[deal.shown[first]], minlength=3)
+            first = np.flatnonzero(drawn.members == bit)[:1]  # one a round: they are tied
+            counts[bit] += np.bincount(codes[drawn.shown[first]], minlength=3)
     assert chi2_contingency(counts).pvalue > 1e-4
     assert counts.min() > 700
 
 
 def test_in_a_mixture_all_members_are_of_one_component_and_others_of_others(loaded):
-    found = stage(loaded, **GAMES["mixture"])
+    found = set_up(loaded, **GAMES["mixture"])
     seen = set()
-    for deal in deals(found):
-        mine = set(found.components.codes[deal.training].tolist())
+    for drawn in drawn_rounds(found):
+        mine = set(found.components.codes[drawn.training].tolist())
         assert len(mine) == 1
-        assert not mine & set(found.components.codes[deal.others].tolist())
+        assert not mine & set(found.components.codes[drawn.others].tolist())
         seen |= mine
     assert seen == {0, 1, 2}
 
 
 def test_in_a_mixture_others_are_of_any_other_component_equally_often(loaded):
-    found = stage(loaded, **GAMES["mixture"])
+    found = set_up(loaded, **GAMES["mixture"])
     counts = np.zeros((3, 3))
-    for deal in deals(found, rounds=600):
-        mine = found.components.codes[deal.training[0]]
-        counts[mine] += np.bincount(found.components.codes[deal.others], minlength=3)
+    for drawn in drawn_rounds(found, rounds=600):
+        mine = found.components.codes[drawn.training[0]]
+        counts[mine] += np.bincount(found.components.codes[drawn.others], minlength=3)
     apart = counts[~np.eye(3, dtype=bool)].reshape(3, 2)
     assert counts.trace() == 0
     # 3,000 others, 500 of each pair: the share of either kind is one half, with a standard error of 0.016
@@ -159,36 +159,36 @@ def test_in_a_mixture_others_are_of_any_other_component_equally_often(loaded):
 
 
 def test_coins_of_a_mixture_are_tied_unless_one_record_is_shown(loaded):
-    assert stage(loaded, **GAMES["mixture"]).game.coins is Coins.TIED
-    assert stage(loaded, **GAMES["mixture"] | {"targets": 1}).game.coins is Coins.FAIR
+    assert set_up(loaded, **GAMES["mixture"]).game.coins is Coins.TIED
+    assert set_up(loaded, **GAMES["mixture"] | {"targets": 1}).game.coins is Coins.FAIR
 
 
 def test_a_fixed_group_gives_the_members_and_the_order_tells_nothing(loaded):
-    found = stage(loaded, **GAMES["group"])
+    found = set_up(loaded, **GAMES["group"])
     game, bits = found.game, found.game.flip(400, rng(9))
     assert game.coins is Coins.GIVEN
     assert (bits.sum(axis=1) == 80).all()
     assert bits.mean(axis=0).std() == pytest.approx(np.sqrt(80 * 70) / 150 / 20, rel=0.25)
     assert (found.components.values[found.fixed], found.fixed) == ("1", 1)
-    for deal in deals(found, 5):
-        assert (found.components.codes[deal.training] == 1).all()
-        assert (found.components.codes[deal.others] != 1).all()
+    for drawn in drawn_rounds(found, 5):
+        assert (found.components.codes[drawn.training] == 1).all()
+        assert (found.components.codes[drawn.others] != 1).all()
 
 
 def test_members_of_a_group_are_drawn_anew_in_each_round(loaded):
-    first, second = deals(stage(loaded, **GAMES["group"]), 2)
+    first, second = drawn_rounds(set_up(loaded, **GAMES["group"]), 2)
     assert not np.array_equal(np.sort(first.training), np.sort(second.training))
 
 
 def test_the_control_of_a_group_mixes_its_components(loaded):
-    found = stage(loaded, **GAMES["control"])
+    found = set_up(loaded, **GAMES["control"])
     assert not found.game.depends
-    for deal in deals(found, 5):
-        assert np.unique(found.components.codes[deal.training]).size == 3
+    for drawn in drawn_rounds(found, 5):
+        assert np.unique(found.components.codes[drawn.training]).size == 3
 
 
 def test_fewer_records_than_there_are_can_be_shown(loaded):
-    game = stage(loaded, **GAMES["group"] | {"targets": 30}).game
+    game = set_up(loaded, **GAMES["group"] | {"targets": 30}).game
     assert game.shown == (16, 14)
     assert game.flip(2, rng(1)).sum(axis=1).tolist() == [16, 16]
 
@@ -198,8 +198,8 @@ def test_fewer_records_than_there_are_can_be_shown(loaded):
     [
         ({"members": 500}, "500 rows are drawn for a training besides the 100 targets, but there are 200"),
         ({"members": 50, "targets": 60}, "60 exceed the 50 members"),
-        ({"members": 50, "reference": 600}, "600 of 600 rows are the adversary's"),
-        ({"game": "mixture"}, "needs to know what members have in common"),
+        ({"members": 50, "reference": 600}, "600 of 600 rows go to the attacker"),
+        ({"game": "mixture"}, "needs what members have in common"),
         ({"dependence": {"name": "clusters"}}, "dependence is for game = 'mixture' or 'group'"),
         ({"game": "mixture", "dependence": {"name": "none"}}, "a mixture needs components"),
         ({"game": "mixture", "dependence": MIXED, "members": 400}, "400 members (or targets) are drawn"),
@@ -208,13 +208,13 @@ def test_fewer_records_than_there_are_can_be_shown(loaded):
         ({"game": "strong", "targets": 2}, "about one target"),
         ({"game": "strong", "members": 400}, "401 rows wanted"),
         ({"control": True}, "control is for game = 'group'"),
-        ({"reference": 1.5}, "a share is below 1"),
+        ({"reference": 1.5}, "a share must be below 1"),
         ({"reference": float("nan")}, "reference must be >= 0"),
         ({"targets": {"names": ["a"]}}, "rows of a table have no names"),
     ],
 )
 def test_what_cannot_be_played_is_refused_in_one_line(loaded, table, words):
     with pytest.raises(BadInput) as error:
-        stage(loaded, **table)
+        set_up(loaded, **table)
     assert words in str(error.value)
     assert "\n" not in str(error.value)

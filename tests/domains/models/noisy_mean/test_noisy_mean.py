@@ -26,8 +26,8 @@ NO_RNG = np.random.default_rng(0)
 def build(game, mechanism, data=CONSTANTS, **said) -> means.Challenger:
     if game == "mixture":
         said = {"dependence": COMPONENTS, "targets": 1, **said}
-    setting = read_challenger_table({"game": game, **said})
-    return means.build(setting=setting, data=data, mechanism=mechanism, folder=Path(), seed=3)
+    options = read_challenger_table({"game": game, **said})
+    return means.build(options=options, data=data, mechanism=mechanism, folder=Path(), seed=3)
 
 
 def scorer_of(owner, name, **parameters):
@@ -148,7 +148,7 @@ def test_where_nobody_takes_the_place_of_an_absent_target_the_sum_lacks_its_valu
     mechanism = {"name": "geometric", "epsilon": 50.0, "relation": "add_remove"}
     owner = build("strong", mechanism, members=20)
     played = owner.release(np.array([[True], [False]]), np.random.default_rng(1))
-    assert played.seen.sums[0] - played.seen.sums[1] == 1
+    assert played.view.sums[0] - played.view.sums[1] == 1
     assert owner.knowledge("strong").substitute == 0
     assert owner.guarantee.relation is Relation.ADD_REMOVE
 
@@ -205,13 +205,13 @@ def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is
     ("game", "mechanism", "data", "said", "message"),
     [
         ("group", {}, CONSTANTS, {"dependence": COMPONENTS}, "use game = 'mixture'"),
-        ("strong", {"sensitivity": 2.0}, CONSTANTS, {}, "sensitivity is not yours to say"),
+        ("strong", {"sensitivity": 2.0}, CONSTANTS, {}, "sensitivity cannot be set"),
         ("strong", {"feature": "age"}, CONSTANTS, {}, "no feature is called 'age'"),
         ("strong", {"feature": 3}, CONSTANTS, {}, "must be the name of a feature, got 3"),
         ("strong", {"name": "geometric"}, {"rows": 100}, {}, "'x0' is not 0 or 1 in all rows"),
         ("mixture", {}, {**CONSTANTS, "components": 1}, {}, "components must be >= 2, got 1"),
         ("mixture", {}, {**CONSTANTS, "rows": 1}, {}, "rows must be >= 2, got 1"),
-        ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the least: lower epsilon"),
+        ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the minimum: lower epsilon"),
     ],
 )
 def test_what_makes_no_sense_is_refused(game, mechanism, data, said, message):

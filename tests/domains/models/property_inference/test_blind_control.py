@@ -28,7 +28,7 @@ def test_it_comes_near_the_best_that_records_allow(shift, best):
     )
     assert found.advantage == pytest.approx(best, abs=4 * found.error)
     assert found.error < 0.03
-    assert f"{found.advantage:.3f}" in found.words
+    assert f"{found.advantage:.3f}" in found.note
 
 
 def test_few_rows_have_no_control():

@@ -73,5 +73,5 @@ def test_answers_are_probabilities_of_all_classes_for_all_probes():
 
 
 def test_a_model_that_nobody_knows_how_to_train_is_refused():
-    with pytest.raises(BadInput, match="shadows are trained as the released model was"):
+    with pytest.raises(BadInput, match="shadow models are trained like the released model"):
         fit_model_classifier(known((1, -1), trainer=False), 4, 20, np.random.default_rng(1))

@@ -16,7 +16,7 @@ def test_chances_are_those_of_the_logistic_regression_of_scikit_learn(n_kinds):
     known = LogisticRegression(C=5.0, class_weight="balanced", max_iter=300).fit(away / length, kinds)
     found = fit_softmax(columns, kinds, 5.0)
     np.testing.assert_allclose(
-        np.exp(found.log_chances(columns)), known.predict_proba(away / length), atol=1e-9
+        np.exp(found.log_probabilities(columns)), known.predict_proba(away / length), atol=1e-9
     )
 
 
@@ -28,4 +28,4 @@ def test_every_kind_counts_the_same_in_accuracy():
 
 def test_columns_that_never_differ_leave_all_kinds_as_likely():
     found = fit_softmax(np.ones((10, 2)), np.repeat([0, 1], 5), 1.0)
-    np.testing.assert_allclose(found.log_chances(np.ones((1, 2))), np.log(0.5))
+    np.testing.assert_allclose(found.log_probabilities(np.ones((1, 2))), np.log(0.5))

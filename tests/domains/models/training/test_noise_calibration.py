@@ -99,7 +99,7 @@ def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it
 
 
 def test_sigma_leaves_nothing_to_calibrate():
-    with pytest.raises(BadInput, match="calibration = 'humphries23' has no part"):
+    with pytest.raises(BadInput, match="calibration = 'humphries23' has no effect"):
         DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=1.0, calibration=SigmaCalibration.HUMPHRIES23)
 
 

@@ -111,8 +111,8 @@ def test_a_target_that_is_absent_may_leave_its_slot_empty():
     relation = {"name": "none", "relation": "add_remove"}
     forest = owner({"members": 50, "targets": 20, "trainer": "random_forest"}, relation)
     nobody = forest.release(np.zeros((1, 20), bool), np.random.default_rng(1))[0]
-    assert nobody.deal.present.sum() == 30
-    assert 0.5 < nobody.accuracy(nobody.deal.trained_on) <= 1
+    assert nobody.rows.present.sum() == 30
+    assert 0.5 < nobody.accuracy(nobody.rows.trained_on) <= 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every trainer in the folder keeps the contract of ``training/trainer.py``; a new file needs no edit here."""
+"""Every trainer in the folder keeps the contract of ``training/trainer.py``; new files need no edit here."""
 
 import pickle
 import typing

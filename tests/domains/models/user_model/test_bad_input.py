@@ -53,12 +53,15 @@ def folder(tmp_path):
         ('source = "it.csv", loss = "town"', "data.loss: 'town' of it.csv holds VARCHAR, not numbers"),
         ('source = "it.csv", loss = "loss", member = "town"', "data.member: 'town' is 'a' in row 0"),
         ('source = "it.csv", loss = "loss", member = "loss"', "data.member: 'loss' is '0.5' in row 0"),
-        ('source = "it.csv"', "say which column holds what the model said"),
+        ('source = "it.csv"', "name the column of the model's answers"),
         ('source = "it.csv", loss = "loss", probability = "p"', "got loss and probability"),
         ('source = "it.csv", loss = "loss", label = "y"', "data.label: it goes with probabilities"),
         ('source = "it.csv", probabilities = ["p", "q"]', "data.label: it goes with probabilities"),
         ('source = "it.csv", probabilities = ["p"], label = "y"', 'write probability = "p"'),
-        ('source = "it.csv", probabilities = ["p", "member"], label = "y"', "'member' says who is a member"),
+        (
+            'source = "it.csv", probabilities = ["p", "member"], label = "y"',
+            "'member' is the column of membership",
+        ),
         ('source = "it.csv", probabilities = ["p", "loss"], label = "y"', "a probability must be in [0, 1]"),
         ('source = "it.csv", probabilities = ["p", "p"], label = "y"', "the sum over the classes must be 1"),
         (
@@ -69,7 +72,7 @@ def folder(tmp_path):
             'source = "it.csv", probability = "loss"',
             "1.5 in row 1 (counted from 0); a probability must be in",
         ),
-        ('source = "it.csv", loss = "loss", features = ["p"]', "nobody looks at features"),
+        ('source = "it.csv", loss = "loss", features = ["p"]', "features are not used"),
         ('source = "it.csv", loss = "loss", drop = ["p"]', "no key is called 'drop'"),
     ],
 )
@@ -93,7 +96,7 @@ def test_losses_that_are_none_are_named(tmp_path, capsys, column, words):
 @pytest.mark.parametrize("members", [[1, 1, 1], [0, 0, 0], [1, None, 1]])
 def test_both_kinds_of_records_are_needed(tmp_path, capsys, members):
     write_csv(tmp_path / "it.csv", {"member": members, "loss": [0.5, 1.0, 2.0]})
-    assert "both kinds are needed" in told(write_plan(tmp_path, LOSSES), capsys)
+    assert "an audit needs both" in told(write_plan(tmp_path, LOSSES), capsys)
 
 
 def test_an_empty_file_is_refused(tmp_path, capsys):
@@ -124,12 +127,14 @@ def test_one_model_is_one_release(folder, capsys):
 def test_noise_of_a_training_that_is_over_is_refused(folder, capsys):
     path = write_plan(folder, LOSSES)
     path.write_text(path.read_text() + 'mechanism = { name = "dp_sgd", epsilon = 1.0 }\n')
-    assert "mechanism: the model has been trained already" in told(path, capsys)
+    assert "mechanism: the model is already trained" in told(path, capsys)
 
 
 @pytest.mark.parametrize("attack", ["lira", "rmia", "shadow", "calibrated_loss"])
 def test_attacks_that_train_models_alike_are_refused(folder, capsys, attack):
-    assert "how that was is not known" in told(write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys)
+    assert "does not say how this one was trained" in told(
+        write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys
+    )
 
 
 @pytest.mark.parametrize(("attack", "knowledge"), [("strong", "strong"), ("loss_threshold", "components")])
@@ -167,7 +172,7 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
         ("mine:short", "returned shape (3, 2) for 4 rows"),
         ("mine:cube", "returned shape (4, 2, 2) for 4 rows"),
         ("mine:lost", "outputs must be finite numbers"),
-        ("mine:words", "returned list, which is no table of numbers"),
+        ("mine:words", "returned list, not a table of numbers"),
         ("mine:wild", 'a probability must be in [0, 1]; if these are logits, add output = "logits"'),
         ("mine:breaks", "raised ValueError: two lines"),
         ("mine:named", "is no class of the model; known: yes, no"),
@@ -176,8 +181,8 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
         ("mine", 'must be written "module:name"'),
         ("no.onnx", "there is no such file"),
         ("broken.onnx", "cannot be opened"),
-        ("model.pkl", "it may run any code"),
-        ("model.pt", "it may run any code"),
+        ("model.pkl", "they may run any code"),
+        ("model.pt", "they may run any code"),
     ],
 )
 def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, words):
@@ -192,10 +197,10 @@ def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, words):
         (ROWS, "data.features: 'town' of it.csv holds VARCHAR, and rows go to the model as they are"),
         (ROWS + ', features = ["pp"]', "data.features: no column of it.csv is called 'pp'"),
         (ROWS + ', features = ["p", "y"]', "'y' is the label"),
-        (ROWS + ', features = ["member"]', "'member' says who is a member"),
+        (ROWS + ', features = ["member"]', "'member' is the column of membership"),
         (ROWS + ", features = []", "features is empty"),
         ('source = "it.csv", features = ["p"]', "data.label is missing"),
-        (NUMBERS + ', loss = "loss"', "challenger.model is asked for that"),
+        (NUMBERS + ', loss = "loss"', "challenger.model gives the answers"),
         ('source = "it.csv", label = "z", features = ["p"]', "data.label: no column of it.csv is called 'z'"),
         ('source = "it.csv", label = "town", features = ["p"]', "4 different labels, but 2 columns"),
     ],
@@ -225,7 +230,7 @@ def test_a_model_of_one_class_is_none(folder, capsys):
         "    def predict_proba(self, rows):\n        return np.ones((len(rows), 1))\nmodel = One()\n"
     )
     said = told(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
-    assert "challenger.model: it knows one class alone, 0; a classifier has two" in said
+    assert "challenger.model: it has only the class 0; a classifier has at least two" in said
 
 
 def test_a_good_plan_is_played(folder, capsys, monkeypatch):

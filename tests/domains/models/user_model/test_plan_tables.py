@@ -76,7 +76,7 @@ def test_a_recipe_does_not_change_what_the_model_said(folder):
 
 def test_a_recipe_without_features_is_refused(tmp_path):
     write_csv(tmp_path / "it.csv", {"member": [1, 0], "loss": [0.5, 1.0]})
-    with pytest.raises(BadInput, match="shadows are trained on features"):
+    with pytest.raises(BadInput, match="shadow models are trained on features"):
         game_of(write_plan(tmp_path, 'source = "it.csv", loss = "loss"', RECIPE))
 
 
@@ -99,7 +99,7 @@ def test_rows_are_found_again_by_what_is_in_them():
         record_answers(row_number_features(50), said).log_probabilities(row_number_features(50)[order]),
         said[order],
     )
-    with pytest.raises(BadInput, match="was not asked about 1 of 2 rows"):
+    with pytest.raises(BadInput, match="was not queried about 1 of 2 rows"):
         model.log_probabilities(np.array([rows[0], rows[0] + 1]))
 
 

@@ -141,7 +141,7 @@ def test_the_mean_loss_of_members_that_coins_chose_is_given_to_nobody(tmp_path):
     write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": [900.0, 0.1, 0.2, 0.3]})
     average = '{ name = "loss_threshold", threshold = "average" }'
     data = 'source = "it.csv", loss = "loss"'
-    with pytest.raises(BadInput, match="what no epsilon covers"):
+    with pytest.raises(BadInput, match="epsilon does not cover"):
         game_of(write_plan(tmp_path, data, "randomised = true", average))
     assert losses_of(game_of(write_plan(tmp_path, data, "randomised = true")))[0][0] == 900.0
     assert game_of(write_plan(tmp_path, data, attacks=average)).challenger.coins is Coins.GIVEN

@@ -1,4 +1,4 @@
-"""Judge a record without any model: what is known of its membership before anything is released."""
+"""Control without a model: what a record alone reveals about its membership."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,11 +14,11 @@ from leakgauge.domains.models.release import RecordsView
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A control: score a record by the log odds that it is of the members' component.
+    """A control: score a record by the log-odds that it is of the members' component.
 
-    What it reaches is no leak of the model, but what a fixed group gives away: an attack that sees the model
-    is to be compared with it. Where the component is secret and drawn anew in each round, no rule does better
-    than guessing, and this one takes the first component for the members'.
+    Its success is not a leak of the model, but what a fixed group of members reveals; attacks that see the
+    model are compared with it. Where the component is secret and drawn in each round, no rule beats guessing,
+    and this one takes the first component for that of the members.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("blind",)

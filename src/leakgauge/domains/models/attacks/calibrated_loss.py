@@ -1,4 +1,4 @@
-"""Ask whether the loss on a record is lower than that of models which never saw it."""
+"""Compare the loss of a record with its loss under models that were not trained on it."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,8 +23,8 @@ from leakgauge.domains.models.training.trainer import Examples
 class Attack:
     """Score a record by its mean loss under ``shadows`` models without it, minus its loss.
 
-    (Watson et al. 2022.) A record that any model finds hard, or easy, is no longer told by that. The shadows
-    are trained on rows of the adversary's own.
+    (Watson et al. 2022.) This removes how hard a record is for any model. The shadows are trained on the
+    attacker's reference rows.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -46,10 +46,10 @@ class _Score:
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         return np.array(
             [
-                log_true_probability(model, shown) - usual
-                for model, shown, usual in per_round(view, self._usual)
+                log_true_probability(model, shown) - expected
+                for model, shown, expected in per_round(view, self._mean_without)
             ]
         )
 
-    def _usual(self, shown: Examples) -> Reals:
+    def _mean_without(self, shown: Examples) -> Reals:
         return signal_matrix(self.shadows.models, shown, log_true_probability).mean(axis=0)

@@ -1,4 +1,4 @@
-"""Weigh a noisy mean by the law of its noise: the best there is, for what the adversary knows."""
+"""Likelihood-ratio test on a noisy mean: optimal for what the attacker knows."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -26,9 +26,9 @@ _MIN_IMAGINED = 10
 class Attack:
     """Score a record by the log-likelihood ratio of the noisy sum (Neyman and Pearson 1933).
 
-    Who knows all other records knows the two sums it may be around (strong). Otherwise the others are drawn
-    ``imagined`` times from rows of one's own: like them (black_box), or from each component (components).
-    Several records of one round are weighed one by one.
+    An attacker who knows all other records knows the two possible true sums (strong). Otherwise the others
+    are simulated ``imagined`` times from reference rows: all of them (black_box), or those of each component
+    (components). Several records of one round are scored one by one.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("components", "black_box", "strong")
@@ -49,6 +49,6 @@ class Attack:
                 return components_likelihood_ratio(knowledge, self.imagined, rng)
             case _:
                 raise BadInput(
-                    "likelihood: the law of a trained network is not known; use strong, lira or "
+                    "likelihood: the distribution of a trained model is not known; use strong, lira or "
                     "property_first, or a noisy mean (mechanism laplace, geometric or gaussian)"
                 )

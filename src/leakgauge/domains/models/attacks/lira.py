@@ -1,4 +1,4 @@
-"""Ask how much likelier the model's confidence is if the record is a member than if it is not."""
+"""LiRA: how much more likely the model's confidence in a record is if it is a member than if it is not."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -20,12 +20,14 @@ from leakgauge.domains.models.shadow_models import (
 )
 from leakgauge.domains.models.training.trainer import Examples
 
-_MIN_DEVIATION = 1e-6  # standard deviation: models that all say the same leave none
+_SHADOWS_FOR_OWN_VARIANCE = 32  # with a record, or without it: 64 in all, as in the paper
+_REFERENCE_ROWS = 2_000  # for a shared variance
+_MIN_DEVIATION = 1e-6  # where all models give the same answer
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussians:
-    """One for each record."""
+    """A Gaussian for each record."""
 
     mean: Reals
     deviation: Reals
@@ -35,12 +37,12 @@ class Gaussians:
         return (values - self.mean) / self.deviation
 
     def log_density(self, values: Reals) -> Reals:
-        """Up to a constant."""
+        """The log-density, up to a constant."""
         return -0.5 * self.standardised(values) ** 2 - np.log(self.deviation)
 
 
 def fit_gaussians(values: Reals, where: Bits, shared: float | None = None) -> Gaussians:
-    """Fit to the values (shadows x records) that count; with ``shared``, that is everybody's deviation."""
+    """Fit to the values (shadows x records) that ``where`` marks; ``shared`` is a common deviation."""
     counts = where.sum(axis=0)
     mean = np.where(where, values, 0.0).sum(axis=0) / counts
     if shared is not None:
@@ -50,7 +52,7 @@ def fit_gaussians(values: Reals, where: Bits, shared: float | None = None) -> Ga
 
 
 def shared_deviation(values: Reals, where: Bits) -> float:
-    """The standard deviation about each record's own mean, over all records that have two values or more."""
+    """The standard deviation about each record's own mean, pooled over records with at least two values."""
     counts = where.sum(axis=0)
     values, where, counts = values[:, counts > 1], where[:, counts > 1], counts[counts > 1]
     if not counts.size:
@@ -63,22 +65,16 @@ def _squared_deviations(values: Reals, where: Bits, mean: Reals) -> Reals:
     return np.square(np.where(where, values - mean, 0.0)).sum(axis=0)
 
 
-_SHADOWS_FOR_OWN_VARIANCE = (
-    32  # shadows with a record, or without it, for a variance of its own (64 in all, as in the paper)
-)
-_REFERENCE_ROWS = 2_000  # rows of the reference for a variance that all share
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """The likelihood ratio attack (Carlini et al. 2022) on the log odds of a record's class.
+    """The likelihood ratio attack (Carlini et al. 2022) on the log-odds of a record's class.
 
-    ``mode = "online"`` fits a Gaussian to each target under shadows with it and another under those without
-    it, and scores by the logarithm of their ratio (algorithm 1). "offline" has shadows without it alone, and
-    scores by how many standard deviations the log odds lie above their mean. Left out, it is
-    online where the targets are the same in all rounds.
+    ``mode = "online"`` fits two Gaussians to each target, under shadows with it and without it, and scores by
+    the logarithm of their ratio (algorithm 1). "offline" uses only shadows without it, and scores by the
+    number of standard deviations above their mean. By default it is online where the targets are the same in
+    all rounds.
 
-    ``variance`` is each record's own, or one that all share; "auto" shares it below 32 shadows a Gaussian.
+    ``variance`` is that of each record, or shared; "auto" shares it below 32 shadows per Gaussian.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -118,7 +114,7 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class _LogRatio:
-    """Of the two Gaussians of each target."""
+    """The log-ratio of the two Gaussians of each target."""
 
     members: Gaussians
     others: Gaussians
@@ -130,7 +126,7 @@ class _LogRatio:
 
 @dataclass(frozen=True, eq=False)
 class _StandardisedLogOdds:
-    """Above what shadows without the record say."""
+    """Standard deviations above the mean of shadows without the record."""
 
     shadows: ShadowModels
     deviation: float | None
@@ -145,7 +141,7 @@ class _StandardisedLogOdds:
 
 
 def _reference_deviation(reference: Examples, shadows: ShadowModels, rng: Generator) -> float:
-    """The deviation of log odds over shadows without a row, for rows of the reference."""
+    """The standard deviation of log-odds over shadows without a row, for reference rows."""
     rows = rng.permutation(len(reference))[:_REFERENCE_ROWS]
     odds = signal_matrix(shadows.models, reference.take(rows), log_odds)
     return shared_deviation(odds, ~shadows.rows[:, rows])

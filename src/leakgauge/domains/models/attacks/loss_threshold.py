@@ -1,4 +1,4 @@
-"""Ask whether the model's loss on a record is as low as on its members."""
+"""Compare the model's loss on a record with a threshold."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -17,9 +17,9 @@ from leakgauge.domains.models.training.trainer import cross_entropy
 class Attack:
     """Score a record by its loss: the cross-entropy of its class (Yeom et al. 2018).
 
-    With ``threshold = "average"`` a record is a member if its loss is at most the mean loss of the model's
-    members, which the adversary must know. With "optimal" the loss alone is the score, so
-    that the threshold is the referee's to choose, on other trials than it counts.
+    With ``threshold = "average"`` a record is called a member if its loss is at most the mean loss of the
+    members, which the attacker must know. With "optimal" the loss is the score, and the threshold is chosen
+    on other trials than it is evaluated on.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("training_loss", "black_box", "components")
@@ -31,14 +31,14 @@ class Attack:
             return Scorer(_negated)
         if not isinstance(knowledge, TrainingLossKnowledge):
             raise BadInput(
-                'threshold = "average" compares with the mean loss of the members, which this adversary does '
+                'threshold = "average" compares with the mean loss of the members, which this attacker does '
                 'not know; use knowledge = "training_loss", or threshold = "optimal"'
             )
         return Scorer(_below_average, Reading(threshold=0.0))
 
 
 def _negated(view: ModelsView, rng: Generator) -> Reals:  # noqa: ARG001
-    """The losses, negated: a low loss is a member's. Those of a given table may be as large as they like."""
+    """The losses, negated, because members have low losses. Losses in a file may be infinitely large."""
     found = [cross_entropy(model, shown) for model, shown in zip(view.models, view.shown, strict=True)]
     return -np.minimum(found, np.finfo(np.float64).max / 2)
 

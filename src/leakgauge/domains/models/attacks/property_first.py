@@ -1,4 +1,4 @@
-"""Infer which component the model was trained on, then whether the record is of that component."""
+"""Infer the component that the model was trained on, then whether the record is of that component."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,11 +26,10 @@ _MIN_MODELS = 4
 class Attack:
     """Membership by way of a property of the training set (MIA-via-PIA, Humphries et al. 2023, section V).
 
-    First a meta-classifier, learned from ``models`` shadows of each component, says by the answers for
-    ``probes`` rows what component a model was trained on. Then the record: its chances to be of each
-    component, learned from the adversary's own rows. The score is the log-likelihood ratio that both give
-    together, record by record. Where the members' component is no secret, the first step is left out, and
-    the score is that of ``blind``.
+    First a meta-classifier, trained on ``models`` shadows of each component, predicts from the answers for
+    ``probes`` rows which component a model was trained on. Then a classifier trained on reference rows
+    predicts the component of the record. The score is the log-likelihood ratio of both together. Where the
+    members' component is known, the first step is left out, and the score is that of ``blind``.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("components",)
@@ -39,14 +38,14 @@ class Attack:
     probes: int = 200
 
     def __post_init__(self) -> None:
-        for name, least in (("models", _MIN_MODELS), ("probes", 1)):
-            if not getattr(self, name) >= least:
-                raise BadInput(f"property_first: {name} must be >= {least}, got {getattr(self, name)}")
+        for name, minimum in (("models", _MIN_MODELS), ("probes", 1)):
+            if not getattr(self, name) >= minimum:
+                raise BadInput(f"property_first: {name} must be >= {minimum}, got {getattr(self, name)}")
 
     def study(self, knowledge: ComponentsKnowledge, rng: Generator) -> Scorer[ModelsView]:
         if not isinstance(knowledge, ComponentsKnowledge):
             raise BadInput(
-                "property_first: trains networks on each component; for a noisy mean use likelihood"
+                "property_first: it trains models on each component; for a noisy mean use likelihood"
             )
         if knowledge.fixed is not None:
             known = record_component.fit_record_classifier(

@@ -1,4 +1,4 @@
-"""Ask whether the model raised a record above what is usual for it more than rows that are no members."""
+"""RMIA: whether the model raises a record above its expected probability more than non-members."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -26,20 +26,23 @@ from leakgauge.domains.models.shadow_models import (
 )
 from leakgauge.domains.models.training.trainer import Examples
 
+_A_GRID = np.linspace(0.0, 1.0, 11)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
     """Relative membership inference (Zarifzadeh, Liu and Shokri 2024).
 
-    How much likelier the model makes a record's class than is usual, against the same for ``population`` rows
-    of the reference, which are no members: the score is the share of rows that the record beats by a factor
-    of ``gamma`` or more. The paper has 2; after training with noise, factors are near 1, and 1 still tells.
+    The ratio of the model's probability for a record's class to its expected one is compared with the same
+    ratio for ``population`` reference rows, which are no members: the score is the share of rows that the
+    record beats by a factor of ``gamma`` or more. The paper uses 2; after training with noise, ratios are
+    near 1, and 1 still works.
 
-    What is usual is a mean over shadows: with the record and without it in equal parts (``mode = "online"``),
-    or without it alone ("offline"), the mean with it being taken as ``a`` times as far from 1. Left out,
-    ``a`` is the one that tells best which rows shadows were trained on, and the mode is online where the
-    targets are the same in all rounds. Population rows are treated as the record is. Records that beat as
-    many rows are told apart by the factor itself.
+    The expected probability is a mean over shadows: with the record and without it in equal parts (``mode =
+    "online"``), or only without it ("offline"), where the mean with it is taken as ``a`` times as far from 1.
+    By default ``a`` is the value that best identifies the rows shadows were trained on, and the mode is
+    online where the targets are the same in all rounds. Population rows are treated like the record. Records
+    that beat equally many rows are ordered by the ratio itself.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -55,7 +58,7 @@ class Attack:
         if not 0 < self.gamma < np.inf:
             raise BadInput(f"gamma must be > 0 and finite, got {self.gamma}")
         if self.a is not None and not 0 <= self.a <= 1:
-            raise BadInput(f"a must be in [0, 1], got {self.a}; leave it out to have it chosen on shadows")
+            raise BadInput(f"a must be in [0, 1], got {self.a}; leave it out to choose it on shadows")
         if not self.population >= 1:
             raise BadInput(f"population must be >= 1, got {self.population}")
 
@@ -78,17 +81,17 @@ class Attack:
         without = np.logical_not(shadows.rows.all(axis=0))
         some, logs, members = self._population(knowledge.reference, shadows, without, rng)
         a = best_a(logs, members) if self.a is None else self.a
-        usual = mean_from_without(logs, ~members, a)
-        return self._scorer(_EstimatedMean(shadows, a), some, usual, shadows.studied | {"a": a})
+        expected = mean_from_without(logs, ~members, a)
+        return self._scorer(_EstimatedMean(shadows, a), some, expected, shadows.studied | {"a": a})
 
     def _population(
-        self, reference: Examples, shadows: ShadowModels, serve: Bits, rng: Generator
+        self, reference: Examples, shadows: ShadowModels, eligible: Bits, rng: Generator
     ) -> tuple[Examples, Reals, Bits]:
-        """Rows that serve, what shadows say of them, and which of them a shadow was trained on."""
-        rows = rng.permutation(np.flatnonzero(serve))[: self.population]
+        """Population rows, the shadows' log-probabilities for them, and which shadows contain them."""
+        rows = rng.permutation(np.flatnonzero(eligible))[: self.population]
         if not rows.size:
             raise BadInput(
-                "no row of the reference is in some shadows and not in others, to compare with; raise "
+                "no row of the reference is in some shadows but not in all, so there is no population; raise "
                 'challenger.reference, or use mode = "offline"'
             )
         some = reference.take(rows)
@@ -96,28 +99,28 @@ class Attack:
 
     def _scorer(
         self,
-        usual: "_FixedTargetsMean | _EstimatedMean",
+        expected: "_FixedTargetsMean | _EstimatedMean",
         some: Examples,
-        usual_of_some: Reals,
+        population_expected: Reals,
         studied: dict[str, float],
     ) -> Scorer[ModelsView]:
-        score = _ShareBeaten(usual, some, usual_of_some, float(np.log(self.gamma)))
+        score = _ShareBeaten(expected, some, population_expected, float(np.log(self.gamma)))
         return Scorer(score, Reading(studied=studied | {"population": float(len(some))}))
 
 
 @dataclass(frozen=True, eq=False)
 class _FixedTargetsMean:
-    """What is usual for targets that are the same in all rounds."""
+    """The expected log-probabilities of targets that are the same in all rounds."""
 
-    usual: Reals
+    expected: Reals
 
     def __call__(self, shown: Examples) -> Reals:
-        return self.usual
+        return self.expected
 
 
 @dataclass(frozen=True, eq=False)
 class _EstimatedMean:
-    """What is usual for any record, by shadows without it."""
+    """The expected log-probabilities of any record, from shadows without it."""
 
     shadows: ShadowModels
     a: float
@@ -129,24 +132,21 @@ class _EstimatedMean:
 
 @dataclass(frozen=True, eq=False)
 class _ShareBeaten:
-    """Of population rows that a record beats; of records that beat as many, the better one is above."""
+    """The share of population rows that a record beats; ties are ordered by the ratio itself."""
 
-    usual: _FixedTargetsMean | _EstimatedMean
+    expected: _FixedTargetsMean | _EstimatedMean
     population: Examples
-    usual_of_population: Reals
+    population_expected: Reals
     log_gamma: float
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
         scores = []
-        for model, shown, usual in per_round(view, self.usual):
-            factors = log_true_probability(model, shown) - usual - self.log_gamma
-            bars = np.sort(log_true_probability(model, self.population) - self.usual_of_population)
+        for model, shown, expected in per_round(view, self.expected):
+            factors = log_true_probability(model, shown) - expected - self.log_gamma
+            bars = np.sort(log_true_probability(model, self.population) - self.population_expected)
             beaten = np.searchsorted(bars, factors, side="right")
             scores.append((beaten + 0.5 + np.arctan(factors) / np.pi) / (bars.size + 1))
         return np.array(scores)
-
-
-_GRID = np.linspace(0.0, 1.0, 11)
 
 
 def mean_with_and_without(logs: Reals, members: Bits) -> Reals:
@@ -158,7 +158,7 @@ def mean_with_and_without(logs: Reals, members: Bits) -> Reals:
 
 
 def mean_from_without(logs: Reals, others: Bits, a: float) -> Reals:
-    """The same from shadows without a record alone: with it, the mean p is taken to be 1 - a (1 - p).
+    """The same from shadows without a record only: with it, the mean p is taken to be 1 - a (1 - p).
 
     (Zarifzadeh, Liu and Shokri 2024: a p + 1 - a.)
     """
@@ -166,26 +166,26 @@ def mean_from_without(logs: Reals, others: Bits, a: float) -> Reals:
 
 
 def best_a(logs: Reals, members: Bits) -> float:
-    """The ``a`` that tells best which rows a shadow was trained on, by the other shadows.
+    """The ``a`` that best identifies the rows a shadow was trained on, by the other shadows.
 
-    Best is the mean over shadows of the AUC, of ties the largest ``a``. A shadow without both kinds of rows
-    has no say.
+    It maximises the mean AUC over shadows; among ties the largest ``a`` is taken. A shadow that was trained
+    on all of the rows or on none has no influence.
     """
     found = np.array([_aucs(logs, members, place) for place in range(len(logs))])
     means = found.mean(axis=0)
-    return float(_GRID[means >= means.max() - 1e-12][-1])
+    return float(_A_GRID[means >= means.max() - 1e-12][-1])
 
 
 def _aucs(logs: Reals, members: Bits, place: int) -> Reals:
-    """For one shadow, at each ``a``."""
+    """The AUC for one shadow, at each ``a``."""
     others = ~members
     others[place] = False
     rows = others.any(axis=0)
     of_shadow, truth = logs[place, rows], members[place, rows]
     if truth.all() or not truth.any():
-        return np.full(_GRID.size, 0.5)
+        return np.full(_A_GRID.size, 0.5)
     without = log_mean(logs[:, rows], others[:, rows])
-    ratios = (of_shadow - _corrected(without, a) for a in _GRID.tolist())
+    ratios = (of_shadow - _corrected(without, a) for a in _A_GRID.tolist())
     return np.array([_auc(one[truth], one[~truth]) for one in ratios])
 
 
@@ -194,7 +194,7 @@ def _corrected(without: Reals, a: float) -> Reals:
 
 
 def _auc(members: Reals, others: Reals) -> float:
-    """The chance that a member is above another row; ties count half."""
+    """The probability that a member scores above another row; ties count half."""
     others = np.sort(others)
     below = np.searchsorted(others, members, "left") + np.searchsorted(others, members, "right")
     return float(below.mean() / (2 * others.size))

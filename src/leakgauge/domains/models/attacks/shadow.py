@@ -30,18 +30,18 @@ _ATTACK_RECIPE = TrainingRecipe(
     hidden=(64, 64),
     optimizer=Adam(rate=0.01),
 )
-_MIN_LOG = -30.0  # logarithm of a probability that an attack network looks at
+_MIN_LOG = -30.0  # smallest log-probability that an attack network sees
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """One network for each class tells a shadow's own rows from others (Shokri et al. 2017).
+    """One network for each class separates a shadow's training rows from others (Shokri et al. 2017).
 
     As in Humphries et al. (2023): the reference is halved, each of the ``shadows`` is trained on ``rows`` of
-    one half, two fifths of it unless said otherwise, and as many of the other half are its others. The attack
-    networks have 64 and 64 units, and look at the probabilities of all classes; the score is their log odds.
-    Shadows are trained as the released model is; with ``private = false`` without noise, as in that paper.
-    Labels there drifted away from their rows; here they do not. Its weight decay of 1e-6 is left out.
+    one half (two fifths of it by default), and as many rows of the other half are its others. The attack
+    networks have two layers of 64 units, and see the probabilities of all classes; the score is their
+    log-odds. Shadows are trained like the released model; with ``private = false`` without noise, as in that
+    paper. Its code mixes up labels and rows, which is fixed here. Its weight decay of 1e-6 is left out.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("black_box", "training_loss", "components")
@@ -61,19 +61,19 @@ class Attack:
         chosen, others = self._halves(len(reference), rng)
         trainer = trainer if self.private else trainer.without_noise()
         models = train_shadows(reference, chosen, trainer, rng, knowledge.n_members)
-        lessons = _attack_examples(models, reference, chosen, others, self.features)
-        seeds = rng.integers(2**63, size=len(lessons)).tolist()
-        networks = parallel_map(_train_attack_network, list(zip(lessons.values(), seeds)))
+        training_sets = _attack_examples(models, reference, chosen, others, self.features)
+        seeds = rng.integers(2**63, size=len(training_sets)).tolist()
+        networks = parallel_map(_train_attack_network, list(zip(training_sets.values(), seeds)))
         studied = {
             "shadows": float(self.shadows),
             "rows_per_shadow": float(chosen[0].sum()),
-            "classes_learned": float(len(lessons)),
+            "classes_learned": float(len(training_sets)),
         }
-        score = _Score(dict(zip(lessons, networks)), self.features)
+        score = _Score(dict(zip(training_sets, networks)), self.features)
         return Scorer(score, Reading(threshold=0.0, signed=True, studied=studied))
 
     def _halves(self, n: int, rng: Generator) -> tuple[Bits, Bits]:
-        """Shadows x rows of the reference: which ones a shadow is trained on, and which are its others."""
+        """Two masks, shadows x reference rows: the rows a shadow is trained on, and its others."""
         half = n // 2
         size = int(2 * half / 5) if self.rows is None else self.rows
         if size > half:
@@ -91,7 +91,7 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class _Score:
-    """Log odds by the network of each record's class; of a class that no shadow met nothing is known: 0."""
+    """The log-odds by the network of each record's class; 0 for a class without a network."""
 
     networks: dict[int, MlpClassifier]
     features: AttackFeatures
@@ -102,10 +102,10 @@ class _Score:
         )
 
     def _round(self, model: Classifier, shown: Examples) -> Reals:
-        looks, scores = _model_outputs(model, shown.rows, self.features), np.zeros(len(shown))
+        outputs, scores = _model_outputs(model, shown.rows, self.features), np.zeros(len(shown))
         for label, network in self.networks.items():
             own = shown.labels == label
-            logs = network.log_probabilities(looks[own])
+            logs = network.log_probabilities(outputs[own])
             scores[own] = logs[:, 1] - logs[:, 0]
         return scores
 
@@ -117,20 +117,20 @@ def _attack_examples(
     others: Bits,
     features: AttackFeatures,
 ) -> dict[int, Examples]:
-    """For each class what shadows say of their rows (1) and of others (0), where there are both."""
-    looks, members, labels = [], [], []
+    """For each class the answers of shadows for their rows (1) and for others (0), if there are both."""
+    outputs, members, labels = [], [], []
     for model, of_model, left_out in zip(models, chosen, others):
         rows = np.concatenate([np.flatnonzero(of_model), np.flatnonzero(left_out)])
-        looks.append(_model_outputs(model, reference.rows[rows], features))
+        outputs.append(_model_outputs(model, reference.rows[rows], features))
         members.append(of_model[rows])
         labels.append(reference.labels[rows])
-    look, member, label = (np.concatenate(parts) for parts in (looks, members, labels))
-    lessons = {}
+    output, member, label = (np.concatenate(parts) for parts in (outputs, members, labels))
+    training_sets = {}
     for one in range(reference.classes):
         own = label == one
         if 0 < member[own].sum() < own.sum():
-            lessons[one] = Examples(look[own], member[own].astype(np.int64), 2)
-    return lessons
+            training_sets[one] = Examples(output[own], member[own].astype(np.int64), 2)
+    return training_sets
 
 
 def _model_outputs(model: Classifier, rows: Floats, features: AttackFeatures) -> Floats:
@@ -138,8 +138,8 @@ def _model_outputs(model: Classifier, rows: Floats, features: AttackFeatures) ->
     return (np.exp(logs) if features == "probabilities" else logs).astype(np.float32)
 
 
-def _train_attack_network(lesson: tuple[Examples, int]) -> MlpClassifier:
-    examples, seed = lesson
+def _train_attack_network(work: tuple[Examples, int]) -> MlpClassifier:
+    examples, seed = work
     return train_network(
         examples, recipe_for_rows(_ATTACK_RECIPE, len(examples)), np.random.default_rng(seed)
     )

@@ -1,4 +1,4 @@
-"""Know everything but the bit: all other records, both candidates, and how training goes."""
+"""The attacker who knows everything but the bit: all other records, both candidates, and the training."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -26,16 +26,18 @@ from leakgauge.domains.models.training.trainers.network import network_recipe
 from leakgauge.strategies.discriminant_analysis import QuadraticScore, fit_quadratic
 from leakgauge.support.parallel import parallel_map
 
+_MIN_MODELS = 8  # for two means and a covariance
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StepRatio:
-    """Log-likelihood ratio of a step: with the target, against with its substitute, or with nobody.
+    """Log-likelihood ratio of a step: with the target, against with its substitute or an empty slot.
 
-    Without the others' gradients the noisy sum is r = B g + noise, where g is the clipped gradient of whoever
-    is in and B whether a row is in this batch, with chance ``share``. Against noise alone its log ratio is
-    log(1 - share + share exp((<r, g> - |g|^2 / 2) / s^2)), s the standard deviation of the noise (Abadi et
-    al. 2016, section 3.2; Nasr et al. 2021 play this game). Where batches have a fixed size, the number of
-    others in them tells B.
+    Without the others' gradients the noisy sum is r = B g + noise, where g is the clipped gradient of the row
+    in the slot and B is whether it is in this batch, with probability ``share``. Against noise alone its
+    log-ratio is log(1 - share + share exp((<r, g> - |g|^2 / 2) / s^2)), s the standard deviation of the noise
+    (Abadi et al. 2016, section 3.2; Nasr et al. 2021 play this game). Where batches have a fixed size, the
+    number of others in a batch reveals B.
     """
 
     others: Examples
@@ -60,7 +62,7 @@ class StepRatio:
         return step.released.astype(np.float64) - known
 
     def _evidence(self, rest: Reals, step: StepView, one: Examples) -> float:
-        """Log ratio of the rest of a sum with this record in the batch, against noise alone."""
+        """The log-ratio of the rest of a sum with this record in the batch against noise alone."""
         gradient = clipped_gradient_sum(step.network, one.rows, one.labels, self.noise.clip).astype(
             np.float64
         )
@@ -81,7 +83,7 @@ def subsampled_log_ratio(evidence: float, share: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class CandidateTrainingSet:
-    """One of the two training sets; the last row is the slot in question, empty where nobody is in it."""
+    """One of the two possible training sets; the last row is the slot in question, which may be empty."""
 
     examples: Examples
     present: Bits | None
@@ -90,25 +92,27 @@ class CandidateTrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class RetrainedModels:
-    """How sure networks of both worlds are of the candidates' labels."""
+    """The log-odds of the candidates' labels under models trained on both possible training sets."""
 
-    asked: Examples  # the target, and its substitute if there is one
-    log_odds: Reals  # one row per network, one column per candidate
-    members: Bits  # which networks were trained with the target
+    candidates: Examples  # the target, and its substitute if there is one
+    log_odds: Reals  # one row per model, one column per candidate
+    members: Bits  # whether a model was trained with the target
 
     def candidate_log_odds(self, model: Classifier) -> Reals:
-        return log_odds(model, self.asked)
+        return log_odds(model, self.candidates)
 
 
 def retrain(knowledge: StrongKnowledge, models: int, rng: Generator) -> RetrainedModels:
-    """Train so many networks on each of the two sets."""
+    """Train so many models on each of the two sets."""
     substitute = knowledge.substitute
-    asked = knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)
+    candidates = (
+        knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)
+    )
     worlds = [_training_set(knowledge, member=member) for member in (True, False) for _ in range(models)]
     found = parallel_map(
-        partial(_train_and_query, knowledge.trainer, asked), zip(worlds, rng.spawn(len(worlds)))
+        partial(_train_and_query, knowledge.trainer, candidates), zip(worlds, rng.spawn(len(worlds)))
     )
-    return RetrainedModels(asked, np.array(found), np.array([world.member for world in worlds]))
+    return RetrainedModels(candidates, np.array(found), np.array([world.member for world in worlds]))
 
 
 def _training_set(knowledge: StrongKnowledge, *, member: bool) -> CandidateTrainingSet:
@@ -120,26 +124,23 @@ def _training_set(knowledge: StrongKnowledge, *, member: bool) -> CandidateTrain
 
 
 def _train_and_query(
-    trainer: PreparedTrainer, asked: Examples, work: tuple[CandidateTrainingSet, Generator]
+    trainer: PreparedTrainer, candidates: Examples, work: tuple[CandidateTrainingSet, Generator]
 ) -> Reals:
     world, rng = work
-    return log_odds(trainer.fit(world.examples, rng, present=world.present), asked)
-
-
-_MIN_MODELS = 8  # networks for two means and their spread
+    return log_odds(trainer.fit(world.examples, rng, present=world.present), candidates)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Score a round by the log-likelihood ratio of what is seen (Nasr et al. 2021; Humphries et al. 2023).
+    """Score a round by the log-likelihood ratio of the observation (Nasr et al. 2021; Humphries et al. 2023).
 
     - ``form = "steps"``: of the noisy sums of all steps, exactly; no attack does better.
-    - ``form = "retrained"``: of how sure the final model is of both candidates; ``models`` networks trained
-      on each of the two sets say what is normal there, by two normal laws.
+    - ``form = "retrained"``: of the final model's log-odds for both candidates, by normal distributions
+      fitted to ``models`` models trained on each of the two sets.
 
-    Of a noisy mean it is the ratio of the noise, exactly, and ``form`` says nothing. On counts with geometric
-    noise its advantage is the bound (e^epsilon - 1) / (e^epsilon + 1); Laplace noise allows no more than
-    1 - e^(-epsilon / 2), the total variation of two Laplace laws.
+    For a noisy mean it is the exact ratio of the noise distribution, and ``form`` has no effect. On counts
+    with geometric noise its advantage is the bound (e^epsilon - 1) / (e^epsilon + 1); Laplace noise allows no
+    more than 1 - e^(-epsilon / 2), the total variation distance of two Laplace distributions.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("strong",)
@@ -167,7 +168,7 @@ def _steps_scorer(knowledge: StrongKnowledge) -> Scorer[TrainingStepsView]:
     recipe = network_recipe(knowledge.trainer, 'strong: form = "steps" follows the steps of gradient descent')
     if recipe.noise is None:
         raise BadInput(
-            'strong: form = "steps" weighs the noise of each step, and this training has none; use '
+            'strong: form = "steps" is about the noise of each step, and this training has none; use '
             'form = "retrained"'
         )
     require_public_batches(recipe.schedule)
@@ -191,7 +192,7 @@ def _retrained_scorer(knowledge: StrongKnowledge, models: int, rng: Generator) -
 
 @dataclass(frozen=True, eq=False)
 class TrainingStepsScorer:
-    """Watches every training."""
+    """Adds up the log-ratios of all steps of every training."""
 
     ratio: StepRatio
 
@@ -201,7 +202,7 @@ class TrainingStepsScorer:
 
 @dataclass(frozen=True, eq=False)
 class RetrainedModelsScorer:
-    """Asks every final model about the candidates."""
+    """Queries every final model about the candidates."""
 
     retrained: RetrainedModels
     log_ratio: QuadraticScore

@@ -1,4 +1,4 @@
-"""A table as its file has it, in columns, and the same table as a model reads it: features in [0, 1], classes, groups."""
+"""A table as a file holds it, in columns, and the same table encoded for a model: features in [0, 1]."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,12 +14,15 @@ from leakgauge.support.table_reader import require_known
 Ints: TypeAlias = npt.NDArray[np.int64]
 NumericColumn: TypeAlias = npt.NDArray[np.float64]  # NaN where a value is missing
 
-MAX_VALUES_SHOWN = 20  # values that a message names
+MAX_VALUES_SHOWN = 20  # in an error message
+
+# Blocks of the data stream, one for each purpose, so that none depends on another.
+ROWS_STREAM, DUPLICATES_STREAM, SPLIT_STREAM = range(3)
 
 
 @dataclass(frozen=True, eq=False)
 class CategoricalColumn:
-    """A column of texts: a code for each row, and what each code stands for."""
+    """A column of texts: a code for each row, and the text of each code."""
 
     codes: Ints  # -1 where a value is missing
     values: tuple[str, ...]  # in order
@@ -32,15 +35,15 @@ class CategoricalColumn:
         return self.codes < 0
 
     def where(self, rows: Bits | Ints) -> "CategoricalColumn":
-        """Some of the rows; values that none of them has are forgotten."""
+        """Some of the rows; values that none of them has are dropped."""
         codes = self.codes[rows]
         kept = np.unique(codes[codes >= 0])
-        place = np.full(len(self.values) + 1, -1, dtype=np.int64)  # the last one is for what is missing
+        place = np.full(len(self.values) + 1, -1, dtype=np.int64)  # the last one is for missing values
         place[kept] = np.arange(kept.size)
         return CategoricalColumn(place[codes], tuple(self.values[code] for code in kept.tolist()))
 
     def rows_of(self, value: str, where: str) -> Bits:
-        """The rows that have a value; one that no row has is refused, and ``where`` begins the message."""
+        """The rows that have a value; a value that no row has is refused, ``where`` begins the message."""
         if value not in self.values:
             known = ", ".join(self.values[:MAX_VALUES_SHOWN]) + ", ..." * (
                 len(self.values) > MAX_VALUES_SHOWN
@@ -53,7 +56,7 @@ TableColumn: TypeAlias = NumericColumn | CategoricalColumn
 
 
 def categorical(texts: Iterable[str | None]) -> CategoricalColumn:
-    """Number the values of a column of texts in their order.
+    """Encode a column of texts: values are numbered in sorted order.
 
     >>> categorical(["b", "a", None, "b"]).codes.tolist()
     [1, 0, -1, 1]
@@ -69,7 +72,7 @@ def categorical(texts: Iterable[str | None]) -> CategoricalColumn:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RawTable:
-    """What a file holds: features, the classes, and the groups that rows belong to, which are no features."""
+    """What a file holds: features, classes, and the groups of rows, which are not features."""
 
     features: Mapping[str, TableColumn]
     label: CategoricalColumn
@@ -80,7 +83,7 @@ class RawTable:
         return len(self.label)
 
     def with_groups(self, names: Sequence[str]) -> "RawTable":
-        """The same rows, with some features of texts as groups: they can then give nothing away."""
+        """The same rows, with some text features as groups, which models do not see."""
         features, groups = dict(self.features), dict(self.groups)
         for name in names:
             if name in groups:
@@ -89,7 +92,7 @@ class RawTable:
             column = features.pop(name)
             if not isinstance(column, CategoricalColumn):
                 raise BadInput(
-                    f"data.group: {name!r} holds numbers; a group is one of a few values, so bring a column "
+                    f"data.group: {name!r} holds numbers; a group is one of a few values, so name a column "
                     "of texts"
                 )
             groups[name] = column
@@ -110,40 +113,36 @@ def _take_rows(column: TableColumn, rows: Bits | Ints) -> TableColumn:
 
 
 def as_tuple(names: str | tuple[str, ...]) -> tuple[str, ...]:
-    """One name, or several."""
+    """One or several names as a tuple."""
     return (names,) if isinstance(names, str) else names
 
 
 FeatureRows: TypeAlias = npt.NDArray[np.float32]
 
-ROWS_STREAM, DUPLICATES_STREAM, SPLIT_STREAM = range(
-    3
-)  # blocks of the stream of the data, so that none depends on another
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EncodedTable:
-    """A whole table; which rows a model is trained on is decided later, by a split."""
+    """A whole table; a game decides later which rows a model is trained on."""
 
     rows: FeatureRows  # one row per record, each feature scaled to [0, 1] over all of them
     labels: Ints  # 0..n_classes - 1
-    classes: tuple[str, ...]  # what the file calls them
+    classes: tuple[str, ...]  # their names in the file
     names: tuple[str, ...]  # of the features
     digest: str
-    groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)  # no feature holds any of them
-    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of any row
+    groups: Mapping[str, CategoricalColumn] = field(default_factory=dict)  # not among the features
+    notes: tuple[str, ...] = ()  # about the data, for reports; nothing about any row
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or 0 in self.rows.shape:
-            raise BadInput(f"data: rows of shape {self.rows.shape}; at least one row of one value is needed")
+            raise BadInput(f"data: rows of shape {self.rows.shape}; one row with one feature is the minimum")
         if self.labels.shape != self.rows.shape[:1]:
             raise BadInput(f"data: {len(self.rows)} rows but {self.labels.size} labels; each row needs one")
         if len(self.names) != self.rows.shape[1]:
             raise BadInput(f"data: {self.rows.shape[1]} features but {len(self.names)} names")
         if not self.n_classes >= 2:
             raise BadInput(
-                f"data: all {len(self.rows)} rows have the same label; a model of one class has nothing to "
-                "learn, so bring rows of two classes or more"
+                f"data: all {len(self.rows)} rows have the same label; a classifier needs rows of at least "
+                "two classes"
             )
         wrong = ~np.isfinite(self.rows).all(axis=0)
         if wrong.any():
@@ -160,7 +159,7 @@ class EncodedTable:
         return len(self.classes)
 
     def group(self, name: str, where: str) -> CategoricalColumn:
-        """One of the groups; ``where`` begins the message about a name that is none."""
+        """One of the groups; ``where`` begins the message about an unknown name."""
         if not self.groups:
             raise BadInput(f"{where} = {name!r}: the data have no groups; add group = {name!r} to data")
         require_known(name, list(self.groups), f"{where}: no group of the data (data.group names them)")

@@ -1,4 +1,4 @@
-"""Missing values, and what is put in their place."""
+"""Imputation of missing values."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,14 +11,14 @@ from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, T
 
 
 def missing_mask(column: TableColumn) -> Bits:
-    """The rows in which a column has no value."""
+    """The rows in which a column has a missing value."""
     return column.missing if isinstance(column, CategoricalColumn) else np.isnan(column)
 
 
 def impute_column(column: TableColumn, name: str, *, by_mode: bool = False) -> TableColumn:
-    """A column without gaps: numbers get the mean of all rows, texts (and ``by_mode``) what is most frequent.
+    """Impute a column: numbers by the mean of all rows, texts (and ``by_mode``) by the most frequent value.
 
-    Among equally frequent values it is the first in order.
+    Among equally frequent values the first in sorted order is taken.
     """
     lost = missing_mask(column)
     if not lost.any():
@@ -35,7 +35,7 @@ def impute_column(column: TableColumn, name: str, *, by_mode: bool = False) -> T
 
 
 def impute_table(sheet: RawTable, by_mode: tuple[str, ...] = ()) -> RawTable:
-    """All columns without gaps, by all rows together: nothing that is put in tells a group from another."""
+    """Impute all columns from all rows together, so that imputed values do not reveal a group."""
     gaps = {name: int(missing_mask(column).sum()) for name, column in sheet.features.items()}
     total, columns = sum(gaps.values()), sum(n > 0 for n in gaps.values())
     if not total:
@@ -44,14 +44,14 @@ def impute_table(sheet: RawTable, by_mode: tuple[str, ...] = ()) -> RawTable:
         name: impute_column(column, name, by_mode=name in by_mode) for name, column in sheet.features.items()
     }
     note = (
-        f"{total:,} missing values in {columns} column{'s' * (columns > 1)} were filled in: by the mean or "
-        "the most frequent value of all rows"
+        f"{total:,} missing values in {columns} column{'s' * (columns > 1)} were imputed by the mean or the "
+        "most frequent value of all rows"
     )
     return replace(sheet, features=features, notes=(*sheet.notes, note))
 
 
 def require_complete(sheet: RawTable, way_out: str) -> None:
-    """Refuse a sheet with gaps, or with numbers that are not finite."""
+    """Refuse a table with missing values or infinite numbers."""
     for name, column in sheet.features.items():
         if n := int(missing_mask(column).sum()):
             raise BadInput(

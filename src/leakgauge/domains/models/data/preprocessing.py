@@ -1,4 +1,4 @@
-"""From the columns of a file to the rows of a game: nothing missing, no row twice, one-hot encoded and scaled."""
+"""Prepare the columns of a file for a game: no missing values, no duplicates, one-hot encoded and scaled."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,15 @@ from leakgauge.domains.models.data.dataset import (
 from leakgauge.domains.models.data.imputation import require_complete
 from leakgauge.domains.models.data.target_leakage import leakage_warnings
 
+DuplicatePolicy: TypeAlias = Literal["remove", "keep"]
+
+MAX_CATEGORIES = 1_000  # in a column of texts; more are likely names or identifiers
+
 
 def deduplicated_rows(rows: FeatureRows, labels: Ints, rng: Generator) -> Ints:
-    """One row of each set of rows with equal features and label, drawn at random, in the order of the table.
+    """Of rows with equal features and label keep one, drawn at random; the order of the table stays.
 
-    A row that two groups have is kept in one of them only: in that of the copy that was drawn.
+    A row that occurs in two groups is kept in the group of the copy that was drawn.
     """
     whole = np.ascontiguousarray(np.column_stack([rows, labels.astype(np.float32)])) + np.float32(0)  # no -0
     as_one = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
@@ -36,28 +40,23 @@ def deduplicated_rows(rows: FeatureRows, labels: Ints, rng: Generator) -> Ints:
     return np.sort(order[first])
 
 
-MAX_CATEGORIES = 1_000  # values of one column of texts; more are names or numbers of people
-
-
 def encode_features(sheet: RawTable) -> tuple[FeatureRows, tuple[str, ...], tuple[str, ...]]:
-    """The features, their names, and the columns left out because all their rows are the same.
+    """The features, their names, and the constant columns, which are left out.
 
     Two texts become 0 and 1, more become one feature each; numbers are kept. All features are then scaled to
-    [0, 1] by their least and largest value over all rows, as in Humphries et al. (2023): scaling by a group
-    alone would tell the group.
+    [0, 1] by their smallest and largest value over all rows, as in Humphries et al. (2023): scaling within a
+    group would reveal the group.
     """
     features, names, constant = [], [], []
     for name, column in sheet.features.items():
-        made = _column_features(name, column)
-        if not made:
+        encoded = _column_features(name, column)
+        if not encoded:
             constant.append(name)
-        for said, values in made:
-            names.append(said)
+        for feature, values in encoded:
+            names.append(feature)
             features.append(values)
     if not features:
-        raise BadInput(
-            f"data: no column of {len(sheet.features)} differs between two rows; a model needs features"
-        )
+        raise BadInput(f"data: none of {len(sheet.features)} columns varies; a model needs features")
     return np.column_stack(features), tuple(names), tuple(constant)
 
 
@@ -69,55 +68,52 @@ def _column_features(name: str, column: TableColumn) -> list[tuple[str, FeatureR
         with np.errstate(over="ignore"):
             width = high - low
         if not np.isfinite(width):
-            raise BadInput(f"data: {name!r} reaches from {low:g} to {high:g}, too far to be scaled; drop it")
+            raise BadInput(f"data: {name!r} ranges from {low:g} to {high:g}, too wide to be scaled; drop it")
         return [(name, ((column - low) / width).astype(np.float32))]
     present = np.unique(column.codes)
     if present.size < 2:
         return []
     if present.size > MAX_CATEGORIES:
         raise BadInput(
-            f"data: {name!r} has {present.size:,} different texts, more than {MAX_CATEGORIES:,}; if it names the rows, "
-            "drop it"
+            f"data: {name!r} has {present.size:,} different texts, more than {MAX_CATEGORIES:,}; if it "
+            "identifies the rows, drop it"
         )
     shown = present[1:] if present.size == 2 else present
     return [(f"{name}={column.values[code]}", (column.codes == code).astype(np.float32)) for code in shown]
 
 
-DuplicatePolicy: TypeAlias = Literal["remove", "keep"]
-
-
 @dataclass(frozen=True)
 class DataSource:
-    """Where a sheet came from: a name for reports, and a digest of the files and of what was asked."""
+    """Where a table came from: a name for reports, and a digest of the files and reading options."""
 
     name: str
     digest: str
 
 
-def data_source(name: str, paths: Sequence[Path], asked: str) -> DataSource:
-    """A source of some files; where they lie does not matter."""
-    words = [asked]
+def data_source(name: str, paths: Sequence[Path], options: str) -> DataSource:
+    """A source made of files; their folder does not matter."""
+    digested = [options]
     for path in paths:
         with path.open("rb") as content:
-            words.append(file_digest(content, "sha256").hexdigest())
-    return DataSource(name, sha256("\n".join(words).encode()).hexdigest())
+            digested.append(file_digest(content, "sha256").hexdigest())
+    return DataSource(name, sha256("\n".join(digested).encode()).hexdigest())
 
 
 def prepare_table(
     sheet: RawTable, origin: DataSource, duplicates: DuplicatePolicy, seed: int
 ) -> EncodedTable:
-    """Encode, scale, and remove rows that occur twice; the seed decides which of them stays."""
+    """Encode, scale, and remove duplicate rows; the seed decides which copy stays."""
     if not len(sheet):
-        raise BadInput(f"data.source: {origin.name} has no rows; a game needs members and others")
+        raise BadInput(f"data.source: {origin.name} has no rows; an audit needs members and others")
     _require_values("the label", sheet.label)
     for name, group in sheet.groups.items():
         _require_values(f"group {name!r}", group)
     if len(sheet.label.values) < 2:
         raise BadInput(
-            f"data: all {len(sheet)} rows of {origin.name} have the label {sheet.label.values[0]!r}; a model "
-            "of one class has nothing to learn: bring rows of two classes, or name another column"
+            f"data: all {len(sheet)} rows of {origin.name} have the label {sheet.label.values[0]!r}; a "
+            "classifier needs two classes: bring rows of another class, or name another column"
         )
-    require_complete(sheet, "fix or remove them; is the file whole?")
+    require_complete(sheet, "fix or remove them; is the file complete?")
     rows, names, constant = encode_features(sheet)
     labels, groups, digest = sheet.label.codes, dict(sheet.groups), origin.digest
     notes = [f"{origin.name}: {len(rows):,} rows, {len(names)} features, {len(sheet.label.values)} classes"]

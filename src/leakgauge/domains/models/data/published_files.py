@@ -15,7 +15,7 @@ from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
 
 
 class PublishedDataTable(Protocol):
-    """The class ``DataTable`` of a file in ``published/``: the keys of the `data` table, and how files are read.
+    """The class ``DataTable`` of a file in ``published/``: its keys in the `data` table of a plan.
 
     Files are read as they were published.
     """
@@ -27,20 +27,20 @@ class PublishedDataTable(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         ...
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """The files it needs, below a folder; one that is not there is refused."""
+        """The files it needs, below a folder; a missing file is refused."""
         ...
 
     def read(self, paths: Sequence[Path]) -> RawTable:
-        """What those files hold."""
+        """The table that the files hold."""
         ...
 
 
 def find_file(folder: Path, *names: str, key: str = "folder") -> Path:
-    """The first file that has one of some names, or such a name with .gz."""
+    """The first file that exists among some names, with or without .gz."""
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
             if path.is_file():
@@ -53,7 +53,7 @@ def find_file(folder: Path, *names: str, key: str = "folder") -> Path:
 
 
 def read_lines(path: Path, n_fields: int) -> Iterator[list[str]]:
-    """The values of each line of a text without header; empty lines and those that begin with | are none."""
+    """The values of each line of a CSV file without header; empty lines and comments (|) are skipped."""
     unpacked = gzip.open if path.name.endswith(".gz") else open
     try:
         with unpacked(path, "rt", encoding="utf-8", newline="") as file:
@@ -67,11 +67,11 @@ def read_lines(path: Path, n_fields: int) -> Iterator[list[str]]:
                     )
                 yield [value.strip() for value in values]
     except (OSError, UnicodeError, EOFError, csv.Error) as error:
-        raise BadInput(f"data: {path.name} cannot be read: {error}; is the file whole?") from None
+        raise BadInput(f"data: {path.name} cannot be read: {error}; is the file complete?") from None
 
 
 def columns_by_position(rows: Iterable[Sequence[str]], places: Sequence[int]) -> dict[int, list[str]]:
-    """The values of some places of each line, by place."""
+    """The values at some positions of each line, by position."""
     found: dict[int, list[str]] = {place: [] for place in places}
     for row in rows:
         for place, values in found.items():
@@ -80,7 +80,7 @@ def columns_by_position(rows: Iterable[Sequence[str]], places: Sequence[int]) ->
 
 
 def parse_numbers(texts: Sequence[str], name: str, path: Path) -> NumericColumn:
-    """The numbers of a column; '?' is none."""
+    """The numbers of a column; '?' is a missing value."""
     try:
         return np.array(["nan" if text == "?" else text for text in texts], dtype=np.float64)
     except ValueError as error:
@@ -88,5 +88,5 @@ def parse_numbers(texts: Sequence[str], name: str, path: Path) -> NumericColumn:
 
 
 def parse_texts(texts: Iterable[str]) -> Iterator[str | None]:
-    """The texts of a column; '?' is none."""
+    """The texts of a column; '?' is a missing value."""
     return (None if text == "?" else text for text in texts)

@@ -11,15 +11,16 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data.dataset import ROWS_STREAM, CategoricalColumn, EncodedTable
 
 COMPONENT_GROUP = "component"
+CONSTANTS_SOURCE = "constants"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelsSyntheticDataTable:
     """Rows of a mixture of Gaussians: each component has a centre and a rule of its own for the classes.
 
-    Centres are ``distance`` apart from the middle, in units of the noise. A row has the class of the largest
-    of ``classes`` linear scores; the scores of all components add up to nothing, so that two components have
-    opposite rules. A share ``flip`` of the labels is drawn at random.
+    Centres are at ``distance`` from the origin, in units of the noise. The class of a row is the largest of
+    ``classes`` linear scores; the scores of all components add up to zero, so two components have opposite
+    rules. A share ``flip`` of the labels is drawn at random.
     """
 
     rows: int = 4_000
@@ -30,9 +31,9 @@ class ModelsSyntheticDataTable:
     flip: float = 0.1
 
     def __post_init__(self) -> None:
-        for name, least in (("rows", 20), ("features", 2), ("components", 1), ("classes", 2)):
-            if not getattr(self, name) >= least:
-                raise BadInput(f"{name} must be >= {least}, got {getattr(self, name)}")
+        for name, minimum in (("rows", 20), ("features", 2), ("components", 1), ("classes", 2)):
+            if not getattr(self, name) >= minimum:
+                raise BadInput(f"{name} must be >= {minimum}, got {getattr(self, name)}")
         if not self.components * self.classes <= self.rows:
             raise BadInput(f"rows = {self.rows} are too few for each class of each component; raise it")
         if not 0 <= self.distance < np.inf:
@@ -42,7 +43,7 @@ class ModelsSyntheticDataTable:
 
 
 def generate_mixture(table: ModelsSyntheticDataTable, seed: int) -> EncodedTable:
-    """Draw the rows; a seed decides them."""
+    """Draw the rows from the stream of the seed."""
     rng = stream(seed, Role.DATA, ROWS_STREAM)
     shape = (table.components, table.features)
     centres = table.distance * _unit(rng.standard_normal(shape))
@@ -80,19 +81,16 @@ def _unit(directions: Reals) -> Reals:
     return directions / np.linalg.norm(directions, axis=1, keepdims=True)
 
 
-CONSTANTS_SOURCE = "constants"
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelsConstantsDataTable:
     """A number of components; every record of component k of K is the value k / (K - 1).
 
-    Whoever knows the component of the members knows them all: noise that hides one of n does not hide n (the
-    example of Humphries et al. 2023, section III-C).
+    Who knows the component of the members knows all their values: noise that hides one of n records does not
+    hide n (the example of Humphries et al. 2023, section III-C).
     """
 
     components: int = 2
-    rows: int | None = None  # of each component; as many as a game needs, unless a plan says
+    rows: int | None = None  # of each component; None: as many as the game needs
 
     def __post_init__(self) -> None:
         if not self.components >= 2:
@@ -102,7 +100,7 @@ class ModelsConstantsDataTable:
 
 
 def constant_components(table: ModelsConstantsDataTable, rows: int) -> EncodedTable:
-    """A feature called "value", and the group "component"; what the classes are does not matter here."""
+    """A feature "value" and a group "component"; the classes do not matter here."""
     codes = np.repeat(np.arange(table.components), rows)
     values = codes / (table.components - 1)
     return EncodedTable(

@@ -1,4 +1,4 @@
-"""Columns that alone tell the class of a row, or the group it belongs to."""
+"""Target leakage: columns that alone predict the class of a row, or its group."""
 
 from collections.abc import Mapping
 
@@ -7,27 +7,27 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints, RawTable, TableColumn
 
-WARNING_AUC = 0.95  # an AUC from which a report names the column
-MIN_ROWS = 20  # rows of a class or group, for its AUC to mean anything
-MAX_BINS = 64  # of numbers that have more values
-GOLDEN = (5**0.5 - 1) / 2
+WARNING_AUC = 0.95  # from which a report warns about the column
+MIN_ROWS = 20  # of a class or group, for a meaningful AUC
+MAX_BINS = 64  # of a numeric column
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 def leakage_warnings(sheet: RawTable) -> tuple[str, ...]:
-    """Warnings for reports, one for each column that tells the class, or one of the groups, nearly always."""
+    """Warnings for reports: columns that almost always predict the class or a group."""
     notes = []
     for name, column in sheet.features.items():
         if isinstance(column, CategoricalColumn) and len(column.values) == len(column) >= MIN_ROWS:
             notes.append(
-                f"WARNING: {name!r} has a text of its own in every row, which a model learns by heart; if it "
-                "names the rows, drop it"
+                f"WARNING: {name!r} has a different text in every row, which a model memorises; if it "
+                "identifies the rows, drop it"
             )
         bins = _binned(column)
         auc = _mean_auc(column_aucs(bins, sheet.label))
         if auc >= WARNING_AUC:
             notes.append(
-                f"WARNING: {name!r} alone predicts the label (AUC {auc:.3f}); does it hold what is to be "
-                "predicted? drop it, if so"
+                f"WARNING: {name!r} alone predicts the label (AUC {auc:.3f}); if it was "
+                "derived from the label, drop it"
             )
         notes.extend(_group_warnings(name, bins, sheet.groups))
     return tuple(notes)
@@ -40,26 +40,26 @@ def _group_warnings(name: str, bins: Ints, groups: Mapping[str, CategoricalColum
         auc, value = max(((auc, value) for value, (auc, _) in found.items()), default=(0.0, ""))
         if auc >= WARNING_AUC:
             notes.append(
-                f"WARNING: {name!r} alone tells {of} = {value!r} from all others (AUC {auc:.3f}); members "
-                f"are known without the model where {of} decides who is one; drop it"
+                f"WARNING: {name!r} alone predicts {of} = {value!r} (AUC {auc:.3f}); where {of} decides "
+                "who is a member, members are known without the model: drop it"
             )
     return notes
 
 
 def column_aucs(bins: Ints, of: CategoricalColumn) -> dict[str, tuple[float, int]]:
-    """How well a binned column tells each value from all others: its AUC, and how many rows have the value.
+    """How well a binned column predicts each value: the AUC, and the number of rows with the value.
 
-    One half of the rows says how frequent the value is in each bin; the other half is then ordered by that,
-    and counted. So a column of names, all different, tells nothing. The halves follow no period of the file.
+    The share of the value in each bin is estimated on one half of the rows, and the AUC computed on the other
+    half, so that a column of different names predicts nothing. The halves follow no period of the file.
     """
-    halves = (np.arange(bins.size) * GOLDEN % 1 < 0.5).astype(np.int64)
+    halves = (np.arange(bins.size) * GOLDEN_RATIO % 1 < 0.5).astype(np.int64)
     shape = (2, int(bins.max()) + 1, len(of.values))
     flat = np.ravel_multi_index((halves, bins, of.codes), shape)
     counts = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
-    learnt, counted = counts
-    totals = learnt.sum(axis=1, keepdims=True)
-    overall = learnt.sum(axis=0) / max(learnt.sum(), 1)
-    shares = np.where(totals > 0, learnt / np.maximum(totals, 1), overall)
+    estimated, counted = counts
+    totals = estimated.sum(axis=1, keepdims=True)
+    overall = estimated.sum(axis=0) / max(estimated.sum(), 1)
+    shares = np.where(totals > 0, estimated / np.maximum(totals, 1), overall)
     rows = counts.sum(axis=(0, 1)).astype(int).tolist()
     aucs = _aucs(shares, counted, counted.sum(axis=1, keepdims=True) - counted).tolist()
     return {
@@ -70,15 +70,15 @@ def column_aucs(bins: Ints, of: CategoricalColumn) -> dict[str, tuple[float, int
 
 
 def _mean_auc(found: dict[str, tuple[float, int]]) -> float:
-    """The AUC of one class against all others, averaged over rows."""
+    """The AUC of one class against the others, averaged over rows."""
     total = sum(rows for _, rows in found.values())
     return sum(auc * rows for auc, rows in found.values()) / total if total else 0.0
 
 
 def _aucs(scores: Reals, hits: Reals, others: Reals) -> Reals:
-    """AUC of each column: bins (rows) have scores, so many rows in question and so many others.
+    """The AUC of each column, from the scores of bins and how many positives and others are in each.
 
-    Bins of equal score count one half: the mean of both orders in which they can come.
+    Bins of equal score count one half: the mean over both orders of tied bins.
     """
     before = np.zeros(scores.shape[1])
     for turn in (slice(None), slice(None, None, -1)):

@@ -23,7 +23,7 @@ from leakgauge.support.tabular import Connection, open_table_file
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIZES, *(f"U{name}" for name in _SIZES), "FLOAT", "DOUBLE", "DECIMAL")
 _TEXTS = ("VARCHAR", "BOOLEAN", "ENUM")
-NUMERIC_SHARE = 0.5  # share of numbers among texts from which a column was meant to hold numbers
+NUMERIC_SHARE = 0.5  # of the texts of a column; from there it was meant to hold numbers
 
 
 def read_columns(
@@ -34,9 +34,9 @@ def read_columns(
     texts: Sequence[str] = (),
     missing: Sequence[str] = (),
 ) -> dict[str, TableColumn]:
-    """All columns besides those to ``drop``.
+    """All columns except those to ``drop``.
 
-    Numbers in the columns ``texts`` are codes, which have no order; the words of ``missing`` are no values.
+    Numbers in the columns ``texts`` are codes without an order; the words of ``missing`` are missing values.
     """
     with open_table_file(path, where) as (connection, types):
         for name in drop:
@@ -60,15 +60,15 @@ def _column(
         )
     texts = f"CAST({_quoted(name)} AS VARCHAR)"
     if missing:
-        said = ", ".join("'" + word.replace("'", "''") + "'" for word in missing)
-        texts = f"CASE WHEN trim({texts}) IN ({said}) THEN NULL ELSE {texts} END"
+        quoted = ", ".join("'" + word.replace("'", "''") + "'" for word in missing)
+        texts = f"CASE WHEN trim({texts}) IN ({quoted}) THEN NULL ELSE {texts} END"
     if not as_text and kind == "VARCHAR" and _are_numbers(connection, texts, name, path):
         return _numbers(connection, texts)
     return categorical(text for (text,) in connection.execute(f"SELECT {texts} FROM given").fetchall())
 
 
 def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> bool:
-    """Whether all texts are numbers; a column in which only most are is refused."""
+    """Whether all texts are numbers; a column in which most but not all are numbers is refused."""
     counted = connection.execute(
         f"SELECT count({texts}), count(TRY_CAST({texts} AS DOUBLE)) FROM given"
     ).fetchone()
@@ -76,8 +76,8 @@ def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> b
     if given > numbers >= NUMERIC_SHARE * given:
         raise BadInput(
             f"data.source: {name!r} of {path.name} holds numbers in {numbers} rows and other texts in "
-            f'{given - numbers}; say which words mean that a value is missing (missing = ["?"]), or add it '
-            "to categories"
+            f'{given - numbers}; list the words that mean a missing value (missing = ["?"]), or add it to '
+            "categories"
         )
     return given == numbers > 0
 
@@ -93,9 +93,9 @@ def _quoted(name: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelsFileDataTable:
-    """A CSV or Parquet file: its label, its groups, what is no feature, and what missing values look like.
+    """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
 
-    ``categories`` are columns of numbers that are codes; ``impute`` allows to fill in what is missing.
+    ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed.
     """
 
     source: str
@@ -113,11 +113,11 @@ class ModelsFileDataTable:
                 raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
         for name in self.drop:
             if name in (self.label, *as_tuple(self.group)):
-                raise BadInput(f"drop: {name!r} is the label or a group; no feature holds those anyway")
+                raise BadInput(f"drop: {name!r} is the label or a group, which is no feature anyway")
 
 
 def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:
-    """All rows of a file; gaps are refused, or filled in by all rows together."""
+    """All rows of a file; missing values are refused, or imputed from all rows together."""
     groups = as_tuple(table.group)
     columns = read_columns(
         path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
@@ -128,12 +128,12 @@ def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:
     label = _label(columns.pop(table.label), table.label)
     sheet = RawTable(features=columns, label=label, groups={}).with_groups(groups)
     sheet = impute_table(sheet) if table.impute else sheet
-    require_complete(sheet, "impute = true fills in, or add the column to drop")
+    require_complete(sheet, "set impute = true, or add the column to drop")
     return sheet
 
 
 def _label(column: TableColumn, name: str) -> CategoricalColumn:
-    """Classes, in the order of their numbers where they have some."""
+    """The classes of a label column; numbers are sorted by value."""
     if isinstance(column, CategoricalColumn):
         return column
     present = np.unique(column[~np.isnan(column)])

@@ -1,1 +1,1 @@
-"""The membership experiments of Humphries et al. (2023): who is trained on, and whose membership is asked."""
+"""The membership experiments of Humphries et al. (2023): the training rows, and the records in question."""

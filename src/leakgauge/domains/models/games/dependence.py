@@ -1,4 +1,4 @@
-"""How members resemble one another: they are a k-means cluster, a biased sample, or of one source."""
+"""Dependence between members: they come from a k-means cluster, a biased sample, or one source."""
 
 import warnings
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from leakgauge.domains.models.games.member_split import MemberSplit, SplitSizes,
 from leakgauge.support.cache import RecentCache
 from leakgauge.support.table_reader import read_dataclass, require_known
 
+WHERE = "challenger.dependence"  # in error messages
 KMEANS_STARTS = 10
 _cluster_cache: RecentCache[CategoricalColumn] = RecentCache()
 
@@ -22,8 +23,8 @@ _cluster_cache: RecentCache[CategoricalColumn] = RecentCache()
 def kmeans_clusters(loaded: EncodedTable, k: int, seed: int) -> CategoricalColumn:
     """Divide each class into k clusters; cluster i of all classes together is group i.
 
-    Numbers of clusters are joined as k-means gives them, by its seed (Humphries et al. 2023): the features
-    that tell the classes apart then differ between groups. The last ones are kept, for repeats to share.
+    Clusters are numbered as k-means returns them for its seed (Humphries et al. 2023), so the features that
+    separate the classes differ between groups. The most recent results are cached.
     """
     return _cluster_cache.once((loaded.digest, k, seed), lambda: _kmeans_in_each_class(loaded, k, seed))
 
@@ -43,7 +44,7 @@ def _kmeans_in_each_class(loaded: EncodedTable, k: int, seed: int) -> Categorica
 
 
 def _kmeans(rows: Reals, k: int, seed: int) -> Ints:
-    """Numbers of clusters; fewer than k where there are not so many different rows."""
+    """The cluster of each row; fewer than k clusters where there are fewer different rows."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -53,13 +54,10 @@ def _kmeans(rows: Reals, k: int, seed: int) -> Ints:
         return KMeans(k, n_init=KMEANS_STARTS, random_state=seed).fit(rows).labels_.astype(np.int64)
 
 
-WHERE = "challenger.dependence"
-
-
 class Dependence(Protocol):
-    """A way to choose members and others; ``MemberSplit.control`` is then the same without dependence.
+    """A way to choose members and others; ``MemberSplit.control`` is its counterpart without dependence.
 
-    Rows that are not ``free``, where that is said, belong to somebody else: they are not drawn.
+    Rows that are not ``free`` are not drawn; None: all rows are free.
     """
 
     def split(
@@ -67,18 +65,18 @@ class Dependence(Protocol):
     ) -> MemberSplit: ...
 
     def components(self, loaded: EncodedTable) -> CategoricalColumn | None:
-        """The kinds of rows among which members differ from others; nothing where they do not."""
+        """The components in which members differ from others; None where there is no dependence."""
         ...
 
     @property
     def fixed(self) -> int | str | None:
-        """The component that members are of, or lean to: its number or value."""
+        """The component of all or most members, by number or value."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoDependence:
-    """Members and others are drawn from all rows alike; half of them are members unless a plan says."""
+    """Members and others are drawn from all rows; by default half of the rows are members."""
 
     def split(
         self, loaded: EncodedTable, sizes: SplitSizes, rng: Generator, free: Bits | None = None
@@ -105,7 +103,7 @@ class NoDependence:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterDependence:
-    """Members are of one cluster of k-means, others of all others; ``members`` is its number."""
+    """Members are from one k-means cluster, with number ``members``; others are from the other clusters."""
 
     members: int = 0
     k: int = 2
@@ -147,7 +145,7 @@ class SourceDependence:
         self, loaded: EncodedTable, sizes: SplitSizes, rng: Generator, free: Bits | None = None
     ) -> MemberSplit:
         if self.members is None:
-            raise BadInput(f"{WHERE}.members is missing: say which {self.group} members are of")
+            raise BadInput(f"{WHERE}.members is missing: name the {self.group} that members are from")
         own = loaded.group(self.group, f"{WHERE}.group").rows_of(self.members, f"{WHERE}.members")
         return _split_by_group(own, sizes, f"{self.group} = {self.members}", rng, free)
 
@@ -179,7 +177,7 @@ class BiasDependence:
     ) -> MemberSplit:
         have = loaded.group(self.group, f"{WHERE}.group").rows_of(self.value, f"{WHERE}.value")
         if sizes.members is None:
-            raise BadInput(f"{WHERE}: say how many members there are, for a share of them has {self.value!r}")
+            raise BadInput(f"{WHERE}: give the number of members, of which a share has {self.value!r}")
         n_others = sizes.members if sizes.others is None else sizes.others
         counts = {
             "members": (sizes.members, round(self.share * sizes.members)),
@@ -221,11 +219,11 @@ DEPENDENCES: Mapping[str, type[Dependence]] = {
 
 
 def read_dependence(table: Mapping[str, Any]) -> Dependence:
-    """Read what a plan says of how members are chosen: a kind by its ``name``, and its keys."""
-    said = dict(table)
-    name = said.pop("name", "none")
+    """Read the `dependence` table of a plan: a kind by its ``name``, and its keys."""
+    parameters = dict(table)
+    name = parameters.pop("name", "none")
     require_known(name, list(DEPENDENCES), f"{WHERE}: none")
-    return read_dataclass(DEPENDENCES[name], said, WHERE)
+    return read_dataclass(DEPENDENCES[name], parameters, WHERE)
 
 
 def _free_rows(rows: Bits, free: Bits | None) -> Ints:
@@ -235,7 +233,7 @@ def _free_rows(rows: Bits, free: Bits | None) -> Ints:
 def _split_by_group(
     own: Bits, sizes: SplitSizes, named: str, rng: Generator, free: Bits | None
 ) -> MemberSplit:
-    """Members of some rows, and others of all other rows."""
+    """Draw members from some rows, and others from all other rows."""
     mine, theirs = _free_rows(own, free), _free_rows(~own, free)
     members = mine.size if sizes.members is None else sizes.members
     others = theirs.size if sizes.others is None and sizes.members is None else (sizes.others or members)

@@ -14,16 +14,16 @@ from leakgauge.domains.models.games.membership_game import RoundRows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupGame:
-    """Members of a group and others from outside, drawn anew in each round.
+    """Members of a group and others from outside, drawn in each round.
 
-    ``control`` pools and reshuffles them: the same rows without dependence. So many members and others
-    are shown as ``shown`` says, in an order that tells nothing.
+    ``control`` pools and reshuffles them: the same rows without dependence. ``shown`` is how many members and
+    how many others are shown, in random order.
     """
 
     loaded: EncodedTable
     dependence: Dependence
     sizes: SplitSizes
-    free: Bits  # rows that are not the adversary's
+    free: Bits  # rows that are not the attacker's
     control: bool
     slots: int
     shown: tuple[int, int]
@@ -48,7 +48,7 @@ class GroupGame:
         found = self.dependence.split(self.loaded, self.sizes, drawing, self.free)
         return found.control(shuffling) if self.control else found
 
-    def deal(self, members: Bits, rng: Generator) -> RoundRows:
+    def draw_round(self, members: Bits, rng: Generator) -> RoundRows:
         split = self.split(rng)
         shown: Ints = np.empty(members.size, dtype=np.int64)
         shown[members] = split.members[: self.shown[0]]

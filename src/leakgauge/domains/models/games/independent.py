@@ -15,15 +15,15 @@ from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IndependentGame:
-    """Each target is in by a fair coin of its own; other rows are drawn anew in every round.
+    """Each target is a member by an independent fair bit; the other rows are drawn in every round.
 
-    ``replaced``: with replacement, from all rows, so that a row may be there twice, and one that was not put
-    in may be there by chance (the IID experiment); otherwise from rows that are no targets, each at most once
-    (the exchangeable one). Targets that are absent leave their slots to such rows, or ``empty``.
+    ``replaced``: drawn with replacement from all rows, so a row may occur twice, and a target that was left
+    out may occur by chance (the IID experiment); otherwise from rows that are no targets, each at most once
+    (the exchangeable one). The slots of absent targets go to such rows, or stay ``empty``.
     """
 
     pool: Ints  # no targets among them, unless rows are drawn with replacement
-    whose: Ints  # the targets
+    targets: Ints
     slots: int
     replaced: bool
     empty: bool
@@ -33,25 +33,21 @@ class IndependentGame:
 
     @property
     def n_targets(self) -> int:
-        return self.whose.size
-
-    @property
-    def targets(self) -> Ints | None:
-        return self.whose
+        return self.targets.size
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return fair_coins(n_rounds, self.n_targets, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> RoundRows:
-        # All that could be needed is drawn, so that the coin of one target decides of one row alone.
+    def draw_round(self, members: Bits, rng: Generator) -> RoundRows:
+        # Draw as many rows as could be needed, so that the bit of one target changes one row only.
         further = self.slots - self.n_targets if self.empty else self.slots
         drawn = rng.choice(self.pool, further, replace=self.replaced)
         if self.empty:
             present = np.concatenate([members, np.ones(further, dtype=bool)])
-            training = np.concatenate([self.whose, drawn])
+            training = np.concatenate([self.targets, drawn])
             return RoundRows(
-                training=training, present=present, shown=self.whose, members=members, settled=drawn
+                training=training, present=present, shown=self.targets, members=members, settled=drawn
             )
-        training = np.concatenate([self.whose[members], drawn[: self.slots - int(members.sum())]])
+        training = np.concatenate([self.targets[members], drawn[: self.slots - int(members.sum())]])
         settled = drawn[: self.slots - self.n_targets]
-        return RoundRows(training=training, shown=self.whose, members=members, settled=settled)
+        return RoundRows(training=training, shown=self.targets, members=members, settled=settled)

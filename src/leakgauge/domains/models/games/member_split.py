@@ -1,4 +1,4 @@
-"""Which rows are members, which are others, and which are left over."""
+"""Split rows into members, others and the rest."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from leakgauge.domains.models.data.dataset import Ints
 
 @dataclass(frozen=True, kw_only=True)
 class SplitSizes:
-    """How many rows are members and how many others: all that there are, or so many as members.
+    """The number of members and of others; None: all there are, or as many others as members.
 
-    ``most_rest`` is how many leftover rows of each group there may be at most; ``validation`` is how many
-    rows like the members, but none of them, serve to measure accuracy.
+    ``most_rest`` is the largest number of leftover rows of each group; ``validation`` is the number of rows
+    that are distributed like the members, but are none of them, to measure accuracy.
     """
 
     members: int | None = None
@@ -24,18 +24,18 @@ class SplitSizes:
     validation: int = 0
 
     def __post_init__(self) -> None:
-        for name, least in (("members", 1), ("others", 1), ("most_rest", 0), ("validation", 0)):
+        for name, minimum in (("members", 1), ("others", 1), ("most_rest", 0), ("validation", 0)):
             value = getattr(self, name)
-            if value is not None and not value >= least:
-                raise BadInput(f"{name} must be >= {least}, got {value}")
+            if value is not None and not value >= minimum:
+                raise BadInput(f"{name} must be >= {minimum}, got {value}")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MemberSplit:
-    """Members a model is trained on, others it is not, and the rest, for shadows: no row is in two of them.
+    """Members, others, and the rest, which serves as reference: no row is in two of them.
 
-    ``validation`` rows are no members, and distributed as they are; they may be among the others or the rest,
-    for nothing but accuracy is measured on them.
+    ``validation`` rows are distributed like the members, but are none of them. They may be among the others
+    or the rest, because only accuracy is measured on them.
     """
 
     members: Ints
@@ -45,10 +45,10 @@ class MemberSplit:
     description: str
 
     def control(self, rng: Generator) -> "MemberSplit":
-        """The independent counterpart: members and others pooled, shuffled, and divided in the same sizes.
+        """The independent counterpart: members and others pooled, shuffled, and split in the same sizes.
 
-        That is the control of Humphries et al. (2023). Its others are distributed as its members, so that it
-        needs no further rows to validate on.
+        It is the control of Humphries et al. (2023). Its others are distributed like its members, so it needs
+        no further rows for validation.
         """
         pooled = rng.permutation(np.concatenate([self.members, self.others]))
         n = self.members.size
@@ -63,7 +63,7 @@ class MemberSplit:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SplitStratum:
-    """Rows of one kind, and how many of them become members, others and validation rows."""
+    """Rows of one stratum, and how many of them become members, others and validation rows."""
 
     name: str
     rows: Ints
@@ -75,12 +75,12 @@ class SplitStratum:
 def draw_split(
     parts: Sequence[SplitStratum], most_rest: int | None, description: str, rng: Generator
 ) -> MemberSplit:
-    """Draw from each part what it is to give; parts that are too small are refused."""
+    """Draw members, others and validation rows from each stratum; strata that are too small are refused."""
     for name in ("members", "others"):
         if not sum(getattr(part, name) for part in parts) >= 1:
             raise BadInput(
-                f"challenger.dependence: {description}: no row is left for {name}; a game needs both members "
-                "and others"
+                f"challenger.dependence: {description}: no row is left for {name}; an audit needs both "
+                "members and others"
             )
     members, others, rest, validation = [], [], [], []
     for part in parts:
@@ -104,7 +104,7 @@ def _require_enough_rows(part: SplitStratum) -> None:
     if part.members + part.others > part.rows.size:
         raise BadInput(
             f"challenger.dependence: {part.members} members and {part.others} others wanted of "
-            f"{part.name}, which has {part.rows.size} rows; lower members or others, or bring more rows"
+            f"{part.name}, which has {part.rows.size} rows; lower members or others, or add rows"
         )
     if part.members + part.validation > part.rows.size:
         raise BadInput(

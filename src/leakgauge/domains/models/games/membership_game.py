@@ -1,4 +1,4 @@
-"""What a round of any game about models comes to: the rows of a training, and those in question."""
+"""What every game about models provides: in each round the training rows and the records in question."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -16,15 +16,15 @@ def _no_rows() -> Ints:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RoundRows:
-    """One round: rows by their numbers in the table, and for each one shown whether it is a member.
+    """One round: rows by their numbers in the table, and for each record shown whether it is a member.
 
     ``training`` are the slots of a training; those not ``present`` are empty in this round. ``settled`` are
-    rows that are trained on whatever the coins say, where coins decide of some.
+    the members that are no targets, where random bits decide about targets.
     """
 
     training: Ints
     shown: Ints
-    members: Bits  # of those shown
+    members: Bits  # of the records shown
     present: Bits | None = None
     validation: Ints = field(default_factory=_no_rows)
     settled: Ints | None = None
@@ -40,11 +40,11 @@ class RoundRows:
 
 
 class MembershipGame(Protocol):
-    """The rules of one experiment: it flips the coins and deals the rows."""
+    """The rules of one experiment: it draws the membership bits and the rows of each round."""
 
     @property
     def slots(self) -> int:
-        """How many rows a training has, those left empty included."""
+        """The number of rows of a training, including empty ones."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class MembershipGame(Protocol):
 
     @property
     def targets(self) -> Ints | None:
-        """The rows in question where they are the same in all rounds, else nothing."""
+        """The rows in question where they are the same in all rounds, else None."""
         ...
 
     @property
@@ -65,9 +65,9 @@ class MembershipGame(Protocol):
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits: ...
 
-    def deal(self, members: Bits, rng: Generator) -> RoundRows: ...
+    def draw_round(self, members: Bits, rng: Generator) -> RoundRows: ...
 
 
 def fair_coins(n_rounds: int, n_targets: int, rng: Generator) -> Bits:
-    """Coins of one half each."""
+    """Independent fair membership bits."""
     return rng.random((n_rounds, n_targets)) < 0.5

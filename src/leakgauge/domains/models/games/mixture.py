@@ -14,8 +14,8 @@ from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 class MixtureGame:
     """In each round a component is drawn for the members; others are of any other component.
 
-    So the record alone says nothing: members and others are of each component equally often. A coin is fair
-    for each record, but two records of one kind share their bit.
+    A record alone reveals nothing: members and others are of each component equally often. Each bit is fair,
+    but two records of the same component share their bit.
     """
 
     components: tuple[Ints, ...]
@@ -32,14 +32,14 @@ class MixtureGame:
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return fair_coins(n_rounds, self.n_targets, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> RoundRows:
+    def draw_round(self, members: Bits, rng: Generator) -> RoundRows:
         kinds = len(self.components)
-        mine = int(rng.integers(kinds))
-        training = rng.choice(self.components[mine], self.slots, replace=False)
+        own = int(rng.integers(kinds))
+        training = rng.choice(self.components[own], self.slots, replace=False)
         shown = np.empty(members.size, dtype=np.int64)
         shown[members] = rng.choice(training, int(members.sum()), replace=False)
-        theirs = (mine + rng.integers(1, kinds, size=members.size)) % kinds
+        other = (own + rng.integers(1, kinds, size=members.size)) % kinds
         for kind in range(kinds):
-            of_it = ~members & (theirs == kind)
-            shown[of_it] = rng.choice(self.components[kind], int(of_it.sum()), replace=False)
+            chosen = ~members & (other == kind)
+            shown[chosen] = rng.choice(self.components[kind], int(chosen.sum()), replace=False)
         return RoundRows(training=training, shown=shown, members=members)

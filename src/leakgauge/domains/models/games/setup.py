@@ -1,4 +1,4 @@
-"""Build the game that a plan describes: divide the rows, choose the targets, state the rules."""
+"""Set up the game that a plan describes: split the rows, choose the targets, build the rules."""
 
 from dataclasses import dataclass
 
@@ -20,18 +20,18 @@ from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGa
 
 @dataclass(frozen=True, eq=False)
 class ReferenceSplit:
-    """Rows of the adversary's own, and rows of which models are trained; no row is in both."""
+    """Reference rows of the attacker, and the pool of rows to train on; no row is in both."""
 
     reference: Ints
     pool: Ints
 
 
 def split_off_reference(rows: Ints, reference: float, rng: Generator) -> ReferenceSplit:
-    """Give a share or a number of rows to the adversary."""
+    """Give a share or a number of rows to the attacker, at random."""
     n = round(reference * rows.size) if isinstance(reference, float) else reference
     if not n < rows.size:
         raise BadInput(
-            f"challenger.reference: {n} of {rows.size} rows are the adversary's, and none is left to train "
+            f"challenger.reference: {n} of {rows.size} rows go to the attacker, and none is left to train "
             "on; lower it"
         )
     shuffled = rng.permutation(rows)
@@ -39,22 +39,22 @@ def split_off_reference(rows: Ints, reference: float, rng: Generator) -> Referen
 
 
 def draw_reference(rows: Ints, reference: float, rng: Generator) -> Ints:
-    """A share or a number of rows that nobody else needs: all of them at most."""
+    """A share or a number of leftover rows: all of them at most."""
     n = round(reference * rows.size) if isinstance(reference, float) else reference
     if n > rows.size:
         raise BadInput(
             f"challenger.reference: {n} rows wanted of the {rows.size} that are neither members nor others; "
-            "lower it, or say a share"
+            "lower it, or give a share"
         )
     return np.sort(rng.permutation(rows)[:n])
 
 
 def half_of_pool(pool: Ints) -> int:
-    """How many members there are where a plan does not say."""
+    """The number of members where a plan does not give it."""
     if pool.size < 4:
         raise BadInput(
             f"challenger.members: half of the {pool.size} rows that are left to train on is too few for a "
-            "model; bring more rows (of each component), or lower reference"
+            "model; add rows (of each component), or lower reference"
         )
     return pool.size // 2
 
@@ -67,36 +67,36 @@ def require_enough_rows(wanted: int, rows: Ints, what: str, way_out: str) -> Non
 
 @dataclass(frozen=True, eq=False)
 class GameSetup:
-    """A game, the adversary's rows, and the kinds of rows there are, where they matter."""
+    """A game, the attacker's reference rows, and the components of the data where they matter."""
 
     game: MembershipGame
     reference: Ints
     components: CategoricalColumn | None = None
-    fixed: int | None = None  # the component of the members, where it is no secret
-    words: str = ""
+    fixed: int | None = None  # the component of the members, where it is known
+    description: str = ""
 
 
 def set_up_game(
-    setting: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
+    options: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
 ) -> GameSetup:
-    """Divide the rows, choose targets and state the rules."""
-    match setting.game:
+    """Split the rows, choose the targets and build the rules."""
+    match options.game:
         case ModelsGame.MIXTURE:
-            return _mixture(setting, loaded, rng)
+            return _mixture(options, loaded, rng)
         case ModelsGame.GROUP:
-            return _group(setting, loaded, rng)
+            return _group(options, loaded, rng)
         case ModelsGame.STRONG:
-            return _strong(setting, loaded, relation, rng)
+            return _strong(options, loaded, relation, rng)
         case _:
-            return _independent(setting, loaded, relation, rng)
+            return _independent(options, loaded, relation, rng)
 
 
 def _strong(
-    setting: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
+    options: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
 ) -> GameSetup:
-    parts = split_off_reference(np.arange(len(loaded)), setting.reference, rng)
+    parts = split_off_reference(np.arange(len(loaded)), options.reference, rng)
     replaces = relation is Relation.REPLACE_ONE
-    n = half_of_pool(parts.pool) if setting.members is None else setting.members
+    n = half_of_pool(parts.pool) if options.members is None else options.members
     require_enough_rows(n + 1, parts.pool, "rows wanted, target and substitute included", "lower members")
     target, substitute = parts.pool[:2].tolist()
     others = parts.pool[2 : n + 1] if replaces else parts.pool[1:n]
@@ -105,41 +105,41 @@ def _strong(
 
 
 def _independent(
-    setting: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
+    options: ModelsChallengerTable, loaded: EncodedTable, relation: Relation, rng: Generator
 ) -> GameSetup:
-    parts = split_off_reference(np.arange(len(loaded)), setting.reference, rng)
-    n = half_of_pool(parts.pool) if setting.members is None else setting.members
-    n_targets = setting.how_many(n)
-    replaced, empty = setting.game is ModelsGame.IID, relation is Relation.ADD_REMOVE
+    parts = split_off_reference(np.arange(len(loaded)), options.reference, rng)
+    n = half_of_pool(parts.pool) if options.members is None else options.members
+    n_targets = options.how_many(n)
+    replaced, empty = options.game is ModelsGame.IID, relation is Relation.ADD_REMOVE
     if n_targets > n:
         raise BadInput(f"challenger.targets: {n_targets} exceed the {n} members of a training; lower targets")
-    whose, rest = parts.pool[:n_targets], parts.pool[n_targets:]
+    targets, rest = parts.pool[:n_targets], parts.pool[n_targets:]
     if not replaced:
         require_enough_rows(
             n - n_targets if empty else n,
             rest,
             f"rows are drawn for a training besides the {n_targets} targets",
-            "lower members, targets or reference, or bring more rows",
+            "lower members, targets or reference, or add rows",
         )
     pool = parts.pool if replaced else rest
-    game = IndependentGame(pool=pool, whose=whose, slots=n, replaced=replaced, empty=empty)
+    game = IndependentGame(pool=pool, targets=targets, slots=n, replaced=replaced, empty=empty)
     return GameSetup(game, parts.reference)
 
 
-def _mixture(setting: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
-    dependence = read_dependence(setting.dependence)
+def _mixture(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
+    dependence = read_dependence(options.dependence)
     found = dependence.components(loaded)
     if found is None or isinstance(dependence, BiasDependence):
         raise BadInput(
             "challenger.dependence: a mixture needs components: name = 'clusters', or 'source' with its group"
         )
     kinds = [np.flatnonzero(found.codes == code) for code in range(len(found.values))]
-    divided = [split_off_reference(rows, setting.reference, rng) for rows in kinds if rows.size]
+    divided = [split_off_reference(rows, options.reference, rng) for rows in kinds if rows.size]
     if len(divided) < 2:
         raise BadInput("challenger.dependence: a mixture needs two components or more; all rows are of one")
     smallest = min((parts.pool for parts in divided), key=len)
-    n = half_of_pool(smallest) if setting.members is None else setting.members
-    n_targets = setting.how_many(n)
+    n = half_of_pool(smallest) if options.members is None else options.members
+    n_targets = options.how_many(n)
     require_enough_rows(
         max(n, n_targets),
         smallest,
@@ -150,22 +150,22 @@ def _mixture(setting: ModelsChallengerTable, loaded: EncodedTable, rng: Generato
         raise BadInput(f"challenger.targets: {n_targets} exceed the {n} members of a training; lower targets")
     game = MixtureGame(components=tuple(parts.pool for parts in divided), slots=n, n_targets=n_targets)
     reference = np.concatenate([parts.reference for parts in divided])
-    words = f"members of one of {len(divided)} components, drawn anew in each round; others of another one"
-    return GameSetup(game, np.sort(reference), found, None, words)
+    description = f"members of one of {len(divided)} components, drawn in each round; others of another one"
+    return GameSetup(game, np.sort(reference), found, None, description)
 
 
-def _group(setting: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
-    dependence = read_dependence(setting.dependence)
-    sizes = SplitSizes(members=setting.members, others=setting.others, validation=setting.validation)
+def _group(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
+    dependence = read_dependence(options.dependence)
+    sizes = SplitSizes(members=options.members, others=options.others, validation=options.validation)
     dividing, choosing = rng.spawn(2)
     first = dependence.split(loaded, sizes, dividing)
-    reference = draw_reference(np.setdiff1d(first.rest, first.validation), setting.reference, choosing)
+    reference = draw_reference(np.setdiff1d(first.rest, first.validation), options.reference, choosing)
     free = np.ones(len(loaded), dtype=bool)
     free[reference] = False
     n, m = first.members.size, first.others.size
     shown = (n, m)
-    if setting.targets is not None:
-        wanted = setting.targets.how_many
+    if options.targets is not None:
+        wanted = options.targets.how_many
         if not 2 <= wanted <= n + m:
             raise BadInput(
                 f"challenger.targets must be in 2..{n + m} (members and others, one of each at least), got "
@@ -177,12 +177,12 @@ def _group(setting: ModelsChallengerTable, loaded: EncodedTable, rng: Generator)
         dependence=dependence,
         sizes=sizes,
         free=free,
-        control=setting.control,
+        control=options.control,
         slots=n,
         shown=shown,
     )
     found = dependence.components(loaded)
     fixed = dependence.fixed if found is not None else None
     number = found.values.index(fixed) if found is not None and isinstance(fixed, str) else fixed
-    words = game.split(choosing).description
-    return GameSetup(game, reference, found, number if isinstance(number, int) else None, words)
+    description = game.split(choosing).description
+    return GameSetup(game, reference, found, number if isinstance(number, int) else None, description)

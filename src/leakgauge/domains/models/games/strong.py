@@ -1,4 +1,4 @@
-"""The strong adversary (Humphries et al. 2023, algorithm 1): all rows but one are known and stay the same."""
+"""The strong attacker's game (Humphries et al. 2023, algorithm 1): all rows but one stay the same."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from leakgauge.domains.models.games.membership_game import RoundRows, fair_coins
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StrongGame:
-    """The target's slot is the last one; an absent target leaves it to a substitute, or empty."""
+    """The target's slot is the last one; if it is absent, a substitute takes it, or it stays empty."""
 
     others: Ints
     target: int
@@ -33,13 +33,13 @@ class StrongGame:
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return fair_coins(n_rounds, 1, rng)
 
-    def deal(self, members: Bits, rng: Generator) -> RoundRows:
-        there = bool(members[0])
-        last = self.target if there or self.substitute is None else self.substitute
+    def draw_round(self, members: Bits, rng: Generator) -> RoundRows:
+        is_member = bool(members[0])
+        last = self.target if is_member or self.substitute is None else self.substitute
         training = np.append(self.others, last)
         present = None
         if self.substitute is None:
-            present = np.arange(training.size) < self.others.size + there
+            present = np.arange(training.size) < self.others.size + is_member
         return RoundRows(
             training=training,
             present=present,

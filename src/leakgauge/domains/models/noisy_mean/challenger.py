@@ -1,4 +1,4 @@
-"""A model that is no more than a mean: of one feature of the members, with noise on the sum."""
+"""The challenger that releases a noisy mean: of one feature of the members, with noise on the sum."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -41,23 +41,23 @@ from leakgauge.support.table_reader import read_dataclass
 
 @dataclass(frozen=True, eq=False)
 class NoisyMeansBlock:
-    """A block of noisy means, each of a sum of so many values."""
+    """A block of noisy means, each of ``n_members`` values."""
 
     view: NoisyMeansView
     n_members: int
 
     @property
     def released(self) -> Reals:
-        """What is published: one mean per round."""
+        """The published means, one per round."""
         return self.view.sums / self.n_members
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Challenger(ChallengerDefaults):
-    """Owns the values of one feature; in each round releases the noisy mean of its members'."""
+    """Owns the values of one feature, and releases the noisy mean of its members' values in each round."""
 
     values: Reals  # one per row of the table, in [0, 1]
-    stage: GameSetup
+    setup: GameSetup
     noise: AdditiveNoise
     guarantee: Guarantee
     digest: str
@@ -65,30 +65,30 @@ class Challenger(ChallengerDefaults):
 
     @property
     def n_targets(self) -> int:
-        return self.stage.game.n_targets
+        return self.setup.game.n_targets
 
     @property
     def coins(self) -> Coins:
-        return self.stage.game.coins
+        return self.setup.game.coins
 
     @property
     def fresh_targets(self) -> bool:
-        return self.stage.game.targets is None
+        return self.setup.game.targets is None
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
-        return self.stage.game.flip(n_rounds, rng)
+        return self.setup.game.flip(n_rounds, rng)
 
     def release(self, members: Bits, rng: Generator) -> NoisyMeansBlock:
-        dealing, noising = rng.spawn(2)
+        drawing, noising = rng.spawn(2)
         sums, shown = np.empty(len(members)), np.empty(members.shape)
         for number, row in enumerate(members):
-            deal = self.stage.game.deal(row, dealing)
-            sums[number], shown[number] = self.values[deal.trained_on].sum(), self.values[deal.shown]
-        return NoisyMeansBlock(NoisyMeansView(self.noise.sample(sums, noising), shown), self.stage.game.slots)
+            drawn = self.setup.game.draw_round(row, drawing)
+            sums[number], shown[number] = self.values[drawn.trained_on].sum(), self.values[drawn.shown]
+        return NoisyMeansBlock(NoisyMeansView(self.noise.sample(sums, noising), shown), self.setup.game.slots)
 
     def knowledge(self, name: str) -> StrongMeanKnowledge | ReferenceMeanKnowledge | ComponentsMeanKnowledge:
-        """What an adversary may know of a noisy mean."""
-        game, own, components = self.stage.game, self.stage.reference, self.stage.components
+        """What an attacker may know about a noisy mean."""
+        game, own, components = self.setup.game, self.setup.reference, self.setup.components
         match name:
             case "strong" if isinstance(game, StrongGame):
                 return StrongMeanKnowledge(
@@ -110,7 +110,7 @@ class Challenger(ChallengerDefaults):
                 kinds = tuple(self.values[own[codes == code]] for code in np.unique(components.codes))
                 if not all(values.size for values in kinds):
                     raise BadInput(
-                        "knowledge 'components': the adversary has no rows of a component; raise reference"
+                        "knowledge 'components': the attacker has no rows of a component; raise reference"
                     )
                 return ComponentsMeanKnowledge(components=kinds, n_members=game.slots, noise=self.noise)
         raise BadInput(
@@ -121,38 +121,38 @@ class Challenger(ChallengerDefaults):
 
 def build(
     *,
-    setting: ModelsChallengerTable,
+    options: ModelsChallengerTable,
     data: Mapping[str, Any],
     mechanism: Mapping[str, Any],
     folder: Path,
     seed: int,
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
-    if setting.game is ModelsGame.GROUP or setting.mislabel:
+    """Build the challenger that the tables of a plan describe."""
+    if options.game is ModelsGame.GROUP or options.mislabel:
         raise BadInput(
-            "challenger: a noisy mean has no labels, and whoever knows the group of its members need not see "
-            "it; use game = 'mixture', where the group is secret, and leave mislabel out"
+            "challenger: a noisy mean has no labels, and reveals nothing to an attacker who knows the group "
+            "of its members; use game = 'mixture', where the group is secret, and leave mislabel out"
         )
     noise, feature = read_sum_noise(mechanism)
-    loaded = _load(data, setting, folder, seed)
+    loaded = _load(data, options, folder, seed)
     name, values = feature_values(loaded, feature, noise)
-    stage = set_up_game(setting, loaded, noise.guarantee.relation, stream(seed, Role.DATA, SPLIT_STREAM))
-    if isinstance(stage.game, StrongGame):
-        stage = replace(stage, game=with_farthest_pair(stage.game, values))
-    guarantee, notes = _stated_guarantee(stage, noise)
-    words = "\n".join((loaded.digest, repr(setting), repr(noise), name))
+    setup = set_up_game(options, loaded, noise.guarantee.relation, stream(seed, Role.DATA, SPLIT_STREAM))
+    if isinstance(setup.game, StrongGame):
+        setup = replace(setup, game=with_farthest_pair(setup.game, values))
+    guarantee, notes = _stated_guarantee(setup, noise)
+    identity = "\n".join((loaded.digest, repr(options), repr(noise), name))
     return Challenger(
         values=values,
-        stage=stage,
+        setup=setup,
         noise=noise,
         guarantee=guarantee,
-        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(*loaded.notes, f"each model is the noisy mean of {name!r}", *notes),
     )
 
 
 def with_farthest_pair(game: StrongGame, values: Reals) -> StrongGame:
-    """The same rows, with target and substitute as far apart as any two: a promise holds for them too."""
+    """The same rows, with target and substitute as far apart as possible: the worst case of the promise."""
     spare = [] if game.substitute is None else [game.substitute]
     rows = np.array([game.target, *spare, *game.others.tolist()])
     order = rows[np.argsort(values[rows], kind="stable")]
@@ -161,19 +161,21 @@ def with_farthest_pair(game: StrongGame, values: Reals) -> StrongGame:
     return replace(game, target=int(order[-1]), substitute=int(order[0]), others=order[1:-1])
 
 
-def _load(data: Mapping[str, Any], setting: ModelsChallengerTable, folder: Path, seed: int) -> EncodedTable:
+def _load(data: Mapping[str, Any], options: ModelsChallengerTable, folder: Path, seed: int) -> EncodedTable:
     if data.get("source") != CONSTANTS_SOURCE:
         return load_table(data, folder, seed)
     table = read_dataclass(
         ModelsConstantsDataTable, {key: value for key, value in data.items() if key != "source"}, "data"
     )
-    enough = 4 * max(setting.members or 0, setting.how_many(), 10)
+    enough = 4 * max(options.members or 0, options.how_many(), 10)
     return constant_components(table, enough if table.rows is None else table.rows)
 
 
-def _stated_guarantee(stage: GameSetup, noise: AdditiveNoise) -> tuple[Guarantee, tuple[str, ...]]:
+def _stated_guarantee(setup: GameSetup, noise: AdditiveNoise) -> tuple[Guarantee, tuple[str, ...]]:
     record = noise.guarantee
-    if not stage.game.depends:
-        return record, tuple(filter(None, [stage.words]))
-    group = group_guarantee(noise, stage.game.slots)
-    return group, (models_guarantee.dependent_records_note(record, group, stage.game.slots, stage.words),)
+    if not setup.game.depends:
+        return record, tuple(filter(None, [setup.description]))
+    group = group_guarantee(noise, setup.game.slots)
+    return group, (
+        models_guarantee.dependent_records_note(record, group, setup.game.slots, setup.description),
+    )

@@ -1,4 +1,4 @@
-"""What an adversary of a noisy mean may know; nothing else reaches an attack."""
+"""What an attacker of a noisy mean may know; nothing else reaches an attack."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -8,14 +8,14 @@ from leakgauge.core.game import Mechanism, Reals
 
 @dataclass(frozen=True, eq=False)
 class NoisyMeansView:
-    """A block of noisy means: as sums, for the number of members is known, and the values in question."""
+    """A block of noisy means, as sums because the number of members is known, and the values in question."""
 
     sums: Reals  # one per round
     shown: Reals  # rounds x targets
 
 
 class HasNoisyMeansView(Protocol):
-    """A block of noisy means: what is published of its rounds."""
+    """A block that shows noisy means."""
 
     @property
     def view(self) -> NoisyMeansView: ...
@@ -23,11 +23,11 @@ class HasNoisyMeansView(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StrongMeanKnowledge:
-    """Knows all other values, the target's, and that of whoever takes its place ("strong")."""
+    """Knows all other values, the target's, and its substitute's ("strong")."""
 
     others: float  # their sum
     target: float
-    substitute: float  # 0 where nobody takes the target's place
+    substitute: float  # 0 where the slot stays empty
     noise: Mechanism
 
     def view(self, block: HasNoisyMeansView) -> NoisyMeansView:
@@ -36,12 +36,12 @@ class StrongMeanKnowledge:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReferenceMeanKnowledge:
-    """Knows the values of the targets, and has values of its own like those of the others ("black_box").
+    """Knows the values of the targets, and has reference values like those of the others ("black_box").
 
-    Absent targets leave their places to others, or ``empty``.
+    The slots of absent targets go to others, or stay ``empty``.
     """
 
-    values: Reals  # of its own
+    values: Reals  # reference values
     targets: Reals
     n_members: int
     empty: bool
@@ -53,7 +53,7 @@ class ReferenceMeanKnowledge:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ComponentsMeanKnowledge:
-    """Has values of its own of each component; which one the members are of is secret ("components")."""
+    """Has reference values of each component; the component of the members is secret ("components")."""
 
     components: tuple[Reals, ...]
     n_members: int

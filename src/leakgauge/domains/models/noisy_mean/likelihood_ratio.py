@@ -1,4 +1,4 @@
-"""Likelihood ratios of a noisy mean: its law is that of the noise, around sums that are known or imagined."""
+"""Likelihood ratios of a noisy mean: the noise distribution around sums that are known or simulated."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ from leakgauge.domains.models.noisy_mean.knowledge import (
 from leakgauge.domains.models.property_inference.record_component import mixture_ratio
 
 LOG_RATIO_READING = Reading(threshold=0.0, signed=True)
-_DISTINCT, _BINS = 64, 32  # so many different values are told apart; of more, so many ranges
+_MAX_DISTINCT, _BINS = 64, 32  # more different values than the first are binned
 
 
 @dataclass(frozen=True, eq=False)
 class NoisySumDistribution:
-    """The law of a noisy sum: one of some sums, with their weights, and noise on it."""
+    """The distribution of a noisy sum: noise on one of several sums, which have weights."""
 
     sums: Reals
     weights: Reals
@@ -32,25 +32,25 @@ class NoisySumDistribution:
 
 
 def noisy_sum_distribution(imagined: Reals, noise: Mechanism) -> NoisySumDistribution:
-    """Noise around sums that are all as likely."""
+    """Noise on sums that are equally likely."""
     sums, counts = np.unique(imagined, return_counts=True)
     return NoisySumDistribution(sums, counts / imagined.size, noise)
 
 
 @dataclass(frozen=True, eq=False)
 class MembershipLogRatios:
-    """For each target, two laws of the sum: with it, and without."""
+    """For each target the distributions of the sum with it and without it."""
 
-    laws: tuple[tuple[NoisySumDistribution, NoisySumDistribution], ...]
+    distributions: tuple[tuple[NoisySumDistribution, NoisySumDistribution], ...]
 
     def __call__(self, view: NoisyMeansView, rng: Generator) -> Reals:
         return np.column_stack(
-            [inside.log(view.sums) - outside.log(view.sums) for inside, outside in self.laws]
+            [inside.log(view.sums) - outside.log(view.sums) for inside, outside in self.distributions]
         )
 
 
 def strong_likelihood_ratio(knowledge: StrongMeanKnowledge) -> Scorer[NoisyMeansView]:
-    """Of the sum with the target against the sum with its substitute: the noise decides."""
+    """Of the sum with the target against the sum with its substitute."""
     inside, outside = (
         noisy_sum_distribution(np.array([knowledge.others + value]), knowledge.noise)
         for value in (knowledge.target, knowledge.substitute)
@@ -61,28 +61,28 @@ def strong_likelihood_ratio(knowledge: StrongMeanKnowledge) -> Scorer[NoisyMeans
 def reference_likelihood_ratio(
     knowledge: ReferenceMeanKnowledge, imagined: int, rng: Generator
 ) -> Scorer[NoisyMeansView]:
-    """For each target, of sums with it against sums without; what else is in them is imagined."""
+    """For each target, of sums with it against sums without it; the other values are simulated."""
     own, n = knowledge.values, knowledge.n_members
-    laws = []
+    distributions = []
     for number, value in enumerate(knowledge.targets):
         rest = np.delete(knowledge.targets, number)
         coins = rng.random((imagined, rest.size)) < 0.5
         taken = np.full(imagined, rest.size) if knowledge.empty else coins.sum(axis=1)
         others = np.array([rng.choice(own, n - 1 - slots).sum() for slots in taken]) + coins @ rest
         absent = np.zeros(imagined) if knowledge.empty else rng.choice(own, imagined)
-        laws.append(
+        distributions.append(
             (
                 noisy_sum_distribution(others + value, knowledge.noise),
                 noisy_sum_distribution(others + absent, knowledge.noise),
             )
         )
-    return Scorer(MembershipLogRatios(tuple(laws)), LOG_RATIO_READING)
+    return Scorer(MembershipLogRatios(tuple(distributions)), LOG_RATIO_READING)
 
 
 def components_likelihood_ratio(
     knowledge: ComponentsMeanKnowledge, imagined: int, rng: Generator
 ) -> Scorer[NoisyMeansView]:
-    """Of a record's component being that of the members, from the law of the sum in each component."""
+    """That a record is of the members' component, from the distribution of the sum in each component."""
     whole, rest = (
         tuple(
             noisy_sum_distribution(_sums_of_rows(own, n, imagined, rng), knowledge.noise)
@@ -105,33 +105,33 @@ class ValueDistributions:
 
 
 def value_distributions(components: tuple[Reals, ...]) -> ValueDistributions:
-    """Count values in rows of each component; a value that was never met goes with the nearest ones."""
+    """Count the values of each component; a new value counts as the nearest known one."""
     together = np.concatenate(components)
     distinct = np.unique(together)
-    if distinct.size > _DISTINCT:
+    if distinct.size > _MAX_DISTINCT:
         edges = np.unique(np.quantile(together, np.linspace(0, 1, _BINS + 1)[1:-1]))
     else:
         edges = (distinct[1:] + distinct[:-1]) / 2
     counts = [
         np.bincount(np.searchsorted(edges, own), minlength=edges.size + 1) / own.size for own in components
     ]
-    with np.errstate(divide="ignore"):  # what a component does not have speaks against it
+    with np.errstate(divide="ignore"):  # a value that a component does not have excludes it
         return ValueDistributions(edges, np.log(np.column_stack(counts)))
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureLogRatios:
-    """Which component is behind a sum, and which behind a value."""
+    """Combines the component of the sum with the component of the value."""
 
-    sums: tuple[NoisySumDistribution, ...]  # one law for each component
+    sums: tuple[NoisySumDistribution, ...]  # one for each component
     sums_without_one: tuple[NoisySumDistribution, ...]  # of all members but the record in question
     values: ValueDistributions
 
     def __call__(self, view: NoisyMeansView, rng: Generator) -> Reals:
-        of_model = np.column_stack([law.log(view.sums) for law in self.sums])
+        of_model = np.column_stack([one.log(view.sums) for one in self.sums])
         with_record = np.stack(
             [
-                np.column_stack([law.log(view.sums - value) for law in self.sums_without_one])
+                np.column_stack([one.log(view.sums - value) for one in self.sums_without_one])
                 for value in view.shown.T
             ],
             axis=1,
@@ -140,7 +140,7 @@ class MixtureLogRatios:
 
 
 def _sums_of_rows(own: Reals, n: int, imagined: int, rng: Generator) -> Reals:
-    """Sums of n rows like these; the same row twice only where there are too few."""
+    """Sums of n of these rows; with replacement only where there are too few."""
     if (own == own[0]).all():
         return np.array([n * own[0]])
     return np.array([rng.choice(own, n, replace=own.size < n).sum() for _ in range(imagined)])

@@ -18,31 +18,31 @@ MIN_NOISE_SCALE = 1e-6
 
 
 def read_sum_noise(table: Mapping[str, Any]) -> tuple[AdditiveNoise, str | None]:
-    """The noise on a sum, which one record moves by 1 at most, and the feature if one is named."""
-    said = dict(table)
-    name, feature = said.pop("name"), said.pop("feature", None)
+    """Read the noise on a sum, which one record changes by at most 1, and the feature if one is named."""
+    parameters = dict(table)
+    name, feature = parameters.pop("name"), parameters.pop("feature", None)
     for key, way_out in {
-        "sensitivity": "one value in [0, 1] moves a sum by 1",
+        "sensitivity": "one value in [0, 1] changes a sum by at most 1",
         "unit": "the game is about a record",
     }.items():
-        if key in said:
-            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}; leave it out")
+        if key in parameters:
+            raise BadInput(f"mechanism {name!r}: {key} cannot be set: {way_out}; leave it out")
     if feature is not None and not isinstance(feature, str):
         raise BadInput(f"mechanism {name!r}.feature: must be the name of a feature, got {feature!r}")
-    said.setdefault("relation", Relation.REPLACE_ONE.value)
-    noise = read_dataclass(mechanism_class(name), said, f"mechanism {name!r}")
+    parameters.setdefault("relation", Relation.REPLACE_ONE.value)
+    noise = read_dataclass(mechanism_class(name), parameters, f"mechanism {name!r}")
     if not noise.noise_scale >= MIN_NOISE_SCALE:
         raise BadInput(
             f"mechanism {name!r}: noise of {noise.noise_scale:.3g} on a sum of values in [0, 1] hides nothing"
-            f"; {MIN_NOISE_SCALE:.0e} is the least: lower epsilon"
+            f"; {MIN_NOISE_SCALE:.0e} is the minimum: lower epsilon"
         )
     return noise, feature
 
 
 def feature_values(loaded: EncodedTable, feature: str | None, noise: AdditiveNoise) -> tuple[str, Reals]:
-    """The feature whose mean is released, and its values; the first one that fits, unless one is named.
+    """The feature whose mean is released, and its values; by default the first one that fits.
 
-    Noise on a lattice is for counts: of features that are 0 or 1.
+    Noise on a lattice is for counts, so the feature must be 0 or 1.
     """
     if feature is not None:
         require_known(feature, loaded.names, "mechanism.feature: no feature")
@@ -59,10 +59,10 @@ def feature_values(loaded: EncodedTable, feature: str | None, noise: AdditiveNoi
 
 
 def group_guarantee(noise: AdditiveNoise, n: int) -> Guarantee:
-    """The promise to n records that change together: the same noise, on a sum that moves by n.
+    """The promise to n records that change together: the same noise, on a sum that changes by n.
 
-    Epsilons add up to n times the record's; the curve is that of the whole move, which is less than n epsilon
-    alone would allow.
+    Epsilon is n times that of a record; the curve is that of the whole change, which is tighter than n
+    epsilon alone.
     """
     record = noise.guarantee
     group = noise.scaled_to(float(n), noise.noise_scale)

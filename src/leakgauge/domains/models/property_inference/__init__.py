@@ -1,1 +1,1 @@
-"""Which component of the data a record is of, or a model was trained on, as an attacker learns to tell."""
+"""Classifiers that infer which component of the data a record is of, or a model was trained on."""

@@ -1,4 +1,4 @@
-"""What a fixed member group gives away before anything is released: the control beside a result."""
+"""Blind control: what a fixed group of members reveals before anything is released."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -10,24 +10,24 @@ from leakgauge.domains.models.property_inference import record_component
 from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.support.cache import RecentCache
 
-_MIN_RECORDS = 20  # members, and others, to learn from and to count on
+_MIN_RECORDS = 20  # members, and others, to train on and to evaluate on
 _control_cache: RecentCache["BlindControl"] = RecentCache(16)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlindControl:
-    """The advantage of somebody who sees records but no model, learned on some rows and counted on others."""
+    """The advantage of an attacker who sees records but no model, evaluated on rows not used for training."""
 
     advantage: float
     error: float  # standard error of it
 
     @property
-    def words(self) -> str:
-        """For a report."""
+    def note(self) -> str:
+        """The note for reports."""
         low, high = (self.advantage + 2 * sign * self.error for sign in (-1, 1))
         return (
-            "Blind control: the member group is fixed, so a record alone may tell of its membership. Whoever "
-            "knows rows of both kinds and sees no model reaches an advantage (TPR - FPR) of about "
+            "Blind control: the group of members is fixed, so a record alone may reveal its membership. An "
+            "attacker who knows rows of both kinds and sees no model has an advantage (TPR - FPR) of about "
             f"{self.advantage:.3f} ({max(low, -1.0):.3f} to {min(high, 1.0):.3f}); compare attacks on the "
             "model with that"
         )
@@ -36,9 +36,9 @@ class BlindControl:
 def blind_control(
     table: Examples, split: MemberSplit, identity: object, rng: Generator
 ) -> BlindControl | None:
-    """Learn to tell the members of a split from its others by the record alone; nothing where they are few.
+    """Train a classifier of members against others by the record alone; None where there are too few.
 
-    ``identity`` says what the split is made of: the same one is not measured again.
+    ``identity`` identifies the split: the result for the same one is reused.
     """
     few = min(split.members.size, split.others.size)
     if few < 2 * _MIN_RECORDS:

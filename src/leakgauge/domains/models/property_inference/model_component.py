@@ -1,4 +1,4 @@
-"""Which component a model was trained on, judged by its answers: property inference by a meta-classifier."""
+"""Property inference: a meta-classifier predicts from a model's answers which component it was trained on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,52 +14,52 @@ from leakgauge.domains.models.shadow_models import known_trainer, train_shadows
 from leakgauge.domains.models.training.trainer import Classifier, Examples, concatenate_examples
 
 _STRENGTH = 30.0
-_HALVES = 2  # of the rows of a component: what is learned from shadows of one is tried on those of the other
+_HALVES = 2  # of a component's rows: trained on shadows of one half, evaluated on shadows of the other
 
 
 @dataclass(frozen=True, eq=False)
 class ModelComponentClassifier:
-    """Log chances of each component given a model, from its probabilities for some probes."""
+    """Log-probabilities of each component given a model, from its answers for some probe rows."""
 
     probes: Examples
     softmax: SoftmaxRegression
     studied: dict[str, float]
 
     def __call__(self, models: Sequence[Classifier]) -> Reals:
-        return self.softmax.log_chances(probe_probabilities(models, self.probes))
+        return self.softmax.log_probabilities(probe_probabilities(models, self.probes))
 
 
 def fit_model_classifier(
     knowledge: ComponentsKnowledge, models: int, probes: int, rng: Generator
 ) -> ModelComponentClassifier:
-    """Train so many shadows on rows of each component, and learn to tell them apart.
+    """Train so many shadows on rows of each component, and a classifier of their answers.
 
-    (Ateniese et al. 2015; Ganju et al. 2018.) Shadows are as the released model, of fewer rows where the
-    adversary has not enough. Every second one is of other rows: shadows that share rows are told apart by
-    these, where the released model's rows are new.
+    (Ateniese et al. 2015; Ganju et al. 2018.) Shadows are trained like the released model, on fewer rows
+    where the attacker has too few. Odd and even shadows use different rows: otherwise the classifier could
+    recognise the shared rows, while those of the released model are new.
     """
     training, probing = rng.spawn(2)
     pool, chosen = _choose_shadow_rows(knowledge, models, training)
     shadows = train_shadows(pool, chosen, known_trainer(knowledge), training, knowledge.n_members)
     kinds = np.repeat(np.arange(len(knowledge.components)), models)
-    asked = pool.take(np.sort(probing.permutation(len(pool))[:probes]))
-    columns = probe_probabilities(shadows, asked)
+    probe_rows = pool.take(np.sort(probing.permutation(len(pool))[:probes]))
+    columns = probe_probabilities(shadows, probe_rows)
     studied = {
         "component_of_model": _held_out_accuracy(columns, kinds, np.arange(len(shadows)) % models % _HALVES),
         "shadows": float(len(shadows)),
         "rows_per_shadow": float(chosen.sum(axis=1).mean()),
     }
-    return ModelComponentClassifier(asked, fit_softmax(columns, kinds, _STRENGTH), studied)
+    return ModelComponentClassifier(probe_rows, fit_softmax(columns, kinds, _STRENGTH), studied)
 
 
 def probe_probabilities(models: Sequence[Classifier], probes: Examples) -> Reals:
-    """Models x (probes x classes): the probabilities."""
+    """The probabilities of each model (row) for all probes and classes (columns)."""
     found = [np.exp(model.log_probabilities(probes.rows)).ravel() for model in models]
     return np.array(found)
 
 
 def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
-    """How often shadows are told apart by what was learned from those of other rows."""
+    """The accuracy on shadows of one half of the rows, trained on shadows of the other half."""
     found = [
         fit_softmax(columns[fold != one], kinds[fold != one], _STRENGTH).accuracy(
             columns[fold == one], kinds[fold == one]
@@ -70,7 +70,7 @@ def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
 
 
 def _choose_shadow_rows(knowledge: ComponentsKnowledge, models: int, rng: Generator) -> tuple[Examples, Bits]:
-    """Rows of all components, and for each shadow which of them it is trained on."""
+    """The rows of all components, and the mask of rows that each shadow is trained on."""
     pool = concatenate_examples(*knowledge.components)
     chosen = np.zeros((len(knowledge.components) * models, len(pool)), dtype=np.bool_)
     start = shadow = 0

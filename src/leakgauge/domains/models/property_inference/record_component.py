@@ -1,4 +1,4 @@
-"""Which component a record is of, judged by the record alone, and what that says about its membership."""
+"""Infer the component of a record from the record alone, and what that means for its membership."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,13 @@ from leakgauge.domains.models.training.trainer import Examples, concatenate_exam
 
 
 def mixture_ratio(of_model: Reals, of_record: Reals, with_record: Reals | None = None) -> Reals:
-    """Log-likelihood ratio of being a member, in the game of a mixture; the last axis is that of components.
+    """Log-likelihood ratio of being a member, in the game "mixture"; the last axis is over components.
 
-    With pi the chances of each component given the model, and rho those given the record (all components
-    being as likely beforehand), a member is of the model's component and another record of any other one:
+    With pi the probabilities of each component given the model, and rho those given the record (components
+    being equally likely beforehand), a member is of the model's component and another record of another one:
     the ratio is sum_k pi_k rho_k over sum_k pi_k (1 - rho_k) / (K - 1), Bayes' rule in the experiment of
-    Humphries et al. (2023, algorithm 3). Arrays hold logarithms, up to a constant each. A member also is one
-    of the rows behind the model; where that is known to matter, ``with_record`` is ``of_model`` with the
-    record among them.
+    Humphries et al. (2023, algorithm 3). Arrays hold logarithms, up to a constant each. A member is also one
+    of the training rows; where that matters, ``with_record`` is ``of_model`` with the record among them.
 
     >>> round(float(np.exp(mixture_ratio(np.log([0.75, 0.25]), np.log([0.75, 0.25])))), 6)  # 5/8 : 3/8
     1.666667
@@ -37,7 +36,7 @@ def mixture_ratio(of_model: Reals, of_record: Reals, with_record: Reals | None =
 
 
 def component_log_odds(of_record: Reals, kind: int) -> Reals:
-    """Log ratio of a record of this component against one of any other, where the model's is known."""
+    """Log-odds that a record is of this component, where the model's component is known."""
     rest = np.logaddexp.reduce(np.delete(of_record, kind, axis=-1), axis=-1)
     return of_record[..., kind] - rest + np.log(of_record.shape[-1] - 1)
 
@@ -45,22 +44,22 @@ def component_log_odds(of_record: Reals, kind: int) -> Reals:
 _STRENGTH = 100.0
 _MAX_ROWS = 20_000
 _MAX_COLUMNS = 2_000
-HELD_OUT_EVERY = 4  # every fourth row is kept to measure accuracy
+HELD_OUT_EVERY = 4  # every fourth row measures accuracy
 
 
 @dataclass(frozen=True, eq=False)
 class RecordComponentClassifier:
-    """Log chances of each component given a record; ``accuracy`` is that on rows kept for it."""
+    """Log-probabilities of each component given a record; ``accuracy`` is measured on held-out rows."""
 
     softmax: SoftmaxRegression
     accuracy: float
 
     def __call__(self, records: Examples) -> Reals:
-        return self.softmax.log_chances(record_features(records))
+        return self.softmax.log_probabilities(record_features(records))
 
 
 class HasShownRecords(Protocol):
-    """Whatever else is seen, the records in question are."""
+    """A view that includes the records in question."""
 
     @property
     def shown(self) -> Sequence[Examples]: ...
@@ -68,7 +67,7 @@ class HasShownRecords(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RecordScorer:
-    """Scores records by the log odds of the first of two kinds; nothing else is looked at."""
+    """Scores records by the log-odds of the first of two components; nothing else is used."""
 
     records: RecordComponentClassifier
 
@@ -77,7 +76,7 @@ class RecordScorer:
 
 
 def fit_record_classifier(kinds: Sequence[Examples], rng: Generator) -> RecordComponentClassifier:
-    """Learn from the adversary's own rows of each component; components are as likely as one another."""
+    """Train on reference rows of each component; components are equally likely."""
     everything = concatenate_examples(*kinds)
     codes: Ints = np.repeat(np.arange(len(kinds)), [len(rows) for rows in kinds])
     shuffled = [rng.permutation(np.flatnonzero(codes == kind)) for kind in range(len(kinds))]
@@ -91,15 +90,15 @@ def fit_record_classifier(kinds: Sequence[Examples], rng: Generator) -> RecordCo
 
 
 def one_against_rest(kinds: Sequence[Examples], one: int) -> tuple[Examples, Examples]:
-    """A component, and the rows of all others together."""
+    """The rows of one component, and of all others together."""
     rest = [rows for kind, rows in enumerate(kinds) if kind != one]
     return kinds[one], concatenate_examples(*rest)
 
 
 def record_features(records: Examples) -> Reals:
-    """Features, the class, and, unless they are many, the features once for each class.
+    """Features, the class, and, unless there are too many, the product of both.
 
-    What tells components apart may differ by class: clusters are found in each of them.
+    What separates components may differ between classes, because clusters are found within each class.
     """
     classes = np.eye(records.classes)[records.labels]
     rows = records.rows.astype(np.float64)
@@ -110,6 +109,6 @@ def record_features(records: Examples) -> Reals:
 
 
 def _interleaved(kinds: Sequence[Ints]) -> Ints:
-    """Rows of all kinds in one order, such that the first of them are of all kinds, in the same shares."""
+    """Rows of all components in one order, in which every beginning has the same shares of them."""
     places = np.concatenate([(np.arange(rows.size) + 0.5) / rows.size for rows in kinds])
     return np.concatenate(kinds)[np.argsort(places, kind="stable")]

@@ -1,4 +1,4 @@
-"""Chances of kinds: a multinomial logistic regression that an adversary learns from rows of known kind."""
+"""Multinomial logistic regression, which an attacker fits to rows of known component."""
 
 import warnings
 from dataclasses import dataclass
@@ -13,29 +13,29 @@ _MAX_STEPS = 300
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxRegression:
-    """Log chances that are linear in the columns, but for what makes them add up to one."""
+    """Log-probabilities of components by a linear model with a softmax."""
 
     centre: Reals
     scale: float
     weights: Reals  # columns x kinds
     offsets: Reals
 
-    def log_chances(self, columns: Reals) -> Reals:
-        """Rows x kinds, all kinds being as likely beforehand."""
+    def log_probabilities(self, columns: Reals) -> Reals:
+        """Rows x components, which are equally likely beforehand."""
         logits = (columns - self.centre) / self.scale @ self.weights + self.offsets
         return logits - np.logaddexp.reduce(logits, axis=1)[:, None]
 
     def accuracy(self, columns: Reals, kinds: Ints) -> float:
-        """The share of rows whose likeliest kind is the right one, the mean over kinds."""
-        right = self.log_chances(columns).argmax(axis=1) == kinds
+        """The share of rows whose most probable component is the right one, averaged over components."""
+        right = self.log_probabilities(columns).argmax(axis=1) == kinds
         return float(np.mean([right[kinds == kind].mean() for kind in np.unique(kinds)]))
 
 
 def fit_softmax(columns: Reals, kinds: Ints, strength: float) -> SoftmaxRegression:
-    """Learn from rows of kinds 0..K-1; kinds weigh the same, however many rows they have.
+    """Fit to rows of components 0..K-1, which weigh the same, however many rows they have.
 
-    Columns are centred, and brought to a mean squared length of one together, so that ``strength`` (the
-    inverse of the ridge) means the same for few columns and for many.
+    Columns are centred and scaled to a mean squared row length of one, so that ``strength`` (the inverse of
+    the ridge penalty) has the same meaning for few and for many columns.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
@@ -49,6 +49,6 @@ def fit_softmax(columns: Reals, kinds: Ints, strength: float) -> SoftmaxRegressi
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(away / scale, kinds)
     weights, offsets = model.coef_.T.astype(np.float64), model.intercept_.astype(np.float64)
-    if weights.shape[1] == 1:  # of two kinds the library tells the second one's odds alone
+    if weights.shape[1] == 1:  # for two components the library returns only the weights of the second
         weights, offsets = np.column_stack([0 * weights, weights]), np.append(0.0, offsets)
     return SoftmaxRegression(centre, scale, weights, offsets)

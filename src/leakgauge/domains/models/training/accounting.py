@@ -1,4 +1,8 @@
-"""Privacy accounting of a whole DP-SGD training; sigma is the standard deviation of the noise in units of the clip."""
+"""Privacy accounting of a whole DP-SGD training: epsilon from sigma, and sigma from epsilon.
+
+``sigma`` is the standard deviation of the noise in units of the clip. A row that joins or leaves changes a
+sum of clipped gradients by one clip; a row that replaces another one changes it by up to two.
+"""
 
 import math
 from collections.abc import Callable
@@ -18,22 +22,28 @@ if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 
-# Those of the code of Humphries et al. (2023), which has all whole ones from 10 to 1,199.
-_BETWEEN = np.arange(1.01, 10.97, 0.05)
-_LOW = np.arange(2, 25)
-_WHOLE = np.append(_LOW, [*np.geomspace(27, 250, 20).astype(int), 400, 700, 1199])
+# Renyi orders; the code of Humphries et al. (2023) has all whole ones from 10 to 1,199.
+_FRACTIONAL_ORDERS = np.arange(1.01, 10.97, 0.05)
+_LOW_ORDERS = np.arange(2, 25)
+_WHOLE_ORDERS = np.append(_LOW_ORDERS, [*np.geomspace(27, 250, 20).astype(int), 400, 700, 1199])
+
+_LOSS_STEPS = 30  # per standard deviation of a step's privacy loss: epsilon within 0.2 % of the limit
+_MAX_LOSS_STEP, _MAX_EPSILON = 0.05, 600.0
+_LOG_SIGMA_TOLERANCE = 1e-5
+_CURVE_POINTS = 2001
+_MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many points to compose
 
 
 def renyi_epsilon(ratio: float, delta: float, share: float, steps: int) -> float:
     """Epsilon at ``delta`` of so many releases, each of a random ``share`` of the rows.
 
-    ``ratio`` is the noise over how far another row in a batch can move the sum. (Wang, Balle and
-    Kasiviswanathan 2019, theorem 27; between whole orders the logarithm of the moment is convex, their
-    corollary 10: a chord is above it.)
+    ``ratio`` is the standard deviation of the noise over the largest change of the sum by one row.
+    (Wang, Balle and Kasiviswanathan 2019, theorem 27; between whole orders the logarithm of the
+    moment is convex, their corollary 10, so a chord is above it.)
     """
-    epsilon, order = _best_order(_LOW, ratio, delta, share, steps)
-    if order > _LOW[-1] - 2:  # high orders take most of the time, and are rarely the best
-        epsilon, _ = _best_order(_WHOLE, ratio, delta, share, steps)
+    epsilon, order = _best_order(_LOW_ORDERS, ratio, delta, share, steps)
+    if order > _LOW_ORDERS[-1] - 2:  # high orders take the most time, and are rarely the best
+        epsilon, _ = _best_order(_WHOLE_ORDERS, ratio, delta, share, steps)
     return epsilon
 
 
@@ -43,16 +53,16 @@ def _best_order(
     accounting = require_dp_accounting()
     accountant = accounting.rdp.RdpAccountant(whole.tolist(), accounting.NeighboringRelation.REPLACE_ONE)
     noise = accounting.GaussianDpEvent(ratio)
-    # Only the share of the rows matters to the bound.
+    # The bound depends on the share of the rows only.
     accountant.compose(accounting.SampledWithoutReplacementDpEvent(1, share, noise), steps)
-    orders = np.append(_BETWEEN, whole[whole >= 10])
+    orders = np.append(_FRACTIONAL_ORDERS, whole[whole >= 10])
     moments = np.interp(orders, np.append(1, whole), np.append(0.0, (whole - 1) * accountant.rdp))
     epsilon, order = accounting.rdp.compute_epsilon(orders, moments / (orders - 1), delta)
     return float(epsilon), float(order)
 
 
 def require_dp_accounting() -> Any:
-    """The library, where it is installed."""
+    """The dp_accounting library; refused with the way out where it is not installed."""
     try:
         import dp_accounting
     except ImportError:
@@ -60,36 +70,23 @@ def require_dp_accounting() -> Any:
     return dp_accounting
 
 
-# What noise on clipped sums promises over a whole training: epsilon from sigma, and sigma from epsilon.
-#
-# ``sigma`` is the standard deviation of the noise in units of the clip. A row that joins or leaves moves a sum
-# by one clip; another row in its place moves it by up to two.
-
-
-_FINE = 30  # parts of the standard deviation of a step's privacy loss: epsilon within 0.2 % of the limit
-_COARSEST, _WIDEST = 0.05, 600.0
-_TOLERANCE = 1e-5  # of the logarithm of sigma
-_LINES = 2001
-_MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many points to compose
-
-
 def sensitivity_in_clips(relation: Relation) -> int:
-    """How many clips one row can move a sum of clipped gradients by."""
+    """By how many clips one row can change a sum of clipped gradients."""
     return 2 if relation is Relation.REPLACE_ONE else 1
 
 
 @lru_cache(maxsize=256)
 def training_epsilon(sigma: float, delta: float, relation: Relation, schedule: TrainingSchedule) -> float:
-    """An epsilon that holds at ``delta`` for an adversary who sees the noisy sum of every step.
+    """An epsilon that holds at ``delta`` for an attacker who sees the noisy sum of every step.
 
     - ``poisson``: the composed privacy loss distribution, tight for either relation; where a row is replaced,
-      the worst are two rows whose gradients point in opposite directions. With next to no noise: as if a row
-      were in every batch, which bounds it.
-    - ``without_replacement``: Renyi divergences (Wang, Balle and Kasiviswanathan 2019): not tight, and for
-      batches that are secret; whoever knows the other rows of one knows whether the row in question is there.
-    - ``shuffled``: a row is in one batch of an epoch at most, so an epoch is one Gaussian release, and mixing
-      over orders that are the same in both worlds does not help to tell them apart. What the shuffling may
-      gain besides is not counted.
+      the worst case is two rows whose gradients point in opposite directions. With very little noise it is
+      the upper bound for a row that is in every batch.
+    - ``without_replacement``: Renyi divergences (Wang, Balle and Kasiviswanathan 2019): not tight, and only
+      for secret batches: who knows the other rows of a batch knows whether the row in question is in it.
+    - ``shuffled``: a row is in one batch of an epoch at most, so an epoch is one Gaussian release, and
+      mixing over orders that are the same in both worlds does not help the attacker. Any further gain from
+      shuffling is not counted.
     """
     _require_accountable(delta, relation, schedule)
     match schedule.sampling:
@@ -118,7 +115,7 @@ def sigma_for(epsilon: float, delta: float, relation: Relation, schedule: Traini
 
 
 def smallest_sigma(epsilon_of_sigma: Callable[[float], float], epsilon: float) -> float:
-    """The smallest sigma, to 5 digits, that keeps a falling epsilon at or below a given one."""
+    """The smallest sigma, to 5 digits, whose epsilon, a decreasing function, is at most the given one."""
     from scipy.optimize import brentq
 
     low = high = 1.0
@@ -130,23 +127,23 @@ def smallest_sigma(epsilon_of_sigma: Callable[[float], float], epsilon: float) -
     def above(log_sigma: float) -> float:
         return math.log(max(epsilon_of_sigma(math.exp(log_sigma)), 1e-300) / epsilon)
 
-    sigma = math.exp(brentq(above, math.log(low), math.log(high), xtol=_TOLERANCE))
+    sigma = math.exp(brentq(above, math.log(low), math.log(high), xtol=_LOG_SIGMA_TOLERANCE))
     while epsilon_of_sigma(sigma) > epsilon:
-        sigma *= 1 + _TOLERANCE
+        sigma *= 1 + _LOG_SIGMA_TOLERANCE
     return sigma
 
 
 @lru_cache(maxsize=64)
 def training_curve(sigma: float, relation: Relation, schedule: TrainingSchedule) -> TradeoffCurve | None:
-    """What an adversary can reach at each false-positive rate; None where only one delta is accounted for."""
+    """What an attacker can reach at each false positive rate; None where only one delta is accounted for."""
     match schedule.sampling:
         case BatchSampling.POISSON if not is_exact(sigma, schedule):
             return gdp.curve(_mu_in_every_step(sigma, relation, schedule))
         case BatchSampling.POISSON:
             composed = _composed(sigma, relation, schedule)
             with np.errstate(over="ignore"):
-                most = min(composed.get_epsilon_for_delta(1e-12), _WIDEST)
-            epsilons = np.linspace(0.0, most, _LINES)
+                most = min(composed.get_epsilon_for_delta(1e-12), _MAX_EPSILON)
+            epsilons = np.linspace(0.0, most, _CURVE_POINTS)
             deltas = np.asarray(composed.get_delta_for_epsilon(list(epsilons)))
             return curve_from_profile(epsilons, np.clip(deltas, 0.0, 1.0))  # rounding may leave [0, 1]
         case BatchSampling.SHUFFLED:
@@ -163,7 +160,7 @@ def _composed(sigma: float, relation: Relation, schedule: TrainingSchedule) -> "
     step = accounting.pld.privacy_loss_distribution.from_gaussian_mechanism(
         standard_deviation=sigma,
         sampling_prob=schedule.share,
-        value_discretization_interval=min(spread / _FINE, _COARSEST),
+        value_discretization_interval=min(spread / _LOSS_STEPS, _MAX_LOSS_STEP),
         neighboring_relation=(
             neighbours.REPLACE_ONE if relation is Relation.REPLACE_ONE else neighbours.ADD_OR_REMOVE_ONE
         ),
@@ -172,7 +169,7 @@ def _composed(sigma: float, relation: Relation, schedule: TrainingSchedule) -> "
 
 
 def is_exact(sigma: float, schedule: TrainingSchedule) -> bool:
-    """Whether epsilon is the smallest that holds: of Poisson batches, unless there is next to no noise."""
+    """Whether epsilon is the smallest that holds: for Poisson batches, unless there is very little noise."""
     return schedule.sampling is BatchSampling.POISSON and sigma >= _MIN_SIGMA
 
 
@@ -189,6 +186,6 @@ def _require_accountable(delta: float, relation: Relation, schedule: TrainingSch
         raise BadInput(f"delta must be in (0, 1), got {delta}")
     if relation is not Relation.REPLACE_ONE and schedule.sampling is not BatchSampling.POISSON:
         raise BadInput(
-            f"{schedule.sampling} batches have a fixed size, so that a row cannot just leave: "
+            f"{schedule.sampling} batches have a fixed size, so a row cannot leave without a substitute: "
             "use relation = 'replace_one', or sampling = 'poisson'"
         )

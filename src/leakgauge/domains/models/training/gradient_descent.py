@@ -1,4 +1,4 @@
-"""Train a classifier, privately or not: the same rows and stream give the same weights anywhere."""
+"""Train a network by gradient descent, with noise or without; a stream determines the weights."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -23,12 +23,12 @@ from leakgauge.domains.models.training.trainer import Examples
 from leakgauge.strategies.gradient_clipping import Floats
 from leakgauge.support.threads import numpy_single_threaded
 
-_MAX_WEIGHT = 1e9  # of a weight; products over a few layers are still finite
+_MAX_WEIGHT = 1e9  # products over a few layers are still finite
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRecipe:
-    """How a model is trained; without noise, gradients are not clipped either."""
+    """How a network is trained; without noise, gradients are not clipped either."""
 
     schedule: TrainingSchedule
     noise: DpSgdNoise | None = None
@@ -44,10 +44,10 @@ def recipe_for_rows(recipe: TrainingRecipe, n_rows: int) -> TrainingRecipe:
 
 @dataclass(frozen=True, eq=False)
 class TrainingStep:
-    """What an adversary who watches training sees of a step, and the batch, which it does not.
+    """A step: what an attacker who watches the training sees, and the batch, which is secret.
 
-    ``network`` is the one the gradients were taken at, ``released`` the noisy sum of them. Both are buffers
-    that the next step overwrites.
+    ``network`` is the network at which gradients were computed, ``released`` their noisy sum. Both are
+    buffers that the next step overwrites.
     """
 
     epoch: int
@@ -63,17 +63,17 @@ def training_steps(
     rng: Generator,
     present: Bits | None = None,
 ) -> Iterator[TrainingStep]:
-    """Train a network in place, step by step; a step changes its weights when the next one is asked for.
+    """Train a network in place, step by step; the weights change when the iteration goes on.
 
-    Rows that are not ``present`` are drawn as the others are, and then left out: so whether a row is there
-    changes nothing of how often others are in a batch.
-    The noisy sum is divided by the batch size, under Poisson sampling by the expected one: dividing by the
-    size itself would tell it (Abadi et al. 2016). Keep to one thread, as ``train_network`` does: sums depend on it.
+    Rows that are not ``present`` are drawn like the others, and then left out: whether a row is there does
+    not change how often others are in a batch. The noisy sum is divided by the batch size, under Poisson
+    sampling by the expected one, because the true size is a secret (Abadi et al. 2016). Sums depend on the
+    number of threads: use one, as ``train_network`` does.
     """
-    drawing, noising = rng.spawn(2)
+    batch_rng, noise_rng = rng.spawn(2)
     update = recipe.optimizer.updater(network.weights)
     noise = np.empty_like(network.weights)
-    for epoch, batches in enumerate(epoch_batches(recipe.schedule, drawing)):
+    for epoch, batches in enumerate(epoch_batches(recipe.schedule, batch_rng)):
         for drawn in batches:
             batch = drawn if present is None else drawn[present[drawn]]
             rows, labels = examples.rows[batch], examples.labels[batch]
@@ -82,7 +82,7 @@ def training_steps(
                     total = gradient_sum(network, rows, labels)
                 else:
                     total = clipped_gradient_sum(network, rows, labels, recipe.noise.clip)
-                    noising.standard_normal(out=noise, dtype=np.float32)
+                    noise_rng.standard_normal(out=noise, dtype=np.float32)
                     np.multiply(noise, recipe.noise.sigma * recipe.noise.clip, out=noise)
                     np.add(total, noise, out=total)
             yield TrainingStep(epoch, batch, network, total)
@@ -91,24 +91,24 @@ def training_steps(
                 update(total)
         if not np.abs(network.weights).max() < _MAX_WEIGHT:
             raise BadInput(
-                f"training: weights grew beyond all bounds in epoch {epoch + 1} of {recipe.schedule.epochs}; "
+                f"training: weights diverged in epoch {epoch + 1} of {recipe.schedule.epochs}; "
                 "lower rate (or clip, with noise)"
             )
 
 
 def _ignoring_overflow() -> np.errstate:
-    """Without warnings of what overflows: weights that have grown too far are refused after the epoch."""
+    """Suppress warnings about overflow: weights that diverge are refused after the epoch."""
     return np.errstate(over="ignore", invalid="ignore")
 
 
 def initial_network(
     examples: Examples, recipe: TrainingRecipe, rng: Generator
 ) -> tuple[MlpClassifier, Generator]:
-    """A network before training, and the stream of its steps."""
-    starting, stepping = rng.spawn(2)
+    """The network before training, and the stream of its steps."""
+    start_rng, step_rng = rng.spawn(2)
     return glorot_network(
-        MlpShape(examples.rows.shape[1], examples.classes, recipe.hidden), starting
-    ), stepping
+        MlpShape(examples.rows.shape[1], examples.classes, recipe.hidden), start_rng
+    ), step_rng
 
 
 def train_network(
@@ -118,17 +118,17 @@ def train_network(
     watch: Callable[[int], None] | None = None,
     present: Bits | None = None,
 ) -> MlpClassifier:
-    """A trained network; ``watch`` is told the number of each epoch as it begins.
+    """Train a network; ``watch`` is called with the number of each epoch when it begins.
 
-    Starts, batches and noise have streams of their own: models that differ in their noise alone share the
-    first two.
+    Initial weights, batches and noise have streams of their own: trainings that differ only in their noise
+    share the first two.
     """
     if len(examples) != recipe.schedule.rows:
         raise BadInput(f"the schedule is for {recipe.schedule.rows} rows, got {len(examples)}")
-    network, stepping = initial_network(examples, recipe, rng)
+    network, step_rng = initial_network(examples, recipe, rng)
     epoch = -1
     with numpy_single_threaded():
-        for step in training_steps(examples, recipe, network, stepping, present):
+        for step in training_steps(examples, recipe, network, step_rng, present):
             if watch is not None and step.epoch > epoch:
                 watch(epoch := step.epoch)
     return network

@@ -1,4 +1,4 @@
-"""A multilayer perceptron, its log-probabilities, and its sum of gradients over a batch, clipped or not."""
+"""A multilayer perceptron: its log-probabilities, and its sum of gradients over a batch, clipped or not."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,11 +23,11 @@ class MlpShape:
 
     def __post_init__(self) -> None:
         if not self.features >= 1:
-            raise BadInput(f"a network needs features to look at, got {self.features}")
+            raise BadInput(f"a network needs at least one feature, got {self.features}")
         if not self.classes >= 2:
-            raise BadInput(f"a network needs two classes or more to tell apart, got {self.classes}")
+            raise BadInput(f"a network needs at least two classes, got {self.classes}")
         if not all(units >= 1 for units in self.hidden):
-            raise BadInput(f"hidden layers need one unit or more each, got {list(self.hidden)}")
+            raise BadInput(f"hidden layers need at least one unit each, got {list(self.hidden)}")
 
     @property
     def layers(self) -> list[tuple[int, int]]:
@@ -37,7 +37,7 @@ class MlpShape:
 
     @property
     def n_weights(self) -> int:
-        """Biases included."""
+        """The number of weights, biases included."""
         return sum((inputs + 1) * outputs for inputs, outputs in self.layers)
 
 
@@ -75,7 +75,7 @@ class MlpClassifier:
         return -np.take_along_axis(self.log_probabilities(rows), labels[:, None], axis=1)[:, 0]
 
     def accuracy(self, rows: Floats, labels: Ints) -> float:
-        """The share of rows whose likeliest class is the right one; the first one wins a tie."""
+        """The share of rows whose most probable class is the right one; the first class wins a tie."""
         return float(np.mean(self.logits(rows).argmax(axis=1) == labels))
 
 
@@ -102,7 +102,7 @@ def glorot_network(shape: MlpShape, rng: Generator) -> MlpClassifier:
 
 
 def forward_backward(network: MlpClassifier, rows: Floats, labels: Ints) -> list[tuple[Floats, Floats]]:
-    """For each layer what comes in and what flows back from the cross-entropy, one row for each example."""
+    """For each layer its input and the gradient at its output, one row for each example (cross-entropy)."""
     *hidden, (matrix, biases) = network.layers
     given = [rows]
     for weights, bias in hidden:
@@ -131,7 +131,7 @@ def clipped_gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints, cli
 
 
 def gradient_sum(network: MlpClassifier, rows: Floats, labels: Ints) -> Floats:
-    """The gradients of the rows as they are, added up."""
+    """The sum of the rows' gradients, not clipped."""
     return _sum_gradients(network, forward_backward(network, rows, labels))
 
 

@@ -1,4 +1,4 @@
-"""Noise in training, asked for by an epsilon: how much it takes, and what it then promises."""
+"""Calibrate the noise of a training to an epsilon, and state the promise that follows."""
 
 import math
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ from leakgauge.domains.models.training.accounting import (
 from leakgauge.domains.models.training.optimizers import OptimizerName
 from leakgauge.domains.models.training.schedule import TrainingSchedule
 
-_HUGE = 1e6  # beyond it an epsilon promises nothing, and noise of such a sigma leaves nothing
-_LEAST, _MOST = 0.1, 1000.0  # where the code of Humphries et al. looks for sigma
+_MAX_PARAMETER = 1e6  # a larger epsilon promises nothing, and noise with a larger sigma hides everything
+_HUMPHRIES23_RANGE = 0.1, 1000.0  # in which the code of Humphries et al. (2023) searches for sigma
 
 
 class SigmaCalibration(StrEnum):
     """How sigma follows from epsilon."""
 
-    HONEST = "honest"  # epsilon holds, for the relation and the sampling of this training
-    HUMPHRIES23 = "humphries23"  # as in that paper's code: epsilon is a label
+    HONEST = "honest"  # epsilon holds for the relation and the sampling of this training
+    HUMPHRIES23 = "humphries23"  # as in the code of that paper: epsilon is only a label
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +47,9 @@ class DpSgdNoise:
 class DpTrainingTable:
     """Clip every example's gradient, and add Gaussian noise to the sum of a batch, at every step.
 
-    Give ``epsilon``, or ``sigma`` in units of ``clip``. With both, sigma is what is used and epsilon what is
-    claimed: an audit judges the claim. The relation has no default: under ``add_remove`` a row moves the sum
-    by one clip, under ``replace_one`` by two.
+    Give ``epsilon``, or ``sigma`` in units of ``clip``. With both, sigma is used and epsilon is claimed:
+    an audit tests the claim. The relation has no default: under ``add_remove`` a row changes the sum by one
+    clip, under ``replace_one`` by two.
     """
 
     relation: Relation
@@ -63,26 +63,28 @@ class DpTrainingTable:
         if self.epsilon is None and self.sigma is None:
             raise BadInput("noise in training needs epsilon or sigma")
         if self.sigma is not None and self.calibration is not SigmaCalibration.HONEST:
-            raise BadInput(f"sigma is given, so that calibration = {self.calibration.value!r} has no part")
+            raise BadInput(
+                f"sigma is given, so calibration = {self.calibration.value!r} has no effect; leave it out"
+            )
         for name in ("epsilon", "sigma", "clip"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise BadInput(f"{name} must be > 0 and finite, got {value}")
         for name in ("epsilon", "sigma"):
-            if (getattr(self, name) or 0.0) > _HUGE:
-                raise BadInput(f"{name} must be <= {_HUGE:.0e}, got {getattr(self, name)}")
+            if (getattr(self, name) or 0.0) > _MAX_PARAMETER:
+                raise BadInput(f"{name} must be <= {_MAX_PARAMETER:.0e}, got {getattr(self, name)}")
         if not 0 < self.delta < 1:
             raise BadInput(f"delta must be in (0, 1), got {self.delta}")
 
     def noise(self, schedule: TrainingSchedule) -> DpSgdNoise:
-        """How much noise there is at every step of a training."""
+        """The noise of every step of a training."""
         return DpSgdNoise(sigma=self._sigma(schedule), clip=self.clip)
 
     def guarantee(self, schedule: TrainingSchedule) -> Guarantee:
-        """What is promised to a row of the training data, every step being seen.
+        """The promise to a row of the training data against an attacker who sees every step.
 
-        Under Poisson sampling the law is known, and with it the exact epsilon. A claim is a promise as it
-        stands, whatever the noise.
+        Under Poisson sampling the exact epsilon is known. A claimed epsilon is stated as it is, whatever the
+        noise.
         """
         sigma = self._sigma(schedule)
         epsilon = training_epsilon(sigma, self.delta, self.relation, schedule)
@@ -124,10 +126,10 @@ PLAIN_TRAINING = TrainingMechanism(name="none", noise=None, relation=Relation.RE
 
 
 def humphries23_sigma(epsilon: float, delta: float, schedule: TrainingSchedule) -> float:
-    """Sigma as the code of Humphries et al. (2023) sets it, whatever the batches are.
+    """Sigma as the code of Humphries et al. (2023) sets it, whatever the sampling of batches.
 
-    It counts batches drawn anew without replacement, and a sum that another row moves by one clip. Batches
-    there are shuffled, and another row moves the sum by two: epsilon is not what this sigma gives.
+    It assumes batches drawn without replacement, and that replacing a row changes a sum by one clip. Batches
+    there are shuffled, and the change is up to two clips: this sigma does not give that epsilon.
     """
     return _humphries23_sigma(epsilon, delta, schedule.share, schedule.steps)
 
@@ -137,4 +139,5 @@ def _humphries23_sigma(epsilon: float, delta: float, share: float, steps: int) -
     def label(sigma: float) -> float:
         return renyi_epsilon(sigma, delta, share, steps)
 
-    return _MOST if label(_MOST) > epsilon else max(smallest_sigma(label, epsilon), _LEAST)
+    low, high = _HUMPHRIES23_RANGE
+    return high if label(high) > epsilon else max(smallest_sigma(label, epsilon), low)

@@ -1,4 +1,4 @@
-"""Optimizers: how one gradient updates the weights. The gradient is already noisy: nothing here costs privacy."""
+"""Optimizers: how a gradient updates the weights. Noise is added before: nothing here costs privacy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Optimizer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sgd:
-    """Stochastic gradient descent: a step against the gradient (with noise on it: DP-SGD, Abadi et al. 2016)."""
+    """Gradient descent: a step against the gradient (with noise: DP-SGD, Abadi et al. 2016)."""
 
     rate: float = 0.01
 
@@ -37,7 +37,7 @@ class Sgd:
 
 @dataclass(frozen=True, kw_only=True)
 class Adam:
-    """Steps scaled by running means of the gradients and of their squares (Kingma and Ba 2015, algorithm 1)."""
+    """Steps by running means of gradients and of their squares (Kingma and Ba 2015, algorithm 1)."""
 
     rate: float = 0.01
     first: float = 0.9  # decay of the mean at each step

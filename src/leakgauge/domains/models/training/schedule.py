@@ -12,19 +12,19 @@ from leakgauge.domains.models.data.dataset import Ints
 
 
 class BatchSampling(StrEnum):
-    """How batches come about; what noise promises depends on it."""
+    """How batches are drawn; the promise of noise depends on it."""
 
     POISSON = "poisson"  # every row joins every batch with the same probability, independently
-    SHUFFLED = "shuffled"  # every row is in one batch of an epoch, or in none where some are left over
-    WITHOUT_REPLACEMENT = "without_replacement"  # every batch is drawn anew, in a fixed size
+    SHUFFLED = "shuffled"  # every row is in one batch of an epoch, or in none if it is left over
+    WITHOUT_REPLACEMENT = "without_replacement"  # every batch is drawn from all rows, in a fixed size
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSchedule:
-    """So many epochs over so many rows, in batches; an epoch has as many steps as whole batches fit in."""
+    """Epochs over rows, in batches; an epoch has as many steps as whole batches fit into the rows."""
 
     rows: int
-    batch: int = 200  # under Poisson sampling what is expected
+    batch: int = 200  # the expected size under Poisson sampling
     epochs: int = 100
     sampling: BatchSampling = BatchSampling.POISSON
 
@@ -49,7 +49,7 @@ class TrainingSchedule:
 
 
 def epoch_batches(schedule: TrainingSchedule, rng: Generator) -> Iterator[list[Ints]]:
-    """For each epoch its batches: positions of rows."""
+    """The batches of each epoch, as positions of rows."""
     for _ in range(schedule.epochs):
         yield _epoch(schedule, rng)
 

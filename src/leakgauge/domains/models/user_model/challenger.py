@@ -1,4 +1,4 @@
-"""One model that was trained before: a single release, and records that were in its training or not."""
+"""A finished model: a single release, and records that were in its training or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,56 +22,56 @@ from leakgauge.domains.models.user_model.plan_tables import (
 from leakgauge.domains.models.user_model.records import UserModelRecords, read_records
 from leakgauge.strategies.gradient_clipping import Floats
 
-RowKeys: TypeAlias = Any  # rows as single values that can be sorted
+RowKeys: TypeAlias = Any  # rows as single values, for sorting and searching
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedModel:
-    """Knows the rows it was asked about by what is in them; about other rows it cannot say anything."""
+    """The recorded answers of a model, found by the values of a row; other rows have no answer."""
 
     keys: RowKeys  # sorted
-    said: Reals  # aligned with the keys
+    answers: Reals  # log-probabilities, aligned with the keys
 
     def log_probabilities(self, rows: Floats) -> Reals:
         """Rows x classes; no answer is infinite."""
-        asked = _row_keys(rows)
-        place = np.minimum(np.searchsorted(self.keys, asked), len(self.keys) - 1)
-        if (strange := np.flatnonzero(self.keys[place] != asked)).size:
+        wanted = _row_keys(rows)
+        place = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
+        if (unknown := np.flatnonzero(self.keys[place] != wanted)).size:
             raise BadInput(
-                f"challenger.model was not asked about {strange.size} of {len(rows)} rows that an attack "
-                "asks for; it must do with the rows of the file"
+                f"challenger.model was not queried about {unknown.size} of {len(rows)} rows that an attack "
+                "needs; only rows of the file have answers"
             )
-        return self.said[place]
+        return self.answers[place]
 
 
-def record_answers(rows: Floats, said: Reals) -> RecordedModel:
-    """Keep what a model said of each row; two answers about equal rows are refused."""
+def record_answers(rows: Floats, answers: Reals) -> RecordedModel:
+    """Record the answers of a model; different answers for equal rows are refused."""
     keys, first, group = np.unique(_row_keys(rows), return_index=True, return_inverse=True)
-    apart = ~np.isclose(said, said[first][group], rtol=1e-4, atol=1e-6).all(axis=1)
+    apart = ~np.isclose(answers, answers[first][group], rtol=1e-4, atol=1e-6).all(axis=1)
     if apart.any():
         row = int(np.flatnonzero(apart)[0])
         raise BadInput(
             f"challenger.recipe: rows {first[group[row]]} and {row} (counted from 0) are equal once features "
-            "are scaled to [0, 1], but the model tells them apart; leave out columns with huge numbers, or "
-            "the recipe"
+            "are scaled to [0, 1], but the model answers differently; leave out columns with huge numbers, "
+            "or the recipe"
         )
-    return RecordedModel(keys, said[first])
+    return RecordedModel(keys, answers[first])
 
 
 def row_number_features(n_rows: int) -> Any:
-    """Rows that hold their number and nothing else: enough for a model that is not to be imitated."""
+    """Rows that hold only their number: enough where no shadow models are trained."""
     return np.arange(n_rows, dtype=np.float64)[:, None]
 
 
 def scale_features(features: Reals) -> Floats:
-    """Features in [0, 1] over all rows, for networks; columns without a difference are 0."""
+    """Features scaled to [0, 1] over all rows, for training shadow models; constant columns become 0."""
     low, high = features.min(axis=0), features.max(axis=0)
     with np.errstate(over="ignore"):
         width = high - low
     if not np.isfinite(width).all():
         raise BadInput(
-            f"challenger.recipe: feature {int(np.argmin(np.isfinite(width)))} (counted from 0) reaches too "
-            "far to be scaled; leave it out: data.features"
+            f"challenger.recipe: feature {int(np.argmin(np.isfinite(width)))} (counted from 0) has too wide "
+            "a range to be scaled; leave it out: data.features"
         )
     return ((features - low) / np.where(width > 0, width, 1.0)).astype(np.float32)
 
@@ -83,7 +83,7 @@ def _row_keys(rows: Floats) -> RowKeys:
 
 @dataclass(frozen=True, eq=False)
 class UserModelRound:
-    """The only round: the model, the records in question, and how it does on its members."""
+    """The only round: the model, the records in question, and the mean loss of its members."""
 
     model: RecordedModel
     shown: Examples
@@ -92,12 +92,12 @@ class UserModelRound:
 
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Holds a model that somebody else trained; who was in was decided then."""
+    """Owns a finished model; membership was decided when it was trained."""
 
     records: UserModelRecords
-    rows: Floats  # as an adversary has them
+    rows: Floats  # as an attacker has them
     model: RecordedModel
-    said: UserModelChallengerTable
+    options: UserModelChallengerTable
     notes: tuple[str, ...] = ()
 
     most_rounds = 1
@@ -108,11 +108,11 @@ class Challenger(ChallengerDefaults):
 
     @property
     def coins(self) -> Coins:
-        return Coins.FAIR if self.said.randomised else Coins.GIVEN
+        return Coins.FAIR if self.options.randomised else Coins.GIVEN
 
     @property
     def guarantee(self) -> Guarantee | None:
-        return self.said.guarantee
+        return self.options.guarantee
 
     @property
     def digest(self) -> str:
@@ -123,7 +123,7 @@ class Challenger(ChallengerDefaults):
         return self.records.membership.members
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
-        """The bits as they were, whatever the stream says."""
+        """The true membership, which is given; the stream is not used."""
         if n_rounds != 1:
             raise BadInput(f"rounds: one model is one release, got {n_rounds}; write rounds = 1")
         return self.members[None]
@@ -134,7 +134,7 @@ class Challenger(ChallengerDefaults):
         ]
 
     def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
-        """How often the model is right about members, and about others."""
+        """The accuracy of the model on members and on other records."""
         if not self.records.classes_known:
             return {}
         right = self.records.right[~self.records.membership.reference]
@@ -144,22 +144,23 @@ class Challenger(ChallengerDefaults):
         }
 
     def knowledge(self, name: str) -> Any:
-        """Give an adversary what it may know; how to train shadows only if the plan says so."""
+        """Give an attacker what it may know; how to train shadow models only if the plan has a recipe."""
         from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
 
         kinds = {"black_box": BlackBoxKnowledge, "training_loss": TrainingLossKnowledge}
         if name not in kinds:
             raise BadInput(
-                f"knowledge {name!r} is not for a model that was trained before; use {' or '.join(kinds)}"
+                f"knowledge {name!r} is not possible for a finished model; use {' or '.join(kinds)}"
             )
-        if name == "training_loss" and self.said.randomised:
+        if name == "training_loss" and self.options.randomised:
             raise BadInput(
-                "knowledge 'training_loss': coins decided who is in, and the mean loss of members tells of "
-                'them what no epsilon covers; use knowledge = "black_box" (with threshold = "optimal")'
+                "knowledge 'training_loss': membership was randomised, and epsilon does not cover what the "
+                "mean loss of members reveals about it; use"
+                ' knowledge = "black_box" (with threshold = "optimal")'
             )
-        # where coins were flipped, how many fell on one side is a secret too
-        n_members = self.n_targets // 2 if self.said.randomised else int(self.members.sum())
-        trainer = self.said.shadow_trainer()
+        # where membership was randomised, the number of members is a secret too
+        n_members = self.n_targets // 2 if self.options.randomised else int(self.members.sum())
+        trainer = self.options.shadow_trainer()
         return kinds[name](
             reference=self._examples(self.records.membership.reference),
             n_members=n_members,
@@ -184,36 +185,40 @@ def build(
     seed: int,  # noqa: ARG001
 ) -> Challenger:
     """Make the challenger that the tables of a plan describe."""
-    asked, said = read_user_model_tables(data, challenger, mechanism)
-    records = read_records(asked, said, folder)
+    file, options = read_user_model_tables(data, challenger, mechanism)
+    records = read_records(file, options, folder)
     logs, features = records.answers.log_probabilities, records.features
     rows = (
         row_number_features(len(logs))
-        if said.recipe is None or features is None
+        if options.recipe is None or features is None
         else scale_features(features)
     )
-    return Challenger(records, rows, record_answers(rows, logs), said, tuple(_notes(asked, said, records)))
+    return Challenger(
+        records, rows, record_answers(rows, logs), options, tuple(_notes(file, options, records))
+    )
 
 
-def _notes(asked: UserModelDataTable, said: UserModelChallengerTable, records: UserModelRecords) -> list[str]:
-    """How the file was read, and what the numbers rest on; nothing of any record."""
+def _notes(
+    file: UserModelDataTable, options: UserModelChallengerTable, records: UserModelRecords
+) -> list[str]:
+    """How the file was read and what the numbers assume; nothing about any record."""
     members, reference = records.membership.members, records.membership.reference
     counts = f"{int(members.sum()):,} members, {int((~members).sum()):,} others"
-    own = f", {int(reference.sum()):,} of the adversary" if reference.any() else ""
-    how = "read from the file" if said.model is None else f"returned by {said.model}"
+    own = f", {int(reference.sum()):,} of the attacker" if reference.any() else ""
+    how = "read from the file" if options.model is None else f"returned by {options.model}"
     notes = [
-        f"{Path(asked.source).name}: {counts}{own}; {records.answers.words} {how}",
-        "one model is one release: intervals are over its records, and say nothing of other models",
+        f"{Path(file.source).name}: {counts}{own}; {records.answers.description} {how}",
+        "one model is one release: intervals are over its records, and say nothing about other models",
     ]
-    if said.recipe is not None:
-        kind = said.recipe.get("name", DEFAULT_TRAINER)
+    if options.recipe is not None:
+        kind = options.recipe.get("name", DEFAULT_TRAINER)
         notes.append(
             f"shadow models are trained by challenger.recipe ({kind}); if the model was trained in another "
             "way, attacks with shadow models are weaker than they could be"
         )
-    if not said.randomised:
+    if not options.randomised:
         notes.append(
-            "who was in was not decided by coins: whatever else differs between members and others (their "
-            "source, their time) counts as a leak too, and no bound on epsilon follows"
+            "membership was not randomised: any other difference between members and others (their source, "
+            "their time) counts as a leak too, and no bound on epsilon follows"
         )
     return notes

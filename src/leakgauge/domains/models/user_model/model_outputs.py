@@ -1,4 +1,4 @@
-"""What a model said of every record, as logarithms of probabilities, whatever it returned."""
+"""Convert what a model returned, or what a file holds, to log-probabilities of every class."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,22 +9,21 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
 
-MIN_LOG_PROBABILITY = float(
-    np.log(np.finfo(np.float64).tiny)
-)  # of a logarithm; a probability of 0 counts as this: -708.4
-SUM_TOLERANCE = 1e-3  # how far probabilities of a record may be from 1 in all: files hold rounded ones
+MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).tiny))  # -708.4, for a probability of 0
+SUM_TOLERANCE = 1e-3  # how far the sum of a record's probabilities may be from 1: files hold rounded ones
+_PROBABILITY_RULE = "a probability must be in [0, 1]"
 
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswers:
-    """Records x classes of log-probabilities, and in words what they were read from."""
+    """Records x classes of log-probabilities, and a description of what they were computed from."""
 
     log_probabilities: Reals
-    words: str
+    description: str
 
 
 def from_losses(losses: Reals, where: str) -> ModelAnswers:
-    """The loss of each record, taken as the cross-entropy; the class of label 0 is the true one."""
+    """From the loss of each record, taken as its cross-entropy; class 0 stands for the true class."""
     _refuse_rows(losses < 0, losses, where, "a loss must be >= 0")
     with np.errstate(divide="ignore"):
         others = np.log(-np.expm1(-losses))
@@ -32,8 +31,8 @@ def from_losses(losses: Reals, where: str) -> ModelAnswers:
 
 
 def from_true_probabilities(probabilities: Reals, where: str) -> ModelAnswers:
-    """The probability of each record's true class, which is that of label 0."""
-    _refuse_rows(~((probabilities >= 0) & (probabilities <= 1)), probabilities, where, _RULE)
+    """From the probability of each record's true class; class 0 stands for the true class."""
+    _refuse_rows(~((probabilities >= 0) & (probabilities <= 1)), probabilities, where, _PROBABILITY_RULE)
     both = np.column_stack([probabilities, 1 - probabilities])
     return ModelAnswers(_logarithms(both), "probabilities of the true class")
 
@@ -41,10 +40,10 @@ def from_true_probabilities(probabilities: Reals, where: str) -> ModelAnswers:
 def from_outputs(
     outputs: Any, n_rows: int, where: str, output: OutputKind | None = None, usual: OutputKind | None = None
 ) -> ModelAnswers:
-    """Probabilities or logits, rows x classes; one column is about the class of label 1 of two.
+    """From probabilities or logits, rows x classes; a single column is about class 1 of two.
 
-    Without ``output``, what looks like probabilities is taken for that, and anything else for what is
-    ``usual``, or refused. Logits go through a softmax (one column: through a sigmoid).
+    Without ``output``, values that look like probabilities are taken as such; others are taken as what is
+    ``usual``, or refused. Logits go through a softmax (a single column through a sigmoid).
     """
     found = _matrix(outputs, n_rows, where)
     kind: OutputKind = output or ("probabilities" if usual is None or _like_probabilities(found) else usual)
@@ -54,7 +53,7 @@ def from_outputs(
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         return ModelAnswers(np.maximum(logs, MIN_LOG_PROBABILITY), "logits")
     hint = "" if output else '; if these are logits, add output = "logits"'
-    _refuse_rows(~((found >= 0) & (found <= 1)).all(axis=1), found, where, _RULE + hint)
+    _refuse_rows(~((found >= 0) & (found <= 1)).all(axis=1), found, where, _PROBABILITY_RULE + hint)
     if found.shape[1] == 1:
         found = np.column_stack([1 - found, found])
     total = found.sum(axis=1)
@@ -64,23 +63,20 @@ def from_outputs(
     return ModelAnswers(_logarithms(found), "probabilities")
 
 
-_RULE = "a probability must be in [0, 1]"
-
-
 def _matrix(outputs: Any, n_rows: int, where: str) -> Reals:
     try:
         found = np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput(
-            f"{where}: returned {type(outputs).__name__}, which is no table of numbers; one row for each "
-            "record and one column for each class are needed"
+            f"{where}: returned {type(outputs).__name__}, not a table of numbers; it must have one row "
+            "for each record and one column for each class"
         ) from None
     if found.ndim == 1:
         found = found[:, None]
     if found.ndim != 2 or found.shape[0] != n_rows or not found.shape[1]:
         raise BadInput(
-            f"{where}: returned shape {np.shape(outputs)} for {n_rows} rows; one row for each record and one "
-            "column for each class are needed"
+            f"{where}: returned shape {np.shape(outputs)} for {n_rows} rows; it must have one row for each "
+            "record and one column for each class"
         )
     _refuse_rows(~np.isfinite(found).all(axis=1), found, where, "outputs must be finite numbers")
     return found

@@ -1,4 +1,4 @@
-"""Query the user's model once about all records: predict_proba, a torch module, a function or an ONNX file."""
+"""Query the user's model once for all records: predict_proba, a torch module, a function or an ONNX file."""
 
 import sys
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ TORCH_ROWS_AT_ONCE = 10_000  # rows
 
 
 def query_torch_module(module: Any, rows: Reals) -> Reals:
-    """Its output for all rows, in the mode for use (no dropout), without gradients.
+    """Its output for all rows, in evaluation mode (no dropout), without gradients.
 
-    Rows become numbers of the kind of its first weight; the mode it was in is restored.
+    Rows are converted to the type of its first weight; the mode it was in is restored.
     """
     import torch
 
@@ -46,7 +46,7 @@ def query_torch_module(module: Any, rows: Reals) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class RawModelOutputs:
-    """What came back, the classes it is about where the model names them, and what such models return."""
+    """What a model returned, its classes where it names them, and what such models usually return."""
 
     outputs: Any
     classes: Sequence[Any] | None = None
@@ -54,7 +54,7 @@ class RawModelOutputs:
 
 
 def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
-    """Ask about all rows at once; whatever goes wrong in there is told in one line."""
+    """Query all rows at once; an exception of the model becomes a message of one line."""
     if isinstance(model, type):
         raise BadInput(f"{where}: this is the class {model.__name__}; name a model that was trained")
     try:
@@ -65,10 +65,9 @@ def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
         if callable(model):
             return RawModelOutputs(model(rows))
     except Exception as error:
-        told = " ".join(str(error).split())[:300]
         raise BadInput(
-            f"{where}: asked about {len(rows)} rows of {rows.shape[1]} features, it raised "
-            f"{type(error).__name__}: {told}"
+            f"{where}: queried with {len(rows)} rows of {rows.shape[1]} features, it raised "
+            f"{type(error).__name__}: {_one_line(error)}"
         ) from error
     raise BadInput(
         f"{where}: this is of type {type(model).__name__}; it must have predict_proba, or be a torch "
@@ -77,7 +76,7 @@ def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
 
 
 def _is_torch_module(model: Any) -> bool:
-    torch = sys.modules.get("torch")  # whoever made a module has loaded it
+    torch = sys.modules.get("torch")  # a torch module exists only if torch was imported
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
@@ -94,7 +93,7 @@ _ONNX_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
 
 
 def query_onnx_file(path: Path, rows: Reals, where: str) -> RawModelOutputs:
-    """Its output for all rows; probabilities as scikit-learn's converters write them are understood too."""
+    """Its output for all rows; also reads the maps of probabilities that scikit-learn converters write."""
     session = _open_onnx(path, where)
     source, goal = _onnx_input(session, rows, where), _onnx_output(session, where)
     fixed = source.shape[0] if source.shape and isinstance(source.shape[0], int) else None
@@ -181,7 +180,7 @@ PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav",
 
 @dataclass(frozen=True, eq=False)
 class QueriedModel:
-    """What a model said, what it calls its classes, and what tells it from another one."""
+    """The answers of a model, the names of its classes, and a digest that identifies it."""
 
     answers: ModelAnswers
     classes: Sequence[Any] | None
@@ -189,31 +188,31 @@ class QueriedModel:
 
 
 def query_model(named: str, output: OutputKind | None, rows: Reals, folder: Path) -> QueriedModel:
-    """Ask "module:name" of the plan's folder, or an ONNX file there; nothing is ever unpickled."""
+    """Query "module:name" in the plan's folder, or an ONNX file there; nothing is ever unpickled."""
     where = f"{WHERE} = {named!r}"
     if named.endswith(ONNX_SUFFIX):
         path = folder / named
         if not path.is_file():
             raise BadInput(f"{where}: there is no such file in {folder}; check the path")
-        said = query_onnx_file(path, rows, where)
-        words, usual = sha256(path.read_bytes()).hexdigest(), None
+        response = query_onnx_file(path, rows, where)
+        identity, usual = sha256(path.read_bytes()).hexdigest(), None
     elif named.endswith(PICKLE_SUFFIXES):
         raise BadInput(
-            f"{where}: such a file is not opened here, for it may run any code; write a module that loads "
-            'it, and name what it loads: model = "module:name"'
+            f"{where}: files of this type are not opened, because they may run any code; write a module "
+            'that loads it, and name what it loads: model = "module:name"'
         )
     else:
         loader = UserCodeLoader(folder)
-        said = query_in_memory(_load_model(loader, named), rows, where)
-        words = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
-        usual = said.usual
-    answers = from_outputs(said.outputs, len(rows), where, output, usual)
-    digest = sha256(f"{named}\n{words}".encode(errors="surrogatepass")).hexdigest()
-    return QueriedModel(answers, said.classes, digest)
+        response = query_in_memory(_load_model(loader, named), rows, where)
+        identity = "\n".join(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
+        usual = response.usual
+    answers = from_outputs(response.outputs, len(rows), where, output, usual)
+    digest = sha256(f"{named}\n{identity}".encode(errors="surrogatepass")).hexdigest()
+    return QueriedModel(answers, response.classes, digest)
 
 
 def _load_model(loader: UserCodeLoader, named: str) -> Any:
-    """What a plan names; a module that asks for torch where there is none says how to get it."""
+    """The object that a plan names; where torch is missing, the message says how to install it."""
     try:
         return loader.load(named, WHERE)
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""The tables of a plan about a finished model: which file, which columns, which model, which promise."""
+"""The tables of a plan about a finished model: the file, its columns, the model and the promise."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _NO_NOISE: tuple[dict[str, Any], ...] = ({}, {"name": "none"})
 
 @dataclass(frozen=True, kw_only=True)
 class UserModelDataTable:
-    """A file with a row for each record: who is a member, and what the model said or what it is to be asked.
+    """A file with a row for each record: whether it is a member, and answers of the model or features for it.
 
-    Without a model the file holds what one said: the ``loss`` of each record, or the ``probability`` of its
+    Without a model the file holds its answers: the ``loss`` of each record, or the ``probability`` of its
     true class, or the ``probabilities`` of all classes and the ``label``. With a model it holds ``features``,
     which are all columns of numbers unless they are named, and the ``label``.
     """
@@ -37,12 +37,12 @@ class UserModelDataTable:
                 raise BadInput(f"{key} is empty; name columns, or leave it out")
         if self.probabilities is not None and len(self.probabilities) < 2:
             raise BadInput(
-                "probabilities needs the columns of two classes or more; for that of the true class alone "
+                "probabilities needs the columns of at least two classes; for the true class alone "
                 f'write probability = "{self.probabilities[0]}"'
             )
         for name in (*(self.features or ()), *(self.probabilities or ()), self.label):
             if name == self.member:
-                raise BadInput(f"{name!r} says who is a member; it cannot be anything else too")
+                raise BadInput(f"{name!r} is the column of membership; it cannot be used for anything else")
 
     @property
     def answer_columns(self) -> list[str]:
@@ -52,7 +52,7 @@ class UserModelDataTable:
 
 @dataclass(frozen=True, kw_only=True)
 class UserModelChallengerTable:
-    """Which model, how its outputs are to be read, how members were chosen, and what they were promised.
+    """Which model, how to read its outputs, how members were chosen, and what they were promised.
 
     ``randomised`` states that each record was put in or left out by an independent fair coin. The ``recipe``
     says how shadow models are trained: the ``name`` of a trainer, which is a network unless it is given, and
@@ -71,20 +71,20 @@ class UserModelChallengerTable:
     def __post_init__(self) -> None:
         if self.epsilon is not None and not self.randomised:
             raise BadInput(
-                "epsilon: one model can only speak against a promise where each record was put in or left "
-                "out by an independent fair coin; add randomised = true if that was so, else leave it out"
+                "epsilon: a promise can be tested on one model only if each record was put in or left out "
+                "by an independent fair coin; add randomised = true if that was so, else leave epsilon out"
             )
         if self.guarantee is None and self.delta:
             raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
         if self.output is not None and self.model is None:
-            raise BadInput("output says how to read what a model returns; name the model, or leave it out")
+            raise BadInput("output is about what a model returns; name the model, or leave it out")
         if self.recipe is not None and self.model is None:
             raise BadInput(
-                "recipe: shadows are trained on features; name a model and bring rows, or leave it out"
+                "recipe: shadow models are trained on features; name a model and give rows, or leave it out"
             )
 
     def shadow_trainer(self) -> Trainer | None:
-        """How shadow models are trained, without noise; None where nobody knows how."""
+        """How shadow models are trained, without noise; None where the plan has no recipe."""
         if self.recipe is None:
             return None
         table = {"name": DEFAULT_TRAINER, **self.recipe}
@@ -94,7 +94,7 @@ class UserModelChallengerTable:
 
     @property
     def guarantee(self) -> Guarantee | None:
-        """What was promised to each record, as stated."""
+        """The stated promise to each record."""
         if self.epsilon is None:
             return None
         return Guarantee(epsilon=self.epsilon, delta=self.delta, relation=self.relation, unit=Unit.RECORD)
@@ -109,26 +109,24 @@ def read_user_model_tables(
     file = read_dataclass(UserModelDataTable, data, "data")
     if dict(mechanism) not in _NO_NOISE:
         raise BadInput(
-            "mechanism: the model has been trained already; leave this table out, and state what was "
+            "mechanism: the model is already trained; leave this table out, and state what was "
             "promised as challenger.epsilon"
         )
     if owner.model is None:
         if len(file.answer_columns) != 1:
             raise BadInput(
-                "data: say which column holds what the model said: loss, probability (of the true class) or "
-                f"probabilities (of all classes), one of them; got {' and '.join(file.answer_columns) or 'none'}. Or "
-                "name a model to ask: challenger.model"
+                "data: name the column of the model's answers: one of loss, probability (of the true class) "
+                f"or probabilities (of all classes); got {' and '.join(file.answer_columns) or 'none'}. Or "
+                "name a model to query: challenger.model"
             )
         if file.features is not None:
-            raise BadInput("data.features: without challenger.model nobody looks at features; leave it out")
+            raise BadInput("data.features: without challenger.model features are not used; leave it out")
         if (file.label is None) != (file.probabilities is None):
-            raise BadInput(
-                "data.label: it goes with probabilities, to say which of them is that of the true class"
-            )
+            raise BadInput("data.label: it goes with probabilities, to name the true class of each record")
     else:
         if file.answer_columns:
             raise BadInput(
-                f"data.{file.answer_columns[0]}: challenger.model is asked for that; leave out one of the two"
+                f"data.{file.answer_columns[0]}: challenger.model gives the answers; leave out one of the two"
             )
         if file.label is None:
             raise BadInput('data.label is missing: add label = "..." to name the column of the true class')

@@ -1,4 +1,4 @@
-"""The records behind the user's model: who is a member, the true classes, and what the model returned."""
+"""The records of an audit of the user's model: who is a member, the true classes, and the model's answers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ MEMBER_WORDS, NON_MEMBER_WORDS, REFERENCE_WORDS = (
 
 @dataclass(frozen=True, eq=False)
 class FileMembership:
-    """Who is a member, and which rows are nobody's: they belong to the adversary."""
+    """Which records are members, and which rows are reference rows of the attacker."""
 
     members: Bits
     reference: Bits
@@ -44,7 +44,7 @@ class FileMembership:
 
 @dataclass(frozen=True, eq=False)
 class RecordsFile:
-    """An open file; messages name its columns."""
+    """An open file of records; error messages name its columns."""
 
     connection: Connection
     types: dict[str, str]
@@ -59,14 +59,14 @@ class RecordsFile:
         return int(self.connection.execute("SELECT count(*) FROM given").fetchone()[0])
 
     def require(self, name: str, key: str) -> None:
-        """Refuse a name that no column has; ``key`` is where the plan says it."""
+        """Refuse a name that no column has; ``key`` is the key of the plan that names it."""
         require_known(name, list(self.types), f"data.{key}: no column of {self.path.name}")
 
     def holds_numbers(self, name: str) -> bool:
         return self.types[name].partition("(")[0] in NUMERIC_TYPES
 
     def numbers(self, name: str, key: str) -> Reals:
-        """A column of numbers, all of them there and finite."""
+        """A column of numbers, none of them missing or infinite."""
         self.require(name, key)
         if not self.holds_numbers(name):
             raise BadInput(
@@ -75,10 +75,10 @@ class RecordsFile:
             )
         query = f"SELECT CAST({_quoted(name)} AS DOUBLE) AS it FROM given"
         found = np.ma.filled(self.connection.execute(query).fetchnumpy()["it"], np.nan).astype(np.float64)
-        if (lost := np.flatnonzero(~np.isfinite(found))).size:
+        if (bad := np.flatnonzero(~np.isfinite(found))).size:
             raise BadInput(
-                f"data.{key}: {name!r} has no finite number in {lost.size} of {found.size} rows, the first "
-                f"of them row {lost[0]} (counted from 0); fix or remove them"
+                f"data.{key}: {name!r} has no finite number in {bad.size} of {found.size} rows, the first "
+                f"of them row {bad[0]} (counted from 0); fix or remove them"
             )
         return found
 
@@ -106,21 +106,20 @@ class RecordsFile:
         return np.array(found, dtype=object)
 
     def membership(self, name: str) -> FileMembership:
-        """Who is in: 1 or 0, true or false, yes or no; an empty value is a row of the adversary."""
+        """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
         texts = [(text or "").strip().lower() for text in self.texts(name, "member")]
         for row, text in enumerate(texts):
             if text not in (*MEMBER_WORDS, *NON_MEMBER_WORDS, *REFERENCE_WORDS):
                 raise BadInput(
                     f"data.member: {name!r} is {text[:40]!r} in row {row} (counted from 0); write 1 or 0, "
-                    "true or false, yes or no; leave it empty (or write reference) in rows of the adversary"
+                    "true or false, yes or no; leave it empty (or write reference) in rows of the attacker"
                 )
         members = np.array([text in MEMBER_WORDS for text in texts])
         reference = np.array([text in REFERENCE_WORDS for text in texts])
         n_in, n_out = int(members.sum()), int((~members & ~reference).sum())
         if not (n_in and n_out):
             raise BadInput(
-                f"data.member: {name!r} says that {n_in} records are in and {n_out} are not; both kinds are "
-                "needed, or there is nothing to tell apart"
+                f"data.member: {name!r} marks {n_in} members and {n_out} non-members; an audit needs both"
             )
         return FileMembership(members[~reference], reference)
 
@@ -130,27 +129,27 @@ def _quoted(name: str) -> str:
 
 
 def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | None) -> Ints:
-    """The number of each record's class; a model may say what its ``classes`` are.
+    """The column of each record's true class; a model may name its ``classes``.
 
-    Otherwise whole numbers from 0 count the columns, and other labels stand for them in their order, if there
-    are as many.
+    Otherwise whole numbers from 0 are positions of columns, and other labels are matched with the columns in
+    sorted order, if there are as many.
     """
     if classes is None:
         classes = _classes_from_labels(labels, n_classes)
     elif len(classes) < 2:
-        raise BadInput(f"challenger.model: it knows one class alone, {classes[0]}; a classifier has two")
+        raise BadInput(f"challenger.model: it has only the class {classes[0]}; a classifier has at least two")
     elif len(classes) != n_classes:
         raise BadInput(
             f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; fix it"
         )
     place = {_comparable(name): number for number, name in enumerate(classes)}
     found = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)
-    if (strange := np.flatnonzero(found < 0)).size:
+    if (unknown := np.flatnonzero(found < 0)).size:
         known = ", ".join(map(str, list(classes)[:MAX_VALUES_SHOWN])) + ", ..." * (
             len(classes) > MAX_VALUES_SHOWN
         )
         raise BadInput(
-            f"data.label: {labels[strange[0]]!r} in row {strange[0]} (counted from 0) is no class of the "
+            f"data.label: {labels[unknown[0]]!r} in row {unknown[0]} (counted from 0) is no class of the "
             f"model; known: {known}"
         )
     return found
@@ -158,7 +157,7 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
 
 def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
     present = sorted(set(labels.tolist()))
-    if all(label in range(n_classes) for label in present):  # no text is
+    if all(label in range(n_classes) for label in present):  # a text never is
         return range(n_classes)
     if len(present) != n_classes:
         raise BadInput(
@@ -169,7 +168,7 @@ def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
 
 
 def _comparable(name: Any) -> float | str:
-    """A class as files write it: numbers by their value, truth values and texts by their words."""
+    """A class in a form that can be compared: numbers as floats, anything else as text."""
     if isinstance(name, (bool, np.bool_)):
         return str(bool(name)).lower()
     if isinstance(name, (int, float, np.integer, np.floating)):
@@ -185,7 +184,7 @@ class UserModelRecords:
     labels: Ints
     answers: ModelAnswers
     features: Reals | None  # as the model was given them
-    classes_known: bool  # else all that is known is how a record's own class fares
+    classes_known: bool  # otherwise only the probability of the true class is known
     digest: str
 
     @property
@@ -196,19 +195,19 @@ class UserModelRecords:
 
     @property
     def right(self) -> Reals:
-        """Whether the likeliest class of each row is the true one."""
+        """Whether the most probable class of each row is the true one."""
         return (self.answers.log_probabilities.argmax(axis=1) == self.labels).astype(np.float64)
 
 
 def read_records(
     data: UserModelDataTable, challenger: UserModelChallengerTable, folder: Path
 ) -> UserModelRecords:
-    """Read the file, and ask the model if there is one."""
+    """Read the file, and query the model if there is one."""
     path = folder / data.source
     if not path.is_file():
         raise BadInput(f"data.source: there is no file {data.source!r} in {folder}; check the path")
     with path.open("rb") as content:
-        told = [file_digest(content, "sha256").hexdigest(), repr(data), repr(challenger)]
+        identity = [file_digest(content, "sha256").hexdigest(), repr(data), repr(challenger)]
     with open_table_file(path) as (connection, types):
         columns = RecordsFile(connection, types, path)
         membership = columns.membership(data.member)
@@ -218,10 +217,10 @@ def read_records(
             rows = columns.matrix(_feature_names(columns, data), "features")
             assert data.label is not None
             true = columns.labels(data.label)
-            asked = query_model(challenger.model, challenger.output, rows, folder)
-            answers = asked.answers
-            labels = class_positions(true, answers.log_probabilities.shape[1], asked.classes)
-            told.append(asked.digest)
+            queried = query_model(challenger.model, challenger.output, rows, folder)
+            answers = queried.answers
+            labels = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
+            identity.append(queried.digest)
     found = UserModelRecords(
         membership=membership,
         labels=labels,
@@ -230,13 +229,13 @@ def read_records(
         classes_known=data.label is not None,
         digest="",
     )
-    if challenger.model is not None:  # weights may lie in a file that nobody named: what it said tells it
-        told.append(f"{found.losses.mean():.6g} {found.losses.std():.6g}")
-    return UserModelRecords(**{**vars(found), "digest": sha256("\n".join(told).encode()).hexdigest()})
+    if challenger.model is not None:  # its weights may be in a file that the plan does not name
+        identity.append(f"{found.losses.mean():.6g} {found.losses.std():.6g}")
+    return UserModelRecords(**{**vars(found), "digest": sha256("\n".join(identity).encode()).hexdigest()})
 
 
 def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[ModelAnswers, Ints]:
-    """What a file says that a model said."""
+    """The answers of a model that a file holds, and the true classes."""
     if data.probabilities is not None:
         assert data.label is not None
         where = f"data.probabilities of {columns.path.name}"
@@ -259,7 +258,7 @@ def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
             columns.require(name, "features")
             if name == data.label:
                 raise BadInput(
-                    f"data.features: {name!r} is the label; a model that sees it needs no learning"
+                    f"data.features: {name!r} is the label, which a model must not see; leave it out"
                 )
     named = data.features or [name for name in columns.types if name not in (data.label, data.member)]
     for name in named:

@@ -28,7 +28,7 @@ def test_a_question_mark_becomes_the_most_frequent_value(tmp_path):
     assert "workclass=?" not in found.names
     assert found.rows[2, found.names.index("occupation=Sales")] == 1
     assert found.rows[2, found.names.index("native-country=United-States")] == 1
-    assert "3 missing values in 3 columns were filled in: by the mean or the most frequent" in found.notes[1]
+    assert "3 missing values in 3 columns were imputed by the mean or the most frequent" in found.notes[1]
 
 
 def test_rows_that_occur_twice_are_kept_once(tmp_path):

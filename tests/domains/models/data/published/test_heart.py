@@ -43,7 +43,7 @@ def test_gaps_filled_by_each_hospital_are_warned_about(tmp_path):
     found = load_table(HEART_TABLE | {"impute": "hospital"}, tmp_path, 1)
     assert column(found, "chol", 0, 286)[4] == 0  # the mean of Switzerland
     assert column(found, "ca", 0, 3)[4] == 1
-    assert "the constant tells the hospital" in found.notes[1]
+    assert "the constant reveals the hospital" in found.notes[1]
 
 
 def test_a_hospital_without_any_value_cannot_fill_its_gaps(tmp_path):

@@ -1,1 +1,1 @@
-"""Published data sets: one file each, with a class ``DataTable``; the file name is ``data.source`` in plans."""
+"""Published data sets: one file each, with a class ``DataTable``; the file name is the source in plans."""

@@ -35,7 +35,7 @@ MAX_LOW_EDUCATION = 10  # education-num up to which it is low: some college is, 
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the files, and which columns are groups: any texts, education as low or high."""
+    """The folder of the files, and the columns that are groups: any texts; education as low or high."""
 
     folder: str = "."
     group: str | tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class DataTable:
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "Adult"
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -51,7 +51,7 @@ class DataTable:
         return tuple(find_file(folder / self.folder, name) for name in ("adult.data", "adult.test"))
 
     def read(self, paths: Sequence[Path]) -> RawTable:
-        """All rows; '?' is filled in by the most frequent value.
+        """All rows; '?' is imputed by the most frequent value.
 
         Education is low up to education-num 10, as in the code of Humphries et al. (2023), whose text says
         otherwise; as a group it takes both of its columns out of the features.
@@ -63,7 +63,7 @@ class DataTable:
 
 
 def read_raw(paths: Sequence[Path]) -> RawTable:
-    """All rows, with gaps where a value is '?'."""
+    """All rows, with missing values where the file has '?'."""
     parts = [
         (path, columns_by_position(read_lines(path, len(NAMES) + 1), range(len(NAMES) + 1))) for path in paths
     ]

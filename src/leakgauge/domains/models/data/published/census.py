@@ -113,11 +113,12 @@ GAPS = {"workclass": NOT_ASKED, "occupation": NOT_ASKED, COUNTRY: UNKNOWN}
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folders hold the census and Adult, and what a value that only one of them writes becomes.
+    """The folders of the census and of Adult, and the mapping of values that only one of them has.
 
     ``mapping = "shared"``: '?' of Adult is what the census calls not in universe (or an unknown country), and
-    Adult's South is South Korea, so that no spelling tells the data set. "paper" is the mapping of Humphries
-    et al. (2023): '?' of Adult becomes the most frequent value, that of the census and South Korea do not.
+    Adult's South is South Korea, so that no spelling reveals the data set. "paper" is the mapping of
+    Humphries et al. (2023): '?' of Adult becomes the most frequent value; that of the census and South Korea
+    stay as they are.
     """
 
     folder: str = "."
@@ -127,7 +128,7 @@ class DataTable:
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "census and Adult"
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -137,7 +138,7 @@ class DataTable:
         return census, *parts
 
     def read(self, paths: Sequence[Path]) -> RawTable:
-        """The people of both; the group says which data set somebody is from."""
+        """The people of both; the group is the data set that a person is from."""
         census, *parts = paths
         own = _read_1994(census)
         other = adult.read_raw(parts)
@@ -160,7 +161,7 @@ class DataTable:
 
 
 def _read_1994(path: Path) -> dict[int, list[str]]:
-    """The columns of the people of 1994, by place."""
+    """The columns of the people of 1994, by position."""
     places = [*NUMBERS.values(), *(place for place, _ in TEXTS.values()), OF_BIRTH, INCOME]
     if not path.name.endswith(".parquet"):
         return columns_by_position((row for row in read_lines(path, FIELDS) if row[YEAR] == "94"), places)

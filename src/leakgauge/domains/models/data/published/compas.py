@@ -23,10 +23,10 @@ KEPT = "abs(days_b_screening_arrest) <= 30 AND is_recid <> -1 AND c_charge_degre
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the file, and which columns of texts are groups.
+    """The folder of the file, and the text columns that are groups.
 
-    ``is_recid`` says whether somebody was charged again at any time, and so nearly gives away the label,
-    which is whether they were within two years; the paper has it among the features.
+    ``is_recid`` is whether a person was charged again at any time, which almost reveals the label, whether it
+    was within two years; the paper has it among the features.
     """
 
     folder: str = "."
@@ -36,7 +36,7 @@ class DataTable:
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "COMPAS"
 
     def files(self, folder: Path) -> tuple[Path, ...]:

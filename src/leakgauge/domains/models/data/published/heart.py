@@ -30,16 +30,16 @@ NAMES = (
     "thal",
 )  # fmt: skip
 NUMBERS = ("age", "trestbps", "chol", "thalach", "oldpeak", "ca")
-BY_MODE = ("ca",)  # how many vessels: a mean would be none
+BY_MODE = ("ca",)  # a number of vessels, for which a mean makes no sense
 GROUP, LABEL = "hospital", "num"
 
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the files, and over what missing values are filled in.
+    """The folder of the files, and the rows from which missing values are imputed.
 
-    ``impute = "hospital"`` is what the paper's code does: whole columns of a hospital then hold one constant,
-    by which a model, or anybody, tells the hospital.
+    ``impute = "hospital"`` is what the code of the paper does: whole columns of a hospital are then constant,
+    which reveals the hospital.
     """
 
     folder: str = "."
@@ -48,7 +48,7 @@ class DataTable:
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "heart disease"
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -78,7 +78,7 @@ class DataTable:
 
 
 def _coded(answers: NumericColumn) -> CategoricalColumn:
-    """Codes of a question with a few answers; the files write 3 also as 3.0."""
+    """Texts of a column of codes; the files write 3 also as 3.0."""
     return categorical(None if np.isnan(value) else f"{value:g}" for value in answers.tolist())
 
 
@@ -89,14 +89,14 @@ def _impute_within_hospitals(sheet: RawTable, hospital: CategoricalColumn) -> Ra
         for name, column in features.items():
             features[name] = _impute_rows(column, own, f"{name} of {value}", by_mode=name in BY_MODE)
     note = (
-        "WARNING: missing values were filled in for each hospital by itself; where many are missing, the "
-        "constant tells the hospital"
+        "WARNING: missing values were imputed within each hospital; where many are missing, the constant "
+        "reveals the hospital"
     )
     return replace(sheet, features=features, notes=(*sheet.notes, note))
 
 
 def _impute_rows(column: TableColumn, own: Ints, name: str, *, by_mode: bool) -> TableColumn:
-    """A column whose gaps in some rows are filled by those rows."""
+    """Impute the missing values of some rows from those rows."""
     if isinstance(column, CategoricalColumn):
         texts = impute_column(CategoricalColumn(column.codes[own], column.values), name)
         assert isinstance(texts, CategoricalColumn)

@@ -18,14 +18,14 @@ ARCHIVE, UNPACKED = "dataset_location.tgz", "bangkok"
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the archive."""
+    """The folder of the archive."""
 
     folder: str = "."
     duplicates: DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "Location-30"
 
     def files(self, folder: Path) -> tuple[Path, ...]:
@@ -39,7 +39,7 @@ class DataTable:
         try:
             values = np.loadtxt(io.BytesIO(text), delimiter=",", quotechar='"', ndmin=2)
         except (ValueError, UnicodeError) as error:
-            raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is the file whole?") from None
+            raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is it complete?") from None
         if not np.isin(values[:, 1:], (0, 1)).all():
             raise BadInput(f"data.folder: {path.name} holds other features than 0 and 1; is it Location-30?")
         features: dict[str, TableColumn] = {f"f{i}": values[:, i] for i in range(1, values.shape[1])}
@@ -56,5 +56,5 @@ def _unpacked(path: Path) -> bytes:
             if len(inside) == 1 and (file := archive.extractfile(inside[0])) is not None:
                 return file.read()
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is the file whole?") from None
+        raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is it complete?") from None
     raise BadInput(f"data.folder: {path.name} holds {len(inside)} files, not one; is it Location-30?")

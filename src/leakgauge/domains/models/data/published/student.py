@@ -21,14 +21,14 @@ PASS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the file."""
+    """The folder of the file."""
 
     folder: str = "."
     duplicates: DuplicatePolicy = "remove"
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "student performance"
 
     def files(self, folder: Path) -> tuple[Path, ...]:

@@ -38,7 +38,7 @@ NUMBERS = (
 
 @dataclass(frozen=True, kw_only=True)
 class DataTable:
-    """Which folder holds the files of one quarter or more, and how many procedures are classes."""
+    """The folder of the files of one or more quarters, and the number of procedures that are classes."""
 
     folder: str = "."
     procedures: int = 100
@@ -50,11 +50,11 @@ class DataTable:
 
     @property
     def name(self) -> str:
-        """What reports call the data."""
+        """The name of the data set in reports."""
         return "Texas hospital stays"
 
     def files(self, folder: Path) -> tuple[Path, ...]:
-        """All quarters that there are: PUDF_base1q2006_tab.txt and its like."""
+        """The files of all quarters, such as PUDF_base1q2006_tab.txt."""
         place = folder / self.folder
         paths = sorted(
             path for path in place.glob("PUDF_base*") if path.name.endswith(("_tab.txt", "_tab.txt.gz"))
@@ -67,7 +67,7 @@ class DataTable:
         """Stays with one of the most frequent principal procedures, the class; the region is the group.
 
         The 66 columns, and NA or 0 for what is missing, are those of Humphries et al. (2023), after Shokri et
-        al. (2017). Codes are texts: 03 is a region, 3 is none.
+        al. (2017). Codes are texts: 03 is a region, 3 is not.
         """
         with open_database() as connection:
             _import(connection, paths)
@@ -98,12 +98,14 @@ def _import(connection: Connection, paths: Sequence[Path]) -> None:
     names = [glob.escape(str(path)) for path in paths]
     wanted = (*TEXTS, *NUMBERS, REGION, PROCEDURE)
     try:
-        told = connection.execute(f"DESCRIBE SELECT * FROM {reader}", [names]).fetchall()
+        schema = connection.execute(f"DESCRIBE SELECT * FROM {reader}", [names]).fetchall()
         for name in wanted:
             require_known(
-                name, [column for column, *_ in told], f"data.folder: {paths[0].name} lacks a column; none"
+                name,
+                [column for column, *_ in schema],
+                f"data.folder: {paths[0].name} lacks a column; none",
             )
-        # blanks are nothing, as in the published files, which are as wide as their columns
+        # published files pad values with blanks
         kept = ", ".join(f"nullif(trim({name}), '') AS {name}" for name in wanted)
         connection.execute(f"CREATE TABLE stays AS SELECT {kept} FROM {reader}", [names])
     except duckdb.Error as error:

@@ -90,8 +90,8 @@ class NetworkTrainer:
     ) -> MlpClassifier:
         """Train on any number of rows: as many epochs, in batches that are no larger, with the same sigma."""
         epochs = self.recipe.schedule.epochs
-        tell = None if watch is None else lambda epoch: watch(f"epoch {epoch + 1} of {epochs}")
-        return train_network(examples, recipe_for_rows(self.recipe, len(examples)), rng, tell, present)
+        on_epoch = None if watch is None else lambda epoch: watch(f"epoch {epoch + 1} of {epochs}")
+        return train_network(examples, recipe_for_rows(self.recipe, len(examples)), rng, on_epoch, present)
 
     def without_noise(self) -> "NetworkTrainer":
         return NetworkTrainer(recipe=replace(self.recipe, noise=None))
