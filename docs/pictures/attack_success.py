@@ -8,8 +8,7 @@ import altair as alt
 from svg_charts import FOLDER, lines, save
 
 import leakgauge
-from leakgauge.papers.liu24.crossover import ATTACKS, crossover_density, with_visitors
-from leakgauge.papers.liu24.figure_7 import exact_accuracies
+from leakgauge.papers.liu24.figure_7 import ATTACKS, crossover_density, exact_accuracies, with_visitors
 
 EXAMPLE = FOLDER.parent.parent / "examples" / "city-by-hour" / "plan.toml"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0)

@@ -25,7 +25,7 @@ def test_a_data_set_is_found_below_the_folder(name, tmp_path):
     found = find(name, Scope(scale=Scale.QUICK, data=tmp_path))
     assert found.table["source"] == str(path)
     assert found.table["window"] == list(WINDOW)
-    assert found.words
+    assert found.description
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -48,7 +48,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(rates):
 def test_an_attack_without_a_threshold_has_no_accuracy_of_its_own():
     with pytest.raises(BadInput, match="it, attack: no rates"):
         metric_intervals.accuracy(verdict(tpr=(0.5, 0.6, 0.7)))
-    with pytest.raises(BadInput, match="play more rounds"):
+    with pytest.raises(BadInput, match="increase rounds"):
         metric_intervals.accuracy(verdict(tpr=(None, 0.6, None), tnr=(None, 0.6, None)))
 
 

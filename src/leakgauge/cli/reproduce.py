@@ -1,4 +1,4 @@
-"""Make the figures and tables of a paper again: ``leakgauge reproduce liu24 --only figure_6``."""
+"""Reproduce the figures and tables of a paper: ``leakgauge reproduce liu24 --only figure_6``."""
 
 import argparse
 import json
@@ -13,9 +13,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser(
         "reproduce",
-        help="make the figures and tables of a paper again",
-        description="Make the figures and tables of a paper again and set them beside the published values. "
-        "The same command continues what was stopped.",
+        help="reproduce the figures and tables of a paper",
+        description="Reproduce the figures and tables of a paper and compare them with the published values. "
+        "If it was interrupted, the same command continues it.",
     )
     parser.add_argument("paper", metavar="PAPER", help="a paper's short name, such as liu24")
     parser.add_argument("--only", metavar="ITEM", help="one figure or table, such as figure_6")
@@ -26,10 +26,10 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         help="quick: fewer rounds; full: as many as in the paper (default: quick)",
     )
     parser.add_argument(
-        "--data", metavar="DIR", type=Path, help="the folder of the data sets, for some items"
+        "--data", metavar="DIR", type=Path, help="folder of the data sets that some items need"
     )
     parser.add_argument(
-        "--out", metavar="DIR", type=Path, help="where to write (default: runs/reproduce-PAPER)"
+        "--out", metavar="DIR", type=Path, help="output folder (default: runs/reproduce-PAPER)"
     )
     parser.add_argument(
         "--engine",
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reproduce the paper and print how its numbers compare."""
     from leakgauge.papers.reproduction import SEED, reproduce
 
-    made = reproduce(
+    reproduction = reproduce(
         arguments.paper,
         only=arguments.only,
         scale=arguments.scale,
@@ -62,20 +62,20 @@ def run(arguments: argparse.Namespace) -> int:
         address=arguments.address,
     )
     if arguments.json:
-        print(json.dumps(made.to_json(), ensure_ascii=False))
+        print(json.dumps(reproduction.to_json(), ensure_ascii=False))
         return 0
-    _print_table(made)
-    print(f"Page: {made.page}")
+    _print_table(reproduction)
+    print(f"Page: {reproduction.page}")
     return 0
 
 
-def _print_table(made: "Reproduction") -> None:
-    """Print how many numbers compare how, and those that differ."""
+def _print_table(reproduction: "Reproduction") -> None:
+    """Print how many numbers agree, and list those that differ."""
     from leakgauge.papers.comparison import Agreement, format_exact
 
-    agree, differ, rest = (made.count(agreement) for agreement in Agreement)
-    print(f"{made.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
-    for item in made.items:
+    agree, differ, rest = (reproduction.count(agreement) for agreement in Agreement)
+    print(f"{reproduction.name}: {agree} numbers agree, {differ} differ, {rest} cannot be compared")
+    for item in reproduction.items:
         print(item.item.title)
         for cell in item.result.cells:
             if cell.verdict is Agreement.DIFFERS:

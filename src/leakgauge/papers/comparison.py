@@ -1,4 +1,4 @@
-"""One number of a paper beside ours, and what follows: the rule by which a reproduction is judged."""
+"""Compare a published number with ours: the rule that decides whether a paper reproduces."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,19 +6,19 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 
-_ROUNDING = 1e-9  # what two ways to compute one number may differ by
+_ROUNDING = 1e-9  # largest difference between two ways to compute the same number
 
 AGREEMENT_RULE = (
     "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
-    "printed digit; what follows exactly from a formula has an interval of no width. Where the paper says "
-    "“above” or “at most”, our whole interval must lie there; if it reaches across, nothing is said. Where "
-    "the paper draws something without printing a number, ours is compared with the exact value of what is "
-    "drawn, and “published” stays empty. What the paper does not have at all is not comparable."
+    "printed digit. The interval of a computed number has no width. Where the paper says “above” or “at "
+    "most”, our whole interval must lie on that side; if the interval contains the limit, the comparison is "
+    "open. Where the paper draws a value without printing it, ours is compared with the exact value, and "
+    "“published” stays empty. What the paper does not have is not comparable."
 )
 
 
 class Agreement(StrEnum):
-    """What a comparison can say."""
+    """The result of a comparison."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -26,7 +26,7 @@ class Agreement(StrEnum):
 
 
 class Claim(StrEnum):
-    """How a paper places a quantity."""
+    """What a paper claims of a quantity: equal to, above or at most a number."""
 
     EQUAL = "equal to"
     ABOVE = "above"
@@ -35,9 +35,10 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedNumber:
-    """A number that a paper prints, or that follows from a formula as it is printed there.
+    """A number that a paper prints, or that follows from a formula as printed there.
 
-    ``places`` is the number of decimals printed; without it the number is exact, as ln 2 is.
+    ``where`` is its place in the paper. ``places`` is the number of printed decimals; without it the number
+    is exact, as ln 2 is.
     """
 
     value: float
@@ -47,19 +48,19 @@ class PublishedNumber:
 
     @property
     def slack(self) -> float:
-        """How far the number may be from what was meant, by rounding."""
+        """How far rounding may have moved the number."""
         return _ROUNDING if self.places is None else 0.5 * 10.0**-self.places
 
     @property
     def written(self) -> str:
-        """The number as the paper says it."""
+        """The number as the paper states it."""
         value = format_exact(self.value) if self.places is None else f"{self.value:.{self.places}f}"
         return value if self.claim is Claim.EQUAL else f"{self.claim} {value}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OurNumber:
-    """The same quantity as we find it, and its interval; without one it is exact."""
+    """Our value of the same quantity, with its interval; an exact value has an interval of no width."""
 
     value: float
     low: float
@@ -75,7 +76,7 @@ class OurNumber:
 
 
 def format_exact(value: float) -> str:
-    """Write a number that was computed, to four decimals; what is not quite 0 or 1 is never shown as such.
+    """Format a computed number with four decimals; a number close to 0 or 1 is never rounded to it.
 
     >>> format_exact(0.91504), format_exact(0.99995), format_exact(0.0), format_exact(3e-16)
     ('0.9150', '0.99995', '0', '0')
@@ -87,16 +88,16 @@ def format_exact(value: float) -> str:
 
 
 def exact_number(value: float) -> OurNumber:
-    """A value that was computed, not measured."""
+    """Return a value that was computed, not measured."""
     return OurNumber(value=float(value), low=float(value), high=float(value))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedNumber:
-    """One number of ours, with what the paper says of it.
+    """One number of ours beside the published one.
 
-    ``exact`` is what theory says; if ``drawn``, the paper draws that quantity without printing the number.
-    A published number that is not ``comparable`` is one of other data: it is shown, not judged.
+    ``exact`` is the theoretical value; with ``drawn`` the paper draws that quantity without printing it.
+    A published number that is not ``comparable`` comes from other data: it is shown but not compared.
     ``why`` explains a difference, or why nothing can be compared.
     """
 
@@ -114,7 +115,7 @@ class ComparedNumber:
 
     @property
     def verdict(self) -> Agreement:
-        """Judge by the rule."""
+        """Whether the numbers agree, by the rule above."""
         if not self.comparable:
             return Agreement.NOT_COMPARABLE
         if self.published is not None:
@@ -158,7 +159,7 @@ class ComparedNumber:
             case Agreement.DIFFERS:
                 return "No explanation is known."
             case Agreement.NOT_COMPARABLE if self.published is not None:
-                return "Our interval reaches across it: too few rounds to tell; use --scale full."
+                return "Our interval contains it: too few simulated releases to decide; use --scale full."
             case _:
                 return ""
 

@@ -30,7 +30,7 @@ class DataSet:
     """Visits or rows that a plan can use; ``table`` is the `data` table of the plan."""
 
     name: str
-    words: str
+    description: str
     table: Mapping[str, Any] = field(hash=False)
 
 
@@ -45,7 +45,7 @@ def milan(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataS
         "box": TRIMMED_BOX,
         "window": list(window),
     }
-    return DataSet(name="milan", words="Social Pulse Milano", table=table)
+    return DataSet(name="milan", description="Social Pulse Milano", table=table)
 
 
 def new_york(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSet | None:
@@ -61,7 +61,7 @@ def new_york(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> Da
         "box": TRIMMED_BOX,
         "window": list(window),
     }
-    return DataSet(name="new-york", words="Foursquare New York", table=table)
+    return DataSet(name="new-york", description="Foursquare New York", table=table)
 
 
 def kuala_lumpur(scope: Scope, window: tuple[str, str]) -> DataSet | None:
@@ -75,7 +75,7 @@ def kuala_lumpur(scope: Scope, window: tuple[str, str]) -> DataSet | None:
         "origin": "2012-04-02",
         "window": list(window),
     }
-    return DataSet(name="kuala-lumpur", words="Foursquare Kuala Lumpur", table=table)
+    return DataSet(name="kuala-lumpur", description="Foursquare Kuala Lumpur", table=table)
 
 
 def cabs(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSet | None:
@@ -92,7 +92,7 @@ def cabs(scope: Scope, grid: tuple[int, int], window: tuple[str, str]) -> DataSe
         "box": [37.70, -122.52, 37.82, -122.37],
         "window": list(window),
     }
-    return DataSet(name="cabs", words="San Francisco cabs", table=table)
+    return DataSet(name="cabs", description="San Francisco cabs", table=table)
 
 
 def faces(scope: Scope, options: Mapping[str, Any]) -> DataSet | None:
@@ -100,7 +100,7 @@ def faces(scope: Scope, options: Mapping[str, Any]) -> DataSet | None:
     if (path := _find(scope, FACES)) is None:
         return None
     table = {"source": str(path), "keys": {"rows": "images", "labels": "target"}, **options}
-    return DataSet(name="faces", words="Olivetti faces", table=table)
+    return DataSet(name="faces", description="Olivetti faces", table=table)
 
 
 def imagenette(scope: Scope, options: Mapping[str, Any]) -> DataSet | None:
@@ -108,14 +108,14 @@ def imagenette(scope: Scope, options: Mapping[str, Any]) -> DataSet | None:
     if (path := _find(scope, IMAGENETTE)) is None:
         return None
     table = {"source": str(path), "keys": {"rows": "jpeg", "labels": "wnid"}, **options}
-    return DataSet(name="imagenette", words="Imagenette", table=table)
+    return DataSet(name="imagenette", description="Imagenette", table=table)
 
 
 def cifar_10(scope: Scope, options: Mapping[str, Any]) -> DataSet | None:
     """CIFAR-10 (Krizhevsky 2009) as 512 features of a network trained on other images."""
     if (path := _find(scope, CIFAR_10)) is None:
         return None
-    return DataSet(name="cifar10", words="CIFAR-10 embeddings", table={"source": str(path), **options})
+    return DataSet(name="cifar10", description="CIFAR-10 embeddings", table={"source": str(path), **options})
 
 
 def adult(scope: Scope, **options: Any) -> DataSet | None:
@@ -151,12 +151,14 @@ def census(scope: Scope, **options: Any) -> DataSet | None:
 
 
 def _people(
-    scope: Scope, name: str, words: str, files: tuple[str, ...], options: Mapping[str, Any]
+    scope: Scope, name: str, description: str, files: tuple[str, ...], options: Mapping[str, Any]
 ) -> DataSet | None:
     """A data set that a plan knows by name and reads from the folder of its first file."""
     if (path := _find(scope, files)) is None:
         return None
-    return DataSet(name=name, words=words, table={"source": name, "folder": str(path.parent), **options})
+    return DataSet(
+        name=name, description=description, table={"source": name, "folder": str(path.parent), **options}
+    )
 
 
 def _find(scope: Scope, patterns: tuple[str, ...]) -> Path | None:

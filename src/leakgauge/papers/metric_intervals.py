@@ -1,4 +1,4 @@
-"""What attacks were measured to reach, as the papers count it, and by how much one beats another."""
+"""Measured success of attacks, with intervals, as the papers count it; differences and means."""
 
 from collections.abc import Sequence
 from math import hypot
@@ -23,7 +23,7 @@ def accuracy(verdict: Verdict) -> OurNumber:
     ]
     if len(rates) < 2:
         raise BadInput(
-            f"{verdict.audit}, {verdict.label}: no rates at the attack's own threshold; play more rounds"
+            f"{verdict.audit}, {verdict.label}: no rates at the attack's own threshold; increase rounds"
         )
     value = sum(middle for _, middle, _ in rates) / 2
     below = hypot(*(middle - low for low, middle, _ in rates)) / 2
@@ -35,15 +35,15 @@ def metric(verdict: Verdict, metric: str) -> OurNumber:
     """A metric of a verdict, such as "auc_mean", with its interval."""
     found = verdict.metrics.get(metric)
     if found is None or found.value is None or found.low is None or found.high is None:
-        raise BadInput(f"{verdict.audit}, {verdict.label}: {metric} has no interval; play more rounds")
+        raise BadInput(f"{verdict.audit}, {verdict.label}: {metric} has no interval; increase rounds")
     return OurNumber(value=found.value, low=found.low, high=found.high)
 
 
 def difference(first: OurNumber, second: OurNumber) -> OurNumber:
-    """By how much the first is larger, if their errors are not of opposite signs more often than of the same.
+    """Return the first minus the second, with the interval for independent estimates (Zou and Donner 2008).
 
-    The intervals are put together as those of independent estimates (Zou and Donner 2008). Attacks that face
-    the same releases tend to err together, so for them it is wider than it would have to be.
+    Attacks on the same releases have positively correlated errors; for them the interval is wider than
+    needed.
     """
     value = first.value - second.value
     below = hypot(first.value - first.low, second.high - second.value)
@@ -52,9 +52,9 @@ def difference(first: OurNumber, second: OurNumber) -> OurNumber:
 
 
 def mean(found: Sequence[OurNumber]) -> OurNumber:
-    """The mean over games that have nothing random in common; their errors add in squares."""
+    """Return the mean over independent games; their errors add in squares."""
     if not found:
-        raise BadInput("a mean needs one game at least")
+        raise BadInput("a mean needs at least one game")
     value = sum(ours.value for ours in found) / len(found)
     below = hypot(*(ours.value - ours.low for ours in found)) / len(found)
     above = hypot(*(ours.high - ours.value for ours in found)) / len(found)
@@ -68,7 +68,7 @@ def advantage(verdict: Verdict) -> OurNumber:
 
 
 def confidence_text(verdicts: Sequence[Verdict]) -> str:
-    """How sure the intervals are.
+    """Return the confidence level of the intervals.
 
     >>> confidence_text([])
     ''

@@ -1,4 +1,4 @@
-"""The figure of a reproduction: computed lines, what was played with its intervals, what was published."""
+"""The chart of a reproduction: computed lines, measured values with intervals, published values."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _STROKES = (*_LINES, Stroke.DOT, Stroke.DIAMOND)
 
 @dataclass(frozen=True, eq=False)
 class ChartSeries:
-    """Points under one label: joined by a line, or dots (played) or diamonds (published)."""
+    """Points with one label: joined by a line, or dots (measured) or diamonds (published)."""
 
     label: str
     points: tuple[ChartPoint, ...]
@@ -27,7 +27,7 @@ class ChartSeries:
 
     def __post_init__(self) -> None:
         if self.stroke not in _STROKES:
-            raise BadInput(f"{self.label!r}: a trace is a line, dots or diamonds, not {self.stroke}")
+            raise BadInput(f"{self.label!r}: a series is a line, dots or diamonds, not {self.stroke}")
 
 
 def line_series(label: str, xs: Reals, values: Reals, stroke: Stroke, colour: str) -> ChartSeries:
@@ -37,7 +37,7 @@ def line_series(label: str, xs: Reals, values: Reals, stroke: Stroke, colour: st
 
 
 def dot_series(label: str, found: Iterable[tuple[float, OurNumber]], colour: str) -> ChartSeries:
-    """What was played, with its intervals."""
+    """Measured values with their intervals."""
     points = (ChartPoint(x=x, value=ours.value, low=ours.low, high=ours.high) for x, ours in found)
     return ChartSeries(label, tuple(points), Stroke.DOT, colour)
 
@@ -53,7 +53,7 @@ def series_chart(
     log: bool = False,
     played: str = "",
 ) -> Chart:
-    """Draw the traces; all dots share one entry of the key, ``played``, or, without it, have one each."""
+    """Draw the series; all dots share the legend entry ``played`` or, without it, have one each."""
     import altair as alt
 
     drawn = [trace for trace in traces if trace.points]
@@ -97,9 +97,9 @@ def _marks(base: Any, keys: Sequence[LegendEntry], strokes: set[Stroke]) -> list
 
 
 def _nearest_point(base: Any, x_title: str, y_title: str) -> Any:
-    """The point nearest to the pointer, and what it says.
+    """The point nearest to the pointer, with its tooltip.
 
-    There Vega-Lite 6.4 reads words off the mark, not off its row; both have a description.
+    Vega-Lite 6.4 takes the description from the mark, not from its row, so both have one.
     """
     import altair as alt
 
@@ -152,7 +152,7 @@ def _keys(keys: Sequence[LegendEntry], played: str) -> tuple[LegendEntry, ...]:
 
 
 def _ticks(rows: Sequence[dict[str, Any]], log: bool) -> dict[str, Any]:
-    """Eight or so; on a logarithmic axis at one and three times the powers of ten."""
+    """About eight ticks; on a logarithmic axis at one and three times the powers of ten."""
     if not log:
         return {"tickCount": 8}
     low, high = _span(rows, log)

@@ -33,7 +33,9 @@ def test_releases_have_names_of_their_own():
         ReleaseSetting(k=1, epsilon=1.0),
         ReleaseSetting(k=1, epsilon=1.0, unit="user-day"),
     ]
-    assert len({release.name for release in releases}) == len({release.words for release in releases}) == 4
+    assert (
+        len({release.name for release in releases}) == len({release.description for release in releases}) == 4
+    )
 
 
 def test_an_extended_attack_keeps_the_rest():

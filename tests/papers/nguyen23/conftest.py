@@ -18,7 +18,7 @@ SMALL = {"source": "synthetic", "rows": 260, "features": 24, "classes": 4}
 def small_rows(monkeypatch):
     """Generated rows that take no time."""
     for form, more in ((FeatureForm.SIGNED, {}), (FeatureForm.NON_NEGATIVE, {"non_negative": True})):
-        small = DataSet(name="small", words=f"small rows, {form}", table=SMALL | more)
+        small = DataSet(name="small", description=f"small rows, {form}", table=SMALL | more)
         monkeypatch.setitem(nguyen23_data.GENERATED, form, small)
 
 

@@ -13,7 +13,7 @@ def test_a_file_is_used_where_it_is(column, form, files):
     table = column.data(Scope(scale=Scale.QUICK, data=files), form).table
     assert table["source"].startswith(str(files))
     assert column.data(QUICK, form) is GENERATED[form]
-    assert "generated" in column.words(QUICK, form)
+    assert "generated" in column.description(QUICK, form)
 
 
 def test_keys_are_those_of_the_files(files):

@@ -2,7 +2,7 @@ import pytest
 
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.nguyen23 import training_epochs
-from leakgauge.papers.nguyen23.statements import PUBLISHED
+from leakgauge.papers.nguyen23.data import PUBLISHED
 from leakgauge.papers.paper import Scale
 
 EPOCHS = {"r-5": 1000.0, "r-500": 90.0, "r-1000": 50.0, "r-2000": 55.0}

@@ -100,7 +100,7 @@ def auc_chart(
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant.attack == "shadow_logistic" else Stroke.DASHED
-        traces += auc_series(variant.words, points, variant.colour, stroke)
+        traces += auc_series(variant.description, points, variant.colour, stroke)
     if not seen:
         return []
     traces = [*_optimum_series(place, axis, seen[0]), *traces]

@@ -26,8 +26,14 @@ from leakgauge.papers.guan24.plans import (
     main_place,
     place_note,
 )
-from leakgauge.papers.guan24.published import AUCS
-from leakgauge.papers.guan24.statements import auc, auc_lead, measured_aucs, place_prefix, printed_numbers
+from leakgauge.papers.guan24.statements import (
+    AUCS,
+    auc,
+    auc_lead,
+    measured_aucs,
+    place_prefix,
+    printed_numbers,
+)
 from leakgauge.papers.guan24.suppression import SUPPRESSION
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
@@ -93,8 +99,8 @@ def _figure_11(played: PlayedItem) -> ItemResult:
         small, usual = (_sized(ReleaseSetting(epsilon=epsilon), m) for m in (100, GROUP))
         for variant in (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO):
             cells += auc_lead(
-                f"{place_prefix(main)}{variant.words}, AUC of groups of 100 less groups of 1,000, "
-                f"{usual.words}",
+                f"{place_prefix(main)}{variant.description}, AUC of groups of 100 less groups of 1,000, "
+                f"{usual.description}",
                 found.find(main, small, variant),
                 found.find(main, usual, variant),
                 easier if variant == ZERO_KNOWLEDGE else None,
@@ -121,14 +127,16 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
                 is not None
             ]
             seen += [verdict for _, verdict in points]
-            traces += auc_series(f"{variant.words}, m = {m:,}", points, chart_style.SERIES[number], stroke)
+            traces += auc_series(
+                f"{variant.description}, m = {m:,}", points, chart_style.SERIES[number], stroke
+            )
     return series_chart(
         "figure-11",
         traces,
         x_title="ε",
         y_title="mean AUC",
         caption=f"Mean AUC without knowledge of anybody else, noise for one visit, by size of the group: "
-        f"{place.words}.",
+        f"{place.description}.",
         alternative="The smaller the group, the higher the AUC at every epsilon.",
         log=True,
         played=f"played, {metric_intervals.confidence_text(seen)} interval",
@@ -155,14 +163,15 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant in PAPER_ATTACKS else Stroke.DASHED
-        traces += auc_series(variant.words, points, variant.colour, stroke)
+        traces += auc_series(variant.description, points, variant.colour, stroke)
     traces += _published(name)
     chart = series_chart(
         name.replace("_", "-"),
         traces,
         x_title="size of the group, m",
         y_title="mean AUC",
-        caption=f"Mean AUC by size of the group, k = {k}: {place.words}; diamonds are what the paper prints "
+        caption=f"Mean AUC by size of the group, k = {k}: {place.description}; diamonds are what the paper "
+        "prints "
         f"for {column}.",
         alternative="Without suppression the AUC falls slowly as groups grow; with it small groups are hard "
         "to attack.",
@@ -177,23 +186,25 @@ def _trend(
 ) -> list[ComparedNumber]:
     """What the paper says of all its data: small groups are hard where counts are suppressed."""
     if k == 0:
-        said = PublishedNumber(
+        claim = PublishedNumber(
             value=0.0, where="“slowly decreases the performance”, appendix D.1", claim=Claim.ABOVE
         )
         first, last = releases[0], releases[-1]
         words = "groups of 100 less the largest groups"
     else:
-        said = PublishedNumber(value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE)
+        claim = PublishedNumber(
+            value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE
+        )
         first, last = _sized(ReleaseSetting(k=k), GROUP), releases[0]
         words = "groups of 1,000 less groups of 100"
     return [
         cell
         for variant in (*PAPER_ATTACKS, LIKELIHOOD)
         for cell in auc_lead(
-            f"{place_prefix(place)}{variant.words}, AUC of {words}, k = {k}",
+            f"{place_prefix(place)}{variant.description}, AUC of {words}, k = {k}",
             found.find(place, first, variant),
             found.find(place, last, variant),
-            said if variant in PAPER_ATTACKS else None,
+            claim if variant in PAPER_ATTACKS else None,
         )
     ]
 
@@ -203,7 +214,7 @@ def _published(name: str) -> list[ChartSeries]:
 
     return [
         ChartSeries(
-            f"{variant.words}, published",
+            f"{variant.description}, published",
             tuple(
                 ChartPoint(x=float(number.release.m or GROUP), value=number.value)
                 for number in AUCS[name]

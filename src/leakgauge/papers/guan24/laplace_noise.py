@@ -27,8 +27,9 @@ from leakgauge.papers.guan24.plans import (
     place_note,
     substitutes,
 )
-from leakgauge.papers.guan24.published import ACCURACIES, PUBLISHED
 from leakgauge.papers.guan24.statements import (
+    ACCURACIES,
+    PUBLISHED,
     auc_claim,
     closeness_claims,
     falling_auc_claims,
@@ -114,7 +115,7 @@ def _figure_8(played: PlayedItem) -> ItemResult:
             ReleaseAxis(title="ε", places=list(zip(EPSILONS, RELEASES[unit], strict=True)), log=True),
             ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, Laplace noise for {_protects(unit, place)}: "
-            f"{place.words}.",
+            f"{place.description}.",
             "All attacks rise with epsilon. The informed likelihood attack is near the exact optimum, the "
             "other likelihood attacks below it, the attacks of the paper below these.",
         )
@@ -129,7 +130,7 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
         for release in RELEASES[USER_DAY][:3]
         for variant in PAPER_ATTACKS
         for cell in auc_claim(
-            f"{place_prefix(place)}{variant.words}, AUC at {release.words}",
+            f"{place_prefix(place)}{variant.description}, AUC at {release.description}",
             found.find(place, release, variant),
             PUBLISHED["figure_8_strong_noise"],
             "How much the noise hides depends on how many visits the targets have."
@@ -146,7 +147,8 @@ def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[C
         for least in (10, ACTIVE)
         for variant in PAPER_ATTACKS
         for cell in auc_claim(
-            f"{place_prefix(place)}{variant.words}, AUC at {ONE.words}, targets of {least} visits or more",
+            f"{place_prefix(place)}{variant.description}, AUC at {ONE.description}, targets of {least} "
+            "visits or more",
             found.find(place, ONE, variant, least),
             PUBLISHED["figure_8_active_targets"],
             "It takes about 20 visits; how many a target has depends on the data." if least == 10 else "",

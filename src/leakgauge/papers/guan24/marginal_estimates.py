@@ -61,7 +61,7 @@ def _cells(place: LocationDataSet, release: ReleaseSetting, side: str, scale: Sc
     found = _distances(place, release, side, RELEASES[scale])
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{side} marginal, {release.words}, {METHOD_NAMES[method]}: "
+            setting=f"{place_prefix(place)}{side} marginal, {release.description}, {METHOD_NAMES[method]}: "
             "distance to the truth",
             ours=mean_with_interval(list(values)),
         )
@@ -82,7 +82,8 @@ def _gain(
     found = _distances(place, release, side, RELEASES[scale])
     gains = [a - b for a, b in zip(found[worse], found[better], strict=True)]
     cell = ComparedNumber(
-        setting=f"{place_prefix(place)}{side} marginal, {release.words}: distance of {METHOD_NAMES[worse]} "
+        setting=f"{place_prefix(place)}{side} marginal, {release.description}: distance of "
+        f"{METHOD_NAMES[worse]} "
         f"less that of {METHOD_NAMES[better]}",
         ours=mean_with_interval(gains),
         published=published,
@@ -96,10 +97,10 @@ def _correction(
 ) -> ItemResult:
     """Figures 4 and 5: one transform of the totals, on the call records."""
     scale, main = played.scope.scale, main_place(played.scope)
-    said = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
+    claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
     for place in (CDR, main):
-        cells.append(_gain(place, release, side, scale, ("raw", method), said))
+        cells.append(_gain(place, release, side, scale, ("raw", method), claim))
         cells.append(_gain(place, release, side, scale, (method, DECONVOLUTION), None))
         cells += _cells(place, release, side, scale)
     charts = [
@@ -129,8 +130,9 @@ def _chart(
         traces,
         x_title="place, by popularity" if side == "space" else "hour",
         y_title="share of visits",
-        caption=f"The {side} marginal from one release of {people.place.group:,} people, {release.words}: "
-        f"{people.place.words}.",
+        caption=f"The {side} marginal from one release of {people.place.group:,} people, "
+        f"{release.description}: "
+        f"{people.place.description}.",
         alternative="The line of the deconvolution lies closest to the truth; the totals are too uneven "
         "under suppression and too even under noise, and the transform corrects some of it.",
     )
@@ -210,7 +212,7 @@ def _noise_chart(people: Population, side: str) -> Chart:
         x_title="place, by popularity" if side == "space" else "hour",
         y_title="share of visits",
         caption=f"The {side} marginal as totals of a release give it, by scale of the noise: "
-        f"{people.place.words}.",
+        f"{people.place.description}.",
         alternative="The more noise, the flatter the line, until the noise itself makes it rough.",
     )
 

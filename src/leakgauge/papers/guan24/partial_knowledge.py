@@ -24,8 +24,7 @@ from leakgauge.papers.guan24.plans import (
     main_place,
     place_note,
 )
-from leakgauge.papers.guan24.published import PUBLISHED
-from leakgauge.papers.guan24.statements import auc, auc_claim, auc_lead, place_prefix
+from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_claim, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.page import Chart, Stroke
@@ -34,6 +33,15 @@ from leakgauge.verdict import Verdict
 NOISY_RELEASE = ReleaseSetting(epsilon=1.0, k=1)
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 PLAYED_SHARES = {Scale.QUICK: (0.1, 0.5, 1.0), Scale.FULL: SHARES}
+RAW_RELEASE = ReleaseSetting(k=0)
+ALL_PLACES = "all"
+TOPS: tuple[int | str, ...] = (1, 2, 3, ALL_PLACES)  # known places, the most visited first
+QUICK_TOPS: tuple[int | str, ...] = (1, ALL_PLACES)
+SPREADS = {"table_10": "random", "table_11": "greedy"}
+BUG = (
+    "The original has a bug: its “top-k places” are the k highest place numbers (greedy), or all places but "
+    "one (random), so the printed numbers are no target."
+)
 
 
 def _trace_share_plan(scope: Scope) -> list[AuditTable]:
@@ -69,12 +77,12 @@ def _figure_9(played: PlayedItem) -> ItemResult:
         )
         if variant in PAPER_ATTACKS:
             cells += auc_claim(
-                f"{place_prefix(main)}{variant.words}, AUC, 10 % of the trace known",
+                f"{place_prefix(main)}{variant.description}, AUC, 10 % of the trace known",
                 tenth,
                 PUBLISHED["figure_9_tenth_of_trace"],
             )
             cells += auc_lead(
-                f"{place_prefix(main)}{variant.words}, AUC, the whole trace known less 10 % of it",
+                f"{place_prefix(main)}{variant.description}, AUC, the whole trace known less 10 % of it",
                 all_of_it,
                 tenth,
                 PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
@@ -93,7 +101,8 @@ def _range(
         return []
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{variant.words}, range of the AUC from 10 % to the whole trace",
+            setting=f"{place_prefix(place)}{variant.description}, range of the AUC from 10 % to the whole "
+            "trace",
             ours=metric_intervals.difference(auc(most), auc(least)),
             published=PUBLISHED["figure_9_range"],
             comparable=place.is_original,
@@ -114,7 +123,8 @@ def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]
                 stated = PUBLISHED["figure_9_cdr_zero_knowledge"]
             cells.append(
                 ComparedNumber(
-                    setting=f"{place_prefix(place)}{variant.words}, {share:.0%} of the trace known: mean AUC",
+                    setting=f"{place_prefix(place)}{variant.description}, {share:.0%} of the trace known: "
+                    "mean AUC",
                     ours=auc(verdict),
                     published=stated,
                     comparable=place.is_original,
@@ -136,7 +146,7 @@ def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
-        traces += auc_series(variant.words, points, variant.colour, stroke)
+        traces += auc_series(variant.description, points, variant.colour, stroke)
     if not seen:
         return []
     chart = series_chart(
@@ -145,7 +155,7 @@ def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
         x_title="share of the trace that is known",
         y_title="mean AUC",
         caption=f"Mean AUC at event-level ε = 1 and k = 1, by how much of the target's trace is known: "
-        f"{place.words}.",
+        f"{place.description}.",
         alternative="All attacks rise with the share of the trace that is known, steeply at first; a tenth "
         "is enough to do better than chance.",
         played=f"played, {metric_intervals.confidence_text(seen)} interval",
@@ -165,17 +175,6 @@ FIGURE_9 = PaperItem(
             "the paper says; in its code only those for training do."
         ),
     ),
-)
-
-
-RAW_RELEASE = ReleaseSetting(k=0)
-ALL_PLACES = "all"
-TOPS: tuple[int | str, ...] = (1, 2, 3, ALL_PLACES)  # known places, the most visited first
-QUICK_TOPS: tuple[int | str, ...] = (1, ALL_PLACES)
-SPREADS = {"table_10": "random", "table_11": "greedy"}
-BUG = (
-    "The original has a bug: its “top-k places” are the k highest place numbers (greedy), or all places but "
-    "one (random), so the printed numbers are no target."
 )
 
 
@@ -210,7 +209,7 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
         cells += [
             ComparedNumber(
                 setting=f"{place_prefix(place)}likelihood, auxiliary, hours as likely as usual, AUC, "
-                f"{_words(top)}",
+                f"{_top_text(top)}",
                 ours=auc(verdict),
             )
             for top in TOPS
@@ -232,7 +231,7 @@ def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[Com
             continue
         cells.append(
             ComparedNumber(
-                setting=f"{place.stands_for}: {variant.words}, AUC, {_words(top)}",
+                setting=f"{place.stands_for}: {variant.description}, AUC, {_top_text(top)}",
                 ours=auc(verdict),
                 published=PublishedNumber(
                     value=value, places=table.places, where=f"± {error}, {table.where}"
@@ -244,7 +243,7 @@ def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[Com
     return cells
 
 
-def _words(top: int | str) -> str:
+def _top_text(top: int | str) -> str:
     match top:
         case "all":
             return "all places known"

@@ -32,7 +32,7 @@ class AttackVariant:
     """An attack with its knowledge, as in a plan, and how the page shows it."""
 
     label: str
-    words: str
+    description: str
     attack: str
     knowledge: str
     colour: str
@@ -61,7 +61,7 @@ class AttackVariant:
         return replace(
             self,
             label=f"{self.label}-{label}",
-            words=f"{self.words}, {label}",
+            description=f"{self.description}, {label}",
             options={**self.options, **(options or {})},
             known=known or self.known,
             colour=colour or self.colour,
@@ -70,14 +70,14 @@ class AttackVariant:
 
 KNOCK_KNOCK = AttackVariant(
     label="knock-knock",
-    words="Knock-Knock",
+    description="Knock-Knock",
     attack="shadow_logistic",
     knowledge="auxiliary",
     colour=chart_style.SERIES[0],
 )
 ZERO_KNOWLEDGE = AttackVariant(
     label="zero-knowledge",
-    words="zero-knowledge",
+    description="zero-knowledge",
     attack="shadow_logistic",
     knowledge="zero",
     colour=chart_style.SERIES[1],
@@ -85,28 +85,28 @@ ZERO_KNOWLEDGE = AttackVariant(
 )
 ZERO_DECONVOLUTION = AttackVariant(
     label="zero-knowledge-deconvolution",
-    words="zero-knowledge with deconvolution",
+    description="zero-knowledge with deconvolution",
     attack="shadow_logistic",
     knowledge="zero",
     colour=chart_style.SERIES[5],
 )
 LIKELIHOOD = AttackVariant(
     label="likelihood-auxiliary",
-    words="likelihood, auxiliary",
+    description="likelihood, auxiliary",
     attack="likelihood",
     knowledge="auxiliary",
     colour=chart_style.SERIES[2],
 )
 LIKELIHOOD_ZERO = AttackVariant(
     label="likelihood-zero",
-    words="likelihood, zero",
+    description="likelihood, zero",
     attack="likelihood",
     knowledge="zero",
     colour=chart_style.SERIES[3],
 )
 INFORMED = AttackVariant(
     label="likelihood-informed",
-    words="likelihood, informed",
+    description="likelihood, informed",
     attack="likelihood",
     knowledge="informed",
     colour=chart_style.SERIES[4],
@@ -145,7 +145,7 @@ class ReleaseSetting:
         return ",".join([*noise, f"k={self.k}", *size])
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """On the page."""
         noise = [] if self.epsilon is None else [f"{self.unit} ε = {self.epsilon:g}"]
         suppressed = [f"k = {self.k}"] if self.k or not noise else []
@@ -183,8 +183,8 @@ class LocationDataSet:
         return self.data.name
 
     @property
-    def words(self) -> str:
-        return self.data.words
+    def description(self) -> str:
+        return self.data.description
 
     def challenger_table(
         self, targets: int, *, group: int | None = None, least: int = LEAST_VISITS
@@ -210,20 +210,20 @@ class LocationDataSet:
             return ""
         if self.stands_for == "CDR":
             return "The call records are private; ours is a synthetic city of their shape."
-        return f"The tweets of Milan were not given; ours is {self.words}."
+        return f"The tweets of Milan were not given; ours is {self.description}."
 
 
 CITY = LocationDataSet(
     data=DataSet(
         name="city",
-        words="a synthetic city",
+        description="a synthetic city",
         table={"source": "synthetic", "users": 4840, "sites": 100, "epochs": 168, "visits": 21.5},
     )
 )
 CDR = LocationDataSet(
     data=DataSet(
         name="cdr-city",
-        words="a synthetic city of the shape of the call records",
+        description="a synthetic city of the shape of the call records",
         table={
             "source": "synthetic",
             "users": 11000,
@@ -263,7 +263,7 @@ def place_note(scope: Scope, *, cdr: bool = True) -> str:
     private = _cdr_note(scope) if cdr else ""
     if main_place(scope).is_original:
         return f"Played on Social Pulse Milano, its first week, on a grid of 10 x 10 places.{private}"
-    others = " and ".join(f"{place.words} (groups of {place.group:,})" for place in substitutes(scope))
+    others = " and ".join(f"{place.description} (groups of {place.group:,})" for place in substitutes(scope))
     besides = f", some settings on {others} too" if others else ""
     return (
         "Played on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 places, "

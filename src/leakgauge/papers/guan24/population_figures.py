@@ -18,8 +18,7 @@ from leakgauge.papers.guan24.plans import (
     place_note,
 )
 from leakgauge.papers.guan24.population import SEED, mean_with_interval, population
-from leakgauge.papers.guan24.published import PUBLISHED
-from leakgauge.papers.guan24.statements import place_prefix
+from leakgauge.papers.guan24.statements import PUBLISHED, place_prefix
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -63,11 +62,11 @@ def _figure_6(played: PlayedItem) -> ItemResult:
         laws = _laws(visits)
         distances = {name: _distance(visits, law) for name, law in laws.items()}
         best, exponential, constant = distances.values()
-        said = PublishedNumber(
+        claim = PublishedNumber(
             value=0.0, where="“best approximated by a lognormal”, figure 6", claim=Claim.ABOVE
         )
         for words, gain, published in (
-            ("exponential less the best log-normal", exponential - best, said),
+            ("exponential less the best log-normal", exponential - best, claim),
             ("constant less exponential", constant - exponential, None),
         ):
             cells.append(
@@ -107,7 +106,7 @@ def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict
         traces,
         x_title="visits",
         y_title="share of people with as many or more",
-        caption=f"How many visits people make, and laws of the same mean: {place.words}.",
+        caption=f"How many visits people make, and laws of the same mean: {place.description}.",
         alternative="The log-normal law with the best skewness follows the truth; the exponential one has "
         "too few people with many visits, and the constant one falls at the mean.",
         log=True,
@@ -135,7 +134,7 @@ def _figure_14(played: PlayedItem) -> ItemResult:
                 [HistogramBars("targets", edges, heights, chart_style.SERIES[0])],
                 x_title="visits",
                 y_title="targets",
-                caption=f"Visits of 50 targets with 10 or more: {place.words}.",
+                caption=f"Visits of 50 targets with 10 or more: {place.description}.",
                 alternative="Most targets have few visits; a few have many.",
             )
         )
@@ -176,8 +175,10 @@ def _figure_15(played: PlayedItem) -> ItemResult:
                 )
             )
         values = np.array([ours.value for _, ours in found])
-        traces.append(line_series(place.words, np.array(THRESHOLDS, float), values, Stroke.LINE, colour))
-        traces.append(dot_series(f"{place.words}, drawn", found, colour))
+        traces.append(
+            line_series(place.description, np.array(THRESHOLDS, float), values, Stroke.LINE, colour)
+        )
+        traces.append(dot_series(f"{place.description}, drawn", found, colour))
     chart = series_chart(
         "figure-15",
         traces,
@@ -221,7 +222,7 @@ def _shares(name: str, shares: Reals, x_title: str, place: LocationDataSet, side
         [line_series("truth", xs, shares, Stroke.LINE, chart_style.SERIES[0])],
         x_title=x_title,
         y_title="share of visits",
-        caption=f"The true {side} marginal: {place.words}.",
+        caption=f"The true {side} marginal: {place.description}.",
         alternative=f"The shares of the {side} marginal.",
     )
 
@@ -250,7 +251,7 @@ def _triangulation(positions: Reals, place: LocationDataSet) -> Chart:
     )
     return Chart(
         "figure-16-triangulation",
-        f"The Delaunay triangulation of the places: {place.words}.",
+        f"The Delaunay triangulation of the places: {place.description}.",
         "A net of triangles that joins neighbouring places.",
         chart_style.vega_spec(sides),
         (LegendEntry("neighbouring places", chart_style.SERIES[0], Stroke.LINE),),

@@ -19,8 +19,7 @@ from leakgauge.papers.guan24.plans import (
     main_place,
     place_note,
 )
-from leakgauge.papers.guan24.published import PUBLISHED
-from leakgauge.papers.guan24.statements import auc, auc_lead, place_prefix
+from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import series_chart
 from leakgauge.report.charts import chart_style
@@ -37,6 +36,11 @@ INDEPENDENT = {
 }
 RAW = ReleaseSetting(k=0)
 SUPPRESSED = ReleaseSetting(k=1)
+RELEASE = ReleaseSetting(epsilon=1.0, k=1)
+TRACE_NUMBERS = {
+    Scale.QUICK: (1_050, 2_000, 5_000, 20_000),
+    Scale.FULL: (1_050, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000),
+}
 
 
 def _releases(scale: Scale) -> list[ReleaseSetting]:
@@ -74,20 +78,22 @@ def _figure_10(played: PlayedItem) -> ItemResult:
     for release in releases:
         for paired, independent in INDEPENDENT.items():
             cells += auc_lead(
-                f"{place_prefix(main)}{paired.words}, AUC of paired less independent, {release.words}",
+                f"{place_prefix(main)}{paired.description}, AUC of paired less independent, "
+                f"{release.description}",
                 found.find(main, release, paired),
                 found.find(main, release, independent),
                 wins,
                 "Where noise hides almost everything, both are near chance." if release.epsilon == 1 else "",
             )
         cells += auc_lead(
-            f"{place_prefix(main)}Knock-Knock less zero-knowledge, AUC, both paired, {release.words}",
+            f"{place_prefix(main)}Knock-Knock less zero-knowledge, AUC, both paired, {release.description}",
             found.find(main, release, KNOCK_KNOCK),
             found.find(main, release, ZERO_KNOWLEDGE),
             PUBLISHED["figure_10_closeness"],
         )
     cells += auc_lead(
-        f"{place_prefix(main)}Knock-Knock, AUC of paired less independent, {SUPPRESSED.words}, no noise",
+        f"{place_prefix(main)}Knock-Knock, AUC of paired less independent, {SUPPRESSED.description}, no "
+        "noise",
         found.find(main, SUPPRESSED, KNOCK_KNOCK),
         found.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
     )
@@ -96,7 +102,7 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         if (verdict := found.find(main, release, variant)) is not None:
             cells.append(
                 ComparedNumber(
-                    setting=f"Milan: {variant.words}, AUC at {release.words}",
+                    setting=f"Milan: {variant.description}, AUC at {release.description}",
                     ours=auc(verdict),
                     published=PUBLISHED[f"figure_10_zero_knowledge_{name}"],
                     comparable=main.is_original,
@@ -110,7 +116,7 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         ReleaseAxis(title="ε", places=[(release.epsilon or 0.0, release) for release in releases]),
         (*PAPER_ATTACKS, *INDEPENDENT.values(), LIKELIHOOD),
         f"Mean AUC under noise for a day of at most {main.per_day} visits, by how shadows are drawn: "
-        f"{main.words}. {metric_intervals.confidence_text(played.verdicts)} intervals.",
+        f"{main.description}. {metric_intervals.confidence_text(played.verdicts)} intervals.",
         "Paired shadows teach better than independent ones, both with real traces and with made-up ones; the "
         "likelihood attack, which learns from none, is above all.",
     )
@@ -130,13 +136,6 @@ FIGURE_10 = PaperItem(
         ),
     ),
 )
-
-
-RELEASE = ReleaseSetting(epsilon=1.0, k=1)
-TRACE_NUMBERS = {
-    Scale.QUICK: (1_050, 2_000, 5_000, 20_000),
-    Scale.FULL: (1_050, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000),
-}
 
 
 def _with_traces(traces: int) -> AttackVariant:
@@ -197,7 +196,8 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         traces,
         x_title="made-up traces",
         y_title="mean AUC",
-        caption=f"Mean AUC at event-level ε = 1 and k = 1, by how many traces are made up: {main.words}.",
+        caption="Mean AUC at event-level ε = 1 and k = 1, by how many traces are made up: "
+        f"{main.description}.",
         alternative="The AUC hardly depends on how many traces are made up; the likelihood attack needs "
         "none.",
         log=True,

@@ -1,17 +1,19 @@
-"""Cells of the page: numbers of the tables beside ours, and what the paper says about curves."""
+"""Numbers of the page: tables of Guan et al. (2024) beside ours, and claims of the paper about curves."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot, sqrt
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Agreement, Claim, ComparedNumber, OurNumber, PublishedNumber
 from leakgauge.papers.guan24.plans import (
+    GROUP,
     KNOCK_KNOCK,
     LIKELIHOOD,
     LIKELIHOOD_ZERO,
     PAPER_ATTACKS,
+    USER_DAY,
     ZERO_DECONVOLUTION,
     ZERO_KNOWLEDGE,
     AttackVariant,
@@ -19,11 +21,60 @@ from leakgauge.papers.guan24.plans import (
     LocationDataSet,
     ReleaseSetting,
 )
-from leakgauge.papers.guan24.published import PrintedNumber
+from leakgauge.papers.published_numbers import read_published
 from leakgauge.verdict import Verdict
 
+PUBLISHED = read_published(__package__)
+VARIANTS = {variant.label: variant for variant in PAPER_ATTACKS}
 THEIR_TARGETS = 50
 NORMAL = 1.96
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrintedNumber:
+    """One number of a table, and its standard error."""
+
+    column: str  # the data
+    release: ReleaseSetting
+    variant: AttackVariant
+    value: float
+    error: float
+    places: int
+
+
+def _numbers(name: str, release: Callable[[str], ReleaseSetting]) -> tuple[PrintedNumber, ...]:
+    """The numbers of a table whose columns are named after a data set and an attack."""
+    table = PUBLISHED.tables[name]
+    heads = [column.split() for column in table.columns]
+    return tuple(
+        PrintedNumber(
+            column=data,
+            release=release(row.name),
+            variant=VARIANTS[attack],
+            value=value,
+            error=error,
+            places=table.places,
+        )
+        for row in table.rows
+        for (data, attack), value, error in zip(heads, row.values, row.errors, strict=True)
+    )
+
+
+def _of_group(k: int) -> Callable[[str], ReleaseSetting]:
+    return lambda size: ReleaseSetting(k=k, m=None if int(size) == GROUP else int(size))
+
+
+ACCURACIES = {
+    "table_3": _numbers("table_3", lambda k: ReleaseSetting(k=int(k))),
+    "table_4": _numbers("table_4", lambda epsilon: ReleaseSetting(epsilon=float(epsilon))),
+    "table_5": _numbers("table_5", lambda epsilon: ReleaseSetting(epsilon=float(epsilon), unit=USER_DAY)),
+}
+AUCS = {
+    "table_6": _numbers("table_6", _of_group(k=0)),
+    "table_7": _numbers("table_7", _of_group(k=0)),
+    "table_8": _numbers("table_8", _of_group(k=1)),
+    "table_9": _numbers("table_9", _of_group(k=1)),
+}
 
 
 def auc(verdict: Verdict) -> OurNumber:
@@ -48,7 +99,7 @@ def printed_numbers(
         ours = measure(verdict)
         cells.append(
             ComparedNumber(
-                setting=f"{number.column}: {number.variant.words}, {number.release.words}",
+                setting=f"{number.column}: {number.variant.description}, {number.release.description}",
                 ours=_widened(ours, number, verdict.n_targets) if place.is_original else ours,
                 published=PublishedNumber(
                     value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
@@ -106,16 +157,17 @@ def falling_auc_claims(
     where: str,
 ) -> list[ComparedNumber]:
     """That the AUC falls from each release to the next one that was played."""
-    said = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
+    claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
     for variant in variants:
         played = [release for release in releases if found.find(place, release, variant) is not None]
         for weaker, stronger in pairwise(played):
             cells += auc_lead(
-                f"{place_prefix(place)}{variant.words}, AUC at {weaker.words} less that at {stronger.words}",
+                f"{place_prefix(place)}{variant.description}, AUC at {weaker.description} less that at "
+                f"{stronger.description}",
                 found.find(place, weaker, variant),
                 found.find(place, stronger, variant),
-                said,
+                claim,
             )
     return cells
 
@@ -131,7 +183,7 @@ def closeness_claims(
         cell
         for release in releases
         for cell in auc_lead(
-            f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.words}",
+            f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.description}",
             found.find(place, release, KNOCK_KNOCK),
             found.find(place, release, ZERO_KNOWLEDGE),
             published,
@@ -149,7 +201,8 @@ def likelihood_leads(
         for release in releases
         for first, second in pairs
         for cell in auc_lead(
-            f"{place_prefix(place)}{first.words} less {second.words}, AUC at {release.words}",
+            f"{place_prefix(place)}{first.description} less {second.description}, AUC at "
+            f"{release.description}",
             found.find(place, release, first),
             found.find(place, release, second),
         )
@@ -165,7 +218,7 @@ def measured_aucs(
     """AUCs of which the paper draws some without a number."""
     return [
         ComparedNumber(
-            setting=f"{place_prefix(place)}{variant.words}, {release.words}: mean AUC",
+            setting=f"{place_prefix(place)}{variant.description}, {release.description}: mean AUC",
             ours=auc(verdict),
             drawn=variant in PAPER_ATTACKS,
             why=place.why_not,
@@ -179,5 +232,5 @@ def measured_aucs(
 def place_prefix(place: LocationDataSet) -> str:
     """Where, at the head of a cell."""
     return {"milan": "Milan: ", "city": "city: ", "cdr-city": "CDR city: "}.get(
-        place.name, f"{place.words}: "
+        place.name, f"{place.description}: "
     )

@@ -19,8 +19,9 @@ from leakgauge.papers.guan24.plans import (
     place_note,
     substitutes,
 )
-from leakgauge.papers.guan24.published import ACCURACIES, PUBLISHED
 from leakgauge.papers.guan24.statements import (
+    ACCURACIES,
+    PUBLISHED,
     auc_claim,
     closeness_claims,
     falling_auc_claims,
@@ -67,7 +68,7 @@ def _figure_7(played: PlayedItem) -> ItemResult:
     for place in (main, *substitutes(played.scope)):
         for variant in PAPER_ATTACKS:
             cells += auc_claim(
-                f"{place_prefix(place)}{variant.words}, AUC at k = 0",
+                f"{place_prefix(place)}{variant.description}, AUC at k = 0",
                 found.find(place, RELEASES[0], variant),
                 PUBLISHED["figure_7_near_perfect"],
                 "How often others stand in for the target, in every one of its cells, depends on how crowded "
@@ -90,7 +91,7 @@ def _figure_7(played: PlayedItem) -> ItemResult:
                 title="suppression threshold k", places=[(release.k, release) for release in RELEASES]
             ),
             ALL_ATTACKS,
-            f"Mean AUC on groups of {place.group:,}, counts of k or less suppressed: {place.words}.",
+            f"Mean AUC on groups of {place.group:,}, counts of k or less suppressed: {place.description}.",
             "Every attack but the informed one begins near 1 without suppression and falls as k grows; the "
             "likelihood attacks lie above the two of the paper.",
         )

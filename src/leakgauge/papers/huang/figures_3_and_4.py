@@ -20,6 +20,42 @@ from leakgauge.verdict import Verdict
 
 FEWEST_ANSWERS, MOST_ANSWERS = 4, 29  # answers, section 5
 ALL_ANSWERS = tuple(range(FEWEST_ANSWERS, MOST_ANSWERS + 1))
+CENTRAL_T = (
+    "Theorem 5 shifts a central t; the power of a t-test is that of a non-central one, and under Laplace "
+    "noise of yet another law."
+)
+SMALL = "So small a difference is lost in what our numbers may be off."
+RISES = (
+    "Up to {} answers the theorem itself says the opposite: the critical value of so few degrees of freedom "
+    "falls faster than the noise grows. The test does as the paper says."
+)
+MISPRINTED = (
+    "The formulas after the theorem take the critical value of m degrees of freedom for m - 1. So they give "
+    "an attack 0.51 at four answers even if ε is 0, and less with a few more."
+)
+DRAWN = {Scale.QUICK: (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 29), Scale.FULL: ALL_ANSWERS}  # answers
+PLAYED = {Scale.QUICK: (4, 10, 29), Scale.FULL: (4, 6, 8, 10, 15, 20, 25, 29)}
+COLOURS = chart_style.SERIES[:3]
+NOTES = (
+    "The paper draws surfaces and prints no number; we compare with what it says about them.",
+    (
+        "Neither reading of theorem 5 has both trends that the paper states. With m - 1 degrees of freedom, "
+        "as in the theorem, success first rises with the number of answers for a total budget; with m, as "
+        "in the formulas after it and in the proof, it first falls for a budget each. The test has both."
+    ),
+    (
+        "Played is the test as printed, S with 1/m, two-sided at 5 %. For normal noise it would reject too "
+        "often; for Laplace noise it happens to come near its level: see table_1."
+    ),
+    (
+        "The noise and its scale are known, and so is the side to which a record moves a count. The t-test "
+        "uses neither, and gives away most of what the answers tell: compare the optimum."
+    ),
+    (
+        "The games of both figures draw the same coins and the same noise, more or less of it: what they "
+        "miss by chance goes together."
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -70,21 +106,6 @@ class SuccessSurface:
 
 TOTAL_BUDGET = SuccessSurface("figure-3", "total", ((0.1, 0.5, 1.0), (0.1, 5.0, 10.0)))
 BUDGET_EACH = SuccessSurface("figure-4", "each", ((0.01, 0.05, 0.1), (0.01, 0.2, 0.33)))
-
-
-CENTRAL_T = (
-    "Theorem 5 shifts a central t; the power of a t-test is that of a non-central one, and under Laplace "
-    "noise of yet another law."
-)
-SMALL = "So small a difference is lost in what our numbers may be off."
-RISES = (
-    "Up to {} answers the theorem itself says the opposite: the critical value of so few degrees of freedom "
-    "falls faster than the noise grows. The test does as the paper says."
-)
-MISPRINTED = (
-    "The formulas after the theorem take the critical value of m degrees of freedom for m - 1. So they give "
-    "an attack 0.51 at four answers even if ε is 0, and less with a few more."
-)
 
 
 def trend_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals) -> list[ComparedNumber]:
@@ -184,31 +205,6 @@ def optimum_numbers(surface: SuccessSurface) -> list[ComparedNumber]:
         for panel in surface.panels
         for m in (FEWEST_ANSWERS, MOST_ANSWERS)
     ]
-
-
-DRAWN = {Scale.QUICK: (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 29), Scale.FULL: ALL_ANSWERS}  # answers
-PLAYED = {Scale.QUICK: (4, 10, 29), Scale.FULL: (4, 6, 8, 10, 15, 20, 25, 29)}
-COLOURS = chart_style.SERIES[:3]
-NOTES = (
-    "The paper draws surfaces and prints no number; we compare with what it says about them.",
-    (
-        "Neither reading of theorem 5 has both trends that the paper states. With m - 1 degrees of freedom, "
-        "as in the theorem, success first rises with the number of answers for a total budget; with m, as "
-        "in the formulas after it and in the proof, it first falls for a budget each. The test has both."
-    ),
-    (
-        "Played is the test as printed, S with 1/m, two-sided at 5 %. For normal noise it would reject too "
-        "often; for Laplace noise it happens to come near its level: see table_1."
-    ),
-    (
-        "The noise and its scale are known, and so is the side to which a record moves a count. The t-test "
-        "uses neither, and gives away most of what the answers tell: compare the optimum."
-    ),
-    (
-        "The games of both figures draw the same coins and the same noise, more or less of it: what they "
-        "miss by chance goes together."
-    ),
-)
 
 
 def _audits(surface: SuccessSurface, scope: Scope) -> list[AuditTable]:

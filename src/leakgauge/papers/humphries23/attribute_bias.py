@@ -8,7 +8,19 @@ import numpy as np
 
 from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.humphries23.experiment_figures import COLOURS, GRID, data_notes, epsilon_position
+from leakgauge.papers.humphries23.experiment_figures import (
+    COLOURS,
+    GRID,
+    PARTS,
+    advantage,
+    advantage_bound,
+    claim_number,
+    data_notes,
+    epsilon_position,
+    measured_numbers,
+    model_accuracies,
+    verdicts_of,
+)
 from leakgauge.papers.humphries23.member_groups import KEEP, LABELS, NO_SHADOWS, OTHERS_THRESHOLD
 from leakgauge.papers.humphries23.plans import (
     ALL_EPSILONS,
@@ -20,15 +32,6 @@ from leakgauge.papers.humphries23.plans import (
     Experiment,
     VerdictsByLabel,
 )
-from leakgauge.papers.humphries23.statements import (
-    PARTS,
-    advantage,
-    advantage_bound,
-    claim_number,
-    measured_numbers,
-    model_accuracies,
-    verdicts_of,
-)
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.published_numbers import read_published
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
@@ -37,6 +40,8 @@ from leakgauge.report.page import Chart, Stroke
 
 PUBLISHED = read_published(__package__)
 CHART_EPSILON = 1.0
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+PLAYED_EPSILON = 1.0  # the epsilon that is played at every scale
 
 
 def bias_charts(
@@ -61,7 +66,7 @@ def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
     ]
     ends = np.array([0.0, 1.0])
     traces.append(line_series("nothing", ends, np.zeros(2), Stroke.DOTTED, chart_style.CHANCE))
-    told = [f"{share:.0%}: {advantage(found[AVERAGE]).value:.3f}" for share, found in here.items()]
+    texts = [f"{share:.0%}: {advantage(found[AVERAGE]).value:.3f}" for share, found in here.items()]
     return series_chart(
         f"{name}-advantage",
         traces,
@@ -69,7 +74,7 @@ def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
         y_title="advantage, TPR - FPR",
         caption=f"Advantage by the share of members {words}, ε = {CHART_EPSILON:g}; 95 % intervals over "
         "repeats.",
-        alternative=f"Advantage of the average threshold by share. {'; '.join(told)}.",
+        alternative=f"Advantage of the average threshold by share. {'; '.join(texts)}.",
     )
 
 
@@ -131,10 +136,6 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
     )
 
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-PLAYED_EPSILON = 1.0  # the epsilon that is played at every scale
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BiasedAttribute:
     """An attribute of Adult, and the shares that are played at --scale quick."""
@@ -142,7 +143,7 @@ class BiasedAttribute:
     name: str
     group: str
     value: str
-    words: str
+    description: str
     quick: tuple[float, ...]
     more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where few say little
 
@@ -165,7 +166,7 @@ class BiasedAttribute:
     def _experiment(self, share: float) -> Experiment:
         return Experiment(
             name=f"adult-{self.name}-{share * 100:.0f}",
-            words=f"Adult, {share:.0%} of members {self.words}",
+            description=f"Adult, {share:.0%} of members {self.description}",
             data=partial(data_sets.adult, group=self.group, duplicates=KEEP),
             dependence={"name": "bias", "group": self.group, "value": self.value, "share": share},
             stand_in={"name": "bias", "group": "component", "value": "0", "share": share},
@@ -183,12 +184,12 @@ GENDER = BiasedAttribute(
     name="gender",
     group="sex",
     value="Male",
-    words="men",
+    description="men",
     quick=(0.0, 0.5, 1.0),
     more={1.0: {Scale.QUICK: 5}},
 )
 EDUCATION = BiasedAttribute(
-    name="education", group="education", value="low", words="of low education", quick=(0.0, 1.0)
+    name="education", group="education", value="low", description="of low education", quick=(0.0, 1.0)
 )
 
 
@@ -243,7 +244,7 @@ class _AttributeClaims:
 
     def _place(self, share: float, epsilon: float | None) -> str:
         game = DependenceGame("", epsilon)
-        return f"{share:.0%} of members {self.attribute.words}, {game.words}"
+        return f"{share:.0%} of members {self.attribute.description}, {game.description}"
 
 
 def _stated(value: float, where: str, claim: Claim = Claim.EQUAL, places: int = 2) -> PublishedNumber:
@@ -251,38 +252,38 @@ def _stated(value: float, where: str, claim: Claim = Claim.EQUAL, places: int = 
 
 
 def _gender(played: PlayedItem) -> ItemResult:
-    said = _AttributeClaims(GENDER, played)
+    claims = _AttributeClaims(GENDER, played)
     negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
     cells = [
-        *said.at(AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
-        *said.at(AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
-        *said.at(AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
-        *said.at(AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
-        *said.apart(
+        *claims.at(AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
+        *claims.at(AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
+        *claims.at(AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
+        *claims.at(AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
+        *claims.apart(
             AVERAGE,
             (0.0, PLAYED_EPSILON),
             (0.5, PLAYED_EPSILON),
             _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
         ),
-        *said.apart(
+        *claims.apart(
             AVERAGE,
             (0.5, PLAYED_EPSILON),
             (1.0, PLAYED_EPSILON),
             _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
         ),
-        *said.apart(
+        *claims.apart(
             AVERAGE,
             (0.0, 0.1),
             (0.5, None),
             PUBLISHED["figure_4_similar_advantage"],
         ),
-        *said.accuracy(
+        *claims.accuracy(
             1.0, "others", "members", _stated(0.0, "“higher than for members”, section IV-C", Claim.ABOVE)
         ),
         *(
             cell
             for share in SHARES
-            for cell in said.accuracy(
+            for cell in claims.accuracy(
                 share,
                 "members",
                 "validation",
@@ -294,36 +295,36 @@ def _gender(played: PlayedItem) -> ItemResult:
 
 
 def _education(played: PlayedItem) -> ItemResult:
-    said = _AttributeClaims(EDUCATION, played)
+    claims = _AttributeClaims(EDUCATION, played)
     cells = [
-        *said.at(
+        *claims.at(
             OPTIMAL,
             0.0,
             PUBLISHED["figure_5_nobody"],
         ),
-        *said.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_from"], "stated, from"),
-        *said.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_to"], "stated, to"),
-        *said.apart(
+        *claims.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_from"], "stated, from"),
+        *claims.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_to"], "stated, to"),
+        *claims.apart(
             OPTIMAL,
             (1.0, PLAYED_EPSILON),
             (0.0, PLAYED_EPSILON),
             _stated(0.0, "figure 5, rises with p", Claim.ABOVE),
         ),
-        *said.accuracy(
+        *claims.accuracy(
             0.0, "others", "members", _stated(0.0, "“higher than in members”, section IV-C", Claim.ABOVE)
         ),
     ]
-    if (verdicts := said.found.get((1.0, 0.1))) is not None:
+    if (verdicts := claims.found.get((1.0, 0.1))) is not None:
         breaks = _stated(advantage_bound(0.1), "“breaking the DP bound”, section IV-C", Claim.ABOVE, 3)
         what = f"advantage, {ATTACK_NAMES[OPTIMAL]}, 100% of members of low education, ε = 0.1"
-        cells.append(claim_number(what, advantage(verdicts[OPTIMAL]), breaks, real=said.real))
+        cells.append(claim_number(what, advantage(verdicts[OPTIMAL]), breaks, real=claims.real))
     return _shown(EDUCATION, played, cells)
 
 
 def _shown(attribute: BiasedAttribute, played: PlayedItem, stated: list[ComparedNumber]) -> ItemResult:
     experiments = tuple(attribute.experiments.values())
     plain = [cell for experiment in experiments for cell in measured_numbers(experiment, played)]
-    charts = bias_charts(attribute.name, attribute.words, attribute.games(played))
+    charts = bias_charts(attribute.name, attribute.description, attribute.games(played))
     return ItemResult((*stated, *plain), charts, data_notes(played.scope, experiments))
 
 

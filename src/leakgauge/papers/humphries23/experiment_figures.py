@@ -1,42 +1,153 @@
-"""A figure of experiments: charts of advantage and accuracy, and what the paper says of each."""
+"""A figure of experiments: advantages and accuracies beside what the paper says of them, and charts."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import (
+    Agreement,
+    Claim,
+    ComparedNumber,
+    OurNumber,
+    PublishedNumber,
+    exact_number,
+)
 from leakgauge.papers.humphries23.plans import (
     ATTACK_NAMES,
     AVERAGE,
     BLIND,
+    DELTA,
     GENERATED,
     OPTIMAL,
     SHADOW,
     DependenceGame,
     Experiment,
     ExperimentVerdicts,
-)
-from leakgauge.papers.humphries23.statements import (
-    PARTS,
-    advantage,
-    advantage_bound,
-    claim_number,
-    experiment_label,
-    measured_numbers,
-    model_accuracies,
-    verdicts_of,
+    VerdictsByLabel,
 )
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
+from leakgauge.theory.metric_bounds import humphries_advantage
+from leakgauge.verdict import Verdict
 
+METRICS = {
+    AVERAGE: "advantage_own",
+    OPTIMAL: "advantage_per_release",
+    SHADOW: "advantage_own",
+    BLIND: "advantage_own",
+}
+IN_SAMPLE, NULL = "advantage_in_sample", "advantage_in_sample_null"
+PARTS = {"members": "members", "others": "non-members", "validation": "validation rows"}
+OTHER_ROWS = "Played on generated rows: the files of the paper's data were not given (--data)."
 WITHOUT = 10_000.0  # where training without noise stands on an axis of epsilons
 COLOURS = {AVERAGE: chart_style.SERIES[0], OPTIMAL: chart_style.SERIES[1], SHADOW: chart_style.SERIES[2]}
 IID_COLOURS = {AVERAGE: chart_style.SERIES[6], OPTIMAL: chart_style.SERIES[4], SHADOW: chart_style.SERIES[5]}
 GRID = np.geomspace(0.01, 1000.0, 101)
+ClaimsOfExperiment = Callable[[Experiment, Scope, ExperimentVerdicts], list[ComparedNumber]]
+HIDDEN = (
+    "So much noise hides the group too: at this ε the model has learned little of anything, and a threshold "
+    "that is not chosen on the counted records gains nothing from chance."
+)
+_LOUD = 10.0  # the largest ε at which so much may be put down to noise
+FILES = (
+    "adult.data, adult.test, compas-scores-two-years.csv, processed.*.data of heart disease, "
+    "student-por.csv, census-income.data and dataset_location.tgz"
+)
+
+
+def advantage(verdict: Verdict) -> OurNumber:
+    """TPR - FPR of an attack: at its own threshold, or at one for each model chosen on other records."""
+    return metric_intervals.metric(verdict, METRICS[verdict.label])
+
+
+def advantage_bound(epsilon: float | None) -> float:
+    """The advantage that theorem III.1 allows where records are independent, if the label were true."""
+    return 1.0 if epsilon is None else float(humphries_advantage(epsilon, DELTA))
+
+
+def experiment_label(
+    experiment: Experiment, scope: Scope, what: str, game: DependenceGame | None = None
+) -> str:
+    """The setting of a cell."""
+    words = (
+        experiment.description
+        if experiment.is_real(scope)
+        else f"generated rows for {experiment.description}"
+    )
+    return f"{what}: {words}" + (f", {game.description}" if game is not None else "")
+
+
+def claim_number(
+    setting: str,
+    ours: OurNumber,
+    published: PublishedNumber | None = None,
+    why: str = "",
+    *,
+    real: bool = True,
+) -> ComparedNumber:
+    """A number beside a statement; ``why`` is said where they differ, and statements are about real rows."""
+    if published is not None and not real:
+        return ComparedNumber(
+            setting=setting, ours=ours, published=published, comparable=False, why=OTHER_ROWS
+        )
+    cell = ComparedNumber(setting=setting, ours=ours, published=published)
+    return replace(cell, why=why) if why and cell.verdict is Agreement.DIFFERS else cell
+
+
+def verdicts_of(experiment: Experiment, played: PlayedItem) -> ExperimentVerdicts:
+    """The games of an experiment."""
+    return experiment.judged(played.scope.scale, played.verdicts)
+
+
+def measured_numbers(experiment: Experiment, played: PlayedItem) -> list[ComparedNumber]:
+    """What every experiment has: advantages beside accuracies, and the in-sample optimum beside its null."""
+    scope, cells = played.scope, []
+    for game, verdicts in verdicts_of(experiment, played).items():
+        for label, verdict in verdicts.items():
+            setting = experiment_label(experiment, scope, f"advantage, {ATTACK_NAMES[label]}", game)
+            drawn = experiment.drawn and experiment.is_real(scope)
+            cells.append(
+                ComparedNumber(setting=setting, ours=advantage(verdict), drawn=drawn, why=_right(verdicts))
+            )
+        cells.append(_in_sample(experiment, scope, game, verdicts[OPTIMAL]))
+    if (blind := experiment.blind_verdict(played.verdicts)) is not None:
+        cells.append(
+            ComparedNumber(
+                setting=experiment_label(experiment, scope, f"advantage, {ATTACK_NAMES[BLIND]}"),
+                ours=advantage(blind),
+                why="Who has rows of both kinds sees of a record what it is, without any model.",
+            )
+        )
+    return cells
+
+
+def model_accuracies(verdicts: VerdictsByLabel) -> dict[str, float]:
+    """How often the model is right about each part of the rows, on average over repeats."""
+    found = verdicts[AVERAGE].utility or {}
+    return {part: found[part] for part in PARTS if part in found}
+
+
+def _right(verdicts: VerdictsByLabel) -> str:
+    """How good the model is, in a sentence."""
+    texts = [f"{right:.3f} of {PARTS[part]}" for part, right in model_accuracies(verdicts).items()]
+    return f"The model is right about {', '.join(texts)}, on average over repeats." if texts else ""
+
+
+def _in_sample(
+    experiment: Experiment, scope: Scope, game: DependenceGame, verdict: Verdict
+) -> ComparedNumber:
+    null = verdict.metrics[NULL].value
+    return ComparedNumber(
+        setting=experiment_label(experiment, scope, "advantage, in-sample optimum of the paper", game),
+        ours=metric_intervals.metric(verdict, IN_SAMPLE),
+        drawn=experiment.drawn and experiment.is_real(scope),
+        why=f"Without any leak it would be {null:.4f} on average; the bound, if ε were true, is "
+        f"{advantage_bound(game.epsilon):.4f}.",
+    )
 
 
 def epsilon_position(game: DependenceGame) -> float:
@@ -77,8 +188,9 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
                 chart_style.CHANCE,
             )
         )
-    told = [
-        f"{game.words}: {advantage(verdicts[AVERAGE]).value:.3f} and {advantage(verdicts[OPTIMAL]).value:.3f}"
+    texts = [
+        f"{game.description}: {advantage(verdicts[AVERAGE]).value:.3f} and "
+        f"{advantage(verdicts[OPTIMAL]).value:.3f}"
         for game, verdicts in games.items()
     ]
     return series_chart(
@@ -87,7 +199,7 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
         x_title="nominal ε (10,000 stands for training without noise)",
         y_title="advantage, TPR - FPR",
         caption=f"{experiment_label(experiment, played.scope, 'Advantage')}; 95 % intervals over repeats.",
-        alternative=f"Advantage of the average and of the optimal threshold. {'; '.join(told)}.",
+        alternative=f"Advantage of the average and of the optimal threshold. {'; '.join(texts)}.",
         log=True,
     )
 
@@ -95,7 +207,7 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
 def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
     """How often the model is right about members, non-members and validation rows."""
     games = verdicts_of(experiment, played)
-    traces, told = [], []
+    traces, texts = [], []
     for control, dark in ((False, 0), (True, 4)):
         side = "IID" if control else "non-IID"
         for number, (part, words) in enumerate(PARTS.items()):
@@ -105,28 +217,16 @@ def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
                 if game.control is control and part in model_accuracies(verdicts)
             ]
             traces.append(dot_series(f"{words}, {side}", found, chart_style.SERIES[dark + number]))
-            told += [f"{words}, {side}: {ours.value:.3f}" for _, ours in found]
+            texts += [f"{words}, {side}: {ours.value:.3f}" for _, ours in found]
     return series_chart(
         f"{experiment.name}-accuracy",
         traces,
         x_title="nominal ε (10,000 stands for training without noise)",
         y_title="accuracy of the model",
         caption=f"{experiment_label(experiment, played.scope, 'Accuracy')}; means over repeats.",
-        alternative=f"Accuracy by nominal ε, in rising order: {'; '.join(told)}.",
+        alternative=f"Accuracy by nominal ε, in rising order: {'; '.join(texts)}.",
         log=True,
     )
-
-
-ClaimsOfExperiment = Callable[[Experiment, Scope, ExperimentVerdicts], list[ComparedNumber]]
-HIDDEN = (
-    "So much noise hides the group too: at this ε the model has learned little of anything, and a threshold "
-    "that is not chosen on the counted records gains nothing from chance."
-)
-_LOUD = 10.0  # the largest ε at which so much may be put down to noise
-FILES = (
-    "adult.data, adult.test, compas-scores-two-years.csv, processed.*.data of heart disease, "
-    "student-por.csv, census-income.data and dataset_location.tgz"
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -168,7 +268,8 @@ def data_notes(scope: Scope, experiments: tuple[Experiment, ...]) -> tuple[str, 
     if all(experiment.is_real(scope) for experiment in experiments):
         return (repeats,)
     generated = (
-        f"Played on {GENERATED.words}, so that nothing is compared with the paper. --data names a folder "
+        f"Played on {GENERATED.description}, so that nothing is compared with the paper. --data names a "
+        "folder "
         f"with the published files: {FILES}."
     )
     return (repeats, generated)
@@ -187,7 +288,7 @@ def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
             what = "advantage, optimal threshold, non-IID less IID"
             cells.append(
                 claim_number(
-                    f"{experiment_label(experiment, scope, what)}, {game.words.split(', ')[0]}",
+                    f"{experiment_label(experiment, scope, what)}, {game.description.split(', ')[0]}",
                     apart,
                     None if where is None else PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
                     HIDDEN if game.epsilon is not None and game.epsilon <= _LOUD else "",

@@ -7,8 +7,12 @@ from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
 from leakgauge.papers.humphries23.experiment_figures import (
     ExperimentFigure,
+    advantage,
+    advantage_bound,
     advantage_claim,
     beats_control_claims,
+    claim_number,
+    experiment_label,
 )
 from leakgauge.papers.humphries23.plans import (
     ALL_EPSILONS,
@@ -19,7 +23,6 @@ from leakgauge.papers.humphries23.plans import (
     ExperimentVerdicts,
     source_group,
 )
-from leakgauge.papers.humphries23.statements import advantage, advantage_bound, claim_number, experiment_label
 from leakgauge.papers.paper import Scale, Scope
 from leakgauge.papers.published_numbers import read_published
 
@@ -40,6 +43,23 @@ NO_SHADOWS = (
     "Shadow models play at --scale full only. In the paper's code their labels drift away from their rows "
     "(a quarter of Adult's are wrong), so that its numbers for this attack are too low."
 )
+_BREAKS = PublishedNumber(
+    value=advantage_bound(1.0),
+    places=3,
+    where="“the advantage bound does not hold in non-IID cases”, section IV-B",
+    claim=Claim.ABOVE,
+)
+HOSPITALS = {
+    "cleveland": ("Cleveland", (150, 300)),
+    "hungarian": ("Hungary", (147, 300)),
+    "switzerland": ("Switzerland", (61, 400)),
+    "va": ("VA Long Beach", (100, 360)),
+}
+SMALL = {Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS}
+HALF = (
+    "All rows of the group are members, so that nobody else has any: the blind control plays with half of "
+    "the members and others, and learns from the rest."
+)
 
 
 def _clusters(*, seed: int, members: int) -> dict[str, Any]:
@@ -50,7 +70,7 @@ def _clusters(*, seed: int, members: int) -> dict[str, Any]:
 def _adult_cluster(direction: int, *, only_full: bool = False) -> Experiment:
     return Experiment(
         name=f"adult-clusters-{direction}",
-        words=f"Adult, members of cluster {direction + 1}",
+        description=f"Adult, members of cluster {direction + 1}",
         data=partial(data_sets.adult, duplicates=KEEP),
         dependence=_clusters(seed=0, members=direction),
         members=dict.fromkeys(Scale, 10_000),
@@ -79,12 +99,6 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
     ]
 
 
-_BREAKS = PublishedNumber(
-    value=advantage_bound(1.0),
-    places=3,
-    where="“the advantage bound does not hold in non-IID cases”, section IV-B",
-    claim=Claim.ABOVE,
-)
 FIGURE_2 = ExperimentFigure(
     title="Figure 2: Adult, members of one cluster",
     about="k-means divides each class of Adult in two; members are 10,000 rows of one cluster, non-members "
@@ -126,7 +140,7 @@ FIGURE_3 = ExperimentFigure(
     experiments=(
         Experiment(
             name="compas-clusters",
-            words="COMPAS, members of cluster 1",
+            description="COMPAS, members of cluster 1",
             data=partial(data_sets.compas, is_recid=True, duplicates=KEEP),
             dependence=_clusters(seed=1, members=0),
             members=dict.fromkeys(Scale, 2_000),
@@ -158,7 +172,7 @@ FIGURE_8 = ExperimentFigure(
     experiments=(
         Experiment(
             name="location30-clusters",
-            words="Location-30, members of cluster 1",
+            description="Location-30, members of cluster 1",
             data=data_sets.location_30,
             dependence=_clusters(seed=0, members=0),
             members=dict.fromkeys(Scale, 1_000),
@@ -176,25 +190,12 @@ FIGURE_8 = ExperimentFigure(
 )
 
 
-HOSPITALS = {
-    "cleveland": ("Cleveland", (150, 300)),
-    "hungarian": ("Hungary", (147, 300)),
-    "switzerland": ("Switzerland", (61, 400)),
-    "va": ("VA Long Beach", (100, 360)),
-}
-SMALL = {Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS}
-HALF = (
-    "All rows of the group are members, so that nobody else has any: the blind control plays with half of "
-    "the members and others, and learns from the rest."
-)
-
-
 def _hospital(value: str, impute: str) -> Experiment:
     words, blind = HOSPITALS[value]
     alone = impute == "hospital"
     return Experiment(
         name=f"heart-{value}" + ("-imputed" if alone else ""),
-        words=f"heart disease, members of {words}" + (", gaps filled by hospital" if alone else ""),
+        description=f"heart disease, members of {words}" + (", gaps filled by hospital" if alone else ""),
         data=partial(data_sets.heart, impute=impute, duplicates=KEEP),
         dependence=source_group("hospital", value),
         stand_in=source_group("component", str(list(HOSPITALS).index(value))),
@@ -209,7 +210,8 @@ def _census(mapping: str) -> Experiment:
     alone = mapping == "paper"
     return Experiment(
         name="census" + ("-paper" if alone else ""),
-        words="members of census, others of Adult" + (", values as in the paper's code" if alone else ""),
+        description="members of census, others of Adult"
+        + (", values as in the paper's code" if alone else ""),
         data=partial(data_sets.census, mapping=mapping),
         dependence=source_group("data_set", "census"),
         members={Scale.QUICK: 5_000, Scale.FULL: 10_000},
@@ -247,7 +249,7 @@ FIGURE_7 = ExperimentFigure(
     experiments=(
         Experiment(
             name="student",
-            words="students, members of Gabriel Pereira",
+            description="students, members of Gabriel Pereira",
             data=partial(data_sets.student, duplicates=KEEP),
             dependence=source_group("school", "GP"),
             blind=(211, 113),

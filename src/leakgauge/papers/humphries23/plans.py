@@ -29,7 +29,7 @@ ATTACKS: dict[str, dict[str, Any]] = {
 STAND_IN = 500  # members of a game on generated rows
 GENERATED = DataSet(
     name="generated",
-    words="generated rows",
+    description="generated rows",
     table={"source": "synthetic", "rows": 4000, "components": 4},
 )
 Epsilons: TypeAlias = tuple[float | None, ...]
@@ -102,7 +102,7 @@ class DependenceGame:
         return f"{self.experiment}-{epsilon}-{'iid' if self.control else 'dependent'}"
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         return f"{epsilon_text(self.epsilon)}, {'IID' if self.control else 'non-IID'}"
 
 
@@ -119,7 +119,7 @@ class Experiment:
     """
 
     name: str
-    words: str
+    description: str
     data: Callable[[Scope], DataSet | None]
     dependence: Mapping[str, Any]
     stand_in: Mapping[str, Any] = field(default_factory=lambda: source_group("component", "0"))

@@ -12,7 +12,7 @@ PAPER = Paper(
         "figure_1": "accuracy_by_cells:FIGURE_1",
         "figure_6": "figure_6:FIGURE_6",
         "figure_7": "figure_7:FIGURE_7",
-        "crossover": "crossover:CROSSOVER",
+        "crossover": "figure_7:CROSSOVER",
         "figure_8": "score_distributions:FIGURE_8",
         "figure_9": "score_distributions:FIGURE_9",
         "figure_10": "score_distributions:FIGURE_10",

@@ -38,6 +38,10 @@ THRESHOLDS_NOTE = (
     "one_threshold and two_threshold take their thresholds from the law of the noise and the rates of the "
     "adversary's people, so they need no shadows; reference uses 2,000."
 )
+_OVERLAP = (
+    "Where the reference shares no cell with the target, both attacks are the same; among so few visits "
+    "that is nearly always so."
+)
 
 
 def _figure_1(played: PlayedItem) -> ItemResult:
@@ -57,12 +61,12 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
             "optimum against this noise": float(exact_values.accuracy("laplace", "likelihood", n)[0]),
         }
         gap = PublishedNumber(value=0.0, where="“a significant gap”, section 1", claim=Claim.ABOVE)
-        for (limit, most), said in zip(limits.items(), (gap, None), strict=True):
+        for (limit, most), claim in zip(limits.items(), (gap, None), strict=True):
             cells.append(
                 ComparedNumber(
                     setting=f"{limit} less network of {HUNDRED} units, {p.n} cells",
                     ours=difference(exact_number(most), reached),
-                    published=said,
+                    published=claim,
                 )
             )
     return cells
@@ -208,10 +212,6 @@ def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
     ]
 
 
-_OVERLAP = (
-    "Where the reference shares no cell with the target, both attacks are the same; among so few visits "
-    "that is nearly always so."
-)
 FIGURE_17 = PaperItem(
     title="Figure 17: AUC under Laplace noise",
     about="The chance that a release with the target scores higher than one without it. Networks with "

@@ -49,17 +49,17 @@ ACCURACY = MeasuredQuantity("accuracy", metric_intervals.accuracy, exact_values.
 AUC = MeasuredQuantity("AUC", partial(metric_intervals.metric, metric="auc"), exact_values.auc)
 
 
-def variant_label(player: CellAttackVariant) -> str:
+def variant_label(variant: CellAttackVariant) -> str:
     """What a line is called."""
-    if player.attack != NETWORK:
-        return player.attack
-    units = f", {HUNDRED} units" if player.hidden else ""
-    return f"network{units}, {count(player.shadows or 0)} shadows"
+    if variant.attack != NETWORK:
+        return variant.attack
+    units = f", {HUNDRED} units" if variant.hidden else ""
+    return f"network{units}, {count(variant.shadows or 0)} shadows"
 
 
-def variant_colour(player: CellAttackVariant) -> str:
+def variant_colour(variant: CellAttackVariant) -> str:
     """The colour of an attack; networks by how much they learned from."""
-    return _NETWORKS[player.shadows or 0] if player.attack == NETWORK else COLOURS[player.attack]
+    return _NETWORKS[variant.shadows or 0] if variant.attack == NETWORK else COLOURS[variant.attack]
 
 
 def cells_chart(
@@ -71,8 +71,8 @@ def cells_chart(
     *,
     bound: bool = False,
 ) -> Chart:
-    """Draw all players of one knowledge; ``bound`` adds what any mechanism of this promise could reveal."""
-    mine = {player: found for player, found in games.items() if player.knowledge == knowledge}
+    """Draw all variants of one knowledge; ``bound`` adds what any mechanism of this promise could reveal."""
+    mine = {variant: found for variant, found in games.items() if variant.knowledge == knowledge}
     lines = exact_lines(quantity, noise) if knowledge == INFORMED else ceiling_line(quantity, noise)
     if bound:
         kov = exact_values.any_mechanism(noise, CELLS)
@@ -80,8 +80,8 @@ def cells_chart(
             0, line_series("KOV bound: any cells of ε = 0.5", CELLS, kov, Stroke.DASHED, chart_style.PROMISE)
         )
     series: dict[str, list[tuple[CellAttackVariant, OurNumber]]] = {}
-    for player, found in mine.items():
-        series.setdefault(variant_label(player), []).append((player, quantity.of(found)))
+    for variant, found in mine.items():
+        series.setdefault(variant_label(variant), []).append((variant, quantity.of(found)))
     exact = EXACT if knowledge == INFORMED else ()
     joined = [_joined(label, some) for label, some in series.items() if label not in exact]
     points = [
@@ -125,7 +125,7 @@ def _stroke_of_one(noise: str) -> Stroke:
 
 def _joined(label: str, found: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
     """What was played, joined by a line: there is no exact one."""
-    places = np.array([float(player.n) for player, _ in found])
+    places = np.array([float(variant.n) for variant, _ in found])
     values = np.array([ours.value for _, ours in found])
     return line_series(label, places, values, Stroke.DOTTED, variant_colour(found[0][0]))
 
@@ -133,11 +133,11 @@ def _joined(label: str, found: Sequence[tuple[CellAttackVariant, OurNumber]]) ->
 def _alternative_text(
     quantity: MeasuredQuantity, series: dict[str, list[tuple[CellAttackVariant, OurNumber]]]
 ) -> str:
-    most = max(player.n for some in series.values() for player, _ in some)
-    told = ", ".join(
+    most = max(variant.n for some in series.values() for variant, _ in some)
+    texts = ", ".join(
         f"{ours.value:.3f} for {label}"
         for label, some in series.items()
-        for player, ours in some
-        if player.n == most
+        for variant, ours in some
+        if variant.n == most
     )
-    return f"{quantity.name} rises with the number of cells; at {most} cells it is {told}"
+    return f"{quantity.name} rises with the number of cells; at {most} cells it is {texts}"

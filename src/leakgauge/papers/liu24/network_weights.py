@@ -105,12 +105,12 @@ def _weights_figure(
     number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, many: bool, played: PlayedItem
 ) -> ItemResult:
     shadows = many_shadows("laplace", played.scope.scale, hidden) if many else FEW_SHADOWS
-    player = CellAttackVariant(
+    variant = CellAttackVariant(
         attack=NETWORK, knowledge=knowledge, n=SIXTY_CELLS, shadows=shadows, hidden=hidden
     )
-    weights = retrained_weights(played.plans, run, player)
-    reached = ACCURACY.of(run.games(played.verdicts)[player])
-    who = f"{variant_label(player)}, {knowledge}"
+    weights = retrained_weights(played.plans, run, variant)
+    reached = ACCURACY.of(run.games(played.verdicts)[variant])
+    who = f"{variant_label(variant)}, {knowledge}"
     cells = (
         *(_vote_claims(weights, who, enough=shadows == MANY_SHADOWS) if many else _sum_claims(weights, who)),
         ComparedNumber(

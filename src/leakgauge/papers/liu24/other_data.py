@@ -10,7 +10,7 @@ from leakgauge.papers import data_sets
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
-from leakgauge.papers.liu24.crossover import VISITORS, with_visitors
+from leakgauge.papers.liu24.figure_7 import VISITORS, with_visitors
 from leakgauge.papers.liu24.plans import (
     AUXILIARY,
     CITY,
@@ -41,6 +41,7 @@ TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 ROUNDS = {Scale.QUICK: 10_000, Scale.FULL: 50_000}
 HOURS_800 = ("2012-04-09", "2012-05-12T08:00:00")
 THREE_WEEKS = ("2008-05-19", "2008-06-09")
+WEIGHED = "Where some cells are much busier than others, a network can weigh them; the plain sum cannot."
 
 
 @dataclass(frozen=True)
@@ -129,9 +130,6 @@ def _usual_in(plan: Plan, audit: Audit) -> float:
     return share * (game.setting.group_size - 1)
 
 
-WEIGHED = "Where some cells are much busier than others, a network can weigh them; the plain sum cannot."
-
-
 def _show(played: PlayedItem) -> ItemResult:
     found = {place: verdicts_on(played.verdicts, place) for place in other_data_sets(played.scope)}
     usual = usual_others(played.plans.values())
@@ -141,7 +139,7 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
-    where = place.data.words
+    where = place.data.description
     wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(setting=f"{where}: others usual in a target's cell", ours=exact_number(usual)),
@@ -183,7 +181,8 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
 def _note(place: SizedDataSet, usual: float) -> str:
     smaller = "" if place.group == 2_000 else " (the paper: 2,000, for which there are too few people)"
     return (
-        f"{place.data.words[:1].upper()}{place.data.words[1:]}: groups of {count(place.group)}{smaller}; "
+        f"{place.data.description[:1].upper()}{place.data.description[1:]}: groups of "
+        f"{count(place.group)}{smaller}; "
         f"in a target's cell {usual:.1f} others are usual."
     )
 
@@ -207,13 +206,13 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
     for i, (place, some) in enumerate(found.items()):
         traces.append(
             dot_series(
-                place.data.words,
+                place.data.description,
                 [(usual[place.data.name], lead_of(ACCURACY, some, two, one))],
                 chart_style.SERIES[i],
             )
         )
-    told = ", ".join(
-        f"{lead_of(ACCURACY, some, two, one).value:+.3f} in {place.data.words}"
+    texts = ", ".join(
+        f"{lead_of(ACCURACY, some, two, one).value:+.3f} in {place.data.description}"
         for place, some in found.items()
     )
     return series_chart(
@@ -222,7 +221,7 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         x_title="others usual in a target's cell",
         y_title="two_threshold less one_threshold",
         caption=f"Auxiliary adversary, {SIXTY_CELLS} cells: what votes gain on the sum, in accuracy.",
-        alternative=f"The gain falls from above zero to below it as cells fill up: {told}.",
+        alternative=f"The gain falls from above zero to below it as cells fill up: {texts}.",
         log=True,
     )
 
@@ -235,7 +234,7 @@ def _interval_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapp
             ours = ACCURACY.of(some[p])
             rows.append(
                 IntervalRow(
-                    label=f"{place.data.words} · {usual[place.data.name]:.1f} others",
+                    label=f"{place.data.description} · {usual[place.data.name]:.1f} others",
                     series=variant_label(p),
                     shown=f"{ours.value:.3f} ({ours.low:.3f} to {ours.high:.3f})",
                     value=ours.value,

@@ -42,7 +42,7 @@ PEOPLE = 15_793  # a target, and 7,896 + 7,896 others
 LAST_800_HOURS = ("2013-11-28T16:00:00", "2014-01-01")
 CITY = DataSet(
     name="city",
-    words="a synthetic city",
+    description="a synthetic city",
     table={
         "source": "synthetic",
         "users": PEOPLE,
@@ -52,6 +52,19 @@ CITY = DataSet(
         "skew": 1.5,
     },
 )
+INFORMED, AUXILIARY = KNOWLEDGES = ("informed", "auxiliary")
+RULES = ("one_threshold", "two_threshold", "likelihood", "reference")
+NETWORK = "shadow_mlp"
+FEW_SHADOWS, MANY_SHADOWS = 2_000, 200_000  # shadows
+HUNDRED = 100  # hidden units of earlier work
+CELL_COUNTS = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
+LARGE_CELL_COUNTS = {
+    Scale.QUICK: (20, SIXTY_CELLS),
+    Scale.FULL: CELL_COUNTS[Scale.FULL],
+}  # where networks learn from many
+ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
+TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with a target and a split of its own
+LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
 
 
 def main_place(scope: Scope) -> DataSet:
@@ -77,21 +90,6 @@ def place_note(scope: Scope) -> str:
         "few, since the paper does not say; what an auxiliary adversary reaches depends on it (see the "
         "crossover)."
     )
-
-
-INFORMED, AUXILIARY = KNOWLEDGES = ("informed", "auxiliary")
-RULES = ("one_threshold", "two_threshold", "likelihood", "reference")
-NETWORK = "shadow_mlp"
-FEW_SHADOWS, MANY_SHADOWS = 2_000, 200_000  # shadows
-HUNDRED = 100  # hidden units of earlier work
-CELL_COUNTS = {Scale.QUICK: (1, 5, 20, 60, 140), Scale.FULL: (1, 2, 5, 10, 20, 40, 60, 80, 100, 120, 140)}
-LARGE_CELL_COUNTS = {
-    Scale.QUICK: (20, SIXTY_CELLS),
-    Scale.FULL: CELL_COUNTS[Scale.FULL],
-}  # where networks learn from many
-ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
-TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with a target and a split of its own
-LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ def lead_claim(
     published: PublishedNumber,
     why: str = "",
 ) -> ComparedNumber:
-    """By how much one player is ahead of another, beside what the paper says of it."""
+    """By how much one variant is ahead of another, beside what the paper says of it."""
     return ComparedNumber(
         setting=f"{quantity.name}: {_difference_label(first, second)}",
         ours=lead_of(quantity, games, first, second),
@@ -50,7 +50,7 @@ def lead_claim(
 def lead_of(
     quantity: MeasuredQuantity, games: VerdictsByVariant, first: CellAttackVariant, second: CellAttackVariant
 ) -> OurNumber:
-    """By how much one player is ahead of another."""
+    """By how much one variant is ahead of another."""
     return difference(quantity.of(games[first]), quantity.of(games[second]))
 
 
@@ -189,7 +189,7 @@ def _who(p: CellAttackVariant) -> str:
 
 
 def _difference_label(first: CellAttackVariant, second: CellAttackVariant) -> str:
-    """Name two players by what they differ in."""
+    """Name two variants by what they differ in."""
     if first.knowledge != second.knowledge:
         return f"{variant_label(first)}, {first.knowledge} less {second.knowledge}, {times(first.n, 'cell')}"
     rules_apart = first.attack != second.attack or first.attack == NETWORK

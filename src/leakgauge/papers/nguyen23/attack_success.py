@@ -8,7 +8,16 @@ import numpy as np
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, exact_number
-from leakgauge.papers.nguyen23.data import COLUMNS, FACES, DataColumn, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import (
+    BUGS,
+    COLUMNS,
+    FACES,
+    DataColumn,
+    FeatureForm,
+    claim_number,
+    data_note,
+    tnr_claim,
+)
 from leakgauge.papers.nguyen23.plans import (
     BITRAND,
     CLIPPED,
@@ -21,7 +30,6 @@ from leakgauge.papers.nguyen23.plans import (
     exact_epsilon_of,
 )
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.nguyen23.statements import BUGS, claim_number, tnr_claim
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -35,6 +43,17 @@ NEURON_NAMES = {
     TRAINED: "trained neuron",
 }
 COLOURS = {LIKELIHOOD: chart_style.SERIES[0], CLIPPED: chart_style.SERIES[4], TRAINED: chart_style.SERIES[1]}
+SIGN_ALONE = (
+    "Two hinges draw one slope: at small ε that sees little but the sign bit, which says nothing of features "
+    "that are never negative."
+)
+SAME_PERSON = (
+    "There are ten pictures of each person: another one of the target's may be in the batch, and the "
+    "adversary has fewer than 200 pictures to learn from."
+)
+TOO_FEW_HINGES = (
+    "What the perturbed features tell is more than a neuron with so few hinges keeps: see the item hinges."
+)
 
 
 def success_chart(
@@ -72,25 +91,13 @@ def success_chart(
         traces,
         x_title="nominal ε",
         y_title="share",
-        caption=f"{column.words(scope, form)}, batches of {column.batch}: games won, and right answers of "
+        caption=f"{column.description(scope, form)}, batches of {column.batch}: games won, and right "
+        "answers of "
         f"an honest classifier.",
         alternative=f"At nominal ε = {most.epsilon} the likelihood neuron wins "
         f"{metric_intervals.accuracy(games[most][LIKELIHOOD]).value:.3f} of games, and an honest classifier "
         f"is right {useful[most].noisy:.3f} of the time, {useful[most].clean:.3f} without noise.",
     )
-
-
-SIGN_ALONE = (
-    "Two hinges draw one slope: at small ε that sees little but the sign bit, which says nothing of features "
-    "that are never negative."
-)
-SAME_PERSON = (
-    "There are ten pictures of each person: another one of the target's may be in the batch, and the "
-    "adversary has fewer than 200 pictures to learn from."
-)
-TOO_FEW_HINGES = (
-    "What the perturbed features tell is more than a neuron with so few hinges keeps: see the item hinges."
-)
 
 
 def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
@@ -121,7 +128,7 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
 def game_label(scope: Scope, point: NominalGame, exact: float | None = None) -> str:
     """A point in words; with the exact epsilon, where it is given."""
     true = "" if exact is None else f" (exact: {count(round(exact))})"
-    return f"{point.column.words(scope, point.form)}, ε = {point.epsilon}{true}"
+    return f"{point.column.description(scope, point.form)}, ε = {point.epsilon}{true}"
 
 
 def _won(

@@ -22,7 +22,14 @@ from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
 from leakgauge.papers.nguyen23.attack_success import game_label
-from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import (
+    COLUMNS,
+    PUBLISHED,
+    DataColumn,
+    FeatureForm,
+    claim_number,
+    data_note,
+)
 from leakgauge.papers.nguyen23.plans import (
     BITRAND,
     LIKELIHOOD,
@@ -32,13 +39,38 @@ from leakgauge.papers.nguyen23.plans import (
     VerdictsByGame,
 )
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
 ENOUGH = 12_000  # perturbed rows of others, for rates
+RED, BLUE = chart_style.SERIES[1], chart_style.SERIES[0]
+BOUNDS: tuple[tuple[str, Callable[[NeuronCertificate], float], Stroke], ...] = (
+    ("certified, Clopper and Pearson", lambda one: one.success, Stroke.LINE),
+    ("certified, rows of a batch dependent", lambda one: one.success_of_any, Stroke.DASHED),
+    ("certified, Hoeffding", lambda one: one.hoeffding_success, Stroke.DOTTED),
+)
+TARGETS = {Scale.QUICK: 2, Scale.FULL: 10}
+RANGE = (
+    "Hoeffding's inequality needs a range that is known before the draws, {wide:.0f} times the observed one "
+    "here. By the observed range, which proves nothing, {share:.0%} of targets would count as certified."
+)
+NOTES = (
+    (
+        "Theorem 1 says that the neuron's mean value is above zero at the target, and not at others. It does "
+        "not follow that the attack wins: what counts is how often the value is above zero, and over a "
+        "whole batch of others. That is what certified success is about."
+    ),
+    (
+        "About others a certificate holds over the noise on the adversary's rows. It carries over to clients "
+        "as far as their rows are like them."
+    ),
+    (
+        "How much can be certified is limited by the draws: with q of them and no false alarm the FPR of a "
+        "row is below 18.4 / q, and a batch of 100 multiplies that."
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -84,14 +116,6 @@ def certify(server: ServerKnowledge, crafted: CraftedNeuron, place: int, rng: Ge
     return CertificatePair(valid, as_observed)
 
 
-RED, BLUE = chart_style.SERIES[1], chart_style.SERIES[0]
-BOUNDS: tuple[tuple[str, Callable[[NeuronCertificate], float], Stroke], ...] = (
-    ("certified, Clopper and Pearson", lambda one: one.success, Stroke.LINE),
-    ("certified, rows of a batch dependent", lambda one: one.success_of_any, Stroke.DASHED),
-    ("certified, Hoeffding", lambda one: one.hoeffding_success, Stroke.DOTTED),
-)
-
-
 def panel_charts(
     series: MechanismGames,
     scope: Scope,
@@ -123,7 +147,8 @@ def panel_charts(
             values,
             x_title="nominal ε",
             y_title="value of the chosen neuron",
-            caption=f"{column.words(scope, form)}: mean value and bounds that hold but for δ = 1e-8, by a "
+            caption=f"{column.description(scope, form)}: mean value and bounds that hold but for δ = 1e-8, "
+            "by a "
             "range known beforehand.",
             alternative=f"At ε = {mine[-1].epsilon} the mean at the target is "
             f"{_middle([x.target for x in last]).value:.2f}, at others "
@@ -134,7 +159,8 @@ def panel_charts(
             [*shares, dot_series("measured", won, BLUE)],
             x_title="nominal ε",
             y_title="success",
-            caption=f"{column.words(scope, form)}, batches of {column.batch}: success that is certified, "
+            caption=f"{column.description(scope, form)}, batches of {column.batch}: success that is "
+            "certified, "
             "and success that was measured.",
             alternative=f"At ε = {mine[-1].epsilon} {mean_over_targets(last, lambda one: one.success):.3f} "
             f"is certified and {won[-1][1].value:.3f} was measured.",
@@ -146,13 +172,6 @@ def _middle(found: Sequence[OurNumber]) -> OurNumber:
     """The mean over targets of a mean and of its bounds."""
     value, low, high = np.mean([(one.value, one.low, one.high) for one in found], axis=0).tolist()
     return OurNumber(value=value, low=low, high=high)
-
-
-TARGETS = {Scale.QUICK: 2, Scale.FULL: 10}
-RANGE = (
-    "Hoeffding's inequality needs a range that is known before the draws, {wide:.0f} times the observed one "
-    "here. By the observed range, which proves nothing, {share:.0%} of targets would count as certified."
-)
 
 
 def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
@@ -225,7 +244,8 @@ def _smallest(
         return []
     return [
         ComparedNumber(
-            setting=f"smallest nominal ε at which all targets are certified: {column.words(scope, form)}",
+            setting="smallest nominal ε at which all targets are certified: "
+            f"{column.description(scope, form)}",
             ours=exact_number(min(epsilons)),
             why="Of the nominal ε that were looked at.",
         )
@@ -238,21 +258,6 @@ def _item(series: MechanismGames, title: str, about: str) -> PaperItem:
     )
 
 
-NOTES = (
-    (
-        "Theorem 1 says that the neuron's mean value is above zero at the target, and not at others. It does "
-        "not follow that the attack wins: what counts is how often the value is above zero, and over a "
-        "whole batch of others. That is what certified success is about."
-    ),
-    (
-        "About others a certificate holds over the noise on the adversary's rows. It carries over to clients "
-        "as far as their rows are like them."
-    ),
-    (
-        "How much can be certified is limited by the draws: with q of them and no false alarm the FPR of a "
-        "row is below 18.4 / q, and a batch of 100 multiplies that."
-    ),
-)
 FIGURE_7 = _item(
     BITRAND,
     "Figure 7: certified success under BitRand",

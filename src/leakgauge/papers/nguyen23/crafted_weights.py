@@ -16,10 +16,9 @@ from leakgauge.domains.federated.neurons.stealth import (
     weight_densities,
 )
 from leakgauge.papers.comparison import ComparedNumber, exact_number
-from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import DensityCurve, HistogramBars, density_chart

@@ -85,7 +85,7 @@ def _nominal(played: PlayedItem) -> VerdictsByGame:
 def _cells(
     scope: Scope, mechanism: str, form: FeatureForm, epsilon: int, verdict: Verdict, useful: ClassifierUtility
 ) -> list[ComparedNumber]:
-    here = f"{MECHANISMS[mechanism]} at an exact ε of {epsilon}: {CIFAR_10.words(scope, form)}"
+    here = f"{MECHANISMS[mechanism]} at an exact ε of {epsilon}: {CIFAR_10.description(scope, form)}"
     return [
         ComparedNumber(
             setting=f"success, {here}",
@@ -134,7 +134,7 @@ def _chart(
         [*traces, *labelled],
         x_title="right answers of an honest classifier of perturbed rows",
         y_title="games won",
-        caption=f"{CIFAR_10.words(scope, form)}: what rows are good for, and what they give away.",
+        caption=f"{CIFAR_10.description(scope, form)}: what rows are good for, and what they give away.",
         alternative=f"Where ε is true the server guesses, and the classifier is right at most {best:.0%} of "
         "the time; where it is nominal, both the server and the classifier do better.",
     )

@@ -4,10 +4,9 @@ import numpy as np
 
 from leakgauge.domains.federated.neurons.projections import ValueHistogram, value_histogram
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import FACES, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.nguyen23.statements import claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import HistogramBars, density_chart
@@ -24,7 +23,7 @@ def _show(played: PlayedItem) -> ItemResult:
     first, last = EPSILONS[0], EPSILONS[-1]
     cells += [
         claim_number(
-            f"overlap at ε = {first} less that at ε = {last}: {FACES.words(scope, form)}",
+            f"overlap at ε = {first} less that at ε = {last}: {FACES.description(scope, form)}",
             exact_number(overlap(found[form, first]) - overlap(found[form, last])),
             PublishedNumber(value=0.0, where="“less overlap”, appendix D", claim=Claim.ABOVE),
             APART,
@@ -49,7 +48,7 @@ def overlap(values: ValueHistogram) -> float:
 def _cell(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram) -> ComparedNumber:
     active = values.edges[:-1] >= -1e-12
     return ComparedNumber(
-        setting=f"overlap of the values: {FACES.words(scope, form)}, ε = {epsilon}",
+        setting=f"overlap of the values: {FACES.description(scope, form)}, ε = {epsilon}",
         ours=exact_number(overlap(values)),
         why=f"Active at {values.own[active].sum():.3f} of the target's perturbations and at "
         f"{values.others[active].sum():.4f} of other rows.",
@@ -66,7 +65,8 @@ def _chart(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram
         bars,
         x_title="value of the chosen neuron",
         y_title="share",
-        caption=f"{FACES.words(scope, form)}, BitRand at nominal ε = {epsilon}; above zero the neuron is "
+        caption=f"{FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}; above zero the neuron "
+        "is "
         "active.",
         alternative=f"Two histograms that have {overlap(values):.1%} of their area in common.",
     )

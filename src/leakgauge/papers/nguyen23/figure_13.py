@@ -12,10 +12,9 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.federated.clients.gradients import GradientNoise, clipped_neuron_gradient
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import CIFAR_10, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import audit_setup
-from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.plan import Plan
@@ -25,6 +24,19 @@ from leakgauge.report.page import Chart, Stroke
 
 WANTED = 0.99
 MOST = 10**9
+EPSILONS = (7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
+DELTAS = (1e-2, 1e-3, 1e-5)
+CHOSEN = (1, 2, 4, 8)
+PRESENT = (1.0, 0.5, 0.25)
+TARGETS = {Scale.QUICK: 8, Scale.FULL: 25}
+ROUNDS = {Scale.QUICK: 40, Scale.FULL: 400}
+BATCH = 20  # clipped gradients are divided by it, and so is the noise: it does not matter
+PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
+HEAD = (
+    "Clipping limits the whole gradient of an example, of which the chosen neuron's part is {least:.3f} to "
+    "{most:.3f} here. It is small where the weights behind the chosen neuron, which an honest server draws, "
+    "happen to say little; the mean over targets waits for the slowest. "
+)
 
 
 def averaged_success(apart: npt.ArrayLike, iterations: int, present: float = 1.0) -> Reals:
@@ -45,8 +57,8 @@ def averaged_success(apart: npt.ArrayLike, iterations: int, present: float = 1.0
     if present >= 1:
         return np.asarray(silent)
     times, chances = _times(iterations, present)
-    told = ndtr((times - half) * apart[..., None] / math.sqrt(iterations)) @ chances
-    return np.asarray((told + silent) / 2)
+    hits = ndtr((times - half) * apart[..., None] / math.sqrt(iterations)) @ chances
+    return np.asarray((hits + silent) / 2)
 
 
 def iterations_for(share: Callable[[int], float], wanted: float = WANTED) -> int | None:
@@ -70,16 +82,6 @@ def _times(iterations: int, present: float) -> tuple[Reals, Reals]:
     middle, reach = iterations * present, 12 * math.sqrt(iterations * present * (1 - present)) + 2
     times = np.arange(max(0, int(middle - reach)), min(iterations, int(middle + reach)) + 1, dtype=np.float64)
     return times, binom.pmf(times, iterations, present)
-
-
-EPSILONS = (7.5, 8.0, 8.5, 9.0, 9.5, 10.0)
-DELTAS = (1e-2, 1e-3, 1e-5)
-CHOSEN = (1, 2, 4, 8)
-PRESENT = (1.0, 0.5, 0.25)
-TARGETS = {Scale.QUICK: 8, Scale.FULL: 25}
-ROUNDS = {Scale.QUICK: 40, Scale.FULL: 400}
-BATCH = 20  # clipped gradients are divided by it, and so is the noise: it does not matter
-PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
 
 
 def _audits(scope: Scope) -> list[AuditTable]:
@@ -178,13 +180,6 @@ def neurons_chart(found: Mapping[int, Reals]) -> Chart:
 
 def _line(shares: Reals, delta: float) -> Reals:
     return np.array([float(iterations_needed(shares, epsilon, delta)[0]) for epsilon in EPSILONS])
-
-
-HEAD = (
-    "Clipping limits the whole gradient of an example, of which the chosen neuron's part is {least:.3f} to "
-    "{most:.3f} here. It is small where the weights behind the chosen neuron, which an honest server draws, "
-    "happen to say little; the mean over targets waits for the slowest. "
-)
 
 
 def _show(played: PlayedItem) -> ItemResult:

@@ -7,10 +7,9 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.projections import ProjectionMethod, RowProjection, project_rows
 from leakgauge.papers.comparison import ComparedNumber, exact_number
-from leakgauge.papers.nguyen23.data import FACES, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
-from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
@@ -65,7 +64,7 @@ def _cell(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -
     by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
     grouped = epsilon == max(EPSILONS)
     return claim_number(
-        f"copies of the target next to another copy: {FACES.words(scope, form)}, ε = {epsilon}",
+        f"copies of the target next to another copy: {FACES.description(scope, form)}, ε = {epsilon}",
         exact_number(together(found.own, found.others)),
         PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
@@ -95,7 +94,7 @@ def _chart(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) 
     share = together(found.own, found.others)
     return Chart(
         f"figure-6-{form}-{epsilon}".replace("_", "-"),
-        f"{FACES.words(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
+        f"{FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
         f"A map of {len(found.own)} perturbations of one target and {len(found.others)} other perturbed "
         f"rows; {share:.0%} of the target's are next to another of its own.",
         chart_style.vega_spec(chart),

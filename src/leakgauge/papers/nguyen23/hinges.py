@@ -109,7 +109,7 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNumber]:
-    here = f"{CIFAR_10.words(scope, FORM)}, ε = {epsilon}"
+    here = f"{CIFAR_10.description(scope, FORM)}, ε = {epsilon}"
     numbers = {
         "two hinges a feature, clipped": one.clipped,
         **{f"{hinges} hinges a feature": won for hinges, won in one.by_hinges.items()},
@@ -133,15 +133,15 @@ def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
             ),
         ]
     most = HINGES[scope.scale][-1]
-    told = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in found.items())
+    texts = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in found.items())
     return series_chart(
         "hinges",
         traces,
         x_title="hinges a feature",
         y_title="games won",
-        caption=f"{CIFAR_10.words(scope, FORM)}, batches of {CIFAR_10.batch}: success by the number of "
+        caption=f"{CIFAR_10.description(scope, FORM)}, batches of {CIFAR_10.batch}: success by the number of "
         "ReLUs that draw the function of one feature.",
-        alternative=f"Success rises with the number of hinges; with {most} it is {told}.",
+        alternative=f"Success rises with the number of hinges; with {most} it is {texts}.",
         log=True,
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from leakgauge.papers.comparison import PublishedNumber
-from leakgauge.papers.nguyen23 import statements
+from leakgauge.papers.nguyen23 import data
 from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm
 from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
 from leakgauge.verdict import Verdict
@@ -137,8 +137,8 @@ class MechanismGames:
         )
 
 
-BITRAND = MechanismGames(mechanism="bitrand", epsilons=EPSILONS, stated=statements.success_claim_bitrand)
-OME = MechanismGames(mechanism="ome", epsilons=FEW_EPSILONS, stated=statements.success_claim_ome, hinges=16)
+BITRAND = MechanismGames(mechanism="bitrand", epsilons=EPSILONS, stated=data.success_claim_bitrand)
+OME = MechanismGames(mechanism="ome", epsilons=FEW_EPSILONS, stated=data.success_claim_ome, hinges=16)
 
 
 def exact_epsilon_of(verdicts: Mapping[str, Verdict]) -> float | None:

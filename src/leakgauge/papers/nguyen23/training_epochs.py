@@ -10,10 +10,18 @@ from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer, TrainedNeuron
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.nguyen23.data import CIFAR_10, COLUMNS, GENERATED, DataColumn, FeatureForm, data_note
+from leakgauge.papers.nguyen23.data import (
+    CIFAR_10,
+    COLUMNS,
+    GENERATED,
+    PUBLISHED,
+    DataColumn,
+    FeatureForm,
+    claim_number,
+    data_note,
+)
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
-from leakgauge.papers.nguyen23.statements import PUBLISHED, claim_number
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -26,6 +34,15 @@ LIMIT = {Scale.QUICK: 1_000, Scale.FULL: 20_000}  # epochs
 TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
 ENOUGH = 1_000  # rows of the adversary at --scale quick, where there are more
 FORM = FeatureForm.NON_NEGATIVE  # as the paper's
+OTHER_ROWS = (
+    "Other rows, classes weighted in another way, and an end that is judged on the adversary's own rows: "
+    "only the trend can be compared."
+)
+HELD_BACK = (
+    "Counted on rows that were held back, with the bias as training left it; the paper counts on the rows "
+    "that it chose the epoch by. With the bias put midway between the target and the next row, as the "
+    "server does here, it wins the games of table 1."
+)
 
 
 def _audits(scope: Scope) -> list[AuditTable]:
@@ -61,12 +78,6 @@ def _reference(scope: Scope, column: DataColumn) -> dict[str, Any]:
     return {"reference": ENOUGH} if many and scope.scale is Scale.QUICK else {}
 
 
-OTHER_ROWS = (
-    "Other rows, classes weighted in another way, and an end that is judged on the adversary's own rows: "
-    "only the trend can be compared."
-)
-
-
 def _table_1(played: PlayedItem) -> ItemResult:
     found = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
     cells = []
@@ -78,7 +89,7 @@ def _table_1(played: PlayedItem) -> ItemResult:
         if built := found.get((audit_name(column), LIKELIHOOD)):
             cells.append(
                 ComparedNumber(
-                    setting=f"success, likelihood neuron, no epoch: {column.words(played.scope, FORM)}",
+                    setting=f"success, likelihood neuron, no epoch: {column.description(played.scope, FORM)}",
                     ours=metric_intervals.accuracy(built),
                 )
             )
@@ -98,14 +109,14 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
         ended = "" if share == 1 else f" By then {1 - share:.0%} of targets were not yet told from all rows."
         cells += [
             ComparedNumber(
-                setting=f"epochs, r = {r}: {column.words(scope, FORM)}",
+                setting=f"epochs, r = {r}: {column.description(scope, FORM)}",
                 ours=exact_number(_of(mine[r], "epochs_mean")),
                 published=printed,
                 comparable=False,
                 why=f"{OTHER_ROWS}{ended}",
             ),
             claim_number(
-                f"success, r = {r}: {column.words(scope, FORM)}",
+                f"success, r = {r}: {column.description(scope, FORM)}",
                 metric_intervals.accuracy(mine[r]),
                 PUBLISHED["table_1_success"],
                 f"A client's row that is like the target, and was not trained on, wakes the neuron.{ended}",
@@ -119,7 +130,7 @@ def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
     stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", claim=Claim.ABOVE)
     return [
         claim_number(
-            f"epochs, r = {few} less r = {many}: {column.words(scope, FORM)}",
+            f"epochs, r = {few} less r = {many}: {column.description(scope, FORM)}",
             exact_number(_of(mine[few], "epochs_mean") - _of(mine[many], "epochs_mean")),
             stated,
             "A few epochs up or down, for few targets: chance.",
@@ -144,13 +155,6 @@ TABLE_1 = PaperItem(
 )
 
 
-HELD_BACK = (
-    "Counted on rows that were held back, with the bias as training left it; the paper counts on the rows "
-    "that it chose the epoch by. With the bias put midway between the target and the next row, as the "
-    "server does here, it wins the games of table 1."
-)
-
-
 def _figure_9(played: PlayedItem) -> ItemResult:
     scope, cells, charts = played.scope, [], []
     for column in COLUMNS:
@@ -158,7 +162,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
         last = trained.history[-1]
         cells.append(
             claim_number(
-                f"success at the last epoch, {trained.epochs}: {column.words(scope, FORM)}",
+                f"success at the last epoch, {trained.epochs}: {column.description(scope, FORM)}",
                 exact_number(last.won),
                 PUBLISHED["figure_9_success"],
                 HELD_BACK,
@@ -191,7 +195,8 @@ def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
         ],
         x_title="epoch",
         y_title="share of games",
-        caption=f"{column.words(scope, FORM)}, r = {NEURONS[-1]}, batches of {column.batch}: the neuron as "
+        caption=f"{column.description(scope, FORM)}, r = {NEURONS[-1]}, batches of {column.batch}: the "
+        "neuron as "
         "it was after each epoch, on rows that were held back.",
         alternative=f"After {trained.epochs} epochs success is {trained.history[-1].won:.3f}.",
     )

@@ -1,7 +1,7 @@
 import pytest
 
 from leakgauge.papers.guan24.plans import KNOCK_KNOCK, ZERO_KNOWLEDGE, ReleaseSetting
-from leakgauge.papers.guan24.published import ACCURACIES, AUCS, PUBLISHED
+from leakgauge.papers.guan24.statements import ACCURACIES, AUCS, PUBLISHED
 
 
 def find(numbers, column, release, variant):
