@@ -26,6 +26,7 @@ def run(
     *,
     out: str | Path | None = None,
     seed: int | None = None,
+    fresh: bool = False,
     engine: str = "local",
     workers: int = 1,
     address: str | None = None,
@@ -33,6 +34,7 @@ def run(
     """Carry out a plan, or continue it; return one verdict per attacker.
 
     A run that was interrupted is continued by the same call, and gives the same verdicts as one that was not.
+    It is refused if the plan, the data, the code that decides the trials or a library version has changed.
 
     Args:
         plan: The path of a plan file, a `Plan`, or a dict of the same shape as a plan file. Files that a dict
@@ -41,6 +43,7 @@ def run(
             `runs/<name of the plan>`: for a file called plan.toml the name of its folder, and `runs/plan` for
             a dict.
         seed: The seed of all random numbers, instead of the one in the plan.
+        fresh: Removes the run that is in the folder, and starts over.
         engine: What runs the blocks: `local`, `dask` or `ray`.
         workers: How many blocks are run at the same time.
         address: The dask or ray cluster to use; without it one is started on this machine.
@@ -53,7 +56,8 @@ def run(
     """
     plan = _as_plan(plan, seed)
     folder = Path(out) if out is not None else default_folder(plan)
-    verdicts = run_plan(plan, folder, EngineOptions(engine=engine, workers=workers, address=address))
+    options = EngineOptions(engine=engine, workers=workers, address=address)
+    verdicts = run_plan(plan, folder, options, fresh=fresh)
     write_report(folder, verdicts)
     return verdicts
 

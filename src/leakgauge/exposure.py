@@ -20,7 +20,7 @@ from leakgauge.core.exposure import (
     SpentBudgets,
 )
 from leakgauge.core.game import Reals
-from leakgauge.plan import Audit, Plan, canonical_plan
+from leakgauge.plan import Audit, Plan, plan_without_rounds
 from leakgauge.runner import manifest
 from leakgauge.support import files as support_files
 from leakgauge.support.exposure_rows import exposure_csv
@@ -112,7 +112,7 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
         return
     then = manifest.load(folder)["plan"]
     audits = [{key: value for key, value in audit.items() if key != "rounds"} for audit in then["audits"]]
-    if {**then, "audits": audits} != canonical_plan(plan):
+    if {**then, "audits": audits} != plan_without_rounds(plan):
         raise BadInput(f"{folder} holds a run of another plan; choose another --out")
 
 

@@ -244,7 +244,7 @@ def _toml_types(value: Any, where: str) -> Any:
     )
 
 
-def canonical_plan(plan: Plan) -> dict[str, Any]:
+def plan_without_rounds(plan: Plan) -> dict[str, Any]:
     """Return all of a plan that decides its trials, in values that JSON can hold.
 
     The number of rounds is left out: more rounds add trials and change none.

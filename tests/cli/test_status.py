@@ -1,8 +1,11 @@
 import json
+import platform
+from importlib import metadata
 
 import pytest
 
 from leakgauge import api
+from leakgauge.version import VERSION
 
 
 @pytest.fixture(autouse=True)
@@ -10,14 +13,23 @@ def _no_report(monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
-def test_a_run_is_followed_to_its_end(call, plan, tmp_path):
+def test_a_run_is_followed_to_its_end(call, plan, tmp_path, monkeypatch):
     call("run", plan())
-    assert call("status", "runs/coin") == (0, "coin: 200 of 200 rounds, complete\n", "")
+    numpy, python = metadata.version("numpy"), platform.python_version()
+    begun = f"begun with: leakgauge {VERSION}, python {python}, numpy {numpy}\n"
+    assert call("status", "runs/coin") == (0, f"coin: 200 of 200 rounds, complete\n{begun}", "")
     next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
     outcome = call("status", "runs/coin")
     assert outcome.code == 0
     assert outcome.out == (
-        "coin: 100 of 200 rounds, incomplete\ncontinue with: leakgauge run coin.toml --out runs/coin\n"
+        f"coin: 100 of 200 rounds, incomplete\n{begun}"
+        "continue with: leakgauge run coin.toml --out runs/coin\n"
+    )
+    monkeypatch.setattr(metadata, "version", lambda _: "99.1")
+    [last] = call("status", "runs/coin").out.splitlines()[2:]
+    assert last == (
+        f"cannot be continued: its blocks were run with numpy {numpy}, and this would be run with numpy "
+        "99.1; install what they were run with; or start over: leakgauge run coin.toml --out runs/coin --fresh"
     )
 
 
@@ -25,6 +37,7 @@ def test_json_says_the_same(call, plan):
     call("run", plan())
     found = json.loads(call("status", "runs/coin", "--json").out)
     assert found["complete"] is True
+    assert found["versions"]["numpy"] == metadata.version("numpy")
     assert found["audits"] == [{"audit": "coin", "played": 200, "rounds": 200, "complete": True}]
 
 

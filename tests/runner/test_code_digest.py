@@ -1,33 +1,183 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import leakgauge
+from leakgauge.plan import plan_of, read_plan
 from leakgauge.runner import code_digest
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
-def test_the_digest_follows_every_source_file(tmp_path):
-    root = tmp_path / "leakgauge"
-    (root / "core").mkdir(parents=True)
-    seen = set()
-    for name, text in [
-        ("__init__.py", ""),
-        ("core/a.py", "x = 1"),
-        ("core/a.py", "x = 2"),
-        ("core/b.py", "x = 2"),
-    ]:
-        (root / name).write_text(text)
-        seen.add(code_digest.package_digest.__wrapped__(root))
-    (root / "core" / "a.py").rename(root / "core" / "c.py")
-    seen.add(code_digest.package_digest.__wrapped__(root))
-    assert len(seen) == 5
-    (root / "notes.txt").write_text("not a source")
-    assert code_digest.package_digest.__wrapped__(root) in seen
+
+def audits(domain="blackbox", mechanism="laplace"):
+    table = {
+        "name": "a",
+        "domain": domain,
+        "mechanism": {"name": mechanism, "epsilon": 1.0},
+        "challenger": {"pair": [0, 1]},
+        "attacks": ["one_threshold"],
+    }
+    return plan_of({"audit": [table]}).audits
+
+
+@pytest.fixture
+def read_source(tmp_path):
+    """Read the text of a module as if it stood in a package of its own."""
+
+    def read(text, name="leakgauge.core.odd"):
+        path = tmp_path / "core" / "odd.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(code_digest, "ROOT", tmp_path)
+            return code_digest._read_module.__wrapped__(name)
+
+    return read
+
+
+def test_the_domain_with_what_it_imports_and_the_running_code_are_covered():
+    found = set(code_digest.code_digests(audits()))
+    assert {
+        "catalog.py",
+        "plan.py",
+        "core/game.py",
+        "core/randomness.py",
+        "domains/blackbox/__init__.py",
+        "domains/blackbox/challenger.py",
+        "domains/blackbox/attacks/one_threshold.py",
+        "mechanisms/laplace.py",
+        "runner/block_store.py",
+        "runner/play_block.py",
+        "support/threads.py",
+    } <= found
+    ours = {path.relative_to(code_digest.ROOT).as_posix() for path in code_digest.ROOT.rglob("*.py")}
+    assert found <= ours
+
+
+def test_what_decides_no_trial_is_not_covered():
+    found = code_digest.code_digests(audits())
+    for folder in (
+        "report/",
+        "cli/",
+        "papers/",
+        "domains/locations/",
+        "domains/queries/",
+        "referee/metrics/",
+    ):
+        assert not [path for path in found if path.startswith(folder)], folder
+    for file in ("api.py", "verdict.py", "exposure.py", "__init__.py", "version.py", "runner/run.py"):
+        assert file not in found, file
+
+
+def test_a_mechanism_is_covered_where_it_is_used():
+    assert "mechanisms/bitrand.py" not in code_digest.code_digests(audits())
+    assert "mechanisms/bitrand.py" in code_digest.code_digests(audits(mechanism="bitrand"))
+
+
+def test_audits_of_two_domains_are_covered_together():
+    [one] = audits()
+    other = replace(one, domain="coin")
+    both = code_digest.code_digests([one, other])
+    assert both == code_digest.code_digests([one]) | code_digest.code_digests([other])
+    assert {"domains/coin/challenger.py", "domains/blackbox/challenger.py"} <= set(both)
+
+
+def test_a_domain_that_is_gone_has_no_files():
+    [one] = audits()
+    found = code_digest.code_digests([replace(one, domain="gone")])
+    assert "core/game.py" in found
+    assert not [path for path in found if path.startswith("domains/gone")]
+
+
+def test_imports_are_found_wherever_they_stand_except_for_type_checkers(read_source):
+    module = read_source(
+        "import numpy as np\n"
+        "import scipy.stats\n"
+        "from leakgauge.core import game, errors\n"
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n"
+        "    from leakgauge.core.guarantee import Guarantee\n"
+        "else:\n"
+        "    import leakgauge.theory.tradeoff\n"
+        "class A:\n"
+        "    def f(self):\n"
+        "        from .randomness import stream\n"
+        "        from ..support import files\n"
+        "        from . import exposure\n"
+        "        import torch\n"
+        "        return 'laplace'\n"
+    )
+    assert {
+        "leakgauge.core.game",
+        "leakgauge.core.errors",
+        "leakgauge.core.randomness",
+        "leakgauge.core.exposure",
+        "leakgauge.support.files",
+        "leakgauge.theory.tradeoff",
+    } <= module.imports
+    assert "leakgauge.core.guarantee" not in module.imports
+    assert {"numpy", "scipy", "torch"} <= module.libraries
+    assert "laplace" in module.strings
+
+
+def test_the_digest_of_a_file_follows_its_content(read_source):
+    digests = {read_source(text).digest for text in ("x = 1", "x = 2", "x = 1")}
+    assert len(digests) == 2
+
+
+def test_a_name_that_is_no_module_has_no_source():
+    assert code_digest._read_module("leakgauge.core.game.Trials") is None
+    assert code_digest._read_module("leakgauge.nothing") is None
+
+
+LOADED = """
+import json, sys
+from leakgauge.catalog import prepare_audit
+from leakgauge.plan import read_plan
+from leakgauge.runner.block_store import RoundBlock
+from leakgauge.runner.engines import InProcessEngine
+from leakgauge.runner.play_block import study_attacks
+plan = read_plan(sys.argv[1])
+game = prepare_audit(plan.audits[0], plan)
+study_attacks(game, plan.seed, InProcessEngine())(RoundBlock(0, range(int(sys.argv[2]))))
+print(json.dumps([name for name in sys.modules if name.startswith("leakgauge.")]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("example", "rounds"), [("laplace-sweep", 4), ("own-model", 1), ("query-service", 4)]
+)
+def test_every_module_that_a_block_loads_is_covered(example, rounds):
+    plan = EXAMPLES / example / "plan.toml"
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, str(plan), str(rounds)], capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(done.stdout)) - {
+        "leakgauge.version",
+        "leakgauge.referee",
+        "leakgauge.referee.metrics",  # to list the names that a plan may use
+    }
+    assert {"leakgauge.core.game", "leakgauge.runner.play_block"} <= loaded
+    assert loaded <= set(code_digest._trial_modules(read_plan(plan).audits[0]))
 
 
 def test_versions_name_what_decides_the_numbers():
-    found = code_digest.library_versions()
+    [audit] = audits()
+    assert set(code_digest.library_versions(audit)) == {"numpy", "scipy", "scikit-learn"}
+    found = code_digest.run_versions([audit])
     assert found["leakgauge"] == leakgauge.__version__
-    assert {"python", "numpy", "scipy"} <= set(found)
+    assert {"python", "numpy", "scipy", "scikit-learn"} <= set(found)
     assert Path(leakgauge.__file__).parent.as_posix() not in str(found)
+
+
+def test_versions_are_only_of_libraries_that_the_code_imports():
+    [audit] = audits()
+    coin = replace(audit, domain="coin", mechanism={})
+    assert set(code_digest.library_versions(coin)) == {"numpy"}
 
 
 def test_the_sources_are_those_of_the_package():

@@ -152,14 +152,29 @@ def test_an_interrupted_run_says_how_to_continue(tmp_path):
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["seed"] == 7
 
 
-def test_a_run_is_not_continued_by_another_package(tmp_path):
+def test_a_run_outlives_a_change_of_the_report_and_not_one_of_the_game(tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN.replace("rounds = 390", "rounds = 30"))
     finish(start(tmp_path, "--out", "out"))
+    whole = state(tmp_path / "out")
+    next((tmp_path / "out").rglob("block-00000001.npz")).unlink()
+    comment(tmp_path / "package" / "leakgauge" / "report" / "page.py")
+    finish(start(tmp_path, "--out", "out"))
+    assert state(tmp_path / "out") == whole
+    next((tmp_path / "out").rglob("block-00000001.npz")).unlink()
     before = state(tmp_path / "out")
-    with (tmp_path / "package" / "leakgauge" / "core" / "game.py").open("a") as file:
-        file.write("# another game\n")
+    comment(tmp_path / "package" / "leakgauge" / "core" / "game.py")
     process = start(tmp_path, "--out", "out")
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert errors.startswith("leakgauge: out holds another run: leakgauge itself changed (version ")
+    assert errors.startswith(
+        "leakgauge: out cannot be continued: leakgauge itself changed: core/game.py; use the code that began"
+    )
+    assert errors.count("\n") == 1
     assert state(tmp_path / "out") == before
+    finish(start(tmp_path, "--out", "out", "--fresh"))
+    assert len(list((tmp_path / "out").rglob("block-*.npz"))) == 6
+
+
+def comment(path):
+    with path.open("a") as file:
+        file.write("# a comment\n")

@@ -35,6 +35,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
+    parser.add_argument(
+        "--fresh", action="store_true", help="remove the run that is in the folder, and start over"
+    )
     parser.add_argument("--dry-run", action="store_true", help="estimate time and memory; write nothing")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
@@ -52,7 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
         return _dry_run(plan, arguments)
     folder = arguments.out or api.default_folder(plan)
     found = api.run(
-        plan, out=folder, engine=arguments.engine, workers=arguments.workers, address=arguments.address
+        plan,
+        out=folder,
+        fresh=arguments.fresh,
+        engine=arguments.engine,
+        workers=arguments.workers,
+        address=arguments.address,
     )
     notes = manifest.data_notes(manifest.load(folder))
     if arguments.json:

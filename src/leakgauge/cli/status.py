@@ -25,8 +25,11 @@ def run(arguments: argparse.Namespace) -> int:
     for audit in found.audits:
         state = "complete" if audit.complete else "incomplete"
         print(f"{audit.audit}: {audit.played:,} of {audit.rounds:,} rounds, {state}")
+    print(f"begun with: {', '.join(f'{name} {version}' for name, version in found.versions.items())}")
     if found.running:
         print("a run is writing to it now")
+    elif found.obstacle:
+        print(f"cannot be continued: {found.obstacle}; or start over: {found.way_on} --fresh")
     elif found.way_on:
         print(f"continue with: {found.way_on}")
     elif not found.judged:

@@ -1,12 +1,12 @@
-"""Finished blocks on disk: the whole state of a run."""
+"""Finished blocks on disk: they are the whole state of a run."""
 
 import io
 import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ class RoundBlock:
 
 
 def split_rounds(n_rounds: int, size: int) -> list[RoundBlock]:
-    """Cut rounds into blocks.
+    """Divide rounds into blocks.
 
     >>> [block.rounds for block in split_rounds(5, 2)]
     [range(0, 2), range(2, 4), range(4, 5)]
@@ -60,11 +60,13 @@ class BlockStore:
     """The blocks of one contender.
 
     ``identity`` says whose they are (run, audit, label). It enters the checksum of every file, so that
-    a file from elsewhere is never taken for one of these.
+    a file from elsewhere is never taken for one of these. ``versions`` are those of the libraries that the
+    blocks to be saved are run with; they are kept in the header of every file.
     """
 
     folder: Path
     identity: str
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     def path(self, block: RoundBlock) -> Path:
         return self.folder / f"block-{block.index:08d}.npz"
@@ -77,7 +79,8 @@ class BlockStore:
             for kind in EXTRA_COLUMNS
             for name, column in sorted(getattr(trials, kind).items())
         }
-        header = json.dumps({"coins": trials.coins, "reading": asdict(trials.reading)}, sort_keys=True)
+        about = {"coins": trials.coins, "reading": asdict(trials.reading), "versions": dict(self.versions)}
+        header = json.dumps(about, sort_keys=True)
         checksum = self._checksum(block, header, columns)
         archive = io.BytesIO()
         np.savez_compressed(archive, header=np.array(header), checksum=np.array(checksum), **columns)
@@ -85,6 +88,24 @@ class BlockStore:
 
     def load(self, block: RoundBlock) -> Trials | None:
         """Read a block; one that is missing, damaged, foreign or of other rounds is no block."""
+        if (content := self._read(block)) is None:
+            return None
+        about, columns = content
+        return Trials(
+            **{name: columns[name] for name in TRIAL_COLUMNS},
+            coins=Coins(about["coins"]),
+            reading=Reading(**about["reading"]),
+            spent=_columns_of_kind(columns, "spent"),
+            utility=_columns_of_kind(columns, "utility"),
+        )
+
+    def versions_of(self, block: RoundBlock) -> dict[str, str] | None:
+        """Return the library versions that a block was run with; nothing if there is no such block."""
+        content = self._read(block)
+        return None if content is None else content[0].get("versions", {})
+
+    def _read(self, block: RoundBlock) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Return the header and the columns of a block."""
         try:
             with np.load(io.BytesIO(self.path(block).read_bytes()), allow_pickle=False) as archive:
                 columns = {name: archive[name] for name in (*TRIAL_COLUMNS, *_extra_columns(archive))}
@@ -93,14 +114,7 @@ class BlockStore:
                 return None
         except _DAMAGE:
             return None
-        about = json.loads(header)
-        return Trials(
-            **{name: columns[name] for name in TRIAL_COLUMNS},
-            coins=Coins(about["coins"]),
-            reading=Reading(**about["reading"]),
-            spent=_columns_of_kind(columns, "spent"),
-            utility=_columns_of_kind(columns, "utility"),
-        )
+        return json.loads(header), columns
 
     def _checksum(self, block: RoundBlock, header: str, columns: dict[str, Any]) -> str:
         rounds = [block.rounds.start, block.rounds.stop]

@@ -12,7 +12,7 @@ from leakgauge.runner.audit_facts import facts_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
-from leakgauge.runner.run import EngineOptions, refuse_too_many_rounds
+from leakgauge.runner.run import ONE_WORKER, EngineOptions, refuse_too_many_rounds
 from leakgauge.runner.run_verdicts import refuse_unjudgeable
 from leakgauge.support.threads import single_threaded
 
@@ -45,12 +45,11 @@ class _AuditCost:
     targets: int
 
 
-def dry_run(plan: Plan, options: EngineOptions | None = None) -> RunCost:
+def dry_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> RunCost:
     """Estimate what a plan costs; nothing is written.
 
     Every attack of the measured audits studies once, as it would in the run.
     """
-    options = options or EngineOptions()
     costs: list[_AuditCost] = []
     start = perf_counter()
     for audit in plan.audits:

@@ -1,4 +1,4 @@
-"""Bad input leaves nothing behind: remove what a run wrote before its first block."""
+"""Remove what a run wrote: before its first block if the input was bad, or all of it to start over."""
 
 import shutil
 from collections.abc import Collection, Iterator
@@ -11,6 +11,7 @@ from leakgauge.support import files
 
 PLAN_FILE, AUDITS_FOLDER = "plan.toml", "audits"
 _WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, files.LOCK_NAME)  # the lock last
+_RESULT_FILES = ("verdicts.json", "report.html", "exposure.csv", "exposure.json", "exposure.html")
 
 
 def missing_folders(folder: Path) -> list[Path]:
@@ -20,7 +21,25 @@ def missing_folders(folder: Path) -> list[Path]:
 
 def has_any_block(folder: Path) -> bool:
     """Whether a run folder holds any block."""
-    return any(folder.glob(f"{AUDITS_FOLDER}/*/*/block-*.npz"))
+    return any(_blocks(folder))
+
+
+def remove_run(folder: Path) -> None:
+    """Remove the results and the blocks of a run, and nothing else; call it while holding the folder's lock.
+
+    Results go first and the manifest stays: if this is interrupted, what is left is the same run with fewer
+    blocks.
+    """
+    try:
+        for name in _RESULT_FILES:
+            (folder / name).unlink(missing_ok=True)
+        for path in list(_blocks(folder)):
+            path.unlink()
+    except OSError as error:
+        raise BadInput(f"{folder}: cannot be cleared ({error.strerror}); choose another --out") from None
+    for path in sorted(folder.glob(f"{AUDITS_FOLDER}/**/"), reverse=True):
+        with suppress(OSError):  # it holds something that is not of a run
+            path.rmdir()
 
 
 @contextmanager
@@ -42,6 +61,10 @@ def rollback_on_bad_input(folder: Path, before: Collection[str], created: Collec
                 for path in created:
                     path.rmdir()
         raise
+
+
+def _blocks(folder: Path) -> Iterator[Path]:
+    return folder.glob(f"{AUDITS_FOLDER}/*/*/block-*.npz")
 
 
 def _remove(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,24 @@ from typing import Any
 from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.plan import Audit, Plan, Stop, plan_text
-from leakgauge.runner import engines, manifest
+from leakgauge.runner import engines, manifest, resume
 from leakgauge.runner.audit_facts import facts_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
-from leakgauge.runner.code_digest import package_digest
+from leakgauge.runner.code_digest import library_versions
 from leakgauge.runner.early_stop import empty_sequence, load_block, require_block
 from leakgauge.runner.engines import Engine, TaskMap
+from leakgauge.runner.library_versions import VersionGuard
 from leakgauge.runner.manifest import Manifest, make_manifest
 from leakgauge.runner.play_block import study_attacks
-from leakgauge.runner.rollback import PLAN_FILE, has_any_block, missing_folders, rollback_on_bad_input
+from leakgauge.runner.rollback import (
+    PLAN_FILE,
+    has_any_block,
+    missing_folders,
+    remove_run,
+    rollback_on_bad_input,
+)
 from leakgauge.runner.run_verdicts import judge_run, refuse_unjudgeable
+from leakgauge.runner.status import audit_progress
 from leakgauge.runner.worker_tasks import WorkerError
 from leakgauge.support import files
 from leakgauge.support.progress import Advance, listen_to_progress, progress_bar
@@ -38,24 +46,26 @@ class EngineOptions:
 ONE_WORKER = EngineOptions()
 
 
-def run_plan(plan: Plan, folder: Path, options: EngineOptions | None = None) -> list[Verdict]:
+def run_plan(
+    plan: Plan, folder: Path, options: EngineOptions = ONE_WORKER, *, fresh: bool = False
+) -> list[Verdict]:
     """Run the blocks of a plan that a run folder does not hold yet, judge it, and write ``verdicts.json``.
 
     Bad input leaves nothing behind, unless it is found after some blocks are complete. The same call
     continues a run that was stopped; its trials are the same as those of a run that was never stopped.
+    ``fresh`` removes the run that is in the folder and starts over.
     """
-    options = options or ONE_WORKER
     engines.check_engine(options.engine, options.workers, options.address)
-    run, prepared = set_up_run(plan, options)
-    with _open_run_folder(folder, run) as content:
-        way_on = manifest.how_to_continue(content, folder)
+    new, prepared = set_up_run(plan, options)
+    with _open_run_folder(folder, new, fresh=fresh) as (run, content):
+        command = manifest.how_to_continue(content, folder)
         rounds = sum(audit.rounds for audit in plan.audits)
         with (
             engines.open_engine(options.engine, options.workers, options.address) as engine,
             progress_bar(rounds) as advance,
         ):
             for audit in plan.audits:
-                with _run_error_context(audit, way_on):
+                with _run_error_context(audit, command):
                     _play_audit(audit, run, folder, engine, advance, prepared.pop(audit.name, None))
         return judge_run(run, content, folder)
 
@@ -75,7 +85,7 @@ def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifes
             refuse_unjudgeable(audit, facts[audit.name])
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
-    return make_manifest(plan, facts, package_digest()), kept
+    return make_manifest(plan, facts), kept
 
 
 def refuse_too_many_workers(prepared: PreparedAudit, options: EngineOptions) -> None:
@@ -98,8 +108,10 @@ def refuse_too_many_rounds(audit: Audit, prepared: PreparedAudit) -> None:
 
 
 @contextmanager
-def _open_run_folder(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
-    """Lock a run folder that is new or holds this run, and yield the content of its manifest."""
+def _open_run_folder(
+    folder: Path, new: Manifest, *, fresh: bool
+) -> Iterator[tuple[Manifest, dict[str, Any]]]:
+    """Lock a run folder that is new, or that holds this run; yield its manifest, also as the file has it."""
     try:
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
         foreign = {
@@ -112,12 +124,31 @@ def _open_run_folder(folder: Path, run: Manifest) -> Iterator[dict[str, Any]]:
     except OSError as error:
         raise BadInput(f"{folder}: cannot be a run folder ({error.strerror}); choose another --out") from None
     with files.lock_folder(folder), rollback_on_bad_input(folder, inside, created):
-        if has_any_block(folder):  # a run without any block may be replaced
-            manifest.refuse_different_run(manifest.load(folder), run, folder)
+        stored = manifest.load(folder) if (folder / manifest.NAME).exists() else None
         files.remove_partial_files(folder)
+        if fresh and stored is not None:
+            remove_run(folder)
+        # a run without a single block may be replaced
+        run = new if stored is None or not has_any_block(folder) else _continued_run(stored, new, folder)
         manifest.write(run, folder)
         files.write_file(folder / PLAN_FILE, plan_text(run.plan).encode())
-        yield manifest.load(folder)
+        yield run, manifest.load(folder)
+
+
+def _continued_run(content: dict[str, Any], new: Manifest, folder: Path) -> Manifest:
+    """Return the run in a folder with the rounds of the new plan; refuse blocks that would not belong to it.
+
+    A run that is complete is judged by any code: there is no block to add.
+    """
+    stored = manifest.from_json(content, folder)
+    resume.refuse_different_run(stored, new, folder)
+    run = replace(stored, plan=new.plan)
+    obstacle = resume.continuation_obstacle(run, folder)
+    if obstacle and not all(audit_progress(audit, run, folder).complete for audit in run.plan.audits):
+        raise BadInput(
+            f"{folder} cannot be continued: {obstacle}; or start over with --fresh, or choose another --out"
+        )
+    return run
 
 
 def _play_audit(
@@ -129,7 +160,8 @@ def _play_audit(
     prepared: PreparedAudit | None,
 ) -> None:
     """Run and save every block that has no file; an audit that may stop early ends when it is decided."""
-    stores, sequence = run.stores(folder, audit), empty_sequence(audit, run)
+    versions = library_versions(audit)
+    stores, sequence = run.stores(folder, audit, versions), empty_sequence(audit, run)
     run_blocks: TaskMap | None = None
     show_message = partial(_advance_with_message, advance, audit.name)
     for batch in _block_batches(audit, engine.workers):
@@ -140,7 +172,8 @@ def _play_audit(
             if prepared.digest != run.facts[audit.name].data:
                 raise BadInput("the data changed while the run was starting; start it again")
             with listen_to_progress(show_message):
-                run_blocks = engine.load_task(study_attacks(prepared, run.plan.seed, engine, show_message))
+                play_block = study_attacks(prepared, run.plan.seed, engine, show_message)
+                run_blocks = engine.load_task(VersionGuard(play_block, versions))
         with listen_to_progress(show_message):
             for position, trials in run_blocks(missing) if run_blocks and missing else ():
                 for label, store in stores.items():
@@ -163,18 +196,18 @@ def _block_batches(audit: Audit, width: int) -> list[list[RoundBlock]]:
 
 
 @contextmanager
-def _run_error_context(audit: Audit, way_on: str) -> Iterator[None]:
+def _run_error_context(audit: Audit, command: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
         raise BadInput(f"audit {audit.name!r}: {error}") from error
     except (ReleaseLost, IncompleteRun) as error:
         raise IncompleteRun(
-            f"audit {audit.name!r}: {error}; finished blocks are kept: continue with: {way_on}"
+            f"audit {audit.name!r}: {error}; finished blocks are kept: continue with: {command}"
         ) from None
     except Exception as error:
         problem = str(error) if isinstance(error, WorkerError) else f"{type(error).__name__}: {error}"
         raise IncompleteRun(
             f"audit {audit.name!r} ended with {problem}; finished blocks are kept: fix it, then continue "
-            f"with: {way_on}"
+            f"with: {command}"
         ) from error

@@ -1,10 +1,10 @@
-"""How many rounds of a run are complete."""
+"""How much of a run is done, and whether this installation can continue it."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from leakgauge.plan import Audit, Stop
-from leakgauge.runner import manifest, run_verdicts
+from leakgauge.runner import manifest, resume, run_verdicts
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import empty_sequence, load_block
 from leakgauge.runner.manifest import Manifest
@@ -23,14 +23,20 @@ class AuditProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class RunStatus:
-    """What is in a run folder."""
+    """What is in a run folder.
+
+    ``versions`` are those that began the run. ``way_on`` is the command that continues it, unless it is
+    complete; ``obstacle`` says why this installation cannot.
+    """
 
     folder: str
     running: bool
     judged: bool
     reported: bool
     audits: tuple[AuditProgress, ...]
-    way_on: str | None  # how to continue it, unless it is complete
+    versions: dict[str, str]
+    way_on: str | None
+    obstacle: str | None
 
     @property
     def complete(self) -> bool:
@@ -41,7 +47,7 @@ def run_status(folder: Path) -> RunStatus:
     """Read the status of a run folder without changing it."""
     content = manifest.load(folder)
     run = manifest.from_json(content, folder)
-    audits = tuple(_audit_progress(audit, run, folder) for audit in run.plan.audits)
+    audits = tuple(audit_progress(audit, run, folder) for audit in run.plan.audits)
     complete = all(audit.complete for audit in audits)
     return RunStatus(
         folder=str(folder),
@@ -49,11 +55,14 @@ def run_status(folder: Path) -> RunStatus:
         judged=(folder / run_verdicts.VERDICTS_FILE).exists(),
         reported=(folder / "report.html").exists(),
         audits=audits,
+        versions=run.versions,
         way_on=None if complete else manifest.how_to_continue(content, folder),
+        obstacle=None if complete else resume.continuation_obstacle(run, folder),
     )
 
 
-def _audit_progress(audit: Audit, run: Manifest, folder: Path) -> AuditProgress:
+def audit_progress(audit: Audit, run: Manifest, folder: Path) -> AuditProgress:
+    """Count the rounds of an audit that are in a run folder."""
     stores, sequence = run.stores(folder, audit), empty_sequence(audit, run)
     played, consecutive, decided = 0, True, False
     for block in split_rounds(audit.rounds, audit.block):
