@@ -29,7 +29,8 @@ def test_a_run_is_followed_to_its_end(call, plan, tmp_path, monkeypatch):
     [last] = call("status", "runs/coin").out.splitlines()[2:]
     assert last == (
         f"cannot be continued: its blocks were run with numpy {numpy}, and this would be run with numpy "
-        "99.1; install what they were run with; or start over: leakgauge run coin.toml --out runs/coin --fresh"
+        "99.1; install what they were run with; or start over: leakgauge run coin.toml --out runs/coin "
+        "--fresh"
     )
 
 
