@@ -31,7 +31,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     )
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
     parser.add_argument("--json", action="store_true", help="print JSON, without individuals")
-    log = parser.add_argument_group("instead of a plan, a log of queries that were answered")
+    log = parser.add_argument_group("instead of a plan, the log of a query service")
     log.add_argument(
         "--query-log", metavar="FILE", type=Path, help="a row for each query: CSV, Parquet or JSON lines"
     )

@@ -1,5 +1,7 @@
 """The game in which every attack on federated is tested."""
 
+BLIND_ROUNDS = 400  # clients are run one by one
+
 
 def tables(noise, folder, attack):
     """A batch of five rows of many features, in which one stands out if nothing hides it."""

@@ -1,5 +1,7 @@
 """The game in which every attack on models is tested."""
 
+SEPARATES_ALL = False  # a model does not keep all that it was trained on
+
 
 def tables(noise, folder, attack):
     """A record with a wrong label, learned by heart if nothing hides it; or the component of all members."""

@@ -1,0 +1,95 @@
+"""Every domain declares what it is made of, and its challengers have every hook."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from leakgauge import catalog
+from leakgauge.core.domain import Domain, Term
+from leakgauge.core.game import Challenger, ChallengerDefaults
+
+GAMES = Path(__file__).parent / "domains"
+HOOKS = [name for name in vars(Challenger) if not name.startswith("_")]
+
+
+@pytest.fixture(params=catalog.domain_names())
+def domain(request):
+    return catalog.get_domain(request.param)
+
+
+def places(value):
+    """Every text of the form ``module:name`` in a declaration."""
+    if isinstance(value, str):
+        return [value] if re.fullmatch(r"[a-z_.]+:[A-Za-z_]+", value) else []
+    if isinstance(value, dict):
+        return [place for item in value.values() for place in places(item)]
+    if isinstance(value, Term | tuple):
+        return []
+    return places(vars(value)) if hasattr(value, "__dataclass_fields__") else []
+
+
+def test_every_place_leads_to_a_function(domain):
+    declared = [place for field in fields(Domain) for place in places(getattr(domain, field.name))]
+    assert {"challenger:build", "knowledge:build"} <= set(declared)
+    assert all(callable(domain.load(place)) for place in declared)
+
+
+def test_default_attacks_exist_and_can_use_what_they_are_given(domain):
+    for entry in domain.default_attacks:
+        table = {"name": entry} if isinstance(entry, str) else entry
+        accepts = catalog.accepted_knowledge(domain.name, table["name"])
+        assert table.get("knowledge", accepts[0]) in accepts
+
+
+def test_every_term_has_a_title_and_a_meaning_for_people(domain):
+    shown = [domain.knowledge_terms, domain.studied, domain.utility, domain.spending]
+    for term in (term for terms in shown for term in terms.values()):
+        assert term.title
+        assert term.meaning
+        assert not term.meaning.endswith(".")
+    for terms in shown:
+        assert len({term.title for term in terms.values()}) == len(terms)
+
+
+def test_declared_names_belong_together(domain):
+    assert set(domain.controls) <= set(domain.knowledge_terms)
+    assert set(domain.main_utility) <= set(domain.utility)
+    assert set(domain.spending_check or ()) <= set(domain.spending)
+    assert all(line or name in catalog.describe("mechanisms") for name, line in mechanisms(domain).items())
+
+
+def mechanisms(domain):
+    return domain.mechanism_lines() or {}
+
+
+def test_a_challenger_has_every_hook_and_the_optional_ones_have_defaults(domain, tmp_path):
+    attack = catalog.module_names(domain.attacks_package)[0]
+    tables = run_path(str(GAMES / domain.name / "conformance_game.py"))["tables"](1.0, tmp_path, attack)
+    challenger = domain.build_challenger(
+        data=tables.get("data", {}),
+        challenger=tables["challenger"],
+        mechanism=tables["mechanism"],
+        folder=tmp_path,
+        seed=1,
+    )
+    assert isinstance(challenger, ChallengerDefaults)
+    assert not [name for name in HOOKS if not hasattr(challenger, name)]
+    challenger.refuse_dry_run()
+    challenger.abandon()
+    assert challenger.control() is None
+    assert challenger.evidence(None) == ()
+
+
+def test_what_is_optional_is_all_but_the_game_itself():
+    needed = {"n_targets", "coins", "guarantee", "digest", "flip", "release"}
+    assert set(HOOKS) - {name for name in vars(ChallengerDefaults) if not name.startswith("_")} == needed
+
+
+def test_words_for_attacks_and_knowledge_come_from_their_domain():
+    assert catalog.attack_term("locations", "one_threshold").title
+    assert catalog.knowledge_term("locations", "informed").title == "attacker who knows everyone else's data"
+    assert catalog.attack_term("scores", "unknown") == Term(title="unknown")
+    assert catalog.knowledge_term("scores", "unknown") == Term(title="unknown")
