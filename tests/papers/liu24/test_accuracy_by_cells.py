@@ -33,7 +33,7 @@ def test_the_page_names_the_substitute(pretend):
     assert "synthetic city in place of Milan" in note
 
 
-def test_both_adversaries_have_a_panel(pretend):
+def test_both_attackers_have_a_panel(pretend):
     shown = pretend("figure_13")
     assert [chart.name for chart in shown.charts] == ["figure-13-informed", "figure-13-auxiliary"]
     known, other = ({key.label for key in chart.keys} for chart in shown.charts)

@@ -8,7 +8,7 @@ from leakgauge.papers.liu24 import roc_curves
 
 
 @pytest.mark.parametrize("name", ["figure_18", "figure_21", "figure_27"])
-def test_curves_of_both_adversaries_are_drawn_below_the_optimum(name, pretend):
+def test_curves_of_both_attackers_are_drawn_below_the_optimum(name, pretend):
     shown = pretend(name)
     assert [chart.name.rpartition("-")[2] for chart in shown.charts] == ["informed", "auxiliary"]
     for chart in shown.charts:

@@ -54,7 +54,7 @@ def test_votes_are_binomial_and_no_more_than_cells(figure_10):
         assert sum(bars) == pytest.approx(1.0, abs=1e-3)
 
 
-def test_there_is_a_panel_for_each_adversary(figure_8, figure_10):
+def test_there_is_a_panel_for_each_attacker(figure_8, figure_10):
     for number, shown in ((8, figure_8), (10, figure_10)):
         assert [chart.name for chart in shown.charts] == [
             f"figure-{number}-informed",

@@ -220,7 +220,7 @@ def _noise_chart(people: Population, side: str) -> Chart:
 FIGURE_4 = PaperItem(
     title="Figure 4: log compression under suppression",
     about="Suppression favours popular hours, so their share in the totals is too large. Log compression "
-    "evens the shares out. Beside it our deconvolution, which goes through the exact law of the release. "
+    "evens the shares out. Beside it our deconvolution, which uses the exact distribution of the release. "
     "Distances are total variation, from 0 to 1, the mean over several releases.",
     show=partial(_correction, SUPPRESSED, "time", "log", "“better approximated”, figure 4", 4),
 )

@@ -1,4 +1,4 @@
-"""Figure 9, tables 10 and 11: the adversary knows a part of the target's trace, or places without times."""
+"""Figure 9, tables 10 and 11: the attacker knows a part of the target's trace, or places without times."""
 
 from functools import partial
 
@@ -165,7 +165,7 @@ def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
 
 FIGURE_9 = PaperItem(
     title="Figure 9: only a part of the trace is known",
-    about="The adversary knows a random share of the target's visits, rounded up; the release has noise "
+    about="The attacker knows a random share of the target's visits, rounded up; the release has noise "
     "for one visit of ε = 1, and counts of 1 are suppressed after it.",
     shared_runs=(TRACE_SHARE_RUN,),
     show=_figure_9,
@@ -257,7 +257,7 @@ def _places_item(name: str) -> PaperItem:
     spread = SPREADS[name]
     return PaperItem(
         title=f"Table {name[6:]}: places without times, {spread}",
-        about="The adversary knows the places that the target visits most, not when it was there, and counts "
+        about="The attacker knows the places that the target visits most, not when it was there, and counts "
         "are raw. "
         + (
             "It takes the target to be there at hours drawn from the time marginal."

@@ -288,7 +288,7 @@ def _cdr_note(scope: Scope) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateGame:
-    """One audit: a release somewhere, and those who attack it."""
+    """One audit: a data set, a release, and the attacks on it."""
 
     place: LocationDataSet
     release: ReleaseSetting

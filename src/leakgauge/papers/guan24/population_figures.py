@@ -25,7 +25,7 @@ from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.histograms import HistogramBars, density_chart
 from leakgauge.report.page import Chart, LegendEntry, Stroke
 
-MANY = 200_000  # draws of a law
+MANY = 200_000  # draws of a distribution
 DRAWN = {Scale.QUICK: 4, Scale.FULL: 20}
 SKEWS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 
@@ -106,8 +106,9 @@ def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict
         traces,
         x_title="visits",
         y_title="share of people with as many or more",
-        caption=f"How many visits people make, and laws of the same mean: {place.description}.",
-        alternative="The log-normal law with the best skewness follows the truth; the exponential one has "
+        caption=f"How many visits people make, and distributions of the same mean: {place.description}.",
+        alternative="The log-normal distribution with the best skewness follows the truth; the exponential "
+        "one has "
         "too few people with many visits, and the constant one falls at the mean.",
         log=True,
     )
@@ -260,13 +261,15 @@ def _triangulation(positions: Reals, place: LocationDataSet) -> Chart:
 
 FIGURE_6 = PaperItem(
     title="Figure 6: how many visits people make",
-    about="A release does not say how unequally active people are. The paper takes an exponential law of "
+    about="A release does not say how unequally active people are. The paper takes an exponential "
+    "distribution of "
     "the mean it estimates; a log-normal one with the right skewness would be better. Distances are the "
     "largest difference of two distribution functions.",
     show=_figure_6,
     notes=(
         (
-            "Our cities are generated with log-normal activity, so that the log-normal law fits them is "
+            "Our cities are generated with log-normal activity, so that the log-normal distribution fits "
+            "them is "
             "no finding; that the exponential one is not far off is."
         ),
     ),

@@ -109,7 +109,7 @@ def _table_3(played: PlayedItem) -> ItemResult:
 FIGURE_7 = PaperItem(
     title="Figure 7: suppression of small counts",
     about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
-    "Knock-Knock, whose adversary holds the traces of other people, and of its zero-knowledge attack, "
+    "Knock-Knock, whose attacker holds the traces of other people, and of its zero-knowledge attack, "
     "which makes up traces from the release. Both learn a logistic regression from 400 paired shadows; "
     "at k = 0 a target whose cell is empty is out. We add the likelihood attack with the same knowledge, "
     "and with that of everybody else.",

@@ -22,7 +22,7 @@ FEWEST_ANSWERS, MOST_ANSWERS = 4, 29  # answers, section 5
 ALL_ANSWERS = tuple(range(FEWEST_ANSWERS, MOST_ANSWERS + 1))
 CENTRAL_T = (
     "Theorem 5 shifts a central t; the power of a t-test is that of a non-central one, and under Laplace "
-    "noise of yet another law."
+    "noise of yet another distribution."
 )
 SMALL = "So small a difference is lost in what our numbers may be off."
 RISES = (

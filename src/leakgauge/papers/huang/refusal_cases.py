@@ -118,7 +118,7 @@ def _few(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
 CASES = PaperItem(
     title="The four cases of section 4.5",
     about="An oracle refuses once a budget of 3 is spent, at ε = 0.3 for each answer, and charges only "
-    "records that are in the data. An adversary who knows 100 of them or more splits one question into 100: "
+    "records that are in the data. An attacker who knows 100 of them or more splits one question into 100: "
     "a member is refused after ten answers (case 4), a non-member never (case 3). One who knows ten is never "
     "refused, and must go by a t-test of ten answers (cases 1 and 2).",
     audits=_audits,

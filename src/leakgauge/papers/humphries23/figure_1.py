@@ -209,7 +209,7 @@ FIGURE_1 = PaperItem(
             "the conclusion stands."
         ),
         (
-            "The game is that of theorem III.1: the adversary knows all records but one. Randomized "
+            "The game is that of theorem III.1: the attacker knows all records but one. Randomized "
             "response has δ = 0; at δ = 10⁻⁵ bound (5) is higher by less than 10⁻⁵."
         ),
     ),

@@ -121,7 +121,7 @@ FIGURE_2 = ExperimentFigure(
             for label in (AVERAGE, OPTIMAL)
         ),
         _rises,
-        beats_control_claims("“significantly increase the adversary's performance”, section IV-B"),
+        beats_control_claims("“significantly increase the attacker's performance”, section IV-B"),
     ),
     notes=(
         LABELS,

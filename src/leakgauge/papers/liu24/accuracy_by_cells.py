@@ -35,8 +35,8 @@ FEWER_SHADOWS_NOTE = (
     "Gaussian noise from 20,000; --scale full plays them all, with ten targets."
 )
 THRESHOLDS_NOTE = (
-    "one_threshold and two_threshold take their thresholds from the law of the noise and the rates of the "
-    "adversary's people, so they need no shadows; reference uses 2,000."
+    "one_threshold and two_threshold take their thresholds from the noise distribution and the rates of the "
+    "attacker's people, so they need no shadows; reference uses 2,000."
 )
 _OVERLAP = (
     "Where the reference shares no cell with the target, both attacks are the same; among so few visits "
@@ -127,7 +127,7 @@ def networks_of(large: VerdictsByVariant) -> VerdictsByVariant:
 
 FIGURE_1 = PaperItem(
     title="Figure 1: what theory expects, and what a network of earlier work reaches",
-    about="An informed adversary trains the network of earlier work, one hidden layer of 100 units, on 2,000 "
+    about="An informed attacker trains the network of earlier work, one hidden layer of 100 units, on 2,000 "
     "shadows of its own. The paper sets its accuracy beside what any mechanism of the same promise could "
     "reveal in so many cells (Kairouz, Oh and Viswanath 2015). We add the best attack on the noise that "
     "is really used, and the two simple rules.",
@@ -144,7 +144,7 @@ FIGURE_1 = PaperItem(
 FIGURE_13 = PaperItem(
     title="Figure 13: accuracy under Laplace noise, networks with 2,000 shadows",
     about="In every round a group of 1,999 people is drawn anew, and the target is added or not; each count "
-    "gets Laplace noise of ε = 0.5. The informed adversary knows everybody but the target, the auxiliary one "
+    "gets Laplace noise of ε = 0.5. The informed attacker knows everybody but the target, the auxiliary one "
     "has the traces of other people. Networks have as many hidden units as there are cells. The likelihood "
     "attack and the optimum are ours.",
     shared_runs=USUAL["laplace"].runs,
@@ -152,7 +152,7 @@ FIGURE_13 = PaperItem(
     notes=(
         THRESHOLDS_NOTE,
         (
-            "Neither rule is the best attack: for both adversaries the likelihood attack is ahead of them, "
+            "Neither rule is the best attack: for both attackers the likelihood attack is ahead of them, "
             "and needs no shadows."
         ),
     ),

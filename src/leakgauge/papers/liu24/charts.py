@@ -1,4 +1,4 @@
-"""A quantity against the number of cells, for all who played: exact lines where there are any, and dots."""
+"""Charts of accuracy or AUC by the number of cells: exact lines where known, and measured values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _NETWORKS = {2_000: chart_style.SERIES[3], 20_000: chart_style.SERIES[5], 200_00
 
 @dataclass(frozen=True)
 class MeasuredQuantity:
-    """What is read off a verdict, and what it comes to exactly for an informed adversary."""
+    """What is read off a verdict, and what it comes to exactly for an informed attacker."""
 
     name: str
     measure: Callable[[Verdict], OurNumber]
@@ -94,14 +94,14 @@ def cells_chart(
         [*lines, *joined, *points],
         x_title="positive observations (cells)",
         y_title=quantity.name,
-        caption=f"{noise.capitalize()} noise, {knowledge} adversary: {quantity.name}.",
+        caption=f"{noise.capitalize()} noise, {knowledge} attacker: {quantity.name}.",
         alternative=_alternative_text(quantity, series),
         played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
     )
 
 
 def exact_lines(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
-    """The best attack and both rules, exact for an informed adversary."""
+    """The best attack and both rules, exact for an informed attacker."""
     best = quantity.exact(noise, "likelihood", FEW_CELLS)
     lines = [line_series("likelihood = optimum", FEW_CELLS, best, Stroke.LINE, COLOURS["likelihood"])]
     strokes = {"two_threshold": Stroke.LINE, "one_threshold": _stroke_of_one(noise)}
@@ -113,7 +113,7 @@ def exact_lines(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
 
 
 def ceiling_line(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
-    """What nobody exceeds, who knows less than everything."""
+    """The optimum of the informed attacker, which no attacker who knows less exceeds."""
     best = quantity.exact(noise, "likelihood", FEW_CELLS)
     return [line_series(CEILING, FEW_CELLS, best, Stroke.DASHED, chart_style.PROMISE)]
 

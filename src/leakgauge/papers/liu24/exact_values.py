@@ -1,4 +1,4 @@
-"""What attacks reach where noise alone hides the target: exact, for who knows everybody else."""
+"""Exact accuracy and AUC of attacks that know everybody but the target, so that only noise hides it."""
 
 from math import sqrt
 

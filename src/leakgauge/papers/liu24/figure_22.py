@@ -125,7 +125,7 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: Verdict
         traces,
         x_title="shadows",
         y_title=quantity.name,
-        caption=f"{knowledge.capitalize()} adversary: {quantity.name} against the number of shadows.",
+        caption=f"{knowledge.capitalize()} attacker: {quantity.name} against the number of shadows.",
         alternative="Rules stay where they are; the network rises from the level of one_threshold to that of "
         "two_threshold as shadows become many.",
         log=True,

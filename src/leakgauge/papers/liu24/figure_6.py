@@ -1,4 +1,4 @@
-"""Figure 6: accuracy against the number of cells, for an adversary who knows everybody else in the counts."""
+"""Figure 6: accuracy against the number of cells, for an attacker who knows everybody else in the counts."""
 
 from collections.abc import Sequence
 from math import sqrt
@@ -109,19 +109,20 @@ def _formulas() -> list[ComparedNumber]:
             setting="Laplace: β′, how often one cell of a member is misread",
             ours=exact_number(error),
             published=PublishedNumber(value=1 - _printed_cdf(), where="formula, section 3.3"),
-            why="The printed formula is that of 1 - β′; with it, members and others would have the same law.",
+            why="The printed formula is that of 1 - β′; with it, members and others would have the same "
+            "distribution.",
         ),
         ComparedNumber(
             setting="Laplace: α′, how often one cell of another is misread",
             ours=exact_number(error),
             published=PublishedNumber(value=_printed_cdf(), where="formula, section 3.3"),
-            why="Right by symmetry, though the law in the printed formula is that of members.",
+            why="Right by symmetry, though the distribution in the printed formula is that of members.",
         ),
     ]
 
 
 def _printed_cdf() -> float:
-    """CDF at C/2 of a Laplace law around C with scale C/epsilon, for C = 1."""
+    """CDF at C/2 of a Laplace distribution around C with scale C/epsilon, for C = 1."""
     return float(np.exp((0.5 - 1.0) * EPSILON) / 2)
 
 
@@ -153,7 +154,7 @@ def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
         [*_lines(noise), *_dots(mine)],
         x_title="positive observations (cells)",
         y_title="accuracy",
-        caption=f"{noise.capitalize()} noise: how often an informed adversary is right.",
+        caption=f"{noise.capitalize()} noise: how often an informed attacker is right.",
         alternative="Accuracy rises with the number of cells; at 60 cells it is "
         + ", ".join(f"{value:.4f} for {attack}" for attack, value in at_60.items()),
         played=f"played, {metric_intervals.confidence_text(mine)} interval",
@@ -188,7 +189,7 @@ def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
 
 FIGURE_6 = PaperItem(
     title="Figure 6: accuracy against the number of positive observations",
-    about="The adversary knows everybody in the counts but the target, so only the noise hides "
+    about="The attacker knows everybody in the counts but the target, so only the noise hides "
     "whether the target is there. one_threshold adds up the cells that the target visited; "
     "two_threshold cuts each of them midway and counts the votes. The paper draws both for Laplace "
     "and Gaussian noise of ε = 0.5 per cell (δ = 1/3998, σ = 8.2543). We draw them exactly, and "

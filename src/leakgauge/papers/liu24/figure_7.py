@@ -128,7 +128,7 @@ def _sum_at_least(x: Reals, n: int) -> Reals:
 
 
 def _power(law: Reals, n: int) -> Reals:
-    """The law of the sum of n independent counts."""
+    """The distribution of the sum of n independent counts."""
     size = n * (law.size - 1) + 1
     return np.maximum(np.fft.irfft(np.fft.rfft(law, size) ** n, size), 0.0)
 
@@ -183,7 +183,7 @@ def _audits(scope: Scope) -> list[AuditTable]:
 
 
 def exact_accuracies(cell: BusyCell) -> dict[str, float]:
-    """What each attack reaches with sixty independent cells, if the adversary knows the cell."""
+    """What each attack reaches with sixty independent cells, if the attacker knows the cell."""
     return {
         "one_threshold": cell.one_threshold(SIXTY_CELLS),
         "two_threshold": cell.two_threshold(SIXTY_CELLS),
@@ -229,7 +229,7 @@ def _accuracies() -> list[ComparedNumber]:
 
 
 def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
-    """At the best threshold, as the exact values are, and at the adversary's own."""
+    """At the best threshold, as the exact values are, and at the attacker's own."""
     known = exact_accuracies(CELL)
     cells = []
     for verdict in verdicts:
@@ -242,7 +242,7 @@ def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
             ComparedNumber(
                 setting=f"{verdict.attack}, played, at its own threshold",
                 ours=metric_intervals.accuracy(verdict),
-                why="The adversary's people are others than those the group is drawn from.",
+                why="The attacker's people are others than those the group is drawn from.",
             ),
         ]
     return cells
@@ -262,8 +262,8 @@ def _chart(knowledge: str) -> Chart:
         ],
         x_title="published, less what is known",
         y_title="density",
-        caption=f"One cell, as an {knowledge} adversary sees it.",
-        alternative="Two laws, one shifted by one"
+        caption=f"One cell, as an {knowledge} attacker sees it.",
+        alternative="Two densities, one shifted by one"
         + (": sharp Laplace peaks." if knowledge == INFORMED else ": wide and round."),
     )
 
@@ -271,7 +271,7 @@ def _chart(knowledge: str) -> Chart:
 FIGURE_7 = PaperItem(
     title="Figure 7: what is published of one cell",
     about="The paper's example: 2,000 of 10,000 people are in the group, one in a hundred visits the "
-    "cell, and Laplace noise of ε = 0.5 is added. The informed adversary takes off what it knows and is "
+    "cell, and Laplace noise of ε = 0.5 is added. The informed attacker takes off what it knows and is "
     "left with the noise; to the auxiliary one the others are noise too. We add what sixty such cells are "
     "worth, exactly, and play it.",
     audits=_audits,
@@ -279,7 +279,7 @@ FIGURE_7 = PaperItem(
     notes=(
         (
             "Played with 10,001 people in the pool, all with sixty visits among 6,000 cells, and 10,000 "
-            "others whom the adversary knows. Its own people are a sample: they put its thresholds off."
+            "others whom the attacker knows. Its own people are a sample: they put its thresholds off."
         ),
     ),
 )
@@ -337,7 +337,7 @@ def _crossover_cell(verdict: Verdict) -> ComparedNumber:
         setting=f"{verdict.attack}, {place.usual:g} others usual, played, at the best threshold",
         ours=metric_intervals.metric(verdict, "accuracy"),
         exact=exact_accuracies(place)[verdict.attack],
-        why="The rates the adversary knows are those of other people.",
+        why="The rates the attacker knows are those of other people.",
     )
 
 
@@ -372,7 +372,7 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
         traces,
         x_title="others usual in a cell",
         y_title="accuracy",
-        caption=f"Auxiliary adversary, Laplace noise, {SIXTY_CELLS} cells: accuracy at the best threshold.",
+        caption=f"Auxiliary attacker, Laplace noise, {SIXTY_CELLS} cells: accuracy at the best threshold.",
         alternative="All fall as cells fill up. two_threshold starts above one_threshold and falls below "
         f"it at {here:.1f} others; likelihood is above both everywhere.",
         log=True,
@@ -382,14 +382,15 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
 
 CROSSOVER = PaperItem(
     title="Not in the paper: when votes beat the sum",
-    about="The paper finds two_threshold ahead of one_threshold for auxiliary adversaries too. That holds "
+    about="The paper finds two_threshold ahead of one_threshold for auxiliary attackers too. That holds "
     "in sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "
-    "adversary who knows the rates, dots were played by one who has 10,000 other people.",
+    "attacker who knows the rates, dots were played by one who has 10,000 other people.",
     audits=_crossover_audits,
     show=_crossover,
     notes=(
         (
-            "The likelihood attack, which weighs every cell by the law of its count and of the noise, is "
+            "The likelihood attack, which weighs every cell by the distributions of its count and of the "
+            "noise, is "
             "the best of all at every density."
         ),
     ),

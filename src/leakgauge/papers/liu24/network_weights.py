@@ -181,7 +181,7 @@ def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *,
     fewer = " At --scale quick it learned from 20,000." if many and hidden else ""
     return PaperItem(
         title=f"Figure {number}: weights of {hidden or SIXTY_CELLS} units, {knowledge}, {shadows} shadows",
-        about=f"The network of an {knowledge} adversary that learned from {shadows} shadows under Laplace "
+        about=f"The network of an {knowledge} attacker that learned from {shadows} shadows under Laplace "
         f"noise, trained again exactly as it played.{fewer} A network that adds up all cells has weights of "
         "one size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
         shared_runs=run.runs,

@@ -220,7 +220,7 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         traces,
         x_title="others usual in a target's cell",
         y_title="two_threshold less one_threshold",
-        caption=f"Auxiliary adversary, {SIXTY_CELLS} cells: what votes gain on the sum, in accuracy.",
+        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: what votes gain on the sum, in accuracy.",
         alternative=f"The gain falls from above zero to below it as cells fill up: {texts}.",
         log=True,
     )
@@ -246,7 +246,7 @@ def _interval_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapp
         "elsewhere-accuracy",
         rows,
         title="accuracy",
-        caption=f"Auxiliary adversary, {SIXTY_CELLS} cells: accuracy by data set.",
+        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: accuracy by data set.",
         alternative="; ".join(f"{row.label}, {row.series}: {row.shown}" for row in rows),
         span=(0.5, 1.0),
     )

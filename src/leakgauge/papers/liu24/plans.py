@@ -87,7 +87,7 @@ def place_note(scope: Scope) -> str:
         "The tweets of Milan were not given (--data with social-pulse-milano.geojson in it), so the games "
         "are played on a substitute: a synthetic city of the same shape, 15,793 people, 96 places, 800 "
         "hours. How often people are seen there is our choice, 10 visits on average and many more for a "
-        "few, since the paper does not say; what an auxiliary adversary reaches depends on it (see the "
+        "few, since the paper does not say; what an auxiliary attacker reaches depends on it (see the "
         "crossover)."
     )
 
@@ -147,7 +147,7 @@ class RepeatedRuns:
     runs: tuple[PaperRun, ...]
 
     def games(self, verdicts: Iterable[Verdict]) -> VerdictsByVariant:
-        """The verdicts of these runs among others, by who played."""
+        """The verdicts of these runs among others, by attack variant."""
         found: dict[CellAttackVariant, tuple[Verdict, ...]] = {}
         for verdict in verdicts:
             if verdict.audit.partition("-")[0].rpartition("_")[0] == self.name:

@@ -114,7 +114,7 @@ def _chart(name: str, noise: str, knowledge: str, found: VerdictsByVariant) -> C
         curves,
         [allowed],
         log=True,
-        caption=f"{noise.capitalize()} noise, {knowledge} adversary, {SIXTY_CELLS} cells: ROC curves.",
+        caption=f"{noise.capitalize()} noise, {knowledge} attacker, {SIXTY_CELLS} cells: ROC curves.",
         alternative=f"At one false alarm in a hundred, hits are {at_rare}.",
     )
 

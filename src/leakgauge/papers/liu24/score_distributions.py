@@ -21,7 +21,7 @@ from leakgauge.theory.threshold_attacks import poisson_binomial
 
 N_DRAWN = 5_000  # releases of each world, as in the paper
 SEED = 20240501
-ALONE = BusyCell(group=1, people=1, rate=0.0)  # what an informed adversary has before it
+ALONE = BusyCell(group=1, people=1, rate=0.0)  # what an informed attacker has before it
 CELLS = {INFORMED: ALONE, AUXILIARY: CELL}
 WORLDS = {
     "without the target": (False, chart_style.SERIES[0]),
@@ -79,7 +79,7 @@ def _sum_cells() -> list[ComparedNumber]:
         ),
         *(
             ComparedNumber(
-                setting=f"largest gap between drawn scores and the normal law, {knowledge}",
+                setting=f"largest gap between drawn scores and the normal distribution, {knowledge}",
                 ours=exact_number(_gap(SumScores(CELLS[knowledge]))),
                 why=f"By chance alone it exceeds {1.95 / sqrt(N_DRAWN):.4f} once in a thousand times.",
             )
@@ -118,7 +118,7 @@ def _sum_chart(knowledge: str) -> Chart:
         laws,
         x_title="sum of the cells",
         y_title="density",
-        caption=f"one_threshold, {knowledge} adversary: {N_DRAWN} releases of each world.",
+        caption=f"one_threshold, {knowledge} attacker: {N_DRAWN} releases of each world.",
         alternative=f"Two bell curves {SIXTY_CELLS} apart, {spread:.0f} wide, over histograms that follow "
         "them.",
     )
@@ -132,7 +132,8 @@ def _figure_10(_: PlayedItem) -> ItemResult:
             setting=f"usual votes of {SIXTY_CELLS} with the target, auxiliary",
             ours=exact_number(SIXTY_CELLS * hit),
             published=PublishedNumber(value=printed, where="formula, section 3.3"),
-            why="The printed law is that of the sum of the cells; of sixty votes there are at most sixty.",
+            why="The printed distribution is that of the sum of the cells; of sixty votes there are at most "
+            "sixty.",
         ),
         ComparedNumber(
             setting="chance of a vote, target in less out, informed less auxiliary",
@@ -162,8 +163,8 @@ def _vote_chart(knowledge: str) -> Chart:
         laws,
         x_title="votes",
         y_title="probability",
-        caption=f"two_threshold, {knowledge} adversary: the number of votes of {SIXTY_CELLS} cells.",
-        alternative=f"Two binomial laws around {SIXTY_CELLS * chances[0]:.1f} and "
+        caption=f"two_threshold, {knowledge} attacker: the number of votes of {SIXTY_CELLS} cells.",
+        alternative=f"Two binomial distributions around {SIXTY_CELLS * chances[0]:.1f} and "
         f"{SIXTY_CELLS * chances[1]:.1f} votes.",
     )
 
@@ -171,15 +172,16 @@ def _vote_chart(knowledge: str) -> Chart:
 FIGURE_8 = PaperItem(
     title="Figure 8: scores of the one-threshold attack",
     about="The sum of sixty cells like that of figure 7, drawn 5,000 times for each world, over the "
-    "normal law that theorem 2 stands for when it is put right.",
+    "normal distribution that theorem 2 stands for when it is put right.",
     show=_figure_8,
 )
 FIGURE_10 = PaperItem(
     title="Figure 10: scores of the two-threshold attack",
-    about="How many of sixty cells vote, each cut midway between its two means: binomial laws, exact, and "
-    "the normal laws of the same mean and variance.",
+    about="How many of sixty cells vote, each cut midway between its two means: binomial distributions, "
+    "exact, and "
+    "the normal distributions of the same mean and variance.",
     show=_figure_10,
-    notes=("For auxiliary adversaries section 3.3 prints mean and variance of the sum, not of the votes.",),
+    notes=("For auxiliary attackers section 3.3 prints mean and variance of the sum, not of the votes.",),
 )
 
 
@@ -219,7 +221,7 @@ def _figure_9(_: PlayedItem) -> ItemResult:
         ],
         x_title="threshold on the sum",
         y_title="rate",
-        caption=f"one_threshold, informed adversary, {SIXTY_CELLS} cells: what the threshold decides.",
+        caption=f"one_threshold, informed attacker, {SIXTY_CELLS} cells: what the threshold decides.",
         alternative=f"Accuracy is highest at {best:g}, midway between both worlds; both rates fall as the "
         "threshold rises.",
     )
@@ -238,14 +240,14 @@ def _roc(fpr: Reals, tpr: Reals) -> Chart:
         ],
         [RocCurve("optimum", optimum.fpr.tolist(), optimum.tpr.tolist())],
         log=False,
-        caption=f"The same as a ROC curve: informed adversary, {SIXTY_CELLS} cells, exact.",
+        caption=f"The same as a ROC curve: informed attacker, {SIXTY_CELLS} cells, exact.",
         alternative="two_threshold lies above one_threshold, the optimum just above both.",
     )
 
 
 FIGURE_9 = PaperItem(
     title="Figure 9: what the threshold decides",
-    about="The one-threshold attack of an informed adversary on sixty cells: accuracy, hits and false "
+    about="The one-threshold attack of an informed attacker on sixty cells: accuracy, hits and false "
     "alarms at every threshold, and the ROC curve they trace. All exact; two_threshold and the optimum "
     "are added.",
     show=_figure_9,

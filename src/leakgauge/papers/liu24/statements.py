@@ -26,7 +26,7 @@ DENSE = "Depends on how full the cells are: votes win below about two usual visi
 def variant(
     attack: str, knowledge: str, n: int = SIXTY_CELLS, shadows: int | None = None, hidden: int | None = None
 ) -> CellAttackVariant:
-    """Who played, in short."""
+    """Return an attack variant, at sixty cells by default."""
     return CellAttackVariant(attack=attack, knowledge=knowledge, n=n, shadows=shadows, hidden=hidden)
 
 
@@ -92,7 +92,7 @@ def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: s
 def knowledge_claims(
     quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
-    """That informed adversaries do better than auxiliary ones."""
+    """That informed attackers do better than auxiliary ones."""
     return [
         lead_claim(
             quantity,

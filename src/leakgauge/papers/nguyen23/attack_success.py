@@ -49,7 +49,7 @@ SIGN_ALONE = (
 )
 SAME_PERSON = (
     "There are ten pictures of each person: another one of the target's may be in the batch, and the "
-    "adversary has fewer than 200 pictures to learn from."
+    "attacker has fewer than 200 pictures to learn from."
 )
 TOO_FEW_HINGES = (
     "What the perturbed features tell is more than a neuron with so few hinges keeps: see the item hinges."
@@ -196,7 +196,7 @@ FIGURE_5 = _item(
     "Clients perturb every bit of every feature with BitRand at nominal ε of 1 to 10, and answer a crafted "
     "model with a real gradient; the server wins a game if the chosen neuron's gradient is exactly zero just "
     "when the target is not in the batch. Beside the trained neuron of the paper plays one that is built "
-    "from the law of the noise; and an honest classifier shows what the perturbed rows are good for.",
+    "from the noise distribution; and an honest classifier shows what the perturbed rows are good for.",
     (
         (
             "The exact ε of a row is the sum over all bits of the most that one bit can tell; the nominal "

@@ -63,7 +63,7 @@ NOTES = (
         "whole batch of others. That is what certified success is about."
     ),
     (
-        "About others a certificate holds over the noise on the adversary's rows. It carries over to clients "
+        "About others a certificate holds over the noise on the attacker's rows. It carries over to clients "
         "as far as their rows are like them."
     ),
     (
@@ -102,7 +102,7 @@ def mean_over_targets(proofs: Sequence[CertificatePair], of: Callable[[NeuronCer
 
 
 def certify(server: ServerKnowledge, crafted: CraftedNeuron, place: int, rng: Generator) -> CertificatePair:
-    """Draw the target 4,000 times, and every row of the adversary's, several times if they are few."""
+    """Draw the target 4,000 times, and every row of the attacker's, several times if they are few."""
     mechanism = server.training.mechanism
     own = perturbed_values(crafted, server.targets[[place]], DRAWS, mechanism, rng)
     often = -(-ENOUGH // len(server.rows))
@@ -261,7 +261,7 @@ def _item(series: MechanismGames, title: str, about: str) -> PaperItem:
 FIGURE_7 = _item(
     BITRAND,
     "Figure 7: certified success under BitRand",
-    "4,000 perturbations of the target and at least 12,000 perturbed rows of the adversary's, with "
+    "4,000 perturbations of the target and at least 12,000 perturbed rows of the attacker's, with "
     "Hoeffding's bounds on the mean value of the likelihood neuron and bounds on how often it is active; "
     "δ = 1e-8 each.",
 )

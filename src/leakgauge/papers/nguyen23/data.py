@@ -16,7 +16,7 @@ BUGS = (
     "The published evaluation loses the sign bit when decoding, draws one mask of flips for all rows of a "
     "batch, which raises the TNR, repeats most of its games, attacks one target, and chooses the epoch on "
     "rows that it then counts. Here every row has noise of its own, there are several targets, and the "
-    "adversary chooses on its own rows."
+    "attacker chooses on its own rows."
 )
 
 

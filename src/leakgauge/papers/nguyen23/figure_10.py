@@ -75,7 +75,7 @@ def _chart(scope: Scope, form: FeatureForm, epsilon: int, values: ValueHistogram
 FIGURE_10 = PaperItem(
     title="Figure 10: values of the chosen neuron",
     about="The value of the likelihood neuron of one target at 4,000 perturbations of the target and at the "
-    "perturbed rows of the adversary, under BitRand at nominal ε = 1, 3, 5 and 10. Above zero the neuron is "
+    "perturbed rows of the attacker, under BitRand at nominal ε = 1, 3, 5 and 10. Above zero the neuron is "
     "active, and its gradient is not zero.",
     show=_show,
 )

@@ -273,7 +273,7 @@ FIGURE_13 = PaperItem(
     about="Clients clip the gradient of every example to a norm of 1 and add Gaussian noise of standard "
     "deviation sqrt(2 ln(1.25 / δ)) / ε to their sum. The server sends the same model again and again, "
     "averages what comes back, and looks for the target's own gradient in it. How often it is right follows "
-    "exactly from the normal law if no other row makes the neuron active; a few points are played.",
+    "exactly from the normal distribution if no other row makes the neuron active; a few points are played.",
     shared_runs=(RUN,),
     show=_show,
     notes=(

@@ -142,6 +142,6 @@ OME = MechanismGames(mechanism="ome", epsilons=FEW_EPSILONS, stated=data.success
 
 
 def exact_epsilon_of(verdicts: Mapping[str, Verdict]) -> float | None:
-    """Of a row, by the law of the noise."""
+    """Of a row, by the noise distribution."""
     promised = verdicts[LIKELIHOOD].promised
     return None if promised is None else promised["exact_epsilon"]

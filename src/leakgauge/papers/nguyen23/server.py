@@ -38,7 +38,7 @@ class AuditSetup:
 
     @property
     def exact_epsilon(self) -> float | None:
-        """By the law of the noise, beside the one on its label."""
+        """By the noise distribution, beside the one on its label."""
         stated = self.challenger.guarantee
         return None if stated is None else stated.exact_epsilon
 

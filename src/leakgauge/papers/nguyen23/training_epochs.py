@@ -32,10 +32,10 @@ from leakgauge.verdict import Verdict
 NEURONS = (5, 500, 1_000, 2_000)  # r
 LIMIT = {Scale.QUICK: 1_000, Scale.FULL: 20_000}  # epochs
 TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
-ENOUGH = 1_000  # rows of the adversary at --scale quick, where there are more
+ENOUGH = 1_000  # rows of the attacker at --scale quick, where there are more
 FORM = FeatureForm.NON_NEGATIVE  # as the paper's
 OTHER_ROWS = (
-    "Other rows, classes weighted in another way, and an end that is judged on the adversary's own rows: "
+    "Other rows, classes weighted in another way, and an end that is judged on the attacker's own rows: "
     "only the trend can be compared."
 )
 HELD_BACK = (
@@ -142,14 +142,14 @@ def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
 
 TABLE_1 = PaperItem(
     title="Table 1: epochs until the neuron is trained, without local noise",
-    about="A network with r units tells one target from all rows that the adversary has; training ends at "
+    about="A network with r units tells one target from all rows that the attacker has; training ends at "
     "the first epoch that does. Then games are played, without noise on rows.",
     shared_runs=(RUN,),
     show=_table_1,
     notes=(
         (
             "At --scale quick training ends after 1,000 epochs at the latest, for four targets and at most "
-            "1,000 rows of the adversary."
+            "1,000 rows of the attacker."
         ),
     ),
 )
