@@ -43,10 +43,10 @@ def play(n_rounds: int, *, fixed: bool, seed: int, members: int = 200, targets: 
     models, shown, losses = [], [], []
     for row in bits:
         mixed = pool if fixed else rng.permutation(pool)
-        asked, rest = mixed[:targets], rng.permutation(mixed[targets:])
-        rows = everything.take(np.concatenate([asked[row], rest])[:members])
+        targeted, rest = mixed[:targets], rng.permutation(mixed[targets:])
+        rows = everything.take(np.concatenate([targeted[row], rest])[:members])
         models.append(trainer.fit(rows, rng.spawn(1)[0]))
-        shown.append(everything.take(asked))
+        shown.append(everything.take(targeted))
         losses.append(models[-1].losses(rows.rows, rows.labels).mean())
     knowledge = TrainingLossKnowledge(
         reference=everything.take(reference),

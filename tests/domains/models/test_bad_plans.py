@@ -1,4 +1,4 @@
-"""What a plan about models says wrongly is refused where it is said, before anything is trained."""
+"""Mistakes in a plan about models are refused with the name of the key, before anything is trained."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def made(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("changes", "message"),
     [
         ({"epochs": 0}, "challenger: epochs must be >= 1, got 0"),
         ({"batch": 0}, "challenger: batch must be >= 1, got 0"),
@@ -54,9 +54,9 @@ def made(tmp_path):
         ),
     ],
 )
-def test_the_table_that_says_it_is_named(made, said, words):
-    with pytest.raises(BadInput, match=words):
-        made(**said)
+def test_the_table_that_says_it_is_named(made, changes, message):
+    with pytest.raises(BadInput, match=message):
+        made(**changes)
 
 
 @pytest.mark.parametrize("game", ["exchangeable", "iid", "strong", "mixture"])
@@ -69,11 +69,11 @@ def test_half_of_a_few_rows_is_no_training(made, game):
 @pytest.mark.parametrize("key", ["epochs", "batch", "hidden"])
 def test_a_noisy_mean_trains_no_network(made, key):
     table = {other: None for other in SMALL if other != key}
-    said = {name: value for name, value in (SMALL | table).items() if value is not None}
+    changes = {name: value for name, value in (SMALL | table).items() if value is not None}
     with pytest.raises(BadInput, match=f"challenger.{key}: a noisy mean trains no network"):
         build(
             data={"source": "constants"},
-            challenger=said | {"game": "strong"},
+            challenger=changes | {"game": "strong"},
             mechanism={"name": "laplace", "epsilon": 1.0},
             folder=Path(),
             seed=1,

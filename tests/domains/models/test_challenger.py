@@ -130,8 +130,8 @@ def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(ta
     text = made.notes[1]
     assert "does not describe this risk" in text
     bound = float(humphries_advantage(record.epsilon, 1e-5))
-    told = float(text.partition("at or below ")[2].partition(";")[0])
-    assert bound <= told < bound + 1e-3  # rounded up, as in the rest of a report
+    stated = float(text.partition("at or below ")[2].partition(";")[0])
+    assert bound <= stated < bound + 1e-3  # rounded up, as in the rest of a report
     assert any("Blind control" in note for note in made.notes) == (table["game"] == "group")
 
 

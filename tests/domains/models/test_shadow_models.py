@@ -95,10 +95,10 @@ def test_shadows_do_not_depend_on_who_trains_them_or_in_which_order():
 
 
 def test_attacks_that_ask_for_the_same_shadows_share_them_and_others_do_not():
-    knowledge, asked = small(rng(8)), []
+    knowledge, requested = small(rng(8)), []
 
     def spy(work, pieces):
-        asked.append(len(pieces))
+        requested.append(len(pieces))
         return map(work, pieces)
 
     with use_parallel_map(spy):
@@ -106,7 +106,7 @@ def test_attacks_that_ask_for_the_same_shadows_share_them_and_others_do_not():
         again = shadows_without_targets(knowledge, 3, rng()).models
         shadows_without_targets(small(rng(9)), 3, rng())
         shadows_without_targets(knowledge, 4, rng())
-    assert asked == [3, 3, 4]
+    assert requested == [3, 3, 4]
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 

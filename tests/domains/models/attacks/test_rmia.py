@@ -107,7 +107,7 @@ def test_shadows_full_of_targets_leave_no_population():
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("parameters", "message"),
     [
         ({"gamma": float("nan")}, "gamma must be > 0"),
         ({"a": 1.5}, r"a must be in \[0, 1\], got 1.5"),
@@ -115,9 +115,9 @@ def test_shadows_full_of_targets_leave_no_population():
         ({"shadows": 1}, "shadows must be >= 2"),
     ],
 )
-def test_settings_out_of_range_are_refused(said, words):
-    with pytest.raises(BadInput, match=words):
-        Attack(**said)
+def test_settings_out_of_range_are_refused(parameters, message):
+    with pytest.raises(BadInput, match=message):
+        Attack(**parameters)
 
 
 CHANCES = np.array([[0.9, 0.2], [0.7, 0.4], [0.3, 0.6]])

@@ -81,9 +81,9 @@ def test_columns_without_a_difference_are_left_out(tmp_path):
 
 def test_gaps_are_refused_with_their_column_or_filled_by_all_rows(tmp_path):
     write(tmp_path, TEXT.replace("b,40,green", "b,,"))
-    said = refusal(PATIENTS, tmp_path)
-    assert "'age' has no value (or NaN) in 1 of 4 rows" in said
-    assert "impute = true" in said
+    message = refusal(PATIENTS, tmp_path)
+    assert "'age' has no value (or NaN) in 1 of 4 rows" in message
+    assert "impute = true" in message
     found = load_table(PATIENTS | {"impute": True}, tmp_path, 1)
     assert found.rows[1].tolist() == pytest.approx(
         [1 / 3, 1, 1 / 3 * 0]

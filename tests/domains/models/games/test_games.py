@@ -1,4 +1,4 @@
-"""The rules of each experiment: who is trained on, whose membership is asked, and what coins say."""
+"""The rules of each experiment: the training rows, the records in question, and the membership bits."""
 
 import numpy as np
 import pytest

@@ -23,10 +23,10 @@ CONSTANTS = {"source": "constants"}
 NO_RNG = np.random.default_rng(0)
 
 
-def build(game, mechanism, data=CONSTANTS, **said) -> means.Challenger:
+def build(game, mechanism, data=CONSTANTS, **changes) -> means.Challenger:
     if game == "mixture":
-        said = {"dependence": COMPONENTS, "targets": 1, **said}
-    options = read_challenger_table({"game": game, **said})
+        changes = {"dependence": COMPONENTS, "targets": 1, **changes}
+    options = read_challenger_table({"game": game, **changes})
     return means.build(options=options, data=data, mechanism=mechanism, folder=Path(), seed=3)
 
 
@@ -202,7 +202,7 @@ def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is
 
 
 @pytest.mark.parametrize(
-    ("game", "mechanism", "data", "said", "message"),
+    ("game", "mechanism", "data", "changes", "message"),
     [
         ("group", {}, CONSTANTS, {"dependence": COMPONENTS}, "use game = 'mixture'"),
         ("strong", {"sensitivity": 2.0}, CONSTANTS, {}, "sensitivity cannot be set"),
@@ -214,9 +214,9 @@ def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is
         ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the minimum: lower epsilon"),
     ],
 )
-def test_what_makes_no_sense_is_refused(game, mechanism, data, said, message):
+def test_what_makes_no_sense_is_refused(game, mechanism, data, changes, message):
     with pytest.raises(BadInput, match=message):
-        build(game, {"name": "laplace", "epsilon": 1.0, **mechanism}, data=data, **said)
+        build(game, {"name": "laplace", "epsilon": 1.0, **mechanism}, data=data, **changes)
 
 
 @pytest.mark.parametrize(

@@ -64,10 +64,10 @@ def test_normal_components_are_told_apart_as_well_as_they_can_be(flipped):
     kinds = [normal(n, rng, shift=sign * APART / 2, flipped=flipped) for n, sign in ((6_000, 1), (1_500, -1))]
     found = fit_record_classifier(kinds, rng)
     assert found.accuracy == pytest.approx(norm.cdf(APART / 2), abs=0.03)
-    asked = normal(500, rng)
-    logs = found(asked)
-    direction = np.where(flipped & (asked.labels == 1), -1, 1)
-    np.testing.assert_allclose(logs[:, 0] - logs[:, 1], APART * asked.rows[:, 0] * direction, atol=0.6)
+    records = normal(500, rng)
+    logs = found(records)
+    direction = np.where(flipped & (records.labels == 1), -1, 1)
+    np.testing.assert_allclose(logs[:, 0] - logs[:, 1], APART * records.rows[:, 0] * direction, atol=0.6)
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1)
 
 

@@ -49,9 +49,9 @@ def examples(n: int = ROWS, *, classes: int = 3, seed: int = 5) -> Examples:
 
 def test_the_same_stream_gives_the_same_model_and_another_one_another(trainer):
     first, again, other = (trainer.fit(examples(), rng(seed)) for seed in (1, 1, 2))
-    asked = examples(seed=6).rows
-    np.testing.assert_array_equal(first.log_probabilities(asked), again.log_probabilities(asked))
-    assert not np.array_equal(first.log_probabilities(asked), other.log_probabilities(asked))
+    queried = examples(seed=6).rows
+    np.testing.assert_array_equal(first.log_probabilities(queried), again.log_probabilities(queried))
+    assert not np.array_equal(first.log_probabilities(queried), other.log_probabilities(queried))
 
 
 def test_probabilities_of_a_row_add_up_to_one_and_no_logarithm_is_infinite(trainer):
@@ -72,10 +72,10 @@ def test_a_class_without_rows_is_answered_for_too(trainer):
 
 
 def test_rows_may_be_asked_for_one_by_one_or_not_at_all(trainer):
-    model, asked = trainer.fit(examples(), rng()), examples(seed=6).rows
-    one_by_one = np.concatenate([model.log_probabilities(asked[[i]]) for i in range(5)])
-    np.testing.assert_allclose(one_by_one, model.log_probabilities(asked)[:5], rtol=1e-5, atol=1e-6)
-    assert model.log_probabilities(asked[:0]).shape == (0, 3)
+    model, queried = trainer.fit(examples(), rng()), examples(seed=6).rows
+    one_by_one = np.concatenate([model.log_probabilities(queried[[i]]) for i in range(5)])
+    np.testing.assert_allclose(one_by_one, model.log_probabilities(queried)[:5], rtol=1e-5, atol=1e-6)
+    assert model.log_probabilities(queried[:0]).shape == (0, 3)
 
 
 def test_a_model_learns_its_rows(trainer):
@@ -92,10 +92,10 @@ def test_nothing_is_learned_from_rows_that_are_absent(trainer):
     models = [
         trainer.fit(one, rng(), present=present) for one in (given, Examples(rows, labels, given.classes))
     ]
-    asked = examples(seed=6).rows
-    logs = [model.log_probabilities(asked) for model in models]
+    queried = examples(seed=6).rows
+    logs = [model.log_probabilities(queried) for model in models]
     np.testing.assert_array_equal(logs[0], logs[1])
-    assert not np.array_equal(logs[0], trainer.fit(given, rng()).log_probabilities(asked))
+    assert not np.array_equal(logs[0], trainer.fit(given, rng()).log_probabilities(queried))
 
 
 def test_shadows_may_have_another_number_of_rows(trainer):
@@ -112,9 +112,9 @@ def test_examples_stay_unchanged(trainer):
 
 def test_trainers_and_models_survive_pickling(name, trainer):
     assert pickle.loads(pickle.dumps(trainer)) == trainer
-    model, asked = trainer.fit(examples(), rng()), examples(seed=6).rows
+    model, queried = trainer.fit(examples(), rng()), examples(seed=6).rows
     copied = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copied.log_probabilities(asked), model.log_probabilities(asked))
+    np.testing.assert_array_equal(copied.log_probabilities(queried), model.log_probabilities(queried))
 
 
 def test_equal_trainers_are_one_key_of_the_cache_of_shadows(name, trainer):
@@ -135,10 +135,10 @@ def test_without_noise_nothing_is_promised(trainer):
     plain = trainer.without_noise()
     assert plain.guarantee is None
     assert plain.group_guarantee is None
-    asked = examples(seed=6).rows
+    queried = examples(seed=6).rows
     np.testing.assert_array_equal(
-        plain.fit(examples(), rng()).log_probabilities(asked),
-        trainer.fit(examples(), rng()).log_probabilities(asked),
+        plain.fit(examples(), rng()).log_probabilities(queried),
+        trainer.fit(examples(), rng()).log_probabilities(queried),
     )
 
 
@@ -162,9 +162,9 @@ def test_noise_is_promised_for_or_refused(name, optimizer):
     assert prepared.guarantee.relation is Relation.REPLACE_ONE
     assert prepared.group_guarantee.epsilon > prepared.guarantee.epsilon
     assert prepared.without_noise().guarantee is None
-    asked = examples().rows
+    queried = examples().rows
     noisy, plain = (one.fit(examples(), rng()) for one in (prepared, prepared.without_noise()))
-    assert not np.array_equal(noisy.log_probabilities(asked), plain.log_probabilities(asked))
+    assert not np.array_equal(noisy.log_probabilities(queried), plain.log_probabilities(queried))
 
 
 def bad_values(hint) -> list:

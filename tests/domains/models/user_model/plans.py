@@ -41,7 +41,7 @@ def game_of(path: Path):
 
 
 def losses_of(game):
-    """The loss of each record in question, as an adversary sees it, and who was a member."""
+    """The loss of each record in question, as an attacker sees it, and who was a member."""
     (label,) = game.attacks
     scorer = game.attacks[label].study(game.knowledges[label], stream(0, Role.STUDY))
     found = play(game.challenger, {label: Adversary(game.knowledges[label], scorer)}, 0, range(1), 0)[label]

@@ -1,4 +1,4 @@
-"""What is wrong with a plan about one's own model is told in one line, with exit code 2."""
+"""Mistakes in a plan about a finished model are reported in one line, with exit code 2."""
 
 import sys
 
@@ -11,13 +11,13 @@ LOSSES = 'source = "it.csv", loss = "loss"'
 ROWS = 'source = "it.csv", label = "y"'
 
 
-def told(path, capsys):
-    """What is said of a plan that cannot be played."""
+def refusal(path, capsys):
+    """The message about a plan that cannot be run."""
     code = main(["run", str(path), "--out", str(path.parent / "out")])
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert code == 2
     assert not (path.parent / "out").exists()
-    lines = said.err.strip().splitlines()
+    lines = printed.err.strip().splitlines()
     assert len(lines) == 1
     return lines[0]
 
@@ -39,7 +39,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
         ('source = "no.csv", loss = "loss"', "there is no file 'no.csv'"),
         (
@@ -76,36 +76,36 @@ def folder(tmp_path):
         ('source = "it.csv", loss = "loss", drop = ["p"]', "no key is called 'drop'"),
     ],
 )
-def test_a_table_that_cannot_be_read_says_why(folder, capsys, data, words):
-    assert words in told(write_plan(folder, data), capsys)
+def test_a_table_that_cannot_be_read_says_why(folder, capsys, data, message):
+    assert message in refusal(write_plan(folder, data), capsys)
 
 
 @pytest.mark.parametrize(
-    ("column", "words"),
+    ("column", "message"),
     [
         ([0.5, -0.1, 1, 2], "data.loss: 'loss': -0.1 in row 1 (counted from 0); a loss must be >= 0"),
         ([0.5, None, 1, 2], "'loss' has no finite number in 1 of 4 rows, the first of them row 1"),
         ([0.5, float("nan"), float("inf"), 2], "'loss' has no finite number in 2 of 4 rows"),
     ],
 )
-def test_losses_that_are_none_are_named(tmp_path, capsys, column, words):
+def test_losses_that_are_none_are_named(tmp_path, capsys, column, message):
     write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": column})
-    assert words in told(write_plan(tmp_path, LOSSES), capsys)
+    assert message in refusal(write_plan(tmp_path, LOSSES), capsys)
 
 
 @pytest.mark.parametrize("members", [[1, 1, 1], [0, 0, 0], [1, None, 1]])
 def test_both_kinds_of_records_are_needed(tmp_path, capsys, members):
     write_csv(tmp_path / "it.csv", {"member": members, "loss": [0.5, 1.0, 2.0]})
-    assert "an audit needs both" in told(write_plan(tmp_path, LOSSES), capsys)
+    assert "an audit needs both" in refusal(write_plan(tmp_path, LOSSES), capsys)
 
 
 def test_an_empty_file_is_refused(tmp_path, capsys):
     (tmp_path / "it.csv").write_text("member,loss\n")
-    assert "it.csv has no rows" in told(write_plan(tmp_path, LOSSES), capsys)
+    assert "it.csv has no rows" in refusal(write_plan(tmp_path, LOSSES), capsys)
 
 
 @pytest.mark.parametrize(
-    ("challenger", "words"),
+    ("challenger", "message"),
     [
         ("epsilon = 1.0", "add randomised = true if that was so"),
         ("randomised = true, delta = 1e-5", "without epsilon is no promise"),
@@ -116,23 +116,23 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
         ("members = 5", "no key is called 'members'"),
     ],
 )
-def test_a_challenger_that_makes_no_sense_says_why(folder, capsys, challenger, words):
-    assert words in told(write_plan(folder, LOSSES, challenger), capsys)
+def test_a_challenger_that_makes_no_sense_says_why(folder, capsys, challenger, message):
+    assert message in refusal(write_plan(folder, LOSSES, challenger), capsys)
 
 
 def test_one_model_is_one_release(folder, capsys):
-    assert "got 2000; write rounds = 1" in told(write_plan(folder, LOSSES, rounds=2000), capsys)
+    assert "got 2000; write rounds = 1" in refusal(write_plan(folder, LOSSES, rounds=2000), capsys)
 
 
 def test_noise_of_a_training_that_is_over_is_refused(folder, capsys):
     path = write_plan(folder, LOSSES)
     path.write_text(path.read_text() + 'mechanism = { name = "dp_sgd", epsilon = 1.0 }\n')
-    assert "mechanism: the model is already trained" in told(path, capsys)
+    assert "mechanism: the model is already trained" in refusal(path, capsys)
 
 
 @pytest.mark.parametrize("attack", ["lira", "rmia", "shadow", "calibrated_loss"])
 def test_attacks_that_train_models_alike_are_refused(folder, capsys, attack):
-    assert "does not say how this one was trained" in told(
+    assert "does not say how this one was trained" in refusal(
         write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys
     )
 
@@ -140,7 +140,7 @@ def test_attacks_that_train_models_alike_are_refused(folder, capsys, attack):
 @pytest.mark.parametrize(("attack", "knowledge"), [("strong", "strong"), ("loss_threshold", "components")])
 def test_knowledge_of_a_training_is_not_to_be_had(folder, capsys, attack, knowledge):
     attacks = f'{{ name = "{attack}", knowledge = "{knowledge}" }}'
-    assert "use black_box or training_loss" in told(write_plan(folder, LOSSES, attacks=attacks), capsys)
+    assert "use black_box or training_loss" in refusal(write_plan(folder, LOSSES, attacks=attacks), capsys)
 
 
 MODELS = """
@@ -151,7 +151,7 @@ class Kind:
 def short(rows): return np.full((len(rows) - 1, 2), 0.5)
 def cube(rows): return np.zeros((len(rows), 2, 2))
 def lost(rows): return np.full((len(rows), 2), np.nan)
-def words(rows): return ["a"] * len(rows)
+def message(rows): return ["a"] * len(rows)
 def wild(rows): return np.tile([2.0, -1.0], (len(rows), 1))
 def breaks(rows): raise ValueError("two\\nlines")
 def three(rows): return np.full((len(rows), 3), 1 / 3)
@@ -165,14 +165,14 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
 
 
 @pytest.mark.parametrize(
-    ("model", "words"),
+    ("model", "message"),
     [
         ("mine:number", "this is of type int; it must have predict_proba"),
         ("mine:Kind", "this is the class Kind; name a model that was trained"),
         ("mine:short", "returned shape (3, 2) for 4 rows"),
         ("mine:cube", "returned shape (4, 2, 2) for 4 rows"),
         ("mine:lost", "outputs must be finite numbers"),
-        ("mine:words", "returned list, not a table of numbers"),
+        ("mine:message", "returned list, not a table of numbers"),
         ("mine:wild", 'a probability must be in [0, 1]; if these are logits, add output = "logits"'),
         ("mine:breaks", "raised ValueError: two lines"),
         ("mine:named", "is no class of the model; known: yes, no"),
@@ -185,14 +185,14 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
         ("model.pt", "they may run any code"),
     ],
 )
-def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, words):
+def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, message):
     (folder / "mine.py").write_text(MODELS)
     (folder / "broken.onnx").write_bytes(b"not a model")
-    assert words in told(write_plan(folder, NUMBERS, f'model = "{model}"'), capsys)
+    assert message in refusal(write_plan(folder, NUMBERS, f'model = "{model}"'), capsys)
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("data", "message"),
     [
         (ROWS, "data.features: 'town' of it.csv holds VARCHAR, and rows go to the model as they are"),
         (ROWS + ', features = ["pp"]', "data.features: no column of it.csv is called 'pp'"),
@@ -205,23 +205,23 @@ def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, words):
         ('source = "it.csv", label = "town", features = ["p"]', "4 different labels, but 2 columns"),
     ],
 )
-def test_rows_that_cannot_go_to_a_model_say_why(folder, capsys, data, words):
+def test_rows_that_cannot_go_to_a_model_say_why(folder, capsys, data, message):
     (folder / "mine.py").write_text(MODELS)
-    assert words in told(write_plan(folder, data, 'model = "mine:five"'), capsys)
+    assert message in refusal(write_plan(folder, data, 'model = "mine:five"'), capsys)
 
 
 def test_onnxruntime_may_be_missing(folder, capsys, monkeypatch):
     (folder / "model.onnx").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    said = told(write_plan(folder, NUMBERS, 'model = "model.onnx"'), capsys)
-    assert "pip install 'leakgauge[ml]'" in said
+    printed = refusal(write_plan(folder, NUMBERS, 'model = "model.onnx"'), capsys)
+    assert "pip install 'leakgauge[ml]'" in printed
 
 
 def test_torch_may_be_missing(folder, capsys, monkeypatch):
     (folder / "mine.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
     monkeypatch.setitem(sys.modules, "torch", None)
-    said = told(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
-    assert said.endswith("run: pip install 'leakgauge[ml]'")
+    printed = refusal(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
+    assert printed.endswith("run: pip install 'leakgauge[ml]'")
 
 
 def test_a_model_of_one_class_is_none(folder, capsys):
@@ -229,8 +229,8 @@ def test_a_model_of_one_class_is_none(folder, capsys):
         "import numpy as np\nclass One:\n    classes_ = [0]\n"
         "    def predict_proba(self, rows):\n        return np.ones((len(rows), 1))\nmodel = One()\n"
     )
-    said = told(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
-    assert "challenger.model: it has only the class 0; a classifier has at least two" in said
+    printed = refusal(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
+    assert "challenger.model: it has only the class 0; a classifier has at least two" in printed
 
 
 def test_a_good_plan_is_played(folder, capsys, monkeypatch):

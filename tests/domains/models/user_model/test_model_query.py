@@ -1,4 +1,4 @@
-"""Models that are asked: scikit-learn, torch, a function, an ONNX file."""
+"""Models that are queried: scikit-learn, torch, a function, an ONNX file."""
 
 import numpy as np
 import pytest

@@ -91,13 +91,13 @@ def test_how_many_coins_fell_on_one_side_is_told_to_nobody(folder):
 
 def test_rows_are_found_again_by_what_is_in_them():
     rng = np.random.default_rng(12)
-    rows, said = scale_features(rng.normal(size=(50, 3))), rng.normal(size=(50, 2))
-    model = record_answers(rows, said)
+    rows, answers = scale_features(rng.normal(size=(50, 3))), rng.normal(size=(50, 2))
+    model = record_answers(rows, answers)
     order = rng.permutation(50)
-    np.testing.assert_array_equal(model.log_probabilities(rows[order]), said[order])
+    np.testing.assert_array_equal(model.log_probabilities(rows[order]), answers[order])
     np.testing.assert_array_equal(
-        record_answers(row_number_features(50), said).log_probabilities(row_number_features(50)[order]),
-        said[order],
+        record_answers(row_number_features(50), answers).log_probabilities(row_number_features(50)[order]),
+        answers[order],
     )
     with pytest.raises(BadInput, match="was not queried about 1 of 2 rows"):
         model.log_probabilities(np.array([rows[0], rows[0] + 1]))

@@ -1,4 +1,4 @@
-"""A table of what a model said, without the model."""
+"""A file of the answers of a model, without the model."""
 
 import duckdb
 import numpy as np

@@ -1,4 +1,4 @@
-"""What is said of a single release: that it is one."""
+"""The report on a finished model says that it is a single release."""
 
 import numpy as np
 
@@ -12,8 +12,8 @@ def test_a_report_on_one_release_speaks_of_its_records(tmp_path, capsys):
     write_csv(tmp_path / "it.csv", {"member": members.astype(int), "loss": rng.exponential(2 - members)})
     path = write_plan(tmp_path, 'source = "it.csv", loss = "loss"', attacks='"loss_threshold"')
     assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().out
-    assert "No bound on ε: membership was given, not flipped; of trials that share a release" in said
+    printed = capsys.readouterr().out
+    assert "No bound on ε: membership was given, not flipped; of trials that share a release" in printed
     text = " ".join((tmp_path / "out" / "report.html").read_text().split())
     assert "<strong>One release.</strong> Against 1 adversary there was a single round" in text
     assert "1 round, 300 targets in it" in text

@@ -12,6 +12,11 @@ from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.property_inference.softmax_regression import SoftmaxRegression, fit_softmax
 from leakgauge.domains.models.training.trainer import Examples, concatenate_examples
 
+_STRENGTH = 100.0
+_MAX_ROWS = 20_000
+_MAX_COLUMNS = 2_000
+HELD_OUT_EVERY = 4  # every fourth row measures accuracy
+
 
 def mixture_ratio(of_model: Reals, of_record: Reals, with_record: Reals | None = None) -> Reals:
     """Log-likelihood ratio of being a member, in the game "mixture"; the last axis is over components.
@@ -39,12 +44,6 @@ def component_log_odds(of_record: Reals, kind: int) -> Reals:
     """Log-odds that a record is of this component, where the model's component is known."""
     rest = np.logaddexp.reduce(np.delete(of_record, kind, axis=-1), axis=-1)
     return of_record[..., kind] - rest + np.log(of_record.shape[-1] - 1)
-
-
-_STRENGTH = 100.0
-_MAX_ROWS = 20_000
-_MAX_COLUMNS = 2_000
-HELD_OUT_EVERY = 4  # every fourth row measures accuracy
 
 
 @dataclass(frozen=True, eq=False)

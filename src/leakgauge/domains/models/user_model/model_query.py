@@ -17,6 +17,18 @@ from leakgauge.domains.models.user_model.plan_tables import OutputKind
 from leakgauge.support.user_code import UserCodeLoader
 
 TORCH_ROWS_AT_ONCE = 10_000  # rows
+ONNX_SUFFIX = ".onnx"
+ONNX_ROWS_AT_ONCE = 10_000  # rows, unless the file fixes their number
+_ONNX_INPUTS = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+}
+_ONNX_TENSORS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+_ONNX_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
+WHERE = "challenger.model"
+PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".model")
 
 
 def query_torch_module(module: Any, rows: Reals) -> Reals:
@@ -78,18 +90,6 @@ def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
 def _is_torch_module(model: Any) -> bool:
     torch = sys.modules.get("torch")  # a torch module exists only if torch was imported
     return torch is not None and isinstance(model, torch.nn.Module)
-
-
-ONNX_SUFFIX = ".onnx"
-ONNX_ROWS_AT_ONCE = 10_000  # rows, unless the file fixes their number
-_ONNX_INPUTS = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-}
-_ONNX_TENSORS = ("tensor(float)", "tensor(double)", "tensor(float16)")
-_ONNX_MAPS = ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
 
 
 def query_onnx_file(path: Path, rows: Reals, where: str) -> RawModelOutputs:
@@ -172,10 +172,6 @@ def _is_installed(module: str) -> bool:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
-
-
-WHERE = "challenger.model"
-PICKLE_SUFFIXES = (".pkl", ".pickle", ".joblib", ".pt", ".pth", ".ckpt", ".sav", ".model")
 
 
 @dataclass(frozen=True, eq=False)

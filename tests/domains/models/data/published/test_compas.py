@@ -24,8 +24,8 @@ def test_the_rows_are_those_of_the_analysis_of_propublica(folder):
 
 def test_what_nearly_gives_away_the_label_is_a_feature_only_when_asked_for(folder):
     assert "is_recid" not in load_table(COMPAS, folder, 1).names
-    asked = load_table(COMPAS | {"is_recid": True}, folder, 1)
-    assert asked.rows[:, asked.names.index("is_recid")].tolist() == [0, 1, 1]
+    found = load_table(COMPAS | {"is_recid": True}, folder, 1)
+    assert found.rows[:, found.names.index("is_recid")].tolist() == [0, 1, 1]
 
 
 def test_names_and_numbers_of_people_are_no_features(folder):
