@@ -64,7 +64,10 @@ def test_arrays_and_lists_are_encoded_alike():
 
 
 def test_symbols_of_texts_are_the_same_in_every_process():
-    code = "from leakgauge.domains.blackbox.event_search.output_table import encode; print(*encode(['leak', 'gauge'])[1])"
+    code = (
+        "from leakgauge.domains.blackbox.event_search.output_table import encode_values; "
+        "print(*encode_values(['leak', 'gauge'])[1])"
+    )
     seen = {
         subprocess.run(
             [sys.executable, "-c", code],

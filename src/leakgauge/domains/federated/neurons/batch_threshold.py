@@ -28,7 +28,7 @@ def batch_rates(own: Reals, others: Reals, n_others: int, threshold: float = 0.0
     out of the TPR.
 
     >>> batch_rates(np.array([1.0, -1.0]), np.array([-1.0, -2.0, -3.0, 1.0]), 2)
-    Rates(tpr=0.5, tnr=0.5625)
+    BatchRates(tpr=0.5, tnr=0.5625)
     """
     return BatchRates(float(np.mean(own > threshold)), float(np.mean(others <= threshold)) ** n_others)
 

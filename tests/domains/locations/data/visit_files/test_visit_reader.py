@@ -489,8 +489,8 @@ def test_one_digest_for_the_same_file_and_settings_in_every_process(tmp_path):
     table = {"source": "visits.csv", **SQUARE, **DAY}
     here = loaded(tmp_path, **table).digest
     code = (
-        "from pathlib import Path; from leakgauge.domains.locations.data.data_loader import load; "
-        f"print(load({table!r}, Path({str(tmp_path)!r}), 5).digest)"
+        "from pathlib import Path; from leakgauge.domains.locations.data.data_loader import load_visits; "
+        f"print(load_visits({table!r}, Path({str(tmp_path)!r}), 5).digest)"
     )
     there = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
