@@ -317,18 +317,18 @@ BIG = """
 import resource, sys
 import numpy as np
 from scipy.sparse import csr_array
-from leakgauge.domains.locations.drawing import compiled
+from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
-from leakgauge.domains.locations.data.traces import Map, Traces
+from leakgauge.domains.locations.data.traces import CellMap, Traces
 
 if sys.argv[1] == "numpy":
-    compiled.kernels = lambda: None
+    count_kernels.kernels = lambda: None
 n, k, strip = 1_000_000, 20, 3_600
 rng = np.random.default_rng(1)
 cells = rng.integers(0, strip, (n, k), dtype=np.int32) + strip * np.arange(k, dtype=np.int32)
 ones, starts = np.ones(n * k, np.uint8), np.arange(0, n * k + 1, k)
 visits = csr_array((ones, cells.ravel(), starts), shape=(n, k * strip))
-some = Crowd(Traces(visits, Map(100, 720, np.arange(720) // 24)))
+some = Crowd(Traces(visits, CellMap(100, 720, np.arange(720) // 24)))
 for size in (1_000, 400_000):
     people = some.people(4, size, rng)
     assert (some.counts(people).sum(axis=1) == k * size).all()
