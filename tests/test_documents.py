@@ -1,0 +1,199 @@
+"""What the README, the documentation and the examples tell a reader to do works."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leakgauge.plan import read_plan
+from leakgauge.runner.run import set_up_run
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
+KEPT, BROKEN = "not violated", "violated"
+EXPECTED = {  # finding by audit, or by audit and adversary
+    "noisy-count": {
+        "counts": "not violated",
+        "counts-and-total": "violated",
+        "counts-to-the-last-bit": "violated",
+    },
+    "laplace-sweep": "not violated",
+    "city-by-hour": {"city-by-hour@epsilon=0.5": "not violated", "city-by-hour@epsilon=1.0": "undecided"},
+    "federated-clients": {
+        "as-labelled@epsilon=1.0": {
+            "likelihood_neuron-server": BROKEN,
+            "trained_neuron-server": KEPT,  # it is trained for a moment only
+            "first_layer-server": KEPT,
+        },
+        "as-labelled@epsilon=3.0": {
+            "likelihood_neuron-server": BROKEN,
+            "trained_neuron-server": KEPT,
+            "first_layer-server": BROKEN,
+        },
+        "calibrated@epsilon=1.0": KEPT,
+        "calibrated@epsilon=3.0": KEPT,
+    },
+    "one-hospital": {
+        "all-hospitals": KEPT,
+        "one-hospital@control=false": "undecided",  # the promise to all records together allows anything
+        "one-hospital@control=true": KEPT,
+        "which-hospital": "undecided",
+    },
+    "own-model": {"as-it-is": None, "canaries": BROKEN},
+    "query-service": {
+        "budget-kept@accountant=sequential": KEPT,
+        "budget-kept@accountant=per_predicate": KEPT,
+        "budget-believed@accountant=per_row": {
+            "split_midpoint-known": BROKEN,  # members are refused, and non-members answered to the end
+            "split_likelihood-known": BROKEN,
+            "split_t_test-known": KEPT,
+            "repeat-known": KEPT,  # one answer: the others come from the cache
+            "repeat-equivalent": BROKEN,
+            "refusal-known": BROKEN,
+            "combined-known": BROKEN,
+        },
+        "budget-believed@accountant=none": {
+            "split_midpoint-known": BROKEN,
+            "split_likelihood-known": BROKEN,
+            "split_t_test-known": BROKEN,
+            "repeat-known": KEPT,
+            "repeat-equivalent": BROKEN,
+            "refusal-known": KEPT,  # nobody is refused
+            "combined-known": BROKEN,
+        },
+    },
+}
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def leakgauge(*arguments, folder):
+    script = Path(sys.executable).with_name("leakgauge")
+    return subprocess.run(
+        [script, *arguments], cwd=folder, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A folder like a checkout, with a file of scores beside it."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    rng = np.random.default_rng(1)
+    members = rng.random(400) < 0.5
+    rows = zip(members.astype(int).tolist(), (members + rng.laplace(size=400)).tolist(), strict=True)
+    (tmp_path / "scores.csv").write_text("member,score\n" + "\n".join(f"{m},{s}" for m, s in rows) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_work(checkout):
+    commands = [
+        shlex.split(line, comments=True)
+        for block in blocks(ROOT / "README.md", "bash")
+        for line in block.splitlines()
+        if line.startswith("leakgauge")
+    ]
+    assert len(commands) >= 5
+    for command in commands:
+        done = leakgauge(*command[1:], folder=checkout)
+        assert done.returncode in (0, 1, 3), done.stderr
+        assert done.stdout
+
+
+def test_the_python_of_the_readme_prints_what_it_says(capsys):
+    (code,) = blocks(ROOT / "README.md", "python")
+    exec(compile(code, "README.md", "exec"), {})
+    finding, bound = capsys.readouterr().out.split()
+    assert finding == "violated"
+    assert 1.8 < float(bound) <= 2.0  # "about 1.9"; the truth is 2
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_python_of_a_page_compiles(page):
+    for code in blocks(page, "python"):
+        compile(code, page.name, "exec")
+
+
+def require_apart(verdicts):
+    """One hospital gives its patients away, and all hospitals together do not."""
+    found = {
+        (verdict["audit"], verdict["label"]): verdict["metrics"]["advantage_own"] for verdict in verdicts
+    }
+    independent = np.tanh(0.5)  # what epsilon = 1 would allow: (e - 1) / (e + 1)
+    assert found["one-hospital@control=false", "loss"]["low"] > independent
+    assert found["which-hospital", "property"]["low"] > independent
+    for safe in [
+        ("all-hospitals", "loss"),
+        ("all-hospitals", "lira"),
+        ("one-hospital@control=true", "loss"),
+        ("one-hospital@control=true", "blind"),
+        ("which-hospital", "blind"),
+    ]:
+        assert found[safe]["low"] < 0.0 < found[safe]["high"], safe
+
+
+ALSO = {"one-hospital": require_apart}  # of an example's numbers
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.parent.name)
+def test_an_example_finds_what_it_is_about(plan, tmp_path):
+    done = leakgauge("run", str(plan), "--out", str(tmp_path / "run"), "--json", folder=tmp_path)
+    expected = EXPECTED[plan.parent.name]
+    verdicts = json.loads(done.stdout)["verdicts"]
+    for verdict in verdicts:
+        wanted = expected if isinstance(expected, str) else expected[verdict["audit"]]
+        wanted = wanted[verdict["label"]] if isinstance(wanted, dict) else wanted
+        assert verdict["finding"] == wanted, (verdict["audit"], verdict["label"])
+    assert (tmp_path / "run" / "report.html").stat().st_size < 1_500_000
+    ALSO.get(plan.parent.name, lambda _: None)(verdicts)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_plans_about_models_can_be_set_up(place, tmp_path):
+    plans = [
+        block
+        for page in ("models.md", "own-model.md")
+        for block in blocks(ROOT / "docs" / page, "toml")
+        if "[[audit]]" in block and "model = " not in block
+    ]
+    assert len(plans) == 4
+    shutil.copy(ROOT / "examples" / "own-model" / "losses.csv", tmp_path)
+    rows = np.random.default_rng(1).normal(size=(4000, 3)).round(4).tolist()
+    lines = [f"{a},{b},{int(a + c > 0)},{'Ulm' if b > 0 else 'Jena'}" for a, b, c in rows]
+    (tmp_path / "patients.csv").write_text("\n".join(["age,weight,outcome,hospital", *lines]) + "\n")
+    (tmp_path / "plan.toml").write_text(plans[place])
+    plan = read_plan(tmp_path / "plan.toml")
+    assert set_up_run(plan)[0].facts.keys() == {audit.name for audit in plan.audits}
+
+
+def test_the_table_of_losses_is_the_one_that_is_described(tmp_path, monkeypatch):
+    code = next(code for code in blocks(ROOT / "docs" / "own-model.md", "python") if "losses.csv" in code)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "own-model.md", "exec"), {})
+    made, kept = (tmp_path / "losses.csv", ROOT / "examples" / "own-model" / "losses.csv")
+    assert made.read_text() == kept.read_text()
+
+
+def test_every_command_is_documented():
+    from leakgauge.cli.main import parser
+
+    text = "\n".join(page.read_text() for page in PAGES)
+    actions = next(action for action in parser()._actions if action.choices)
+    for command in actions.choices:
+        assert f"leakgauge {command}" in text, command
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in PAGES:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
