@@ -23,6 +23,13 @@ EXTRAS = {
 }
 
 
+if find_spec("hypothesis"):
+    from hypothesis import settings
+
+    settings.register_profile("untimed", settings(deadline=None))  # no test may depend on a busy machine
+    settings.load_profile("untimed")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out nightly tests unless -m mentions them, whatever else -m selects."""
     if "nightly" in config.getoption("markexpr"):
