@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -39,6 +41,12 @@ def test_the_page_says_what_the_pictures_show():
     assert len(captions) == 6
     for text in (*captions, *NUMBERS["choices"]["table"]):
         assert plain(text) in page
+
+
+def test_the_script_that_draws_the_pictures_finds_all_it_imports():
+    command = [sys.executable, "-c", "import make"]
+    done = subprocess.run(command, cwd=PICTURES, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
