@@ -37,7 +37,7 @@ class DataColumn:
     hinges: int  # of each feature, where it is never negative
     file: Callable[[Scope, Mapping[str, Any]], DataSet | None]
     features: Mapping[FeatureForm, Mapping[str, Any]]  # keys of the data table
-    made: Mapping[FeatureForm, str]  # the same in words
+    feature_text: Mapping[FeatureForm, str]  # the same for people
 
     def data(self, scope: Scope, form: FeatureForm) -> DataSet:
         """The rows: of a file if it is there, else generated ones."""
@@ -48,7 +48,7 @@ class DataColumn:
         data = self.data(scope, form)
         if data is GENERATED[form]:
             return f"generated rows{_CUT[form]} for {self.stands_for}"
-        return f"{data.description}, {self.made[form]}"
+        return f"{data.description}, {self.feature_text[form]}"
 
 
 _CUT = {FeatureForm.SIGNED: "", FeatureForm.NON_NEGATIVE: " cut to max(x, 0)"}
@@ -57,7 +57,7 @@ _NON_NEGATIVE: Mapping[FeatureForm, Mapping[str, Any]] = {
     FeatureForm.SIGNED: {},
     FeatureForm.NON_NEGATIVE: {"non_negative": True},
 }
-_IMAGE_WORDS = {FeatureForm.SIGNED: "principal components", FeatureForm.NON_NEGATIVE: "random ReLU units"}
+_IMAGE_TEXT = {FeatureForm.SIGNED: "principal components", FeatureForm.NON_NEGATIVE: "random ReLU units"}
 GENERATED = {
     form: DataSet(
         name="generated",
@@ -79,7 +79,7 @@ FACES = DataColumn(
     hinges=16,
     file=data_sets.faces,
     features=_IMAGES,
-    made=_IMAGE_WORDS,
+    feature_text=_IMAGE_TEXT,
 )
 IMAGENETTE = DataColumn(
     name="imagenette",
@@ -88,7 +88,7 @@ IMAGENETTE = DataColumn(
     hinges=16,
     file=data_sets.imagenette,
     features=_IMAGES,
-    made=_IMAGE_WORDS,
+    feature_text=_IMAGE_TEXT,
 )
 CIFAR_10 = DataColumn(
     name="cifar10",
@@ -97,7 +97,7 @@ CIFAR_10 = DataColumn(
     hinges=32,
     file=data_sets.cifar_10,
     features=_NON_NEGATIVE,
-    made={FeatureForm.SIGNED: "as they are", FeatureForm.NON_NEGATIVE: "max(x, 0)"},
+    feature_text={FeatureForm.SIGNED: "as they are", FeatureForm.NON_NEGATIVE: "max(x, 0)"},
 )
 COLUMNS = (FACES, IMAGENETTE, CIFAR_10)
 
