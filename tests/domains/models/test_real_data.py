@@ -121,7 +121,7 @@ def test_census_and_adult_share_no_row_and_suffice_for_the_paper(mapping, featur
 def test_what_gives_something_away_is_said():
     assert any("'is_recid' alone predicts the label (AUC 0.97" in note for note in read(COMPAS).notes)
     notes = read(HEART | {"impute": "hospital"}).notes
-    assert any("'ca' alone tells hospital = 'switzerland'" in note for note in notes)
+    assert any("'ca' alone predicts hospital = 'switzerland'" in note for note in notes)
     assert not any("'ca'" in note for note in read(HEART).notes)
     assert not any("WARNING" in note for note in read(ADULT).notes)
 
