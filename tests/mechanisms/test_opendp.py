@@ -12,7 +12,7 @@ from scipy import stats
 
 import leakgauge
 from leakgauge.core.errors import BadInput
-from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, laplace
 from leakgauge.mechanisms.opendp import Mechanism, allowed_distance, kolmogorov_distance, release_of
 from leakgauge.theory import gdp, tradeoff
 
@@ -63,6 +63,18 @@ def test_laplace_noise_follows_the_closed_form_around_its_value(form):
     drawn = opendp(form(dp.m.make_laplace, REAL, 2.0)).sample(np.full(4_000, 7.5), RNG)
     assert stats.kstest(drawn, stats.laplace(7.5, 2.0).cdf).pvalue > ACCIDENT
     assert stats.kstest(drawn, stats.laplace(7.5, 3.0).cdf).pvalue < ACCIDENT  # so much the test can see
+
+
+def test_discrete_gaussian_noise_is_known_by_its_distribution_and_its_promise():
+    law = discrete_gaussian.Mechanism(sigma=1.5, delta=1e-5)
+    noise = opendp(many(dp.m.make_gaussian, WHOLE, 1.5), law, delta=1e-5)
+    assert noise.price.rho == pytest.approx(law.rho)
+    assert noise.explained
+    assert law.guarantee.epsilon <= noise.guarantee.epsilon
+    assert noise.guarantee.curve is law.guarantee.curve
+    drawn = noise.sample(np.full(4_000, 7.0), RNG) - 7
+    assert kolmogorov_distance(drawn, law) < allowed_distance(4_000)
+    assert kolmogorov_distance(drawn, law.scaled_to(1.0, 2.2)) > allowed_distance(4_000)
 
 
 @pytest.mark.parametrize("form", [one, many])
@@ -175,6 +187,7 @@ def test_what_the_map_cannot_say_is_refused():
         (many(dp.m.make_laplace, WHOLE, 0.7), geometric.Mechanism(scale=0.7)),
         (many(dp.m.make_laplace, WHOLE, 200.0), laplace.Mechanism(scale=200.0)),  # near enough
         (many(dp.m.make_gaussian, REAL, 2.0), gaussian.Mechanism(sigma=2.0, delta=1e-5)),
+        (many(dp.m.make_gaussian, WHOLE, 0.7), discrete_gaussian.Mechanism(sigma=0.7, delta=1e-5)),
     ],
 )
 def test_a_law_that_the_draws_follow_is_accepted(make, law):

@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil, floor
+from math import ceil, exp, floor, log
 from typing import Protocol
 
 import numpy as np
 
 from leakgauge.core.game import Reals
-from leakgauge.theory.privacy_loss import gather_on_lattice, spread_bins_on_lattice
+from leakgauge.theory.privacy_loss import gather_on_lattice, spread_bins_on_lattice, with_zero_loss
 
 _BINS = 2**13  # on either side of the moved value
 _FALLING = 1e-9  # by how much losses may fall through rounding
+_MERGED = 8192  # groups of bins whose losses are put on a lattice, about
+_LARGEST_EXPONENT = 600.0  # larger losses are no numbers any more once they are exponentiated
 _WHOLE = 1e-7  # by how much a multiple may differ from a whole number
 
 
@@ -87,8 +89,12 @@ class NoiseCell:
         )
 
     def optimistic_lattice(self, step: float) -> Reals:
-        """Whoever sees no more of an output than its bin has the loss of the bin."""
-        return gather_on_lattice(self._mean_losses, np.exp(self._bins.log_members), step)
+        """Whoever sees no more of an output than its bin, or than several bins together, knows less."""
+        bins = self._bins
+        if self.noise.lattice or self.largest > _LARGEST_EXPONENT:
+            return gather_on_lattice(self._mean_losses, np.exp(bins.log_members), step)
+        width = max(step, self.largest / _MERGED)
+        return _merge_on_lattice(np.exp(bins.log_members), np.exp(bins.log_others), step, width)
 
     @property
     def _bins(self) -> LossBins:
@@ -148,6 +154,32 @@ def _lattice_bins(noise: SymmetricNoise, shift: int) -> LossBins:
     )
     low, high = (np.minimum(np.append(losses, high[-1]), largest) for losses in (low, high))
     return _seen(LossBins(low, high, members, others))
+
+
+def _merge_on_lattice(members: Reals, others: Reals, step: float, width: float) -> Reals:
+    """Join neighbouring bins, strongest evidence first, so that each group has a loss on the lattice.
+
+    The bin that would bring a group below its lattice point goes into it with some probability, the same in
+    both worlds. What is left near zero is joined with its mirror image.
+    """
+    law = np.zeros(1)
+    group, target = (0.0, 0.0), 0
+    for p, q in zip(members[::-1].tolist(), others[::-1].tolist(), strict=True):
+        while p > 0:
+            if not target:
+                target = floor((log(p / q) - width) / step) if p > q > 0 else 0
+                if target <= 0:
+                    return with_zero_loss(law, step)
+                factor = exp(target * step)
+                if law.size == 1:
+                    law = np.zeros(target + 1)
+            if group[0] + p >= factor * (group[1] + q):
+                group = group[0] + p, group[1] + q
+                break
+            share = (group[0] - factor * group[1]) / (factor * q - p)
+            law[target] += group[0] + share * p
+            p, q, group, target = (1 - share) * p, (1 - share) * q, (0.0, 0.0), 0
+    return with_zero_loss(law, step)
 
 
 def _seen(bins: LossBins) -> LossBins:

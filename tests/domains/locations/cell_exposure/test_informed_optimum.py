@@ -4,11 +4,12 @@ from scipy.special import ndtr
 
 from leakgauge.domains.locations.cell_exposure.informed_optimum import informed_optimum_by_cells
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.mechanisms import gaussian, geometric, laplace
+from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, laplace, logistic
 from leakgauge.theory import asymmetric_composition
 from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.loss_composition import best_attack
 from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
+from mechanisms import independent_optimum
 
 NUMBERS = np.array([3, 0, 60, 1, 20, 3])
 
@@ -30,6 +31,34 @@ def test_unrounded_noise_has_the_optimum_of_tight_composition(noise, cell):
         assert best.auc[0] - 1e-12 <= found.auc[i] <= best.auc[1] + 1e-12
         low, high = best.tpr_at(0.01)
         assert low - 1e-12 <= found.tpr[i] <= high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("noise", "losses"),
+    [
+        (logistic.Mechanism(scale=2.0), independent_optimum.logistic_losses(2.0)),
+        (
+            discrete_gaussian.Mechanism(sigma=3.0, delta=1e-5),
+            independent_optimum.discrete_gaussian_losses(3.0),
+        ),
+    ],
+    ids=["logistic", "discrete_gaussian"],
+)
+def test_other_noise_has_the_optimum_of_its_textbook_distribution(noise, losses):
+    found, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), NUMBERS)
+    assert error < 1e-4
+    expected = [independent_optimum.best_accuracy(*losses, n) for n in NUMBERS.tolist()]
+    np.testing.assert_allclose(found.accuracy, expected, atol=3e-4)
+
+
+@pytest.mark.parametrize("noise", [logistic.Mechanism(scale=2.0), laplace.Mechanism(scale=2.0)])
+def test_rounding_reveals_no_more(noise):
+    """Rounded noise is computed by another way than noise alone."""
+    numbers = np.array([1, 5, 20])
+    plain, _ = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), numbers)
+    less, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9, round=True), numbers)
+    assert (less.accuracy <= plain.accuracy + error + 1e-5).all()
+    assert (less.accuracy >= 0.5).all()
 
 
 def test_gaussian_noise_has_its_closed_form():
