@@ -28,9 +28,9 @@ _CLOSE = 1e-6  # of two epsilons that are the same but for careful rounding
 
 
 def allowed_distance(n: int) -> float:
-    """How far the distribution of n draws may be from their own law, but for one time in 1 / LEVEL.
+    """The largest distance of n draws from their own distribution, exceeded with probability LAW_CHECK_LEVEL.
 
-    (Dvoretzky, Kiefer and Wolfowitz 1956, with Massart's constant of 1990; discrete laws too.)
+    (Dvoretzky, Kiefer and Wolfowitz 1956, with Massart's constant of 1990; it holds for discrete noise too.)
     """
     return float(np.sqrt(np.log(2 / LAW_CHECK_LEVEL) / (2 * n)))
 
@@ -51,7 +51,7 @@ class Mechanism:
     """Noise as an OpenDP measurement adds it, with OpenDP's own randomness.
 
     ``make()`` returns a measurement on one number, or on a vector to whose entries it adds independent noise.
-    ``law`` is what an adversary takes the noise for. The promise is that of the measurement's map, at
+    ``law`` is the noise that an attacker takes it for. The promise is that of the measurement's map, at
     ``delta`` where its measure needs one. Draws do not depend on any seed: they cannot be replayed.
     """
 
@@ -85,7 +85,7 @@ class Mechanism:
 
     @property
     def explained(self) -> bool:
-        """Whether the law supports just what the map promises: then the law's curve is the whole promise.
+        """Whether the stated noise supports exactly what the map promises: then its curve is promised too.
 
         Noise on whole numbers is near a Laplace law at best: geometric noise of its epsilon reveals more.
         """
@@ -99,7 +99,7 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the map promises; the law stands beside it as the exact one."""
+        """What the map promises, beside the exact epsilon of the stated noise."""
         law = self.law_at(self.price.delta).guarantee
         curve = law.curve if self.explained else None
         return replace(
@@ -111,7 +111,7 @@ class Mechanism:
         )
 
     def law_at(self, delta: float) -> AdditiveNoise:
-        """The law, with its promise read at a delta."""
+        """The stated noise, with its guarantee read at a delta."""
         if not isinstance(self.law, ApproximateNoise) or not delta:
             return self.law
         return replace(self.law, sigma=self.noise_scale, delta=delta)
@@ -132,7 +132,7 @@ class Mechanism:
         return drawn.reshape(np.shape(values))
 
     def log_law(self, outputs: Reals, values: Reals) -> Reals:
-        """Log density (or probability) of each output given its value, by the stated law."""
+        """Log density (or probability) of each output given its value, by the stated noise."""
         return self.law.log_law(outputs, values)
 
     def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None:
@@ -141,7 +141,7 @@ class Mechanism:
         return None if best is None else best.high
 
     def require_law(self) -> None:
-        """Refuse a law that is far from what the measurement draws."""
+        """Refuse stated noise that is far from what the measurement draws."""
         values = np.repeat([0.0, self.sensitivity], DRAWS // 2)
         if self.carrier.whole:
             values = np.ceil(values)

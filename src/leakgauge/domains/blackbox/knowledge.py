@@ -33,7 +33,7 @@ class SimulatorKnowledge:
 
 @dataclass(frozen=True, eq=False)
 class LawKnowledge:
-    """Knows the law of the noise and the true values in both worlds; sees the output of each round."""
+    """Knows the noise distribution and the true values in both worlds; sees the output of each round."""
 
     mechanism: Mechanism
     low: Reals  # without the target
@@ -41,7 +41,7 @@ class LawKnowledge:
     delta: float  # of the promise
 
     def simulate(self, members: Bits, rng: Generator) -> list[Any]:
-        """Make shadows, by the law."""
+        """Make shadows: draw from the noise distribution."""
         return run_release(MechanismRelease(self.mechanism), (self.low, self.high), members, rng)
 
     def view(self, block: Sequence[Any]) -> Sequence[Any]:

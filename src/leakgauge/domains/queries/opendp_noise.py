@@ -26,7 +26,7 @@ WHERE = "mechanism 'opendp'"
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesOpenDPTable:
-    """A measurement ("module:function" beside the plan), and the law that its noise has.
+    """A measurement ("module:function" beside the plan), and the distribution of its noise.
 
     ``law`` is a name, for the scale that the measurement's map speaks of, or a table as of any noise.
     """
@@ -43,7 +43,7 @@ class QueriesOpenDPTable:
 def read_opendp(
     said: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
 ) -> Mechanism:
-    """Load the measurement, and set the stated law beside it; ``noise`` reads the table of a law."""
+    """Load the measurement and its stated noise; ``noise`` reads the table of such noise."""
     table = read_dataclass(QueriesOpenDPTable, said, WHERE)
     loader = UserCodeLoader(folder)
     make = loader.load(table.measurement, f"{WHERE}.measurement")

@@ -1,4 +1,4 @@
-"""The likelihood ratio of the two worlds: the best there is for who knows the law."""
+"""Likelihood-ratio test: the optimal attack when the noise distribution is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from leakgauge.strategies.score_selection import choose_score
 class Attack:
     """Score an output by the log-likelihood ratio, summed over its coordinates (Neyman and Pearson 1933).
 
-    The share of rounds on which to guess is fixed beforehand, on ``shadows`` drawn from the law, for the
+    The share of rounds on which to guess is fixed beforehand, on simulated ``shadows``, for the
     delta of the promise; with ``shadows = 0`` it is left open.
     """
 
@@ -48,7 +48,7 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodScorer:
-    """Scores a block by the law."""
+    """Scores a block by the noise distribution."""
 
     ratio: LogLikelihoodRatio
 

@@ -105,7 +105,7 @@ class ReleaseChain:
     def parts(self, outputs: Reals) -> tuple[OutputPart, ...]:
         """The outputs that were only moved by noise, those lumped together at 0, and those at the top.
 
-        The law of each part moves with the count. What is impossible or certain is in none.
+        The distribution of each part moves with the count. Impossible and certain outputs are in none.
         """
         if self.mute:
             return ()
