@@ -96,7 +96,7 @@ def new_files(tmp_path, monkeypatch):
 
 def prepare(domain, name, tmp_path, **parameters):
     data, challenger, attack = TABLES[domain]
-    who = Contender(attack=attack, knowledge=catalog.default_knowledge(domain, attack), label="it")
+    who = Contender(attack=attack, knowledge=catalog.accepted_knowledge(domain, attack)[0], label="it")
     audit = Audit(
         name="a",
         domain=domain,
