@@ -194,7 +194,7 @@ def test_the_rate_is_kept_by_however_many_threads():
 
 def test_every_connection_asks_the_same_meter():
     with running() as service:
-        remote = adapter(service, rate=1e4, connections=8)
+        remote = adapter(service, rate=1e4, connections=8, timeout=60.0)
         oracle(remote, np.ones((15, 1))).ask(Query(ids=(1,)))
         assert len(service.times) == 30 == remote.sent
 
