@@ -50,7 +50,7 @@ def nothing(n: int, rng: Generator, reading: Reading = RANK) -> Trials:
 def shared_cell(n_rounds: int, n_targets: int, epsilon: float, rng: Generator) -> Trials:
     """Many targets counted in one noisy cell: every target's score is the same release.
 
-    The adversary sees the noisy count and no bit, so each target keeps its own epsilon.
+    The attacker sees the noisy count and no bit, so each target keeps its own epsilon.
     """
     members = rng.random((n_rounds, n_targets)) < 0.5
     noisy = members.sum(axis=1) + rng.laplace(scale=1 / epsilon, size=n_rounds)

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PLANS = sorted((ROOT / "examples").glob("*/plan.toml"))
 KEPT, BROKEN = "not violated", "violated"
-EXPECTED = {  # finding by audit, or by audit and adversary
+EXPECTED = {  # finding by audit, or by audit and attacker
     "noisy-count": {
         "counts": "not violated",
         "counts-and-total": "violated",

@@ -134,7 +134,7 @@ def judge_trials(
     stopped_early: bool = False,
     schedule: StoppingSchedule | None = None,
 ) -> Verdict:
-    """Judge one adversary's trials against the promise.
+    """Judge one attacker's trials against the promise.
 
     Intervals are at the confidence of the plan, per verdict; the finding divides the error by the number of
     verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.

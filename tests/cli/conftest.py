@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
 
 @pytest.fixture(autouse=True)
 def _coins(monkeypatch, tmp_path):
-    """Work in a folder of one's own, where plans may name the domain ``coin``."""
+    """Work in a folder of your own, where plans may name the domain ``coin``."""
     domains = Path(__file__).parents[1] / "runner" / "domains"
     monkeypatch.setattr(leakgauge.domains, "__path__", [*leakgauge.domains.__path__, str(domains)])
     monkeypatch.chdir(tmp_path)

@@ -16,7 +16,7 @@ def _no_report(monkeypatch, request):
 def test_a_kept_promise_is_code_0(call, plan, tmp_path):
     outcome = call("run", plan(), "--out", "here")
     assert outcome.code == 0
-    assert outcome.out.startswith("NOT VIOLATED by 1 adversary in these rounds (an audit refutes a promise")
+    assert outcome.out.startswith("NOT VIOLATED by 1 attacker in these rounds (an audit refutes a promise")
     assert "Instrument: false alarms on a null release" in outcome.out
     assert outcome.out.endswith("Report: here/report.html\n")
     assert outcome.err == ""
@@ -26,7 +26,7 @@ def test_a_kept_promise_is_code_0(call, plan, tmp_path):
 def test_a_broken_promise_is_code_1(call, plan):
     outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 5.0 }")))
     assert outcome.code == 1
-    assert outcome.out.startswith("VIOLATED: 1 of 1 adversary showed a larger leak than was promised")
+    assert outcome.out.startswith("VIOLATED: 1 of 1 attacker showed a larger leak than was promised")
 
 
 def test_too_few_rounds_are_code_3(call, plan):

@@ -33,7 +33,7 @@ def test_the_worst_come_first_and_many_are_cut(verdict, capsys):
     worst = replace(verdict, label="the-worst", finding="violated")
     shown.print_table([*many, worst])
     out = capsys.readouterr().out
-    assert out.startswith("VIOLATED: 1 of 61 adversaries")
+    assert out.startswith("VIOLATED: 1 of 61 attackers")
     rows = [line.split()[0] for line in out.splitlines() if "violated  " in line]
     assert rows[0] == "the-worst"
     assert len(rows) == shown.MOST_TABLE_ROWS
@@ -95,6 +95,6 @@ def test_weak_promises_beside_others_are_counted_by_themselves(verdict, capsys):
     weak = replace(verdict, label="weak", finding=Finding.UNDECIDED, promised=promised, rounds_needed=None)
     shown.print_table([weak, replace(verdict, finding="not violated")])
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("UNDECIDED: for 1 of 2 adversaries the promise is too weak to be broken; 1 did not")
+    assert out.startswith("UNDECIDED: for 1 of 2 attackers the promise is too weak to be broken; 1 did not")
     assert "ε = 24,026, is next to none" in out
     assert "so few rounds" not in out

@@ -13,11 +13,11 @@ from leakgauge.core.guarantee import Guarantee, Relation, Unit
 class Oracles:
     """A block of noisy counting services, one per round: each answers few questions, with its own noise.
 
-    It is a value: asking changes nothing that another adversary could see.
+    It is a value: asking changes nothing that another attacker could see.
     """
 
     present: Bits
-    noise: Reals  # rounds x questions, drawn with the release, so every adversary faces the same answers
+    noise: Reals  # rounds x questions, drawn with the release, so every attacker faces the same answers
     limit: int
 
     def ask(self, question: int) -> Reals:

@@ -52,7 +52,7 @@ def test_shared_rounds_are_not_torn_apart():
 
 
 def tied_rounds(n_rounds, rng, coins):
-    """A mixture of two components and an adversary who guesses which one is trained on: no leak at all."""
+    """A mixture of two components and an attacker who guesses which one is trained on: no leak at all."""
     component, shown = rng.random(n_rounds) < 0.5, rng.random((n_rounds, 50)) < 0.5
     guess = rng.random(n_rounds) < 0.5
     members = shown == component[:, None]  # records of the trained component are members

@@ -1,4 +1,4 @@
-"""Plans that name a function of one's own, from the command line to the verdict."""
+"""Plans that name your own function, from the command line to the verdict."""
 
 import json
 from typing import NamedTuple

@@ -167,11 +167,11 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
         return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
     if counts["not violated"]:
         return f"NOT VIOLATED by {everyone} in these rounds (an audit refutes a promise, never proves it)"
-    return "NO PROMISE to compare with; this is what the adversaries could tell"
+    return "NO PROMISE to compare with; this is what the attackers could tell"
 
 
 def _headline_parts(counts: Mapping[str | None, int], n_weak: int, everyone: str) -> str:
-    """How many promises are too weak, how many rounds too few, and how many adversaries got nowhere."""
+    """How many promises are too weak, how many rounds too few, and how many attackers got nowhere."""
     parts = [f"for {n_weak} of {everyone} the promise is too weak to be broken"]
     if n_short := counts["undecided"] - n_weak:
         parts.append(f"{n_short} could show no violation in so few rounds")

@@ -19,7 +19,7 @@ Reals: TypeAlias = npt.NDArray[np.float64]
 Block = TypeVar("Block")  # all that is released in a block of rounds
 BlockOut = TypeVar("BlockOut", covariant=True)
 BlockIn = TypeVar("BlockIn", contravariant=True)
-View = TypeVar("View")  # what of a block reaches an adversary
+View = TypeVar("View")  # what of a block reaches an attacker
 ViewOut = TypeVar("ViewOut", covariant=True)
 KnowledgeIn = TypeVar("KnowledgeIn", contravariant=True)
 
@@ -72,7 +72,7 @@ class Challenger(Protocol[BlockOut]):
         ...
 
     def release(self, members: Bits, rng: Generator) -> BlockOut:
-        """Make all that any adversary may see of these rounds."""
+        """Make all that any attacker may see of these rounds."""
         ...
 
     @property
@@ -168,14 +168,14 @@ class ChallengerDefaults:
 
 
 class Knowledge(Protocol[BlockIn, ViewOut]):
-    """What an adversary has before the rounds, and what of a block reaches it."""
+    """What an attacker has before the rounds, and what of a block reaches it."""
 
     def view(self, block: BlockIn) -> ViewOut: ...
 
 
 @runtime_checkable
 class MeteredKnowledge(Protocol):
-    """Knowledge that counts what its adversary was given, as an oracle does; no attack sees these counts."""
+    """Knowledge that counts what its attacker was given, as an oracle does; no attack sees these counts."""
 
     def spent(self, view: Any) -> Mapping[str, Reals]:
         """Rounds x targets: the epsilon of what was given in a view, by name of the way of counting.
@@ -295,7 +295,7 @@ def play(
     rounds: range,
     block: int,
 ) -> dict[str, Trials]:
-    """Play one block; every adversary gets the same membership and the same releases."""
+    """Play one block; every attacker gets the same membership and the same releases."""
     members = challenger.flip(len(rounds), stream(seed, Role.BITS, block))
     released = challenger.release(members, stream(seed, Role.RELEASE, block))
     row, target = np.indices(members.shape)

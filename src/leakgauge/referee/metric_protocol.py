@@ -77,7 +77,7 @@ class EpsilonMetric(MetricDescription, Protocol):
     title: ClassVar[str] = "ε shown"
     title_in_sentence: ClassVar[str] = "ε"
     meaning: ClassVar[str] = (
-        "the smallest ε that could still explain how well the adversary did: a lower bound"
+        "the smallest ε that could still explain how well the attacker did: a lower bound"
     )
     rank: ClassVar[int] = 10
     is_lower_bound: ClassVar[bool] = True

@@ -37,7 +37,7 @@ def test_nothing_else_is_known():
 @pytest.mark.parametrize(
     ("name", "parameters", "challenger", "problem"),
     [
-        ("law", {}, OWN, "the law of a release of one's own is not known"),
+        ("law", {}, OWN, "the law of your own release is not known"),
         ("simulater", {}, OWN, "did you mean 'simulator'"),
         ("simulator", {"trace": 1}, OWN, "no parameters"),
     ],

@@ -53,5 +53,5 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
 
 
 def pipeline_file(folder: Path, text: str) -> None:
-    """A release pipeline of one's own, in the folder of a plan."""
+    """A release pipeline of your own, in the folder of a plan."""
     (folder / "mine.py").write_text(text)

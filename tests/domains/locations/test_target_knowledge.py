@@ -33,7 +33,7 @@ def test_given_friends_stand_for_the_one_target():
 
 
 def test_only_friends_of_the_reference_lend_their_traces():
-    """Person 20 is of the pool: what they do is not for adversaries."""
+    """Person 20 is of the pool: what they do is not for attackers."""
     assert cells_known(own_cells(), [20, 3]) == [[3]]
 
 
@@ -48,7 +48,7 @@ def test_other_targets_are_no_friends_with_traces():
 
 
 def test_given_friends_tell_nothing_of_the_target():
-    """Whatever the target did, the adversary believes the same."""
+    """Whatever the target did, the attacker believes the same."""
     challenger = own_cells()
     moved = challenger.traces.visits.toarray()
     moved[29] = 0

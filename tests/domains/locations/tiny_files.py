@@ -36,6 +36,6 @@ def spelled(loaded):
 
 
 def loaded(folder, **table):
-    """Read a file anew, whatever was read before."""
+    """Read a file again, whatever was read before."""
     data_loader._cache.clear()
     return load_visits(table, folder, seed=1)

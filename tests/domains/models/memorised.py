@@ -34,7 +34,7 @@ class Played:
 
 
 def play(n_rounds: int, *, fixed: bool, seed: int, members: int = 200, targets: int = 100) -> Played:
-    """Rounds with fair coins for each target; the targets are ``fixed``, or drawn anew."""
+    """Rounds with fair coins for each target; the targets are ``fixed``, or drawn again."""
     rng = np.random.default_rng(seed)
     everything = table(5 * members, rng)
     reference, pool = np.split(rng.permutation(5 * members), [3 * members])

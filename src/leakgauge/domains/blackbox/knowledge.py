@@ -1,4 +1,4 @@
-"""What an adversary of a black box may know; nothing else reaches an attack."""
+"""What an attacker of a black box may know; nothing else reaches an attack."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def build(
     challenger: Challenger,
     seed: int,  # noqa: ARG001 (nothing here is drawn)
 ) -> SimulatorKnowledge | LawKnowledge:
-    """Give an adversary what it may know of a challenger."""
+    """Give an attacker what it may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     if parameters:
         raise BadInput(f"knowledge {name!r}: has no parameters, got {sorted(parameters)}; leave them out")
@@ -63,7 +63,7 @@ def build(
         return SimulatorKnowledge(challenger.function, challenger.pair, delta)
     if challenger.mechanism is None:
         raise BadInput(
-            "knowledge 'law': the law of a release of one's own is not known; name a mechanism, or use "
+            "knowledge 'law': the law of your own release is not known; name a mechanism, or use "
             'knowledge = "simulator"'
         )
     low, high = (np.asarray(values, dtype=np.float64) for values in challenger.pair)

@@ -84,7 +84,7 @@ def _release_text(function: ReleaseFunction, said: BlackboxChallengerTable) -> s
 
 
 def _stated_guarantee(said: BlackboxChallengerTable, own: BlackboxMechanismTable) -> Guarantee | None:
-    """Return the promise for one's own release, written in either table."""
+    """Return the promise for your own release, written in either table."""
     agreed = {
         name: _same_in_both(name, getattr(said, name), getattr(own, name))
         for name in ("epsilon", "delta", "relation", "unit")

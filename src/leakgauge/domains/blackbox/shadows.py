@@ -1,4 +1,4 @@
-"""Shadows: rounds that an adversary plays by itself, in both worlds equally often."""
+"""Shadows: rounds that an attacker plays by itself, in both worlds equally often."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -27,7 +27,7 @@ from leakgauge.domains.federated.release import ClientGroups, ClientPool, Client
 
 @dataclass(frozen=True, eq=False)
 class ReferenceRows:
-    """The rows that the adversary has: none of them is a client's, and none a target."""
+    """The rows that the attacker has: none of them is a client's, and none a target."""
 
     rows: Floats
     labels: Ints

@@ -43,7 +43,7 @@ class FederatedFileTable:
     """A file of embeddings or images: which of its columns are features, or how features are made.
 
     ``features`` is a list of columns, or one of ``FEATURE_METHODS``; ``size`` is the longest side of images.
-    ``reference`` is a second file of the same form: the adversary's rows, where they are not drawn.
+    ``reference`` is a second file of the same form: the attacker's rows, where they are not drawn.
     """
 
     source: str
@@ -111,7 +111,7 @@ class FederatedChallengerTable:
     Every target has a client of its own in each round; ``clients`` is how many send their gradients
     together, averaged. The model is sent ``iterations`` times, and a member is in a share ``present`` of the
     batches. ``promise`` is judged by the "label" of the noise on rows, or by its "exact" epsilon. Clients are
-    played here, or by Flower's simulation; there they may run a ``client_app`` of one's own.
+    played here, or by Flower's simulation; there they may run a ``client_app`` of your own.
     """
 
     targets: TargetChoice = DEFAULT_TARGETS

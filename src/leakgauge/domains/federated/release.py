@@ -76,7 +76,7 @@ class ClientGroups:
     """One group of clients for each round and target; the first of them may hold the target.
 
     What a client draws follows from one number, its round, target, iteration and place in the group: every
-    adversary meets the same rows with the same noise on them.
+    attacker meets the same rows with the same noise on them.
     """
 
     pool: ClientPool

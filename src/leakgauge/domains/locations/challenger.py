@@ -51,7 +51,7 @@ class Challenger(ChallengerDefaults):
     guarantee: Guarantee | None
     digest: str
     seed: int
-    friends: Friends | None = None  # who is whose, for adversaries who know that
+    friends: Friends | None = None  # who is whose, for attackers who know that
     notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
 
     coins = Coins.FAIR
@@ -62,7 +62,7 @@ class Challenger(ChallengerDefaults):
 
     @cached_property
     def reference(self) -> Crowd:
-        """Whose traces adversaries may hold: one copy for all of them."""
+        """Whose traces attackers may hold: one copy for all of them."""
         return Crowd(self.traces.of(self.people.reference))
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
@@ -81,7 +81,7 @@ class Challenger(ChallengerDefaults):
         )
 
     def earlier(self, n_rounds: int) -> tuple[Bits, LocationsBlock]:
-        """Releases of the same kind before the first round, for adversaries who saw those."""
+        """Releases of the same kind before the first round, for attackers who saw those."""
         rng = stream(self.seed, Role.DATA, EARLIER)
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)

@@ -51,7 +51,7 @@ def expose(
     *,
     begin: Callable[[str], None] = lambda _: None,
 ) -> Exposure:
-    """Work out what informed, auxiliary and zero-knowledge adversaries reach against each person.
+    """Work out what informed, auxiliary and zero-knowledge attackers reach against each person.
 
     Each person is taken as the only target, beside a group drawn from the rest of the pool. ``begin`` is told
     of every step.

@@ -52,7 +52,7 @@ def composed_epsilon(noise: AdditiveNoise, n_cells: int) -> ComposedGuarantee:
 
 
 def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Guarantee:
-    """The promise of a pipeline of one's own to a person who owns so many of the units it protects.
+    """The promise of your own pipeline to a person who owns so many of the units it protects.
 
     The whole curve is the best composition of which only epsilon and delta are known (Kairouz et al. 2015).
     """

@@ -1,4 +1,4 @@
-"""What an adversary of published counts may know; nothing else reaches an attack."""
+"""What an attacker of published counts may know; nothing else reaches an attack."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +71,7 @@ class ZeroKnowledge:
     """Knows something of the targets and nothing of anybody else: all the rest comes from the release itself.
 
     ``earlier`` is one release of the same kind, in which nobody's membership is known; for attacks that learn
-    once instead of from every release anew (Guan et al. 2024).
+    once instead of from every release again (Guan et al. 2024).
     """
 
     public: PublicParameters
@@ -97,7 +97,7 @@ def count_prior(
 def build(
     name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
 ) -> AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge:
-    """Give an adversary what it may know of a challenger."""
+    """Give an attacker what it may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_knowledge_table(name, parameters)
     public = PublicParameters(

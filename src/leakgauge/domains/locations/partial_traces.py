@@ -26,7 +26,7 @@ class PartialTrace:
 
     def __post_init__(self) -> None:
         if not self.cells.size:
-            raise BadInput("an adversary who knows no cell of a target has nothing to look at")
+            raise BadInput("an attacker who knows no cell of a target has nothing to look at")
 
     @property
     def certain(self) -> bool:
@@ -39,7 +39,7 @@ class PartialTrace:
         return self.cells[:0] if self.surmised else self.cells[self.weights == 1]
 
     def draw(self, n: int, rng: Generator) -> Reals:
-        """Traces of the target as the adversary imagines them: n rows of zeros and ones over the cells."""
+        """Traces of the target as the attacker imagines them: n rows of zeros and ones over the cells."""
         if self.certain:
             return np.ones((n, self.cells.size))
         return (rng.random((n, self.cells.size)) < self.weights).astype(np.float64)

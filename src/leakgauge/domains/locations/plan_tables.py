@@ -159,7 +159,7 @@ class LocationsTargetsTable(target_choice.TargetChoice):
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsChallengerTable:
-    """The group behind a release, the people kept for adversaries, and the caps on visits.
+    """The group behind a release, the people kept for attackers, and the caps on visits.
 
     ``group_size`` counts everybody, with all targets in. ``reference`` is a share of the people, or how many;
     the targets are among them.
@@ -205,7 +205,7 @@ class _PostProcessingTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsUserMechanismTable:
-    """A pipeline of one's own, and what it promises."""
+    """Your own pipeline, and what it promises."""
 
     release: str
     law: str | None = None

@@ -55,7 +55,7 @@ class RoundGroups:
 class LocationsBlock:
     """The releases of a block. ``near`` cells, those of the targets, are drawn apart from all the others.
 
-    So an audit whose adversaries look at the targets' cells alone never draws the rest, and one that looks at
+    So an audit whose attackers look at the targets' cells alone never draws the rest, and one that looks at
     everything sees the same numbers there.
     """
 
@@ -104,7 +104,7 @@ class LocationsBlock:
 
 @dataclass(frozen=True, eq=False)
 class LocationsView:
-    """What reaches an adversary of a block: what is published, and the counts of people it knows to be in."""
+    """What reaches an attacker of a block: what is published, and the counts of people it knows to be in."""
 
     block: LocationsBlock
     n_known: int
@@ -127,5 +127,5 @@ class LocationsView:
         return self.block.whole
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
-        """What ``make`` makes of everything published, made once for all adversaries who ask for it."""
+        """What ``make`` makes of everything published, made once for all attackers who ask for it."""
         return self.block.once(key, lambda: make(self.whole))

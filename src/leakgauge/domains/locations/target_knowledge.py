@@ -1,4 +1,4 @@
-"""What an attacker knows of the targets' traces, as a plan says: a part of them, places only, or traces of friends."""
+"""What an attacker knows of the targets' traces: a part of them, places only, or traces of friends."""
 
 import numpy as np
 from numpy.random import Generator
@@ -53,7 +53,7 @@ def known_trace_parts(
 
 
 def traces_from_friends(table: LocationsKnowledgeTable, challenger: Challenger) -> tuple[PartialTrace, ...]:
-    """Sketches made of friends' traces; the adversary has those, not the target's (LocMIA).
+    """Sketches made of friends' traces; the attacker has those, not the target's (LocMIA).
 
     All friends are people of the reference. Unless they are given, who moves most like a target stands for
     them: only that choice looks at the target's trace, and no real friends could tell more.
@@ -82,7 +82,8 @@ def traces_from_friends(table: LocationsKnowledgeTable, challenger: Challenger) 
 def _friends_in_file(challenger: Challenger, person: int) -> Ints:
     if challenger.friends is None:
         raise BadInput(
-            f"knowledge 'friends': friends = \"{FRIENDS_FROM_FILE}\" needs data.friends, a CSV file with columns target "
+            f"knowledge 'friends': friends = \"{FRIENDS_FROM_FILE}\" needs data.friends, a CSV file "
+            "with columns target "
             "and friend; add it, or say how many of the most similar people"
         )
     friends = challenger.friends.of(person)
@@ -101,14 +102,14 @@ def _name(challenger: Challenger, person: int) -> str:
 
 
 def _friends_in_reference(friends: Ints, challenger: Challenger, person: int) -> Ints:
-    """Those of a target's friends whose traces an adversary may hold: the ones in the reference."""
+    """Those of a target's friends whose traces an attacker may hold: the ones in the reference."""
     if person in friends:
         raise BadInput("knowledge 'friends': the target is among their own friends; remove them")
     held = np.intersect1d(friends, challenger.people.reference)
     if not held.size:
         raise BadInput(
             f"knowledge 'friends': none of the {friends.size} friends of target "
-            f"{_name(challenger, person)!r} is in the reference, whose traces adversaries may hold; raise "
+            f"{_name(challenger, person)!r} is in the reference, whose traces attackers may hold; raise "
             "challenger.reference, or name more"
         )
     return held

@@ -59,8 +59,8 @@ def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], se
     for name, row in zip(called, found.tolist()):
         if row not in selected:
             raise BadInput(
-                f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}; no answer would "
-                "depend on that record; change one of them"
+                f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}; no answer "
+                "would depend on that record; change one of them"
             )
     still = [name for name, value in zip(called, records.values(query, found)) if value == 0]
     if still:
@@ -112,7 +112,7 @@ class Challenger(ChallengerDefaults):
         if self.adapter is not None:
             raise BadInput(
                 "a dry run would question the service; reckon with a request for each question, two more for "
-                f"each round of each adversary, and {self.adapter.service.rate:g} requests a second"
+                f"each round of each attacker, and {self.adapter.service.rate:g} requests a second"
             )
 
     def release(self, members: Bits, rng: Generator) -> QueriesBlock | RemoteQueriesBlock:

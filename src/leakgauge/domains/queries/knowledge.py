@@ -1,4 +1,4 @@
-"""What an adversary of a query oracle may know; nothing else reaches an attack."""
+"""What an attacker of a query oracle may know; nothing else reaches an attack."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -52,7 +52,7 @@ class KnownRecords:
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:
-    """Give an adversary what it may know of a challenger; who knows fewer records knows some of the same."""
+    """Give an attacker what it may know of a challenger; who knows fewer records knows some of the same."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_dataclass(QueriesKnowledgeTable, parameters, f"knowledge {name!r}")
     records, targets = challenger.table.records, challenger.table.targets

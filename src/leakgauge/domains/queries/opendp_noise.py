@@ -1,4 +1,4 @@
-"""The noise of an answer as an OpenDP measurement of one's own draws it, read from a plan."""
+"""The noise of an answer as an OpenDP measurement of your own draws it, read from a plan."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -67,7 +67,7 @@ def opendp_notes(noise: Any) -> tuple[str, ...]:
     if not isinstance(noise, Mechanism):
         return ()
     drawn = f"the noise is drawn by OpenDP {version('opendp')}, by its own randomness"
-    return (f"{drawn}: the same plan and seed give other answers next time, and every adversary its own",)
+    return (f"{drawn}: the same plan and seed give other answers next time, and every attacker its own",)
 
 
 def _law(

@@ -25,7 +25,7 @@ class Oracle(Protocol):
 
 
 class AccountedOracle(Oracle, Protocol):
-    """An oracle with its accounts; they depend on who is in the table, and are not for adversaries."""
+    """An oracle with its accounts; they depend on who is in the table, and are not for attackers."""
 
     @property
     def obtained(self) -> Reals:

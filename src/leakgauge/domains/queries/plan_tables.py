@@ -72,7 +72,7 @@ class QueriesChallengerTable:
         """Refuse a service that is not the owner's, or in which rounds would not be independent."""
         if not self.own_service:
             raise BadInput(
-                "service: only one's own service may be questioned; if it is yours, say own_service = true"
+                "service: only your own service may be questioned; if it is yours, say own_service = true"
             )
         if service.by_world and self.targets.how_many > 1:
             raise BadInput(
@@ -158,7 +158,7 @@ class QueriesFileTable:
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesKnowledgeTable:
-    """How many records an adversary knows; all others, if nothing is said."""
+    """How many records an attacker knows; all others, if nothing is said."""
 
     records: int | None = None
 

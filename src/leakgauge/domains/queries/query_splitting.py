@@ -49,7 +49,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy =
         raise BadInput(f"queries must be >= 1, got {n_queries}")
     if len(known.ids) < n_queries:
         raise BadInput(
-            f"queries = {n_queries}: needs as many known records that the query selects, but the adversary "
+            f"queries = {n_queries}: needs as many known records that the query selects, but the attacker "
             f"knows {len(known.ids)}; {more_records_advice(known)}"
         )
     rows = (target * n_queries + np.arange(n_queries)) % len(known.ids)
@@ -58,7 +58,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy =
 
 
 def more_records_advice(known: KnownRecords) -> str:
-    """The way out for an adversary who knows too few records."""
+    """The way out for an attacker who knows too few records."""
     return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
 
 
@@ -115,7 +115,7 @@ def require_enough_records(knowledge: KnownRecords, n_queries: int) -> None:
     if len(knowledge.ids) < needed:
         raise BadInput(
             f"queries = {n_queries}: refusals tell of targets only if no known record is asked about twice, "
-            f"which takes {needed} of them, but the adversary knows {len(knowledge.ids)}; "
+            f"which takes {needed} of them, but the attacker knows {len(knowledge.ids)}; "
             + more_records_advice(knowledge)
         )
 

@@ -29,7 +29,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OracleRecords:
-    """A table in DuckDB, made anew in every process; targets are among its records."""
+    """A table in DuckDB, made again in every process; targets are among its records."""
 
     types: dict[str, ColumnType]
     columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
@@ -136,7 +136,8 @@ class OracleRecords:
             given |= {f"c{i}": _filled(column), f"absent{i}": _absent(column)}
         connection.register("given", given)
         typed = ", ".join(
-            f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END AS {quote_identifier(name)}"
+            f"CASE WHEN absent{i} THEN NULL ELSE CAST(c{i} AS {self.types[name]}) END "
+            f"AS {quote_identifier(name)}"
             for i, name in enumerate(self.columns)
         )
         connection.execute(f"CREATE TABLE records AS SELECT n AS {self._row}, {typed} FROM given")

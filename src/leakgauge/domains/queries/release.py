@@ -26,7 +26,7 @@ class QueriesBlock:
 
 @dataclass(frozen=True, eq=False)
 class OracleView:
-    """An oracle as an adversary meets it: it answers, and keeps its accounts to itself."""
+    """An oracle as an attacker meets it: it answers, and keeps its accounts to itself."""
 
     _oracle: AccountedOracle = field(repr=False)
 
@@ -41,7 +41,7 @@ class OracleView:
 
 @dataclass(frozen=True, eq=False)
 class QueriesView:
-    """A block as an adversary sees it: an oracle for every round, asked together."""
+    """A block as an attacker sees it: an oracle for every round, asked together."""
 
     n_rounds: int
     _block: QueriesBlock = field(repr=False)
@@ -51,7 +51,7 @@ class QueriesView:
         return self._block.oracle()
 
     def oracle(self) -> Oracle:
-        """The adversary's oracle, with its one budget; whenever it is asked for, the same.
+        """The attacker's oracle, with its one budget; whenever it is asked for, the same.
 
         A second one would draw the same noise: the difference of two answers would have none.
         """

@@ -19,7 +19,7 @@ class Metric(RateMetric):
     """(TPR + TNR) / 2 on one half of the rounds, at the threshold that was best on the other."""
 
     title: ClassVar[str] = "Accuracy"
-    meaning: ClassVar[str] = "how often the adversary says rightly who is in and who is not"
+    meaning: ClassVar[str] = "how often the attacker says rightly who is in and who is not"
     rank: ClassVar[int] = 20
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5

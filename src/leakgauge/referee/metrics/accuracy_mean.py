@@ -22,7 +22,7 @@ class Metric(RateMetric):
     mean_of: ClassVar[str] = "accuracy"
     title: ClassVar[str] = "Accuracy, mean of targets"
     meaning: ClassVar[str] = (
-        "the same for each target, then averaged: how often the adversary says rightly who is in and "
+        "the same for each target, then averaged: how often the attacker says rightly who is in and "
         "who is not"
     )
     rank: ClassVar[int] = 110

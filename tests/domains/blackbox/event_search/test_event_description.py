@@ -58,7 +58,8 @@ def test_names_in_the_outputs_stay_out_of_the_words():
 
 def test_every_mark_and_measure_can_be_described():
     examples = {
-        "place": 0, "places": (0, 1), "first": 0, "second": 1, "step": 1.0, "how": discrete_features.PairOperation.SUM,
+        "place": 0, "places": (0, 1), "first": 0, "second": 1, "step": 1.0,
+        "how": discrete_features.PairOperation.SUM,
         "sign": 1, "centre": 0.0, "rank": -1, "upper": -1, "lower": 0, "order": 2, "key": 5,
     }  # fmt: skip
     found = [

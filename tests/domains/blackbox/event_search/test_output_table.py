@@ -32,7 +32,8 @@ def test_numbers_are_kept_and_everything_else_is_not_a_number():
     numbers, _, kinds = encode_values([3, 2.5, True, None, "7", MISSING, np.float32(0.5), Fraction(1, 4)])
     np.testing.assert_array_equal(numbers, [3, 2.5, 1, np.nan, np.nan, np.nan, 0.5, 0.25])
     assert kinds.tolist() == [
-        ValueKind.WHOLE, ValueKind.REAL, ValueKind.TRUTH, ValueKind.NONE, ValueKind.TEXT, ValueKind.MISSING, ValueKind.REAL, ValueKind.REAL
+        ValueKind.WHOLE, ValueKind.REAL, ValueKind.TRUTH, ValueKind.NONE,
+        ValueKind.TEXT, ValueKind.MISSING, ValueKind.REAL, ValueKind.REAL,
     ]  # fmt: skip
 
 

@@ -161,7 +161,8 @@ def test_against_noise_it_wins_as_often_as_the_exact_formula_says(sigma, trainin
     predicted = np.mean(
         [
             norm.cdf(
-                np.linalg.norm(clipped_neuron_gradient(network, target[None], label[None], 0.5)) / (5 * n_clients)
+                np.linalg.norm(clipped_neuron_gradient(network, target[None], label[None], 0.5))
+                / (5 * n_clients)
                 / (sigma * 0.5 / 5 / np.sqrt(n_clients * iterations)) / 2
             )
             for network, target, label in zip(

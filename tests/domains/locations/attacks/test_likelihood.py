@@ -43,7 +43,7 @@ PLAIN = Attack(fit="never", shadows=0)
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """What an adversary may look at in a block, and nothing else."""
+    """What an attacker may look at in a block, and nothing else."""
 
     whole: np.ndarray
     counts: np.ndarray  # of the people it knows

@@ -50,7 +50,7 @@ def test_who_knows_the_count_reaches_the_optimum_of_exact_pairs(steps):
 
 @pytest.mark.parametrize("steps", [{}, {"clamp": True, "suppress": 2}], ids=str)
 def test_who_believes_the_truth_comes_close_to_the_optimum_of_exact_pairs(steps):
-    """A group drawn without replacement has counts that vary a little less than the adversary believes."""
+    """A group drawn without replacement has counts that vary a little less than the attacker believes."""
     laws = believed_score_laws(chain(**steps), GROUPS, VISITORS, np.maximum(VISITORS, 0.5) / GROUPS.n_people)
     cells = csr_array([[1, 2, 3, 2]])
     found = score_sum_rates(laws, cells, finer=4)

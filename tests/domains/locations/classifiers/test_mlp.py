@@ -10,7 +10,7 @@ from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows,
 
 
 def noisy_cells(n, rng, k=60, noise="laplace", scale=2.0):
-    """What an informed adversary has left of k cells: noise, and one where the target was in."""
+    """What an informed attacker has left of k cells: noise, and one where the target was in."""
     members = rng.permutation(np.arange(n) % 2 == 1)
     return LabelledShadows(getattr(rng, noise)(scale=scale, size=(n, k)) + members[:, None], members)
 

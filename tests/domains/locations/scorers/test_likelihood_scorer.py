@@ -73,7 +73,7 @@ def test_who_has_no_traces_is_told_what_to_do(tmp_path, name):
 
 @pytest.fixture(scope="module")
 def setting():
-    """A block, an adversary with a reference, and the rates that this suggests."""
+    """A block, an attacker with a reference, and the rates that this suggests."""
     challenger = game(town(n_people=200), LAPLACE, group_size=60, targets=3)
     knowledge = build("auxiliary", {}, challenger, 1)
     members = challenger.flip(6, stream(1, Role.BITS))

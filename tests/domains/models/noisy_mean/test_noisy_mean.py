@@ -181,7 +181,7 @@ def test_where_components_overlap_the_score_is_bayes_rule_over_all_that_is_unkno
     scorer = Attack(imagined=40_000).study(known, stream(1, Role.STUDY))
     sums, counts = np.arange(-3, n + 4), np.arange(n + 1)
     noise = dlaplace.pmf(sums[:, None] - counts[None, :], epsilon)
-    inside = sum(  # besides the record, a one, others like those that the adversary has
+    inside = sum(  # besides the record, a one, others like those that the attacker has
         ones / 10 * (noise @ hypergeom.pmf(counts - 1, 10, ones, n - 1)) for ones in shares
     )
     outside = sum(

@@ -44,7 +44,7 @@ def test_the_papers_calibration_looks_no_further_than_a_sigma_of_1000():
 
 
 def test_two_clips_more_than_double_the_label():
-    """Even if batches were drawn anew: 2.16 at a label of 1, about 27 at 10."""
+    """Even if batches were drawn again: 2.16 at a label of 1, about 27 at 10."""
     drawn_anew = TrainingSchedule(rows=10_000, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     for sigma, epsilon in [(11.55, 2.16), (1.68, 27.2)]:
         noise = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=sigma)

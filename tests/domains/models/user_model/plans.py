@@ -1,4 +1,4 @@
-"""Plans about one's own model, written into a folder and carried out in this process."""
+"""Plans about your own model, written into a folder and carried out in this process."""
 
 import json
 from pathlib import Path

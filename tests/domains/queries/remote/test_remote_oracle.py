@@ -170,7 +170,7 @@ def test_accounts_are_those_of_an_oracle_at_home():
 
 
 class RecordedWaits:
-    """Stands for an event that nobody sets; keeps how long each thread was told to wait, and waits for nothing."""
+    """Stands for an event that nobody sets; records how long each thread should wait, without waiting."""
 
     def __init__(self):
         self.seconds = []

@@ -44,7 +44,7 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
 @pytest.mark.parametrize(
     ("service", "challenger", "said"),
     [
-        ({"url": URL}, {"own_service": False}, "only one's own service may be questioned"),
+        ({"url": URL}, {"own_service": False}, "only your own service may be questioned"),
         ({"url": "http://audit.example.org"}, {}, "over https only"),
         ({"url": "http://10.0.0.1:80"}, {}, "over https only"),
         ({"url": "http://0.0.0.0:80"}, {}, "over https only"),

@@ -27,7 +27,8 @@ def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
         case SingleFeature():
             return _describe_feature(candidate.clue.feature, paths)
         case SymbolMemory():
-            return f"whether this was seen before, and in which world: {_describe_feature(candidate.mark, paths)}"
+            seen = _describe_feature(candidate.mark, paths)
+            return f"whether this was seen before, and in which world: {seen}"
         case RatioSum() if candidate.less:
             return f"log ratios along the chain of {len(candidate.clues) + 1} neighbouring values"
         case RatioSum() if len(candidate.clues) == 1:
@@ -58,11 +59,14 @@ def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
         case discrete_features.KindPattern():
             return "which values are missing, empty, or of another type"
         case discrete_features.LowestBit():
-            return f"the lowest set bit of {_describe_number(feature.place, paths)} (rounding of floating-point sums)"
+            number = _describe_number(feature.place, paths)
+            return f"the lowest set bit of {number} (rounding of floating-point sums)"
         case discrete_features.FloatGrid():
-            return f"size and lowest bit of {_describe_number(feature.place, paths)} (rounding of floating-point sums)"
+            number = _describe_number(feature.place, paths)
+            return f"size and lowest bit of {number} (rounding of floating-point sums)"
         case discrete_features.Residue():
-            return f"the remainder of {_describe_number(feature.place, paths)} after division by {feature.step:g}"
+            number = _describe_number(feature.place, paths)
+            return f"the remainder of {number} after division by {feature.step:g}"
         case discrete_features.DecimalPlaces():
             return f"how many decimals {_describe_number(feature.place, paths)} has"
         case discrete_features.CombinedPair():

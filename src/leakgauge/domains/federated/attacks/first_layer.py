@@ -32,7 +32,7 @@ class Attack:
     is one, perturbed or not, and this control wins as well. It falls behind where there is much noise and the
     sign of a feature says nothing: then perturbed values of a target are near some, rather than beyond some.
     The weights are Fisher's (1936) for independent features: difference of the means over the mean variance,
-    of the perturbed target and of perturbed rows of the adversary's own; the threshold is found on rows that
+    of the perturbed target and of perturbed rows of the attacker's own; the threshold is found on rows that
     were held back.
     """
 

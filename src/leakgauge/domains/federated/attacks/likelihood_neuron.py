@@ -35,7 +35,7 @@ class Attack:
     The form "clipped" draws each function with two ReLUs: the feature cut to -a .. a. "ratio" draws it with
     ``hinges`` ReLUs at equal distances: needed where features are never negative, so that the sign bit says
     nothing. At most ``units`` are planted; then the features that tell most are kept. The threshold wins
-    most games of this batch size on perturbed rows of the adversary's own that were not used for building.
+    most games of this batch size on perturbed rows of the attacker's own that were not used for building.
     Without noise on rows the target is one point, and the neuron's value falls with the distance from it:
     two units a feature, whatever the form. ``certify`` adds what fresh draws prove of the neurons before any
     round.
@@ -88,7 +88,7 @@ class LikelihoodNeuronBuilder:
     knowledge: ServerKnowledge
     others: dict[
         ClippedBasis | HingeBasis, FeatureMoments
-    ]  # of perturbed rows, by the first half of the adversary's own
+    ]  # of perturbed rows, by the first half of the attacker's own
     held_back: PerturbedRows  # perturbed rows of the other half
     units: int
     draws: int
@@ -152,7 +152,7 @@ def peak_neuron(row: Floats, rows: Floats, others: int, units: int | None = None
 
     -|x - t| = (x - least) - 2 ReLU(x - t) + constant wherever x is at least ``least``: two units a feature.
     Any other row has a smaller value, and is told apart unless it comes nearer to the target than every row
-    of the adversary's own (``rows``), from which the threshold is half the way. With few ``units``, the
+    of the attacker's own (``rows``), from which the threshold is half the way. With few ``units``, the
     features in which the target stands out are kept.
     """
     spread = rows.std(axis=0, dtype=np.float64)

@@ -25,13 +25,13 @@ MOST_EPOCHS = 2_000  # where they are not
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A network with one hidden layer that tells the target from rows of the adversary's own (eq. 5 to 7).
+    """A network with one hidden layer that tells the target from rows of the attacker's own (eq. 5 to 7).
 
     Where clients perturb their rows, every epoch sees ``positives`` new perturbations of the target and one
     of each other row; 6 epochs in steps of 250 rows, unless said otherwise. Where they do not, a step is on
     all rows, the target counts ``weight`` times as much as all others together (5 in what was published for
     CIFAR-10), and training ends when it is told from all of them; ``epochs`` is only a limit then. Which
-    epoch is kept, and the final bias, follow from the adversary's own rows, a quarter of which are held back.
+    epoch is kept, and the final bias, follow from the attacker's own rows, a quarter of which are held back.
     Nguyen et al. (2023) choose them by rows of clients, and never draw new noise; theirs is a softmax of
     sigmoids. ``certify`` adds what fresh draws prove of the neurons before any round.
     """

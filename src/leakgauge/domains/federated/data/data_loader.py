@@ -103,7 +103,7 @@ def _existing_file(folder: Path, name: str, key: str) -> Path:
 
 
 def join_reference(own: FederatedDataset, reference: FederatedDataset) -> FederatedDataset:
-    """The rows of both files, those of the second marked as the adversary's."""
+    """The rows of both files, those of the second marked as the attacker's."""
     if own.rows.shape[1] != reference.rows.shape[1]:
         raise BadInput(
             f"data.reference: its rows have {reference.rows.shape[1]} values, those of source "
@@ -132,7 +132,7 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
     images = not isinstance(found.rows, np.ndarray) or found.rows.ndim > 2
     featurizer = table.featurizer(images=images)
     if not len(found.rows):
-        raise BadInput(f"data.source: {path.name} has no rows; a game needs clients' and an adversary's")
+        raise BadInput(f"data.source: {path.name} has no rows; a game needs clients' and an attacker's")
     labels, classes = encode_labels(found.labels, table.keys.labels)
     with path.open("rb") as content:  # where the file lies does not matter
         words = f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"

@@ -1,4 +1,4 @@
-"""The rows behind a game, as a file has them, and the features that clients and adversary compute."""
+"""The rows behind a game, as a file has them, and the features that clients and attacker compute."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -19,7 +19,7 @@ ROWS, PARTS, WEIGHTS, UTILITY = range(4)  # blocks of the stream of the data, so
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FederatedDataset:
-    """Rows and their classes; features exist only once it is known which rows the adversary may fit on."""
+    """Rows and their classes; features exist only once it is known which rows the attacker may fit on."""
 
     rows: RawRows  # one row per record; embeddings, or the pixels of an image
     labels: Ints  # 0..n_classes - 1
@@ -30,7 +30,7 @@ class FederatedDataset:
     scale: float = 1.0
     non_negative: bool = False
     is_train: Bits | None = None  # where a file says which rows a model behind the embeddings was trained on
-    given: Bits | None = None  # rows that a file of their own gives to the adversary
+    given: Bits | None = None  # rows that a file of their own gives to the attacker
     notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of any row
     _made: RecentCache[Floats] = field(default_factory=RecentCache, init=False, repr=False)
 

@@ -1,4 +1,4 @@
-"""How rows become features; what has to be fitted is fitted on the adversary's rows alone."""
+"""How rows become features; what has to be fitted is fitted on the attacker's rows alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ CHUNK = 1_024  # rows that are transformed at once
 
 
 class Featurizer(Protocol):
-    """A way to turn rows into features; public, so that clients and adversary use the same."""
+    """A way to turn rows into features; public, so that clients and attacker use the same."""
 
     def fit(self, rows: RawRows, rng: Generator) -> Callable[[RawRows], Floats]:
-        """Learn from rows of the adversary how to transform any rows."""
+        """Learn from rows of the attacker how to transform any rows."""
         ...
 
     def note(self, dimensions: int) -> str | None:
@@ -62,7 +62,7 @@ class PcaFeaturizer:
         if len(variances) < (1 if self.dimensions is None else wanted):
             raise BadInput(
                 f"data.dimensions = {wanted}: the {len(rows)} reference rows of {rows.shape[1]} values span "
-                f"only {len(variances)}; lower it, give the adversary more rows, or use "
+                f"only {len(variances)}; lower it, give the attacker more rows, or use "
                 'features = "random_relu"'
             )
         matrix = axes[:, :wanted] * (LEADING / np.sqrt(variances[0]))

@@ -1,4 +1,4 @@
-"""Which rows are targets, which are the clients', and which the adversary's."""
+"""Which rows are targets, which are the clients', and which the attacker's."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ GLANCE_FEATURES = 16  # values that are compared first: most rows differ in one 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSplit:
-    """Three groups that share no row; no other row of clients or adversary equals a target."""
+    """Three groups that share no row; no other row of clients or attacker equals a target."""
 
     targets: Ints
     clients: Ints
@@ -24,7 +24,7 @@ class RowSplit:
     notes: tuple[str, ...] = ()
 
     def require_room(self, batch: int) -> None:
-        """Refuse batches larger than what they are drawn from, and an adversary with next to nothing."""
+        """Refuse batches larger than what they are drawn from, and an attacker with next to nothing."""
         if self.clients.size < batch:
             raise BadInput(
                 f"challenger.batch: {batch} rows (batch times clients) are drawn at a time, but clients "
@@ -34,7 +34,7 @@ class RowSplit:
             )
         if self.reference.size < 2:
             raise BadInput(
-                f"challenger.reference: the adversary has {self.reference.size} rows{self._left_out}, and "
+                f"challenger.reference: the attacker has {self.reference.size} rows{self._left_out}, and "
                 "needs 2 or more; raise it, or bring more rows"
             )
 
@@ -46,11 +46,11 @@ class RowSplit:
 def split_rows(
     loaded: FederatedDataset, *, targets: TargetChoice, reference: float, batch: int, rng: Generator
 ) -> RowSplit:
-    """Draw or look up the targets, and divide all other rows into clients' and adversary's.
+    """Draw or look up the targets, and divide all other rows into clients' and attacker's.
 
-    ``reference`` is how many rows the adversary has, or as a fraction the share of those that are no targets.
+    ``reference`` is how many rows the attacker has, or as a fraction the share of those that are no targets.
     Rows that equal a target are left out of both parts: with them, a target could be in a batch and not.
-    Where the adversary's rows have a file of their own, they are those, all of them.
+    Where the attacker's rows have a file of their own, they are those, all of them.
     """
     if loaded.given is not None:
         return _split_with_own_reference(loaded, loaded.given, targets, batch, rng)
@@ -81,13 +81,13 @@ def split_rows(
 def _split_with_own_reference(
     loaded: FederatedDataset, given: Bits, targets: TargetChoice, batch: int, rng: Generator
 ) -> RowSplit:
-    """The adversary's rows are those of its own file; none of them may be a target."""
+    """The attacker's rows are those of its own file; none of them may be a target."""
     own, reference = np.flatnonzero(~given), np.flatnonzero(given)
     chosen = _choose_targets(own.size, targets, rng)
     twins = _duplicates(loaded.rows, chosen, reference, 0.0)
     if twins.size:
         raise BadInput(
-            f"data.reference: its row {twins[0] - own.size} (the first is 0) equals a target; the adversary "
+            f"data.reference: its row {twins[0] - own.size} (the first is 0) equals a target; the attacker "
             "would train on what it looks for: remove the row, or choose other targets"
         )
     parts = RowSplit(targets=chosen, clients=np.setdiff1d(own, chosen), reference=reference)
@@ -97,7 +97,7 @@ def _split_with_own_reference(
 
 
 def without_duplicates(parts: RowSplit, rows: RawRows, within: float = 0.0) -> RowSplit:
-    """Leave out rows of clients and adversary that are within so much of a target in every value."""
+    """Leave out rows of clients and attacker that are within so much of a target in every value."""
     kept = {}
     for name in ("clients", "reference"):
         ours = getattr(parts, name)

@@ -37,7 +37,7 @@ _STOP_TIMEOUT = 30.0  # seconds, for a simulation to end
 
 @dataclass(frozen=True, eq=False)
 class FlowerClients:
-    """The same clients, each as an app of Flower's; all adversaries of a block meet in one simulation."""
+    """The same clients, each as an app of Flower's; all attackers of a block meet in one simulation."""
 
     clients: ClientGroups
     app: FlowerApp | None = None

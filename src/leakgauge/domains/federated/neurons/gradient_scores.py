@@ -16,7 +16,7 @@ from leakgauge.domains.federated.neurons.stealth import mean_stealth
 from leakgauge.domains.federated.release import FederatedView
 
 LARGEST_UNIT_RMS = 64.0  # root mean square over units; logits of the honest layers are about a quarter of it
-N_REFERENCE_ROWS = 32  # rows of the adversary that are looked at
+N_REFERENCE_ROWS = 32  # rows of the attacker that are looked at
 
 
 def rescale_first_layers(

@@ -77,7 +77,7 @@ class NeuronTrainingOptions:
 
 @dataclass(frozen=True, eq=False)
 class TrainedNeuron:
-    """A neuron, and what its training showed on rows of the adversary's own."""
+    """A neuron, and what its training showed on rows of the attacker's own."""
 
     neuron: CraftedNeuron
     epochs: int  # after which it was taken
@@ -88,7 +88,7 @@ class TrainedNeuron:
 
 @dataclass(frozen=True, eq=False)
 class NeuronTrainer:
-    """Trains the neuron of a target, on one part of the adversary's rows; the other part judges it."""
+    """Trains the neuron of a target, on one part of the attacker's rows; the other part judges it."""
 
     knowledge: ServerKnowledge
     course: NeuronTrainingOptions
@@ -97,7 +97,7 @@ class NeuronTrainer:
 
     @classmethod
     def of(cls, knowledge: ServerKnowledge, course: NeuronTrainingOptions, rng: Generator) -> "NeuronTrainer":
-        """Divide the adversary's rows, at random, and perturb those that are held back."""
+        """Divide the attacker's rows, at random, and perturb those that are held back."""
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
         n = max(1, len(rows) // HELD_BACK)
         held_back = perturb(rows[:n], max(1, ENOUGH // n), knowledge.training.mechanism, rng)
@@ -137,7 +137,7 @@ class NeuronTrainer:
         return TrainedNeuron(*kept, on_top, tuple(history))
 
     def _lessons(self, row: Floats, rng: Generator) -> Iterator[EpochRows]:
-        """Target and others for every epoch, perturbed anew; without noise the target is once among them."""
+        """Target and others for every epoch, perturbed again; without noise the target is once among them."""
         course, mechanism = self.course, self.knowledge.training.mechanism
         often = 1 if mechanism is None else course.positives
         weight = course.weight * len(self.rows) if mechanism is None else 1.0

@@ -26,7 +26,7 @@ class RowProjection:
 
     target: Reals  # one point, without noise
     own: Reals  # the target with noise, many times; without noise once
-    others: Reals  # rows of the adversary with noise
+    others: Reals  # rows of the attacker with noise
 
 
 def project_rows(
@@ -40,7 +40,7 @@ def project_rows(
 ) -> RowProjection:
     """Perturb a target many times and other rows once, and lay all of them out together.
 
-    The others are rows of the adversary: a map shows what it can know before the games.
+    The others are rows of the attacker: a map shows what it can know before the games.
     """
     if not (copies >= 1 and others >= 1):
         raise BadInput(f"a map needs copies and others >= 1, got {copies} and {others}")
@@ -77,7 +77,7 @@ class ValueHistogram:
 
     edges: Reals
     own: Reals  # of the perturbed target
-    others: Reals  # of perturbed rows of the adversary
+    others: Reals  # of perturbed rows of the attacker
 
 
 def value_histogram(
@@ -89,7 +89,7 @@ def value_histogram(
     draws: int = 4_000,
     bins: int = 60,
 ) -> ValueHistogram:
-    """Draw the neuron's value at the target many times, at each of the adversary's rows once."""
+    """Draw the neuron's value at the target many times, at each of the attacker's rows once."""
     if not (draws >= 1 and bins >= 1):
         raise BadInput(f"a histogram needs draws and bins >= 1, got {draws} and {bins}")
     mechanism = knowledge.training.mechanism

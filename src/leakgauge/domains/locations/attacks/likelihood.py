@@ -47,7 +47,7 @@ _ENOUGH = 5_000  # shadows of all targets, to know an AUC to a thousandth or two
 class Attack:
     """Add up, over the target's cells, the log of how much likelier each output is if the target is in.
 
-    (Neyman and Pearson 1933.) The law of the release is known, or learned by running a pipeline of one's own.
+    (Neyman and Pearson 1933.) The law of the release is known, or learned by running your own pipeline.
     The others' count in a cell is averaged out: it is known (informed), or each of them is there with the
     chance that the reference, earlier releases, or the release itself suggest. ``fit`` says whether chances
     from the reference are fitted to how busy places and epochs were in each release, for which all its cells
@@ -102,7 +102,7 @@ class Attack:
         return _scorer(knowledge, law, priors, believed, rates, _share(knowledge, tried))
 
     def _tries(self, knowledge: AuxiliaryKnowledge) -> bool:
-        """A pipeline of one's own may take long; it is not run many times for every target."""
+        """Your own pipeline may take long; it is not run many times for every target."""
         return self.shadows > 0 and isinstance(knowledge.public.chain, ReleaseChain)
 
     def _fits(self, knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> bool:

@@ -40,10 +40,10 @@ class Attack:
 
     (Liu et al. 2024.) A cell where the target may have been counts by how likely that is. Without ``fpr`` the
     threshold lies midway between the usual sums (algorithm 3), with it where that share of non-members lies
-    above (algorithm 6, corrected). It comes from so many ``shadows`` of the adversary's own; with 0 from the
+    above (algorithm 6, corrected). It comes from so many ``shadows`` of the attacker's own; with 0 from the
     law of the chain (theorem 2, corrected); left out, from the law where that is known. The law is applied to
-    each round anew with zero knowledge, and where known counts are clamped or suppressed. Scores are in units
-    of log odds, so that targets can be compared.
+    each round again with zero knowledge, and where known counts are clamped or suppressed. Scores are in
+    units of log odds, so that targets can be compared.
 
     ``fpr`` is kept as far as beliefs are right: from a small reference, or with zero knowledge, the share can
     be several times as large. The one that was reached is 1 - ``tnr``.

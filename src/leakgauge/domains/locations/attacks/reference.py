@@ -29,10 +29,10 @@ from leakgauge.strategies.threshold_rules import SumRule
 class Attack:
     """Score by the inner product of the release with the target's trace less that of a reference.
 
-    (Dwork, Smith, Steinke, Ullman and Vadhan 2015.) So many ``references`` of the adversary's own people,
+    (Dwork, Smith, Steinke, Ullman and Vadhan 2015.) So many ``references`` of the attacker's own people,
     or all of them, stand for what is usual; several are averaged. The product runs over the ``cells`` of
     the target, as Liu et al. (2024) have it, or over all that the target or a reference visited, as in the
-    original. Known counts are taken off first. The threshold comes from ``shadows`` of the adversary's own:
+    original. Known counts are taken off first. The threshold comes from ``shadows`` of the attacker's own:
     midway, or at a fixed ``fpr``. With zero knowledge all people are made up. Scores are in units of log
     odds, so that targets can be compared.
     """
@@ -69,7 +69,7 @@ class Attack:
             return (np.arange(n_people),) * n_targets
         if self.references > n_people:
             raise BadInput(
-                f"reference: references = {self.references}, but the adversary has {n_people} traces; lower "
+                f"reference: references = {self.references}, but the attacker has {n_people} traces; lower "
                 'it, or say "all"'
             )
         return tuple(rng.choice(n_people, self.references, replace=False) for _ in range(n_targets))

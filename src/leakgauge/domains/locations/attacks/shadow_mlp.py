@@ -49,7 +49,7 @@ class Attack:
     place of both, four to one; with "zero" people are imagined from one earlier release.
 
     ``pretrain``: learn from so many ``pretrain_shadows`` first, of "public" people, of a generated city, or
-    of "synthetic" ones, who move as the people do whom the adversary knows of. Which rule was learned is
+    of "synthetic" ones, who move as the people do whom the attacker knows of. Which rule was learned is
     said by the index of each network: ``scorer.score.watches[target].rule.index``.
     """
 

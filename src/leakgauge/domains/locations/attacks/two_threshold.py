@@ -43,9 +43,9 @@ class Attack:
     (algorithm 7). The votes needed lie midway between their usual numbers; with ``fpr``, where that share
     of non-members lies above. Ties go to "member", in cells and in votes (equation 10). A cell where the
     target may have been has a vote by how likely that is. Cuts and thresholds come from so many ``shadows``
-    of the adversary's own; with 0 from the law of the chain, by which independent cells have a
+    of the attacker's own; with 0 from the law of the chain, by which independent cells have a
     Poisson-binomial number of votes; left out, from the law where that is known. The law is applied to each
-    round anew with zero knowledge, and where known counts are clamped or suppressed. Scores are in units of
+    round again with zero knowledge, and where known counts are clamped or suppressed. Scores are in units of
     log odds, so that targets can be compared.
 
     ``fpr`` is kept as far as beliefs are right, and as whole votes allow. The one that was reached is 1 -

@@ -1,4 +1,4 @@
-"""Group the cells that people visit into kinds: by the number of other visitors and the rate an attacker believes in."""
+"""Group the cells that people visit by the number of other visitors and the rate an attacker believes in."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ PLACES = TARGET, POOL, REFERENCE = range(3)  # where a person is drawn from
 
 @dataclass(frozen=True, eq=False)
 class CellKinds:
-    """Kinds of cells by how many others visit them and what an adversary believes, and who moves which."""
+    """Kinds of cells by how many others visit them and what an attacker believes, and who moves which."""
 
     visitors: Ints  # of each kind
     rates: Reals | None  # believed, of each kind
@@ -56,13 +56,13 @@ class CrowdCells:
         return CellKinds(kinds.astype(np.int64), None, cells)
 
     def by_belief(self, rates: Reals, *, exactly: bool = False) -> CellKinds:
-        """Kinds by the number of others, and by the rate that an adversary believes in: places x cells."""
+        """Kinds by the number of others, and by the rate that an attacker believes in: places x cells."""
         counts = self.others if exactly else round_counts(self.others)
         kinds, cells = self._kinds(counts + 1j * (rates if exactly else round_rates(rates)))
         return CellKinds(kinds.real.astype(np.int64), kinds.imag, cells)
 
     def believed(self, rates: ReferenceRates) -> Reals:
-        """What an adversary with the reference, less the person itself, believes: places x cells."""
+        """What an attacker with the reference, less the person itself, believes: places x cells."""
         cells = np.arange(self.in_pool.size)
         return np.stack([rates(cells, weight) for weight in (1.0, 1.0, 0.0)])
 

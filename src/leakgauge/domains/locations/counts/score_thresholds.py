@@ -122,7 +122,7 @@ def _weighted_score(
 
 
 def best_cutoff(scores: Reals, members: Bits) -> float:
-    """The cut with the largest TPR - FPR on an adversary's own shadows, midway between neighbouring scores.
+    """The cut with the largest TPR - FPR on an attacker's own shadows, midway between neighbouring scores.
 
     Only cuts between two scores are tried. A cut above all of them, where curves often begin (at infinity),
     would make a useless score call nobody a member. Of equally good cuts the middle one is taken. Where all

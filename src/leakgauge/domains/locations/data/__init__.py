@@ -1,1 +1,1 @@
-"""Visit data: reading files, generating a synthetic city, traces, contribution bounds and the split of the population."""
+"""Visit data: files, a synthetic city, traces, contribution bounds and the split of the population."""

@@ -80,7 +80,7 @@ def _named_targets(traces: Traces, wanted: LocationsTargetsTable) -> Ints:
 
 
 def _require_room(people: PopulationSplit, setting: LocationsChallengerTable) -> None:
-    """Refuse a group larger than what it, or an adversary's shadow of it, can be drawn from."""
+    """Refuse a group larger than what it, or an attacker's shadow of it, can be drawn from."""
     n, m = people.targets.size, setting.group_size
     if m < n:
         raise BadInput(f"challenger.group_size = {m} is less than the {n} targets; raise it")

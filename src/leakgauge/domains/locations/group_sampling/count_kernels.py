@@ -41,7 +41,7 @@ def _compile(njit: Any, loop: Kernel) -> Kernel:
     """Compile a loop, kept for the next process beside the byte code or in the user's cache folder."""
     try:
         return njit(loop, cache=True)
-    except RuntimeError:  # no folder to write to: compile anew in every process
+    except RuntimeError:  # no folder to write to: compile again in every process
         return njit(loop)
 
 

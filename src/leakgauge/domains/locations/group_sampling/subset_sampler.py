@@ -155,9 +155,9 @@ def _first_occurrence(where: Whole) -> npt.NDArray[np.bool_]:
 
 # Groups drawn person by person, many rounds at once.
 #
-# Every visitor enters every group by a few coins. Given its size, such a set is uniform among the sets of that
-# size; it remains so while uniformly chosen visitors are let in, or out, until the group has as many of them as
-# the round asks for: a hypergeometric number.
+# Every visitor enters every group by a few coins. Given its size, such a set is uniform among the sets of
+# that size; it remains so while uniformly chosen visitors are let in, or out, until the group has as many of
+# them as the round asks for: a hypergeometric number.
 
 
 _WORDS = (

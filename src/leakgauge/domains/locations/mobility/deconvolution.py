@@ -26,7 +26,7 @@ from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChai
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
 _ROUNDS = 10
-_CHOOSING = 3  # rounds in which the laws of popularities are chosen anew
+_CHOOSING = 3  # rounds in which the laws of popularities are chosen again
 _STILL = 5e-3  # change of the log of the mean from round to round
 _FINE = COARSE_STEP / FINE_PER_COARSE
 _SHIFTS = np.array([-24, -12, -6, -3, -2, -1, 0, 1, 2, 3, 6, 12, 24])  # of the level, in fine steps
@@ -225,7 +225,7 @@ def profile_from_release(release: Reals, public: PublicParameters) -> MobilityPr
 def profiles_from_releases(releases: Reals, public: PublicParameters) -> MobilityProfiles:
     """The habits behind each of several releases, one row each over all cells, every one by itself.
 
-    Through the law of the chain; where a pipeline of one's own has none, published counts are taken for true.
+    Through the law of the chain; where your own pipeline has none, published counts are taken for true.
     """
     if isinstance(public.chain, UserReleaseChain) and public.chain.law is None:
         return _profiles_of_raw_counts(releases, public)

@@ -1,4 +1,4 @@
-"""How often people visit, where and when: what an adversary without any trace has to estimate."""
+"""How often people visit, where and when: what an attacker without any trace has to estimate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""People that an adversary makes up: as a release says they move, or as people move in some other city."""
+"""People that an attacker makes up: as a release says they move, or as people move in some other city."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -63,7 +63,7 @@ class SimulatedPeople:
 
 
 def known_profile(knowledge: AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge) -> MobilityProfile:
-    """The habits of the people whom the adversary knows of: the reference, or those of an earlier release."""
+    """The habits of the people whom the attacker knows of: the reference, or those of an earlier release."""
     match knowledge:
         case AuxiliaryKnowledge():
             return true_profile(knowledge.reference)

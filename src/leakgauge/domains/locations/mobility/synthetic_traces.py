@@ -70,7 +70,7 @@ def _log_normal(skew: float, n: int, rng: Generator) -> Reals:
     return np.exp(np.sqrt(variance) * rng.standard_normal(n) - variance / 2)
 
 
-# Traces that an adversary makes up from the habits of a crowd (Guan et al. 2024, algorithm 1).
+# Traces that an attacker makes up from the habits of a crowd (Guan et al. 2024, algorithm 1).
 #
 # After the unicity model of Farzanehfar, Houssiau and de Montjoye (2021): a person moves about a connected
 # piece of the map.

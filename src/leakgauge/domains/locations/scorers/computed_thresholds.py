@@ -72,7 +72,7 @@ class ExpectationsFromTraces:
     def of(
         cls, knowledge: AuxiliaryKnowledge, law: OutputDistribution, fpr: float | None = None
     ) -> "ExpectationsFromTraces":
-        """Expect what an adversary with traces does."""
+        """Expect what an attacker with traces does."""
         n_targets = len(knowledge.sketches)
         priors = tuple(knowledge.prior(target, pseudo=0.0) for target in range(n_targets))
         return cls(law, priors, tuple(sketch.cells for sketch in knowledge.sketches), fpr)

@@ -59,7 +59,7 @@ _WIDER = 4.0  # by so much the rates of a release may differ from the usual ones
 
 
 class TargetRates(Protocol):
-    """How likely one person is in the cells of each target, in the eyes of an adversary."""
+    """How likely one person is in the cells of each target, in the eyes of an attacker."""
 
     def of(self, view: LocationsView) -> Sequence[Reals]:
         """For each target its cells, or rounds x cells where every round has rates of its own."""

@@ -14,7 +14,7 @@ ShadowCounts: TypeAlias = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class ShadowReleases:
-    """Releases of an adversary's own over some cells; ``known`` counts the others it would know."""
+    """Releases of an attacker's own over some cells; ``known`` counts the others it would know."""
 
     outputs: Reals
     known: ShadowCounts

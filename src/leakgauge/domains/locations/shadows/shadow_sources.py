@@ -193,7 +193,7 @@ class AllPastReleases:
 
 
 def shadow_source(knowledge: LocationsKnowledge, rng: Generator) -> ShadowSource:
-    """Find what an adversary can make shadows of."""
+    """Find what an attacker can make shadows of."""
     match knowledge:
         case PastReleasesKnowledge():
             return AllPastReleases(knowledge)
@@ -220,7 +220,7 @@ def n_shadows(attack: str, wanted: int | None, knowledge: LocationsKnowledge) ->
     if wanted is None:
         return 0 if known_tail_distribution(knowledge) is not None else DEFAULT_N_SHADOWS
     if wanted == 0 and known_tail_distribution(knowledge) is None:
-        raise BadInput(f"{attack}: shadows = 0 needs a law, and that of a pipeline of one's own is not known")
+        raise BadInput(f"{attack}: shadows = 0 needs a law, and that of your own pipeline is not known")
     if wanted != 0 and not wanted >= MIN_N_SHADOWS:
         raise BadInput(f"{attack}: shadows must be 0 or >= {MIN_N_SHADOWS}, got {wanted}")
     return wanted + wanted % 2

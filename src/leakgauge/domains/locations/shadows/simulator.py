@@ -95,14 +95,14 @@ class ShadowSimulator:
     """Plays the challenger with a crowd of its own (real traces or made-up ones), for one target at a time.
 
     The other targets are in by fair coins where their whole traces are known, and else people like any other.
-    ``columns`` are cells of the map in rising order. A pipeline of one's own may treat all cells together, so
+    ``columns`` are cells of the map in rising order. Your own pipeline may treat all cells together, so
     it is always given all of them.
     """
 
     public: PublicParameters
     crowd: Crowd
     sketches: tuple[PartialTrace, ...]  # of the targets
-    theta: float = 0.0  # share of the others whose traces the adversary will know
+    theta: float = 0.0  # share of the others whose traces the attacker will know
 
     @property
     def n_known(self) -> int:

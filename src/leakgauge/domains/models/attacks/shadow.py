@@ -1,4 +1,4 @@
-"""Learn from models of one's own how the probabilities of members look."""
+"""Train shadow models to learn how the probabilities of members look."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Decide by refusals where they tell, and by the answers where they do not: the adversary of Huang et al."""
+"""Decide by refusals where they tell, and by the answers where they do not: the attacker of Huang et al."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal

@@ -82,8 +82,8 @@ def _pairs(
     if files.contains is not None:
         if clash := [name for name in ("where", "records") if source.has(name)]:
             raise BadInput(
-                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS_FLAG} says which records queries "
-                "contain; leave one of them out"
+                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS_FLAG} says which records "
+                "queries contain; leave one of them out"
             )
         kept = open_source(connection, files.contains, CONTAINS_FLAG)
         if missing := [name for name in ("query", "record") if not kept.has(name)]:

@@ -1,1 +1,1 @@
-"""One's own service over HTTP, asked as if it were the oracle of this process."""
+"""Your own service over HTTP, asked as if it were the oracle of this process."""

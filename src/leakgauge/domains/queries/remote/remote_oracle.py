@@ -53,7 +53,8 @@ def _aggregate_sql(query: Query) -> str:
     if query.kind is QueryKind.COUNT:
         return "COUNT(*)"
     assert query.column is not None
-    return f"SUM(LEAST(GREATEST({quote_identifier(query.column)}, {-query.sensitivity!r}), {query.sensitivity!r}))"
+    column, bound = quote_identifier(query.column), query.sensitivity
+    return f"SUM(LEAST(GREATEST({column}, {-bound!r}), {bound!r}))"
 
 
 def _require_template_selects(query: Query, service: QueriesServiceTable) -> None:

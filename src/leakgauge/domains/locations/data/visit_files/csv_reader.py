@@ -50,7 +50,8 @@ class CsvDialect:
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.names)))
         return (
             f"read_csv({sql_list(glob.escape(str(file)) for file in files)}, auto_detect = false, "
-            f"delim = {sql_string(self.delimiter)}, quote = {sql_string(self.quote)}, escape = {sql_string(self.quote)}, "
+            f"delim = {sql_string(self.delimiter)}, quote = {sql_string(self.quote)}, "
+            f"escape = {sql_string(self.quote)}, "
             f"header = {str(self.header).lower()}, columns = {{{columns}}}, "
             f"encoding = {sql_string(self.encoding)}, filename = true, "
             "ignore_errors = true, store_rejects = true, rejects_limit = 0)"

@@ -71,12 +71,14 @@ def window_clock(length: int, window: tuple[int, int]) -> EpochClock:
     start, stop = window
     if not start < stop:
         raise BadInput(
-            f"data.window ends ({format_wall_time(stop)}) before it begins ({format_wall_time(start)}); write it as [first, end], "
+            f"data.window ends ({format_wall_time(stop)}) before it begins ({format_wall_time(start)}); "
+            "write it as [first, end], "
             "without the end itself"
         )
     if start % min(length, DAY) or (stop - start) % length:
         raise BadInput(
-            f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is no whole number of epochs of {length} s after "
+            f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is no whole number of epochs "
+            f"of {length} s after "
             "midnight; move its ends"
         )
     return _bounded(EpochClock(length, (stop - start) // length, start, window, folded=False))
@@ -101,7 +103,8 @@ def weekly_clock(length: int, window: tuple[int, int] | None) -> EpochClock:
 
 def _bounded(clock: EpochClock) -> EpochClock:
     if clock.n_epochs > MOST_EPOCHS:
-        ends = f"{format_wall_time(clock.first)} to {format_wall_time(clock.first + clock.n_epochs * clock.length)}"
+        last = clock.first + clock.n_epochs * clock.length
+        ends = f"{format_wall_time(clock.first)} to {format_wall_time(last)}"
         raise BadInput(
             f"data: {clock.n_epochs} epochs from {ends}, at most {MOST_EPOCHS}; set window = [first, end], "
             "fold = true or a longer epoch"

@@ -24,7 +24,8 @@ def iterate_features(text: TextIO, where: str) -> Iterator[Any]:
     """Yield the features of a collection, of a list, or of a file with one after the other.
 
     >>> import io
-    >>> list(iterate_features(io.StringIO('{"type": "FeatureCollection", "features": [{"id": 1}, {"id": 2}]}'), "x"))
+    >>> text = '{"type": "FeatureCollection", "features": [{"id": 1}, {"id": 2}]}'
+    >>> list(iterate_features(io.StringIO(text), "x"))
     [{'id': 1}, {'id': 2}]
     """
     decoder = json.JSONDecoder()
@@ -88,7 +89,7 @@ class _Visit(NamedTuple):
 def insert_features(
     connection: Connection, files: Sequence[Path], user: str, time: str, place: str | None, where: str
 ) -> None:
-    """Put all features into a table ``iterate_features``; ``lg_line`` is the number of a feature in its file."""
+    """Put all features into a table ``features``; ``lg_line`` is the number of a feature in its file."""
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE features (lg_line BIGINT, file VARCHAR, who VARCHAR, moment VARCHAR, "
         "place VARCHAR, point BOOLEAN, lat DOUBLE, lon DOUBLE)"
