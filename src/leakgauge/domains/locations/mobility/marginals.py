@@ -89,13 +89,13 @@ def _publish(counts: Ints, chain: ReleaseChain, seed: int) -> Reals:
     return chain.sample(counts, stream(seed, Role.STUDY, 1))
 
 
-# The mobility of a crowd from the totals of a release, as Guan et al. (2024) estimate it, misprints corrected.
+# The mobility of a crowd from the totals of a release, by Guan et al. (2024), misprints corrected.
 #
 # Totals of places and of epochs are the marginals. Suppression makes them too uneven, and log compression
 # evens them out; noise makes them too even (theorem A.2), and a power makes them uneven again.
-# ``deconvolution`` was closer to the truth in most settings that were tried, not in all: on crowds that were not used to choose its
-# prior it lost by .003 to .005 in total variation with few visits per epoch (suppression of 1; epsilon 1 on
-# very sparse counts), and on dense counts at epsilon 1.
+# ``deconvolution`` was closer to the truth in most settings that were tried, not in all: on crowds that
+# were not used to choose its prior it lost by .003 to .005 in total variation with few visits per epoch
+# (suppression of 1; epsilon 1 on very sparse counts), and on dense counts at epsilon 1.
 
 
 _LARGEST_POWER = 2.0**20

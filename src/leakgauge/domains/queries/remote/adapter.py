@@ -33,8 +33,8 @@ ABANDON_TIMEOUT = 3.0  # seconds for closing rounds when something went wrong
 class ServiceAdapter:
     """Speaks to a service as the plan says, about many rounds at a time.
 
-    A question is put to all rounds before the next one to any. What is lost ends in ``ReleaseLost``: half of a
-    round is no round.
+    A question is put to all rounds before the next one to any. What is lost ends in ``ReleaseLost``: half
+    of a round is no round.
     """
 
     def __init__(self, service: QueriesServiceTable) -> None:

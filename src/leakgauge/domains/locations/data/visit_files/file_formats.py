@@ -1,4 +1,4 @@
-"""Find and open visit files: CSV, Parquet, GeoJSON, and the published Foursquare, Cabspotting and Milano data."""
+"""Find and open visit files: CSV, Parquet, GeoJSON, and published Foursquare, Cabspotting and Milano data."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Parse the fields of a visit in SQL: user, local time, coordinates, place; null where a value is unusable."""
+"""Parse the fields of a visit in SQL: user, local time, coordinates, place; null where unusable."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
