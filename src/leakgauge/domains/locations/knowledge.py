@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
@@ -86,6 +86,9 @@ class ZeroKnowledge:
         return LocationsView(block, 0)
 
 
+LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
+
+
 def count_prior(
     public: PublicParameters, all_sketches: tuple[PartialTrace, ...], target: int, rates: Reals, n_known: int
 ) -> CountPrior:
@@ -94,9 +97,7 @@ def count_prior(
     return company.prior(all_sketches[target], rates, n_known)
 
 
-def build(
-    name: str, parameters: dict[str, Any], challenger: Challenger, seed: int
-) -> AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge:
+def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> LocationsKnowledge:
     """Give an attacker what it may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_knowledge_table(name, parameters)

@@ -15,6 +15,7 @@ from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
+    LocationsKnowledge,
     PastReleasesKnowledge,
     ZeroKnowledge,
     count_prior,
@@ -35,7 +36,6 @@ from leakgauge.domains.locations.scorers.likelihood_scorer import (
     release_distribution,
     score_shadows,
 )
-from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
 from leakgauge.strategies.score_selection import choose_score
 
 _FEWEST = 10  # shadows

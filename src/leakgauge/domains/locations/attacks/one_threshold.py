@@ -9,7 +9,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.locations.counts import cell_expectations
 from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_sum
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
@@ -24,7 +24,6 @@ from leakgauge.domains.locations.scorers.computed_thresholds import (
     typical_known,
 )
 from leakgauge.domains.locations.scorers.per_target_scorer import (
-    LocationsKnowledge,
     PerTargetScorer,
     TargetRule,
     TargetTask,

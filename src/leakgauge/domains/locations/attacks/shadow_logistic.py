@@ -1,7 +1,7 @@
 """A straight classifier of whole releases, learned from shadows with and without the target (Knock-Knock)."""
 
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +11,12 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
 from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsKnowledge,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+)
 from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoice, SimulatedPeople
 from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
 from leakgauge.domains.locations.partial_traces import PartialTrace
@@ -35,8 +40,6 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
     refuse_shadows_with_past,
 )
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
-
-LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 
 SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
 

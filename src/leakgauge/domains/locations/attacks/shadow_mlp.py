@@ -11,7 +11,12 @@ from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.locations.classifiers.mlp import ScaledNetwork, fit_mlp
 from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex, rule_index
 from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsKnowledge,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+)
 from leakgauge.domains.locations.mobility.simulated_people import (
     SimulatedPeople,
     known_profile,
@@ -21,7 +26,6 @@ from leakgauge.domains.locations.mobility.simulated_people import (
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.scorers.per_target_scorer import (
-    LocationsKnowledge,
     PerTargetScorer,
     TargetRule,
     TargetTask,

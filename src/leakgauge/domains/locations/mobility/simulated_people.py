@@ -10,7 +10,12 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsKnowledge,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+)
 from leakgauge.domains.locations.mobility import marginals, synthetic_traces
 from leakgauge.domains.locations.mobility.deconvolution import expected_group_size, profile_from_release
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
@@ -62,7 +67,7 @@ class SimulatedPeople:
         )
 
 
-def known_profile(knowledge: AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge) -> MobilityProfile:
+def known_profile(knowledge: LocationsKnowledge) -> MobilityProfile:
     """The habits of the people whom the attacker knows of: the reference, or those of an earlier release."""
     match knowledge:
         case AuxiliaryKnowledge():

@@ -14,13 +14,12 @@ from leakgauge.domains.locations.counts.cell_expectations import CellMoments, Ce
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.score_thresholds import normal_sum, normal_votes, votes_needed
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
-from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.strategies.threshold_rules import TO_MEMBER, SumRule, VoteRule
 

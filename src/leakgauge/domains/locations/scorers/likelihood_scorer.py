@@ -21,7 +21,11 @@ from leakgauge.domains.locations.counts.precomputed_ratios import (
     precompute_ratios_between,
 )
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsKnowledge,
+    PastReleasesKnowledge,
+)
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.mobility.group_effects import GroupEffectsModel
 from leakgauge.domains.locations.partial_traces import PartialTrace
@@ -35,9 +39,7 @@ _PAIRS = 400_000  # counts with their outputs
 _RELEASES = (20, 2_000)  # at least, at most
 
 
-def release_distribution(
-    knowledge: AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge, rng: Generator
-) -> ReleaseDistribution:
+def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
     """The chain's own law, that of a pipeline where it is given, or else one learned from shadows."""
     chain: Any = knowledge.public.chain
     if isinstance(chain, ReleaseChain) or chain.law is not None:

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.support.parallel import parallel_map
 
-LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | ZeroKnowledge
 Known = TypeVar("Known")
 
 

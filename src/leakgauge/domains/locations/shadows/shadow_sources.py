@@ -11,12 +11,16 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
-from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, PastReleasesKnowledge, ZeroKnowledge
+from leakgauge.domains.locations.knowledge import (
+    AuxiliaryKnowledge,
+    LocationsKnowledge,
+    PastReleasesKnowledge,
+    ZeroKnowledge,
+)
 from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
-from leakgauge.domains.locations.scorers.per_target_scorer import LocationsKnowledge
 from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
