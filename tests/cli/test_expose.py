@@ -101,8 +101,8 @@ def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
     (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
     outcome = call("expose", "city.toml")
     assert outcome.code == 2
-    assert "audit 'city': exposure is computed from the law of the release" in outcome.err
-    assert "mechanism 'own' is not known; play it instead: leakgauge run" in outcome.err
+    assert "audit 'city': exposure needs the noise distribution" in outcome.err
+    assert "mechanism 'own' is not known; simulate releases instead: leakgauge run" in outcome.err
 
 
 def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, tmp_path):

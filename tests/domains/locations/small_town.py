@@ -45,7 +45,7 @@ def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> C
         people=divided,
         crowd=Crowd(people.of(divided.pool)),
         chain=chain,
-        setting=rules,
+        table=rules,
         guarantee=_guarantee(said, people, divided, rules),
         digest="",
         seed=seed,

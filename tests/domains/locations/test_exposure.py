@@ -123,7 +123,7 @@ def test_it_can_be_computed_again():
 def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
     pipeline_file(tmp_path, "def release(counts, rng):\n    return counts\n")
     challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=UserCodeLoader(tmp_path))
-    with pytest.raises(BadInput, match="mechanism 'own' is not known; play it instead"):
+    with pytest.raises(BadInput, match="mechanism 'own' is not known; simulate releases instead"):
         expose(challenger)
 
 

@@ -51,7 +51,7 @@ def test_a_number_of_observations_is_drawn():
 
 
 def test_nobody_looks_for_a_target_of_whom_nothing_is_known():
-    with pytest.raises(BadInput, match="nothing to look at"):
+    with pytest.raises(BadInput, match="needs at least one cell"):
         PartialTrace(np.empty(0, dtype=np.int64), np.empty(0))
 
 

@@ -19,13 +19,13 @@ def chain(mechanism, **setting):
     return read_mechanism_table(mechanism, read_challenger_table({**BASE, **setting}))
 
 
-def test_a_setting_is_read():
-    setting = read_challenger_table(
+def test_a_challenger_table_is_read():
+    table = read_challenger_table(
         {**BASE, "relation": "replace_one", "per_day": 3, "targets": {"n": 2, "choose": "most"}}
     )
-    assert setting.relation is Relation.REPLACE_ONE
-    assert setting.per_day == 3
-    assert setting.targets == LocationsTargetsTable(n=2, choose=LocationsTargetOrder.MOST)
+    assert table.relation is Relation.REPLACE_ONE
+    assert table.per_day == 3
+    assert table.targets == LocationsTargetsTable(n=2, choose=LocationsTargetOrder.MOST)
 
 
 def test_a_number_of_targets_is_short_for_a_table():
@@ -53,7 +53,7 @@ def test_a_number_of_targets_is_short_for_a_table():
         ({**BASE, "relation": "replace"}, "did you mean 'replace_one'"),
     ],
 )
-def test_a_setting_that_makes_no_game_is_refused(table, problem):
+def test_an_invalid_challenger_table_is_refused(table, problem):
     with pytest.raises(BadInput, match=problem):
         read_challenger_table(table)
 
@@ -112,7 +112,7 @@ def test_a_pipeline_of_ones_own_may_state_a_promise():
         ({"name": "laplace", "epsilon": 1.0, "supress": 1}, "did you mean 'suppress'|no key"),
         ({"name": "laplace", "epsilon": 1.0, "suppress": -1}, "suppress must be a whole number >= 0"),
         ({"name": "laplace", "epsilon": 1.0, "round": 1}, "must be true or false"),
-        ({"name": "raw", "epsilon": 1.0}, "adds no noise, and takes no epsilon"),
+        ({"name": "raw", "epsilon": 1.0}, "adds no noise; leave out epsilon"),
         ({"name": "own"}, "'release' is missing"),
         ({"name": "own", "release": "m:f", "unit": "client"}, "no unit of counts is called 'client'"),
     ],
@@ -122,6 +122,6 @@ def test_a_mechanism_that_makes_no_release_is_refused(mechanism, problem):
         chain(mechanism)
 
 
-def test_a_delta_alone_is_no_promise():
-    with pytest.raises(BadInput, match="without epsilon is no promise"):
+def test_a_delta_alone_is_no_guarantee():
+    with pytest.raises(BadInput, match="without epsilon is no guarantee"):
         chain({"name": "own", "release": "m:f", "delta": 1e-6}).stated  # noqa: B018

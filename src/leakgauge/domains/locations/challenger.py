@@ -1,4 +1,4 @@
-"""Releases of counts: a random group, with the targets in or out, through the chain."""
+"""The challenger of counts per place and hour: draws random groups and publishes their noisy counts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,28 +31,28 @@ from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChai
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
-# Blocks of the stream of the data, so that none depends on how much another draws.
+# Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
 
 
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Owns the traces; in each round publishes the counts of a new random group.
+    """Holds the traces; in each round publishes the counts of a new random group.
 
-    ``others`` are drawn from the pool in every round; the targets are in by fair coins. Under ``replace_one``
-    somebody else takes the place of every target that is out.
+    The other group members are drawn from the pool in every round. Each target is a member with probability
+    1/2. Under ``replace_one`` another person of the pool replaces every target that is not a member.
     """
 
-    traces: Traces  # of everybody, after the caps
+    traces: Traces  # of all people, after the caps
     people: PopulationSplit
     crowd: Crowd  # the pool
     chain: ReleaseChain | UserReleaseChain
-    setting: LocationsChallengerTable
+    table: LocationsChallengerTable
     guarantee: Guarantee | None
     digest: str
     seed: int
-    friends: Friends | None = None  # who is whose, for attackers who know that
-    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
+    friends: Friends | None = None  # pairs of friends, for attackers who know them
+    notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
 
     coins = Coins.FAIR
 
@@ -62,17 +62,17 @@ class Challenger(ChallengerDefaults):
 
     @cached_property
     def reference(self) -> Crowd:
-        """Whose traces attackers may hold: one copy for all of them."""
+        """The people whose traces attackers may hold; one copy is shared by all attackers."""
         return Crowd(self.traces.of(self.people.reference))
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
         return rng.random((n_rounds, self.n_targets)) < 0.5
 
     def release(self, members: Bits, rng: Generator) -> LocationsBlock:
-        drawing, near, far = rng.spawn(3)
+        group_rng, near, far = rng.spawn(3)
         targets = self.traces.visits[self.people.targets]
         return LocationsBlock(
-            rounds=RoundGroups(self.crowd, *self._group(members, drawing), members, targets),
+            rounds=RoundGroups(self.crowd, *self._group(members, group_rng), members, targets),
             chain=self.chain,
             near=np.unique(targets.indices).astype(np.int64),
             streams=(near, far),
@@ -81,14 +81,14 @@ class Challenger(ChallengerDefaults):
         )
 
     def earlier(self, n_rounds: int) -> tuple[Bits, LocationsBlock]:
-        """Releases of the same kind before the first round, for attackers who saw those."""
+        """Releases of the same kind from before the first round, for attackers who saw earlier releases."""
         rng = stream(self.seed, Role.DATA, EARLIER)
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
 
     def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        n_others = self.setting.group_size - self.n_targets
-        spare = self.n_targets if self.setting.relation is Relation.REPLACE_ONE else 0
+        n_others = self.table.group_size - self.n_targets
+        spare = self.n_targets if self.table.relation is Relation.REPLACE_ONE else 0
         drawn = self.crowd.people(len(members), n_others + spare, rng)
         spares = (
             np.where(members, -1, drawn[:, n_others:]) if spare else np.empty((len(members), 0), np.int32)
@@ -99,27 +99,31 @@ class Challenger(ChallengerDefaults):
 def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
+    """Build the challenger that the tables of a plan describe."""
     from leakgauge.domains.locations.data.contribution_bounds import bound_contributions
     from leakgauge.domains.locations.data.data_loader import load_visits
 
-    setting = read_challenger_table(challenger)
-    said = read_mechanism_table(mechanism, setting)
+    table = read_challenger_table(challenger)
+    release_steps = read_mechanism_table(mechanism, table)
     loader = UserCodeLoader(folder)
     loaded = load_visits(data, folder, seed)
     traces = bound_contributions(
         loaded.traces,
-        per_epoch=setting.per_epoch,
-        per_day=setting.per_day,
-        per_user=setting.per_user,
+        per_epoch=table.per_epoch,
+        per_day=table.per_day,
+        per_user=table.per_user,
         rng=stream(seed, Role.DATA, CAPS),
     )
-    people = split_population(traces, setting, stream(seed, Role.DATA, SPLIT))
-    chain = _user_chain(said, traces, loader) if isinstance(said, LocationsUserMechanismTable) else said
-    words = (
+    people = split_population(traces, table, stream(seed, Role.DATA, SPLIT))
+    chain = (
+        _user_chain(release_steps, traces, loader)
+        if isinstance(release_steps, LocationsUserMechanismTable)
+        else release_steps
+    )
+    digest_parts = (
         loaded.digest,
-        repr(setting),
-        repr(said),
+        repr(table),
+        repr(release_steps),
         *(f"{k}\n{v}" for k, v in sorted(loader.sources.items())),
     )
     return Challenger(
@@ -127,9 +131,9 @@ def build(
         people=people,
         crowd=Crowd(traces.of(people.pool)),
         chain=chain,
-        setting=setting,
-        guarantee=_guarantee(said, traces, people, setting),
-        digest=sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest(),
+        table=table,
+        guarantee=_guarantee(release_steps, traces, people, table),
+        digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         friends=loaded.friends,
         notes=() if loaded.traces.names is None else (f"{Path(data['source']).name}: {loaded.tally.told}",),
@@ -137,46 +141,50 @@ def build(
 
 
 def _user_chain(own: LocationsUserMechanismTable, traces: Traces, loader: UserCodeLoader) -> UserReleaseChain:
-    found = {}
+    functions = {}
     for key, reference in (("release", own.release), ("law", own.law)):
         if reference is None:
             continue
         function = loader.load(reference, f"mechanism.{key}")
         if not callable(function):
-            raise BadInput(f"mechanism.{key}: {reference!r} is a {type(function).__name__}, not callable")
+            raise BadInput(
+                f"mechanism.{key}: {reference!r} is a {type(function).__name__}, not callable; "
+                "name a function"
+            )
         refuse_own_generator(function, f"mechanism.{key}")
-        found[key] = function
+        functions[key] = function
     size = (traces.map.n_places, traces.map.n_epochs)
-    return UserReleaseChain(found["release"], *size, law=found.get("law"), whole=own.whole)
+    return UserReleaseChain(functions["release"], *size, law=functions.get("law"), whole=own.whole)
 
 
 def _guarantee(
-    said: ReleaseChain | LocationsUserMechanismTable,
+    release_steps: ReleaseChain | LocationsUserMechanismTable,
     traces: Traces,
     people: PopulationSplit,
-    setting: LocationsChallengerTable,
+    table: LocationsChallengerTable,
 ) -> Guarantee | None:
-    """The promise to the target with the most to lose; nothing where nothing was promised.
+    """The guarantee for the target with the most visits; None if the mechanism promises nothing.
 
-    Who takes a target's place moves cells too: under ``replace_one`` add those of the most active other.
+    Under ``replace_one`` the person who replaces a target changes counts too, so the visits of the most
+    active person of the pool are added.
     """
-    replaces = setting.relation is Relation.REPLACE_ONE
-    if isinstance(said, LocationsUserMechanismTable):
-        if (stated := said.stated) is None:
+    replaces = table.relation is Relation.REPLACE_ONE
+    if isinstance(release_steps, LocationsUserMechanismTable):
+        if (stated := release_steps.stated) is None:
             return None
-        owned = _units_per_person(traces, said.unit)
+        owned = _units_per_person(traces, release_steps.unit)
         n_units = int(owned[people.targets].max()) + (int(owned[people.pool].max()) if replaces else 0)
-        return stated_guarantee(stated, n_units, setting.relation)
-    if said.noise is None:
+        return stated_guarantee(stated, n_units, table.relation)
+    if release_steps.noise is None:
         return None
     n_cells = int(traces.n_visits[people.targets].max())
     if replaces:
         n_cells += int(traces.n_visits[people.pool].max())
-    return noise_guarantee(said.noise, n_cells, setting.relation)
+    return noise_guarantee(release_steps.noise, n_cells, table.relation)
 
 
 def _units_per_person(traces: Traces, unit: Unit) -> Ints:
-    """How many of the units that a pipeline protects each person owns."""
+    """How many of the protected units (visits, days, users) belong to each person."""
     match unit:
         case Unit.EVENT:
             return traces.n_visits

@@ -1,4 +1,4 @@
-"""How exposed everybody is in counts per place and hour, without playing."""
+"""How exposed each person is in counts per place and hour, computed without simulating releases."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,9 +23,9 @@ from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
-_CHECKED, _VISITS = 60, 1500  # people, and visits of theirs, that are computed again
-_FINER = 4
-_BELIEVED = 1e-9, 0.999
+_CHECKED, _VISITS = 60, 1500  # people recomputed to measure the error, and their visits in total
+_FINER = 4  # factor of the resolution when recomputing
+_RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
 
 INFORMED = {
     Relation.ADD_REMOVE: (
@@ -51,21 +51,21 @@ def expose(
     *,
     begin: Callable[[str], None] = lambda _: None,
 ) -> Exposure:
-    """Work out what informed, auxiliary and zero-knowledge attackers reach against each person.
+    """Compute the success of informed, auxiliary and zero-knowledge attackers against each person.
 
-    Each person is taken as the only target, beside a group drawn from the rest of the pool. ``begin`` is told
-    of every step.
+    Each person is taken as the only target, with a group drawn from the rest of the pool. ``begin`` is called
+    with the name of each step.
     """
     chain, traces = challenger.chain, challenger.traces
     if not isinstance(chain, ReleaseChain):
         raise BadInput(
-            "exposure is computed from the law of the release, and that of mechanism 'own' is not known; "
-            "play it instead: leakgauge run, with the same plan"
+            "exposure needs the noise distribution, and that of mechanism 'own' is not known; "
+            "simulate releases instead: leakgauge run with the same plan"
         )
     groups = _groups(challenger)
     crowd = CrowdCells.of(traces, challenger.people)
     sample = _sample(traces.n_visits)
-    relation = challenger.setting.relation
+    relation = challenger.table.relation
 
     def against(name: str) -> AdversaryExposure:
         begin(name)
@@ -77,50 +77,52 @@ def expose(
             case "zero":
                 return _checked(name, ZERO, _zero(challenger, chain, groups), crowd, sample)
             case _:
-                raise BadInput(f"no exposure to {name!r} is computed; known: {', '.join(ADVERSARIES)}")
+                raise BadInput(f"exposure: unknown attacker {name!r}; known: {', '.join(ADVERSARIES)}")
 
-    reached_by = tuple(map(against, adversaries))
+    results = tuple(map(against, adversaries))
     begin("promises")
     return Exposure(
         names=_names(traces),
         cells=traces.n_visits,
-        against=reached_by,
+        against=results,
         notes=(*challenger.notes, *_notes(chain, groups, relation)),
-        promised=None if chain.noise is None else guarantee_per_person(chain.noise, _moved(challenger)),
+        promised=None
+        if chain.noise is None
+        else guarantee_per_person(chain.noise, _changed_cells(challenger)),
     )
 
 
-def _moved(challenger: Challenger) -> Ints:
-    """How many cells each person moves, and under ``replace_one`` whoever of the pool takes their place."""
+def _changed_cells(challenger: Challenger) -> Ints:
+    """How many cells change with each person; under ``replace_one`` also with the most active replacement."""
     visits = challenger.traces.n_visits
-    if challenger.setting.relation is Relation.ADD_REMOVE:
+    if challenger.table.relation is Relation.ADD_REMOVE:
         return visits
     return visits + visits[challenger.people.pool].max()
 
 
 def _groups(challenger: Challenger) -> GroupDraws:
     n_people = int(challenger.people.pool.size) - 1
-    further = challenger.setting.relation is Relation.REPLACE_ONE
-    n_in = min(challenger.setting.group_size - 1, n_people - further)
+    n_replacements = int(challenger.table.relation is Relation.REPLACE_ONE)
+    n_in = min(challenger.table.group_size - 1, n_people - n_replacements)
     if n_in < 0:
         raise BadInput(
             f"challenger.reference leaves {n_people + 1} people in the pool, too few to draw a group from; "
-            "lower it"
+            "lower challenger.reference"
         )
-    return GroupDraws(n_people, n_in, n_in + further)
+    return GroupDraws(n_people, n_in, n_in + n_replacements)
 
 
 def _informed(
     chain: ReleaseChain, groups: GroupDraws, crowd: CrowdCells, sample: Ints, basis: str
 ) -> AdversaryExposure:
     if chain.shift_free and not groups.replaces:
-        found, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
-        return _against("informed", basis, found, error)
+        rates, error = informed_optimum_by_cells(chain, crowd.traces.n_visits)
+        return _against("informed", basis, rates, error)
 
-    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
-        kinds = crowd.by_count(exactly=finely)
+    def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
+        kinds = crowd.by_count(exactly=exactly)
         laws = informed_score_laws(chain, groups, kinds.visitors)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
     return _checked("informed", basis, solve, crowd, sample)
 
@@ -128,60 +130,60 @@ def _informed(
 def _auxiliary(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
     rates = rates_from_reference(challenger.reference.traces)
 
-    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
-        kinds = crowd.by_belief(crowd.believed(rates), exactly=finely)
+    def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
+        kinds = crowd.by_belief(crowd.believed(rates), exactly=exactly)
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
     return solve
 
 
 def _zero(challenger: Challenger, chain: ReleaseChain, groups: GroupDraws) -> Solve:
-    setting = challenger.setting
+    table = challenger.table
     public = PublicParameters(
-        chain, setting.group_size, challenger.n_targets, setting.relation, challenger.traces.map
+        chain, table.group_size, challenger.n_targets, table.relation, challenger.traces.map
     )
     _, block = challenger.earlier(1)
-    rates = np.clip(profile_from_release(block.whole[0], public).rates, *_BELIEVED)
+    rates = np.clip(profile_from_release(block.whole[0], public).rates, *_RATE_RANGE)
 
-    def solve(crowd: CrowdCells, finely: bool) -> AttackRates:
-        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=finely)
+    def solve(crowd: CrowdCells, exactly: bool) -> AttackRates:
+        kinds = crowd.by_belief(np.stack([rates for _ in PLACES]), exactly=exactly)
         assert kinds.rates is not None
         laws = believed_score_laws(chain, groups, kinds.visitors, kinds.rates)
-        return score_sum_rates(laws, kinds.cells, finer=_FINER if finely else 1)
+        return score_sum_rates(laws, kinds.cells, finer=_FINER if exactly else 1)
 
     return solve
 
 
 def _checked(name: str, basis: str, solve: Solve, crowd: CrowdCells, sample: Ints) -> AdversaryExposure:
-    """Compute everybody's numbers, and those of a few again: finely, with nothing taken together."""
-    found = solve(crowd, False)
+    """Compute the rates of all people, and recompute a sample exactly to measure the error."""
+    rates = solve(crowd, False)
     error = 0.0
     if sample.size:
-        again = solve(crowd.only(sample), True)
+        exact = solve(crowd.only(sample), True)
         error = max(
-            float(np.max(np.abs(getattr(found, metric)[sample] - getattr(again, metric))))
+            float(np.max(np.abs(getattr(rates, metric)[sample] - getattr(exact, metric))))
             for metric in ("accuracy", "auc", "tpr")
         )
-    return _against(name, basis, found, error)
+    return _against(name, basis, rates, error)
 
 
-def _against(name: str, basis: str, found: AttackRates, error: float) -> AdversaryExposure:
+def _against(name: str, basis: str, rates: AttackRates, error: float) -> AdversaryExposure:
     return AdversaryExposure(
-        adversary=name, basis=basis, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
+        adversary=name, basis=basis, accuracy=rates.accuracy, auc=rates.auc, tpr=rates.tpr, error=error
     )
 
 
 def _sample(n_visits: Ints) -> Ints:
-    """People of few and of many visits, as many as can be computed finely in no time."""
+    """A sample of people with few and with many visits, small enough to be recomputed exactly."""
     order = np.argsort(n_visits, kind="stable")
     order = order[np.searchsorted(n_visits[order], 1) :]
     if not order.size:
         return order
-    some = order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
-    kept = some[np.cumsum(n_visits[some]) <= _VISITS]
-    return kept if kept.size else some[:1]
+    spread = order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
+    kept = spread[np.cumsum(n_visits[spread]) <= _VISITS]
+    return kept if kept.size else spread[:1]
 
 
 def _names(traces: Traces) -> "np.ndarray[tuple[int], np.dtype[np.str_]]":

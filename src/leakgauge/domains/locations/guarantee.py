@@ -10,15 +10,15 @@ from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition
 
-SLACK = 1e-5  # of delta, beyond what the cells give up themselves
-_SINGLY = 64  # numbers of cells up to this are composed one by one
-_BEYOND = 40  # numbers beyond
+SLACK = 1e-5  # added to delta by the composition
+_ALL_UP_TO = 64  # numbers of cells up to this are all composed
+_LARGER = 40  # how many of the larger numbers of cells are composed
 
 
 def noise_guarantee(noise: AdditiveNoise, n_cells: int, relation: Relation) -> Guarantee:
-    """The promise to a person who moves so many cells by one each: tight composition over them.
+    """The guarantee for a person who changes ``n_cells`` counts by one each, by tight composition.
 
-    Rounding, clamping and suppressing come after the noise, and can only take away.
+    Rounding, clamping and suppressing are post-processing, so they cannot weaken it.
     """
     stated, best = noise.guarantee, noise.best_attack([(1.0, n_cells)])
     epsilon = noise.epsilon_at([(1.0, n_cells)], stated.delta)
@@ -37,13 +37,13 @@ def noise_guarantee(noise: AdditiveNoise, n_cells: int, relation: Relation) -> G
 
 
 def one_cell_guarantee(noise: AdditiveNoise) -> Guarantee:
-    """What noise promises to one visit, whatever unit it was made for."""
+    """The guarantee of the noise for one visit, whatever unit it was calibrated to."""
     delta = noise.guarantee.delta
     return Guarantee(epsilon=noise.epsilon_at([(1.0, 1)], delta), delta=delta)
 
 
 def composed_epsilon(noise: AdditiveNoise, n_cells: int) -> ComposedGuarantee:
-    """Epsilon over so many cells from what each promises and from the noise distribution, with slack."""
+    """Epsilon over ``n_cells`` cells: from the guarantee of each cell, and from the noise distribution."""
     known = composition.with_slack(one_cell_guarantee(noise), n_cells, SLACK)
     tight = noise.epsilon_at([(1.0, n_cells)], known.delta)
     return ComposedGuarantee(
@@ -52,9 +52,9 @@ def composed_epsilon(noise: AdditiveNoise, n_cells: int) -> ComposedGuarantee:
 
 
 def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Guarantee:
-    """The promise of your own pipeline to a person who owns so many of the units it protects.
+    """The guarantee of your own pipeline for a person to whom ``n_units`` of the protected units belong.
 
-    The whole curve is the best composition of which only epsilon and delta are known (Kairouz et al. 2015).
+    The curve is the optimal composition when only epsilon and delta are known (Kairouz et al. 2015).
     """
     total, known = composition.basic(stated, n_units), composition.with_slack(stated, n_units, SLACK)
     return replace(
@@ -69,18 +69,20 @@ def stated_guarantee(stated: Guarantee, n_units: int, relation: Relation) -> Gua
 
 
 def guarantee_per_person(noise: AdditiveNoise, n_cells: Ints) -> PersonalGuarantees:
-    """The composition over each person's own cells, beside the epsilon on the label.
+    """The guarantee composed over each person's own cells, with the stated epsilon for comparison.
 
-    Of many different numbers of cells, only some are composed by the law (all, where that is a formula): a
-    person gets the bound of the next larger one, or of Kairouz et al. for the exact number where that is
-    better. So no bound is too small.
+    If there are many different numbers of cells, only some are composed from the noise distribution (all, if
+    it has a closed form). The other people get the bound of the next larger number, or that of Kairouz et al.
+    for the exact number if it is smaller. So no bound is too small.
     """
     distinct, which = np.unique(n_cells, return_inverse=True)
     rows = [composition.with_slack(one_cell_guarantee(noise), n, SLACK) for n in distinct.tolist()]
     kairouz, delta = (np.array([getattr(row, name) for row in rows]) for name in ("epsilon", "delta"))
     some = distinct if noise.closed_form else _composed_numbers(distinct)
-    law = np.array([composed_epsilon(noise, n).tight if n else 0.0 for n in some.tolist()], dtype=np.float64)
-    tight = np.minimum(law[np.searchsorted(some, distinct)], kairouz)
+    from_noise = np.array(
+        [composed_epsilon(noise, n).tight if n else 0.0 for n in some.tolist()], dtype=np.float64
+    )
+    tight = np.minimum(from_noise[np.searchsorted(some, distinct)], kairouz)
     stated = noise.guarantee
     return PersonalGuarantees(
         nominal=stated.epsilon if stated.nominal_epsilon is None else stated.nominal_epsilon,
@@ -92,10 +94,10 @@ def guarantee_per_person(noise: AdditiveNoise, n_cells: Ints) -> PersonalGuarant
 
 
 def _composed_numbers(numbers: Ints) -> Ints:
-    """All small numbers, a few of the larger ones evenly by their logarithms, and the largest."""
-    few, many = numbers[numbers <= _SINGLY], numbers[numbers > _SINGLY]
-    if many.size <= _BEYOND:
+    """All small numbers, and some larger ones spaced evenly by logarithm, including the largest."""
+    few, many = numbers[numbers <= _ALL_UP_TO], numbers[numbers > _ALL_UP_TO]
+    if many.size <= _LARGER:
         return numbers
-    wanted = np.geomspace(many[0], many[-1], _BEYOND)
+    wanted = np.geomspace(many[0], many[-1], _LARGER)
     places = np.searchsorted(many, wanted).clip(max=many.size - 1)
     return np.concatenate([few, many[np.unique(places)]])

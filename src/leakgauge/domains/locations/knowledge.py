@@ -1,4 +1,4 @@
-"""What an attacker of published counts may know; nothing else reaches an attack."""
+"""The kinds of knowledge of an attacker of published counts; attacks receive nothing else."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ from leakgauge.support.table_reader import require_known
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryKnowledge:
-    """Holds traces of other people like those in the group, and of a share ``theta`` of the group."""
+    """Knows the traces of similar people, and of a share ``theta`` of the other group members."""
 
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]  # of the targets
@@ -33,16 +33,19 @@ class AuxiliaryKnowledge:
 
     @property
     def simulator(self) -> ShadowSimulator:
-        """Plays the game with the reference."""
+        """Simulates releases with groups drawn from the reference."""
         return ShadowSimulator(self.public, self.crowd, self.sketches, self.theta)
 
     @cached_property
     def visitors(self) -> Ints:
-        """How many of the reference visited each cell."""
+        """How many people of the reference visited each cell."""
         return self.reference.visitors()
 
     def prior(self, target: int, pseudo: float) -> CountPrior:
-        """The law of the others' counts in a target's cells; ``pseudo`` people are spread over all cells."""
+        """The distribution of the others' counts in a target's cells.
+
+        ``pseudo`` people are spread evenly over all cells.
+        """
         cells = self.sketches[target].cells
         n = self.reference.n_people
         share = self.visitors.sum() / (n * self.public.map.n_cells)
@@ -55,7 +58,7 @@ class AuxiliaryKnowledge:
 
 @dataclass(frozen=True, eq=False)
 class PastReleasesKnowledge:
-    """Holds earlier releases, and knows in which of them each target was (Pyrgelis et al. 2018)."""
+    """Knows earlier releases, and in which of them each target was a member (Pyrgelis et al. 2018)."""
 
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
@@ -68,10 +71,10 @@ class PastReleasesKnowledge:
 
 @dataclass(frozen=True, eq=False)
 class ZeroKnowledge:
-    """Knows something of the targets and nothing of anybody else: all the rest comes from the release itself.
+    """Knows parts of the targets' traces and no data of other people; the rest is estimated from the release.
 
-    ``earlier`` is one release of the same kind, in which nobody's membership is known; for attacks that learn
-    once instead of from every release again (Guan et al. 2024).
+    ``earlier`` is one release of the same kind with unknown members, for attacks that estimate once instead
+    of from every release (Guan et al. 2024).
     """
 
     public: PublicParameters
@@ -79,7 +82,10 @@ class ZeroKnowledge:
     earlier: Reals  # over all cells
 
     def prior(self, target: int, rates: Reals) -> CountPrior:
-        """The law of the others' counts in a target's cells, given the chance of one person to be there."""
+        """The distribution of the others' counts in a target's cells.
+
+        ``rates`` are the probabilities that one person visits each cell.
+        """
         return count_prior(self.public, self.sketches, target, rates, 0)
 
     def view(self, block: LocationsBlock) -> LocationsView:
@@ -92,20 +98,20 @@ LocationsKnowledge: TypeAlias = AuxiliaryKnowledge | PastReleasesKnowledge | Zer
 def count_prior(
     public: PublicParameters, all_sketches: tuple[PartialTrace, ...], target: int, rates: Reals, n_known: int
 ) -> CountPrior:
-    """The others, a chance each to be in a cell; and the other targets seen there, a fair coin each."""
-    company = OtherMembers.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
-    return company.prior(all_sketches[target], rates, n_known)
+    """Others visit a cell with probability ``rates``; other targets known to visit it count with 1/2 each."""
+    others = OtherMembers.beside(target, all_sketches, public.n_others, public.n_targets, public.relation)
+    return others.prior(all_sketches[target], rates, n_known)
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> LocationsKnowledge:
-    """Give an attacker what it may know of a challenger."""
+    """Build the knowledge that a plan grants an attacker."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_knowledge_table(name, parameters)
     public = PublicParameters(
         challenger.chain,
-        challenger.setting.group_size,
+        challenger.table.group_size,
         challenger.n_targets,
-        challenger.setting.relation,
+        challenger.table.relation,
         challenger.traces.map,
     )
     rng = stream(seed, Role.DATA, PARTIAL_TRACES)
@@ -121,8 +127,8 @@ def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: i
             public, target_knowledge.known_trace_parts(table, challenger, rng), block.whole, members
         )
     if name == "friends":
-        found = target_knowledge.traces_from_friends(table, challenger)
+        sketches = target_knowledge.traces_from_friends(table, challenger)
     else:
-        found = target_knowledge.traces_from_reference(table, challenger, challenger.reference.traces, rng)
+        sketches = target_knowledge.traces_from_reference(table, challenger, challenger.reference.traces, rng)
     theta = {"informed": 1.0, "partial": table.theta}.get(name) or 0.0
-    return AuxiliaryKnowledge(public, found, challenger.reference, theta)
+    return AuxiliaryKnowledge(public, sketches, challenger.reference, theta)

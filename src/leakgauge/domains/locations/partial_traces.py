@@ -13,45 +13,44 @@ from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 
 @dataclass(frozen=True, eq=False)
 class PartialTrace:
-    """Cells in rising order, and for each the chance that the target was there; 1 where that is known.
+    """Cells in rising order, and for each the probability that the target visited it; 1 if that is known.
 
-    ``complete`` says whether the target was nowhere else, ``surmised`` whether cells are guesses even where
-    they are taken for sure.
+    ``complete``: the target visited no other cell. ``guessed``: the cells are guesses, even with weight 1.
     """
 
     cells: Ints
     weights: Reals
     complete: bool = False
-    surmised: bool = False
+    guessed: bool = False
 
     def __post_init__(self) -> None:
         if not self.cells.size:
-            raise BadInput("an attacker who knows no cell of a target has nothing to look at")
+            raise BadInput("a partial trace needs at least one cell; raise challenger.targets.min_visits")
 
     @property
     def certain(self) -> bool:
-        """Whether every cell is known for sure."""
+        """Whether every cell has weight 1."""
         return bool((self.weights == 1).all())
 
     @property
     def visits(self) -> Ints:
-        """The cells in which the target is known to have been."""
-        return self.cells[:0] if self.surmised else self.cells[self.weights == 1]
+        """The cells that the target is known to have visited."""
+        return self.cells[:0] if self.guessed else self.cells[self.weights == 1]
 
     def draw(self, n: int, rng: Generator) -> Reals:
-        """Traces of the target as the attacker imagines them: n rows of zeros and ones over the cells."""
+        """Draw n traces of the target from the weights: rows of zeros and ones over the cells."""
         if self.certain:
             return np.ones((n, self.cells.size))
         return (rng.random((n, self.cells.size)) < self.weights).astype(np.float64)
 
 
 def known_cells(cells: Ints, *, complete: bool = False) -> PartialTrace:
-    """Cells that are known for sure."""
+    """A partial trace of cells that are certain."""
     return PartialTrace(np.sort(cells), np.ones(cells.size), complete)
 
 
 def random_fraction(cells: Ints, fraction: float, rng: Generator) -> PartialTrace:
-    """A random part of a trace, its size rounded up (Guan et al. 2024); a larger part holds every smaller."""
+    """A random part of a trace, its size rounded up (Guan et al. 2024); larger parts contain smaller ones."""
     return known_cells(rng.permutation(cells)[: ceil(fraction * cells.size - 1e-9)], complete=fraction == 1)
 
 
@@ -73,14 +72,14 @@ def top_places(cells: Ints, on: CellMap, n: int | None) -> Ints:
 
 
 def every_epoch(places: Ints, on: CellMap) -> PartialTrace:
-    """The target is taken to be at each of the places in every epoch ("greedy", Guan et al. 2024)."""
+    """Guess that the target visits each of the places in every epoch ("greedy", Guan et al. 2024)."""
     return _guessed_cells((places[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel())
 
 
 def sampled_epochs(places: Ints, on: CellMap, mean: float, time: Reals, rng: Generator) -> PartialTrace:
-    """The mean number of visits is spread evenly over the places, at epochs drawn from the time marginal.
+    """Spread the mean number of visits evenly over the places, at epochs drawn from the time marginal.
 
-    ("Random sampling", Guan et al. 2024.)
+    This is "random sampling" of Guan et al. (2024).
     """
     each = max(1, round(mean / places.size))
     epochs = rng.choice(on.n_epochs, size=(places.size, each), p=time)
@@ -88,22 +87,22 @@ def sampled_epochs(places: Ints, on: CellMap, mean: float, time: Reals, rng: Gen
 
 
 def weighted_epochs(places: Ints, on: CellMap, mean: float, time: Reals) -> PartialTrace:
-    """Each epoch at each place is as likely as the time marginal says: nothing is made up."""
-    chance = -np.expm1(-mean / places.size * time)  # of one visit at least
+    """Give each epoch at each place the probability that follows from the time marginal; nothing is drawn."""
+    chance = -np.expm1(-mean / places.size * time)  # of at least one visit
     cells = (np.sort(places)[:, None] * on.n_epochs + np.arange(on.n_epochs)).ravel()
     weights = np.tile(chance, places.size)
-    return PartialTrace(cells[weights > 0], weights[weights > 0], surmised=True)
+    return PartialTrace(cells[weights > 0], weights[weights > 0], guessed=True)
 
 
 def average_of_friends(friends: Traces) -> PartialTrace:
-    """Where the friends were, as often as they were there (LocMIA, Zhang et al. 2020)."""
+    """The cells that friends visited, weighted by the share of friends (LocMIA, Zhang et al. 2020)."""
     visitors = friends.visitors()
     cells = np.flatnonzero(visitors)
-    return PartialTrace(cells, visitors[cells] / friends.n_people, surmised=True)
+    return PartialTrace(cells, visitors[cells] / friends.n_people, guessed=True)
 
 
 def most_similar(traces: Traces, person: int, among: Ints, n: int) -> Ints:
-    """The people whose traces overlap most with a person's, for their size (cosine)."""
+    """The ``n`` people whose traces are most similar to a person's (cosine similarity)."""
     overlap = traces.visits[among].astype(np.float64) @ traces.visits[[person]].toarray().ravel().astype(
         float
     )
@@ -112,4 +111,4 @@ def most_similar(traces: Traces, person: int, among: Ints, n: int) -> Ints:
 
 
 def _guessed_cells(cells: Ints) -> PartialTrace:
-    return PartialTrace(np.sort(cells), np.ones(cells.size), surmised=True)
+    return PartialTrace(np.sort(cells), np.ones(cells.size), guessed=True)

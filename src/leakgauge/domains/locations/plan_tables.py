@@ -15,9 +15,23 @@ from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
 
+RAW, OWN = "raw", "own"
+UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
+FRIENDS_FROM_FILE = "given"
+
+# The keys of each kind of knowledge.
+_ALLOWED_KEYS = {
+    "informed": ("trace", "observations"),
+    "partial": ("trace", "observations", "theta"),
+    "auxiliary": ("trace", "observations", "places", "spread"),
+    "past": ("trace", "observations", "releases"),
+    "zero": ("trace", "observations", "places", "spread"),
+    "friends": ("friends",),
+}
+
 
 class PublishedFormat(StrEnum):
-    """Data sets that are read in the format they were published in."""
+    """Public data sets that are read in their published format."""
 
     FOURSQUARE = "foursquare"  # New York and Tokyo check-ins (Yang et al. 2015)
     CABSPOTTING = "cabspotting"  # San Francisco cabs (Piorkowski et al. 2009)
@@ -26,7 +40,7 @@ class PublishedFormat(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsColumnsTable:
-    """What a file calls the parts of a visit; ``lat``, ``lon`` and ``place`` only where they are used."""
+    """Column names of a visit; ``lat``, ``lon`` and ``place`` only where they are used."""
 
     user: str = "user"
     time: str = "time"
@@ -35,16 +49,18 @@ class LocationsColumnsTable:
     place: str | None = None
 
     def __post_init__(self) -> None:
-        said = [name for name in vars(self).values() if name is not None]
-        if twice := sorted({name for name in said if said.count(name) > 1}):
-            raise BadInput(f"{twice[0]!r} is named twice; every part of a visit needs a column of its own")
+        names = [name for name in vars(self).values() if name is not None]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise BadInput(
+                f"{repeated[0]!r} is named twice; name a different column for each part of a visit"
+            )
         if (self.lat is None) != (self.lon is None):
             raise BadInput(f"lat = {self.lat!r} and lon = {self.lon!r}: name both or neither")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsPlacesTable:
-    """A CSV or Parquet file that says where places lie."""
+    """A CSV or Parquet file with the coordinates of places."""
 
     source: str
     place: str = "place"
@@ -54,7 +70,7 @@ class LocationsPlacesTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsDataTable:
-    """Which file, what its columns mean, and how visits become cells."""
+    """The file of visits, the meaning of its columns, and how visits are mapped to cells."""
 
     source: str
     format: PublishedFormat | None = None
@@ -81,11 +97,11 @@ class LocationsDataTable:
     def __post_init__(self) -> None:
         if self.format is not None and self.columns != LocationsColumnsTable():
             raise BadInput(
-                f"columns beside format = {self.format.value!r}, which knows its own; leave out one"
+                f"columns and format = {self.format.value!r} exclude each other; leave out columns"
             )
         if not 0 < self.scale < math.inf:
             raise BadInput(
-                f"scale must be > 0 and finite, got {self.scale}; degrees times 1e5 need scale = 1e-5"
+                f"scale must be > 0 and finite, got {self.scale}; for degrees times 1e5 use scale = 1e-5"
             )
         if not 0 <= self.bad_share <= 1:
             raise BadInput(f"bad_share must be in [0, 1], got {self.bad_share}; 0.01 is usual")
@@ -97,7 +113,7 @@ class LocationsDataTable:
 
     def _require_one_map(self) -> None:
         if self.grid is not None and self.cell is not None:
-            raise BadInput(f"grid = {list(self.grid)} and cell = {self.cell}: say one of them")
+            raise BadInput(f"grid = {list(self.grid)} and cell = {self.cell}: set only one of them")
         if self.grid is not None and not min(self.grid) >= 1:
             raise BadInput(f"grid must be [rows, columns], both >= 1, got {list(self.grid)}")
         if self.cell is not None and not 0 < self.cell < math.inf:
@@ -110,11 +126,13 @@ class LocationsDataTable:
             ):
                 if value is not None:
                     raise BadInput(
-                        f"{name} beside a grid: places are either cells of a grid or named; leave out one"
+                        f"{name} with a grid: places are either grid cells or named places; leave out one"
                     )
         elif self.format in (PublishedFormat.CABSPOTTING, PublishedFormat.MILANO):
-            told = f"format = {self.format.value!r} has points and no places"
-            raise BadInput(f"{told}; add grid = [rows, columns] or cell = metres")
+            raise BadInput(
+                f"format = {self.format.value!r} has points and no places; "
+                "add grid = [rows, columns] or cell = metres"
+            )
         elif self.box is not None:
             raise BadInput("box without a grid; add grid = [rows, columns] or cell = metres")
         elif self.columns.place is None and self.columns.lat is not None:
@@ -128,21 +146,17 @@ class LocationsDataTable:
         return self.grid is not None or self.cell is not None
 
 
-RAW, OWN = "raw", "own"
-UNITS = (Unit.EVENT, Unit.USER_DAY, Unit.USER)
-
-
 class LocationsTargetOrder(StrEnum):
-    """Which people become targets, of those with enough visits."""
+    """Which of the people with enough visits become targets."""
 
     RANDOM = "random"
     MOST = "most"  # those with the most visits
-    TERCILES = "terciles"  # a third each of those with few, some and many visits (Pyrgelis et al. 2018)
+    TERCILES = "terciles"  # one third each with few, medium and many visits (Pyrgelis et al. 2018)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsTargetsTable(target_choice.TargetChoice):
-    """People with enough visits, after any caps."""
+    """The choice of targets among people with enough visits, after any caps."""
 
     min_visits: int = 1
     choose: LocationsTargetOrder = LocationsTargetOrder.RANDOM
@@ -150,19 +164,19 @@ class LocationsTargetsTable(target_choice.TargetChoice):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.names and self.choose is not LocationsTargetOrder.RANDOM:
-            raise BadInput("names say who the targets are; leave out choose")
+            raise BadInput("names and choose exclude each other; leave out choose")
         if not self.min_visits >= 1:
             raise BadInput(
-                f"min_visits must be >= 1, got {self.min_visits}: who has no visits cannot be found"
+                f"min_visits must be >= 1, got {self.min_visits}; a person without visits cannot be found"
             )
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsChallengerTable:
-    """The group behind a release, the people kept for attackers, and the caps on visits.
+    """The group behind a release, the people known to attackers, and the caps on visits.
 
-    ``group_size`` counts everybody, with all targets in. ``reference`` is a share of the people, or how many;
-    the targets are among them.
+    ``group_size`` counts all members, with all targets in. ``reference`` is a share of the people, or a
+    number of people; it includes the targets.
     """
 
     group_size: int
@@ -190,13 +204,13 @@ class LocationsChallengerTable:
 
 
 def read_challenger_table(table: Mapping[str, Any]) -> LocationsChallengerTable:
-    """Read the challenger's table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
+    """Read the `challenger` table; ``targets = 5`` is short for ``targets = { n = 5 }``."""
     return read_dataclass(LocationsChallengerTable, expand_targets(table), "challenger")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _PostProcessingTable:
-    """What follows the noise."""
+    """The post-processing after the noise."""
 
     round: bool = False
     clamp: bool = False
@@ -205,7 +219,7 @@ class _PostProcessingTable:
 
 @dataclass(frozen=True, kw_only=True)
 class LocationsUserMechanismTable:
-    """Your own pipeline, and what it promises."""
+    """Your own pipeline, and its stated guarantee."""
 
     release: str
     law: str | None = None
@@ -218,13 +232,13 @@ class LocationsUserMechanismTable:
     def stated(self) -> Guarantee | None:
         if self.epsilon is None:
             if self.delta:
-                raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
+                raise BadInput(f"delta = {self.delta} without epsilon is no guarantee; add epsilon = ...")
             return None
         return Guarantee(epsilon=self.epsilon, delta=self.delta, unit=self.unit)
 
 
 def mechanism_lines() -> dict[str, str | None]:
-    """Name the mechanisms that a plan may name: all that add noise, and two of this domain."""
+    """The mechanisms that a plan may name: all that add noise, and two of this domain."""
     return dict.fromkeys(mechanism_names(adds_noise)) | {
         RAW: "No noise: true counts, perhaps rounded, clamped or suppressed.",
         OWN: 'Your own pipeline: release = "module:function", from counts and a generator to counts.',
@@ -232,60 +246,61 @@ def mechanism_lines() -> dict[str, str | None]:
 
 
 def read_mechanism_table(
-    table: Mapping[str, Any], setting: LocationsChallengerTable
+    table: Mapping[str, Any], challenger: LocationsChallengerTable
 ) -> ReleaseChain | LocationsUserMechanismTable:
-    """Read the mechanism's table: noise with its unit, and the steps after it."""
-    said = dict(table)
-    if "name" not in said:
+    """Read the `mechanism` table: noise with its unit, and the steps after it."""
+    parameters = dict(table)
+    if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(mechanism_lines())}")
-    name = said.pop("name")
+    name = parameters.pop("name")
     require_known(name, list(mechanism_lines()), "mechanism: none")
     if name == OWN:
-        own = read_dataclass(LocationsUserMechanismTable, said, "mechanism 'own'")
+        own = read_dataclass(LocationsUserMechanismTable, parameters, "mechanism 'own'")
         _require_unit(own.unit)
         return own
     steps = read_dataclass(
         _PostProcessingTable,
-        {key: said.pop(key) for key in ("round", "clamp", "suppress") if key in said},
+        {key: parameters.pop(key) for key in ("round", "clamp", "suppress") if key in parameters},
         "mechanism",
     )
     if name == RAW:
-        if said:
-            raise BadInput(f"mechanism 'raw': adds no noise, and takes no {', '.join(sorted(said))}")
+        if parameters:
+            raise BadInput(f"mechanism 'raw': adds no noise; leave out {', '.join(sorted(parameters))}")
         noise = None
     else:
-        noise = _read_noise(name, said, setting)
-    return ReleaseChain(noise=noise, group_size=setting.group_size, **vars(steps))
+        noise = _read_noise(name, parameters, challenger)
+    return ReleaseChain(noise=noise, group_size=challenger.group_size, **vars(steps))
 
 
-def _read_noise(name: str, said: dict[str, Any], setting: LocationsChallengerTable) -> Any:
-    """Build the noise; what one unit can move follows from the caps."""
-    if "sensitivity" in said:
+def _read_noise(name: str, parameters: dict[str, Any], challenger: LocationsChallengerTable) -> Any:
+    """Build the noise; its sensitivity follows from the unit and the caps."""
+    if "sensitivity" in parameters:
         raise BadInput(
             f"mechanism {name!r}: sensitivity follows from the unit and the caps; leave it out, or give scale"
         )
-    if "relation" in said:
+    if "relation" in parameters:
         raise BadInput(f"mechanism {name!r}: relation belongs to the challenger; move it there")
-    unit = said.get("unit", Unit.EVENT.value)
+    unit = parameters.get("unit", Unit.EVENT.value)
     require_known(unit, [known.value for known in UNITS], f"mechanism {name!r}.unit: no unit of counts")
-    visits = _unit_sensitivity(Unit(unit), setting)
+    visits = _unit_sensitivity(Unit(unit), challenger)
     kind = mechanism_class(name)
-    said |= {"unit": unit, "sensitivity": visits**0.5 if kind.norm is Norm.L2 else float(visits)}
-    return read_dataclass(kind, said, f"mechanism {name!r}")
+    parameters |= {"unit": unit, "sensitivity": visits**0.5 if kind.norm is Norm.L2 else float(visits)}
+    return read_dataclass(kind, parameters, f"mechanism {name!r}")
 
 
-def _unit_sensitivity(unit: Unit, setting: LocationsChallengerTable) -> int:
-    """How many cells one unit can move by one when it is added or removed.
+def _unit_sensitivity(unit: Unit, challenger: LocationsChallengerTable) -> int:
+    """How many counts change by one when one unit is added or removed.
 
-    Noise is scaled by that under ``replace_one`` too, as publishers do; the promise says what it is worth.
+    Noise is scaled by this number under ``replace_one`` too, as publishers do; the guarantee of the
+    challenger accounts for the replacement.
     """
     if unit is Unit.EVENT:
         return 1
     name = "per_day" if unit is Unit.USER_DAY else "per_user"
-    cap = getattr(setting, name)
+    cap = getattr(challenger, name)
     if cap is None:
         raise BadInput(
-            f"mechanism.unit = {unit.value!r} needs a cap on what one such unit can move; "
+            f"mechanism.unit = {unit.value!r} needs a cap on the visits of one such unit; "
             f"add challenger.{name} = ..."
         )
     return int(cap)
@@ -295,22 +310,9 @@ def _require_unit(unit: Unit) -> None:
     require_known(unit.value, [known.value for known in UNITS], "mechanism 'own'.unit: no unit of counts")
 
 
-FRIENDS_FROM_FILE = "given"
-
-
-_ALLOWED_KEYS = {
-    "informed": ("trace", "observations"),
-    "partial": ("trace", "observations", "theta"),
-    "auxiliary": ("trace", "observations", "places", "spread"),
-    "past": ("trace", "observations", "releases"),
-    "zero": ("trace", "observations", "places", "spread"),
-    "friends": ("friends",),
-}
-
-
 @dataclass(frozen=True, kw_only=True)
 class LocationsKnowledgeTable:
-    """How much of the target's trace is known; ``friends``: the most similar people, or those given."""
+    """Which part of a target's trace is known; ``friends``: a number of similar people, or names."""
 
     trace: float = 1.0
     observations: int | None = None
@@ -322,7 +324,9 @@ class LocationsKnowledgeTable:
 
     def __post_init__(self) -> None:
         if not 0 < self.trace <= 1:
-            raise BadInput(f"trace must be in (0, 1], got {self.trace}: the share of the target's visits")
+            raise BadInput(
+                f"trace must be in (0, 1], got {self.trace}; it is the share of the target's visits"
+            )
         for name in ("observations", "releases", "friends"):
             value = getattr(self, name)
             if isinstance(value, int) and not value >= 1:
@@ -330,29 +334,25 @@ class LocationsKnowledgeTable:
         if isinstance(self.places, int) and not self.places >= 1:
             raise BadInput(f'places must be >= 1 or "all", got {self.places}')
         if sum([self.trace < 1, self.observations is not None, self.places is not None]) > 1:
-            raise BadInput(
-                "trace, observations and places each say what is known of the target; keep one of them"
-            )
+            raise BadInput("trace, observations and places exclude each other; keep one of them")
         if self.theta is not None and not 0 <= self.theta <= 1:
-            raise BadInput(
-                f"theta must be in [0, 1], got {self.theta}: the share of the others that is known"
-            )
+            raise BadInput(f"theta must be in [0, 1], got {self.theta}; it is the known share of the others")
         if (isinstance(self.friends, str) and self.friends != FRIENDS_FROM_FILE) or self.friends == ():
             raise BadInput(
-                f"friends = {self.friends!r}: say how many of the most similar people, list friends by name, "
-                f'or say "{FRIENDS_FROM_FILE}" and name a CSV file of friends in data.friends'
+                f"friends = {self.friends!r}: give the number of most similar people, list friends by name, "
+                f'or set "{FRIENDS_FROM_FILE}" and name a CSV file of friends in data.friends'
             )
 
 
 def read_knowledge_table(name: str, parameters: dict[str, Any]) -> LocationsKnowledgeTable:
-    """Read what a plan says about one kind of knowledge."""
+    """Read the table of one kind of knowledge."""
     for key in parameters:
         require_known(key, list(_ALLOWED_KEYS[name]), f"knowledge {name!r}: no key")
     table = read_dataclass(LocationsKnowledgeTable, parameters, f"knowledge {name!r}")
     if "spread" in parameters and table.places is None:
         raise BadInput(
-            f"knowledge {name!r}: spread = {table.spread!r} says how visits are spread over known places, "
-            'and none are known; add places = ... (how many, or "all"), or leave out spread'
+            f"knowledge {name!r}: spread = {table.spread!r} needs known places; "
+            'add places = ... (how many, or "all"), or leave out spread'
         )
     if name == "partial" and table.theta is None:
         raise BadInput(

@@ -20,23 +20,23 @@ Counts = npt.NDArray[np.int32]
 
 
 class AnyReleaseChain(Protocol):
-    """Makes published numbers of true counts."""
+    """Turns true counts into published numbers."""
 
     def sample(self, counts: Any, rng: Generator) -> Reals: ...
 
 
 @dataclass(frozen=True, eq=False)
 class RoundGroups:
-    """Who is in the group of each round: others, spares (-1 for nobody), and the targets by their bits."""
+    """The group of each round: the others, the replacements (-1: none), and the targets by membership bit."""
 
     crowd: Crowd
     people: npt.NDArray[np.int32]  # rounds x others, in random order
-    spares: npt.NDArray[np.int32]  # rounds x targets: who takes the place of a target that is out
+    spares: npt.NDArray[np.int32]  # rounds x targets: the replacement of a target that is not a member
     members: Bits
     targets: csr_array  # their traces
 
     def counts(self, columns: Ints | None = None) -> Counts:
-        """The true counts of all who are in the group."""
+        """The true counts of the whole group."""
         total = self.crowd.counts(self.people, columns)
         visits = self.targets if columns is None else self.targets[:, columns]
         total += (csr_array(self.members.astype(np.int32)) @ visits.astype(np.int32)).toarray()
@@ -45,7 +45,7 @@ class RoundGroups:
         return total
 
     def known(self, n_known: int, columns: Ints) -> Counts:
-        """The true counts of the first of the others: a random part of them."""
+        """The true counts of the first ``n_known`` others, which are a random part of them."""
         if n_known == 0:
             return np.zeros((len(self.people), columns.size), dtype=np.int32)
         return self.crowd.counts(self.people[:, :n_known], columns)
@@ -53,28 +53,28 @@ class RoundGroups:
 
 @dataclass(frozen=True, eq=False)
 class LocationsBlock:
-    """The releases of a block. ``near`` cells, those of the targets, are drawn apart from all the others.
+    """The releases of a block. The noise of ``near`` cells, those of the targets, has its own random stream.
 
-    So an audit whose attackers look at the targets' cells alone never draws the rest, and one that looks at
-    everything sees the same numbers there.
+    If all attackers of an audit use the targets' cells only, the other cells are never drawn. The numbers in
+    the targets' cells are the same in both cases.
     """
 
     rounds: RoundGroups
     chain: AnyReleaseChain
     near: Ints  # sorted
-    streams: tuple[Generator, Generator]  # of the noise near and far
+    streams: tuple[Generator, Generator]  # of the noise in near cells and in all other cells
     n_cells: int
     splits: bool  # whether cells are published independently of one another
     memory: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """What ``make`` makes of this block, made once for all who ask for it by the same key."""
+        """The result of ``make``, computed once per block and key."""
         if key not in self.memory:
             self.memory[key] = make()
         return self.memory[key]
 
     def known(self, n_known: int, columns: Ints) -> Counts:
-        """The true counts of the first of the others in some cells."""
+        """The true counts of the first ``n_known`` others in some cells."""
         if not np.isin(columns, self.near).all():
             return self.rounds.known(n_known, columns)
         near = self.once(("known", n_known), lambda: self.rounds.known(n_known, self.near))
@@ -104,7 +104,7 @@ class LocationsBlock:
 
 @dataclass(frozen=True, eq=False)
 class LocationsView:
-    """What reaches an attacker of a block: what is published, and the counts of people it knows to be in."""
+    """What an attacker sees of a block: the published counts, and the counts of the members it knows."""
 
     block: LocationsBlock
     n_known: int
@@ -118,7 +118,7 @@ class LocationsView:
         return self.block.at(columns)
 
     def known(self, columns: Ints) -> Reals:
-        """How many of the people it knows are in these cells."""
+        """How many of the known members are in these cells."""
         return self.block.known(self.n_known, columns).astype(np.float64)
 
     @property
@@ -127,5 +127,5 @@ class LocationsView:
         return self.block.whole
 
     def once(self, key: Hashable, make: Callable[[Reals], Result]) -> Result:
-        """What ``make`` makes of everything published, made once for all attackers who ask for it."""
+        """The result of ``make`` on all published counts, computed once per block and key."""
         return self.block.once(key, lambda: make(self.whole))

@@ -43,7 +43,7 @@ class Population:
 
     def chain(self, release: ReleaseSetting) -> ReleaseChain:
         """How counts are published."""
-        chain = read_mechanism_table(release.mechanism_table, self.challenger.setting)
+        chain = read_mechanism_table(release.mechanism_table, self.challenger.table)
         if not isinstance(chain, ReleaseChain):
             raise TypeError(f"{release.name} is not a chain")
         return chain

@@ -88,7 +88,7 @@ def test_the_game_itself_has_that_law(relation):
         people=people,
         crowd=CROWD,
         chain=CHAIN,
-        setting=LocationsChallengerTable(
+        table=LocationsChallengerTable(
             group_size=SIZE, relation=relation, targets=LocationsTargetsTable(n=3)
         ),
         guarantee=None,
@@ -114,7 +114,7 @@ def test_pairs_share_everybody_but_the_target(relation):
 
 
 def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest():
-    guessed = PartialTrace(np.array([2]), np.array([1.0]), surmised=True)
+    guessed = PartialTrace(np.array([2]), np.array([1.0]), guessed=True)
     part = (*(known_cells(np.array([0])) for _ in range(2)), guessed)
     for relation, n_always in ((Relation.ADD_REMOVE, 3), (Relation.REPLACE_ONE, 4)):
         company = simulator(relation, sketches=part).company(0)

@@ -93,7 +93,7 @@ def refused(folder, **table):
         ({"epoch": "1s", "window": ["2013-11-01", "2013-12-01"]}, r"2592000 epochs .* at most 100000"),
         ({"grid": [0, 2]}, r"data: grid must be \[rows, columns\]"),
         ({"grid": [2000, 2000]}, r"a grid of 2000 x 2000 places, at most 1000000"),
-        ({"cell": 5}, r"data: grid = \[2, 2\] and cell = 5.0: say one"),
+        ({"cell": 5}, r"data: grid = \[2, 2\] and cell = 5.0: set only one"),
         ({"cell": float("nan"), "grid": None}, r"cell must be a length"),
         ({"scale": 0}, r"scale must be > 0"),
         ({"bad_share": float("nan")}, r"bad_share must be in \[0, 1\]"),
@@ -101,7 +101,7 @@ def refused(folder, **table):
         ({"columns": {"user": "usr"}}, r"data.source: v.csv: no column is called 'usr'; did you mean 'user'"),
         ({"columns": {"user": "time"}}, r"data.columns: 'time' is named twice"),
         ({"columns": {"lat": "lat"}}, r"name both or neither"),
-        ({"columns": {"place": "time2"}}, r"columns.place beside a grid"),
+        ({"columns": {"place": "time2"}}, r"columns.place with a grid"),
         ({"columns": {"who": "user"}}, r"data.columns: no key is called 'who'"),
         ({"gird": [1, 1]}, r"data: no key is called 'gird'; did you mean 'grid'"),
         ({"format": "gowalla"}, r"data.format: no choice is called 'gowalla'"),
@@ -259,9 +259,12 @@ def test_a_bad_file_of_coordinates_is_refused(tmp_path, lines, message):
             r"no column is called 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
         ),
         ({"format": "milano"}, r"format = 'milano' has points and no places; add grid"),
-        ({"grid": [1, 1], "places": "p.csv"}, r"places beside a grid"),
-        ({"grid": [1, 1], "top": 3}, r"top beside a grid"),
-        ({"grid": [1, 1], "format": "milano", "columns": {"user": "u"}}, r"columns beside format = 'milano'"),
+        ({"grid": [1, 1], "places": "p.csv"}, r"places with a grid"),
+        ({"grid": [1, 1], "top": 3}, r"top with a grid"),
+        (
+            {"grid": [1, 1], "format": "milano", "columns": {"user": "u"}},
+            r"columns and format = 'milano' exclude each other",
+        ),
     ],
 )
 def test_keys_that_contradict_one_another_are_refused(tmp_path, table, message):
