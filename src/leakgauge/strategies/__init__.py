@@ -1,1 +1,1 @@
-"""Ways to score that belong to no single domain."""
+"""Scoring methods that several domains share."""

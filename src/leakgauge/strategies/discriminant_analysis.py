@@ -1,4 +1,4 @@
-"""Linear and quadratic scores of columns of numbers, learned in closed form or by a few Newton steps."""
+"""Linear and quadratic scores of numeric columns, fitted in closed form or by a few Newton steps."""
 
 from dataclasses import dataclass
 
@@ -6,25 +6,25 @@ import numpy as np
 
 from leakgauge.core.game import Bits, Reals
 
-_HUGE = 1e150  # and its square is still a number
+_HUGE = 1e150  # its square is still finite
 
 
 @dataclass(frozen=True, eq=False)
 class RobustScaler:
-    """Brings columns to a common size; what is no finite number stands at the centre, and is marked."""
+    """Scales columns to a common size; values that are not finite are set to the centre and flagged."""
 
     centre: Reals
     size: Reals
-    gaps: Bits  # which columns ever have no finite number; one more column each
+    flagged: Bits  # columns with values that are not finite; each gets one flag column
 
     def __call__(self, columns: Reals) -> Reals:
         finite = np.isfinite(columns)
         scaled = (np.where(finite, np.clip(columns, -_HUGE, _HUGE), self.centre) - self.centre) / self.size
-        return np.column_stack([np.clip(scaled, -1e6, 1e6), ~finite[:, self.gaps]])
+        return np.column_stack([np.clip(scaled, -1e6, 1e6), ~finite[:, self.flagged]])
 
 
 def fit_scaler(columns: Reals) -> RobustScaler:
-    """Learn centre and size of each column, by quantiles: a few wild values must not matter."""
+    """Estimate centre and size of each column by quantiles, which a few outliers do not move."""
     finite = np.isfinite(columns)
     kept = np.where(finite, np.clip(columns, -_HUGE, _HUGE), np.nan)
     empty = ~finite.any(axis=0)
@@ -36,7 +36,7 @@ def fit_scaler(columns: Reals) -> RobustScaler:
 
 @dataclass(frozen=True, eq=False)
 class LinearScore:
-    """A straight score: zero says nothing."""
+    """A linear score; zero is no evidence for either world."""
 
     weights: Reals
     offset: float
@@ -46,26 +46,26 @@ class LinearScore:
 
 
 def fit_logistic(columns: Reals, members: Bits) -> LinearScore:
-    """Fit a logistic regression with a small ridge by Newton's method, the worlds weighing the same."""
+    """Fit a logistic regression with a small ridge by Newton's method; both worlds have equal weight."""
     inputs = np.column_stack([columns, np.ones(len(columns))])
     weight = np.where(members, 0.5 / max(1, members.sum()), 0.5 / max(1, (~members).sum())) * members.size
     ridge = np.append(np.full(columns.shape[1], 1.0), 1e-9)
     beta = np.zeros(inputs.shape[1])
     for _ in range(8):
-        chance = 1 / (1 + np.exp(-np.clip(inputs @ beta, -30, 30)))
-        slope = inputs.T @ (weight * (members - chance)) - ridge * beta
-        bend = (inputs * (weight * np.maximum(chance * (1 - chance), 1e-6))[:, None]).T @ inputs + np.diag(
-            ridge
-        )
-        beta = beta + np.linalg.solve(bend, slope)
+        probability = 1 / (1 + np.exp(-np.clip(inputs @ beta, -30, 30)))
+        gradient = inputs.T @ (weight * (members - probability)) - ridge * beta
+        hessian = (
+            inputs * (weight * np.maximum(probability * (1 - probability), 1e-6))[:, None]
+        ).T @ inputs + np.diag(ridge)
+        beta = beta + np.linalg.solve(hessian, gradient)
     return LinearScore(beta[:-1], float(beta[-1]))
 
 
 def fit_fisher(columns: Reals, members: Bits) -> LinearScore:
-    """Fisher's discriminant (1936): the direction in which the worlds differ most for their spread.
+    """Fisher's discriminant (1936): the direction with the largest difference relative to the spread.
 
     Noise that cancels in some combination of columns leaves a direction of almost no spread; a ridge of
-    1e-12 lets it be found.
+    1e-12 is small enough to keep it.
     """
     with_target, without = columns[members], columns[~members]
     shift = with_target.mean(axis=0) - without.mean(axis=0)
@@ -77,32 +77,32 @@ def fit_fisher(columns: Reals, members: Bits) -> LinearScore:
 
 @dataclass(frozen=True, eq=False)
 class QuadraticScore:
-    """The log ratio of two normal laws."""
+    """The log-likelihood ratio of two normal distributions."""
 
     centres: tuple[Reals, Reals]  # without, with the target
     precisions: tuple[Reals, Reals]
     offset: float
 
     def __call__(self, columns: Reals) -> Reals:
-        far = [
+        distances = [
             np.einsum("ij,jk,ik->i", columns - centre, precision, columns - centre)
             for centre, precision in zip(self.centres, self.precisions, strict=True)
         ]
-        return (far[0] - far[1]) / 2 + self.offset
+        return (distances[0] - distances[1]) / 2 + self.offset
 
 
 def fit_quadratic(columns: Reals, members: Bits) -> QuadraticScore:
-    """Learn centre and spread of each world."""
+    """Estimate mean and covariance of each world."""
     worlds = columns[~members], columns[members]
     spreads = [_covariance(world) + 1e-9 * np.eye(columns.shape[1]) for world in worlds]
-    volumes = [float(np.linalg.slogdet(spread)[1]) for spread in spreads]
+    log_determinants = [float(np.linalg.slogdet(spread)[1]) for spread in spreads]
     return QuadraticScore(
         (worlds[0].mean(axis=0), worlds[1].mean(axis=0)),
         (np.asarray(np.linalg.inv(spreads[0])), np.asarray(np.linalg.inv(spreads[1]))),
-        (volumes[0] - volumes[1]) / 2,
+        (log_determinants[0] - log_determinants[1]) / 2,
     )
 
 
 def _covariance(rows: Reals) -> Reals:
-    away = rows - rows.mean(axis=0)
-    return away.T @ away / max(1, len(rows))
+    centred = rows - rows.mean(axis=0)
+    return centred.T @ centred / max(1, len(rows))

@@ -1,4 +1,4 @@
-"""How far each example's gradient is scaled down, without writing any example's gradient out."""
+"""Per-example gradient norms and clip factors, without computing any example's gradient."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -11,21 +11,21 @@ from leakgauge.core.game import Reals
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 
-def gradient_norms(passed: Iterable[tuple[Floats, Floats]]) -> Reals:
-    """The norm of each example's whole gradient, from what passed through every linear layer.
+def gradient_norms(layers: Iterable[tuple[Floats, Floats]]) -> Reals:
+    """Return the norm of each example's whole gradient, given what passes through the linear layers.
 
-    A layer gives (what came in, what flowed back), one row for each example. An example's gradient in it is
-    their outer product, with a one beside the inputs for the biases: its squared norm is the product of the
-    two squared norms (Goodfellow 2015).
+    Each layer gives (inputs, gradients of its outputs), one row per example. An example's gradient in a layer
+    is their outer product, with a 1 appended to the inputs for the bias, so its squared norm is the product
+    of the two squared norms (Goodfellow 2015).
 
     >>> gradient_norms([(np.float32([[2, 2]]), np.float32([[1]]))]).tolist()
     [3.0]
     """
-    return np.sqrt(sum((_squared(given) + 1) * _squared(flow) for given, flow in passed))
+    return np.sqrt(sum((_squared(inputs) + 1) * _squared(gradients) for inputs, gradients in layers))
 
 
 def clip_factors(norms: Reals, clip: float) -> Floats:
-    """What to multiply each gradient with so that its norm is at most ``clip`` (Abadi et al. 2016).
+    """Return the factor for each gradient that limits its norm to ``clip`` (Abadi et al. 2016).
 
     >>> clip_factors(np.array([0.0, 1.0, 4.0]), clip=2).tolist()
     [1.0, 1.0, 0.5]

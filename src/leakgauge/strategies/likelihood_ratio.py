@@ -1,4 +1,4 @@
-"""The log-likelihood ratio of outputs under a known law."""
+"""The log-likelihood ratio of outputs under a known noise distribution."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _LARGEST = 1e6  # stands for certainty
 class LogLikelihoodRatio:
     """Log of how much likelier outputs are with ``high`` than with ``low`` (Neyman and Pearson 1933).
 
-    ``log_law(outputs, values)`` is the law of single values, whose logs are added up, or of whole rows. What
-    is possible with one of the values only gets a very large score, what is possible with neither gets zero.
+    ``log_law(outputs, values)`` is the log density of single values, which are then summed, or of whole rows.
+    An output possible under only one of the two gets a very large score; one possible under neither gets 0.
     """
 
     log_law: Callable[[Reals, Reals], Reals]

@@ -1,4 +1,4 @@
-"""Rules that compare noisy values with thresholds: one for their sum, or one each and one for the votes."""
+"""Threshold rules for noisy values: one threshold for their sum, or one per value and a vote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,23 +9,23 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
-TO_MEMBER, TO_NEITHER = 1.0, 0.5  # what the vote of a value exactly at its cut counts
+TO_MEMBER, TO_NEITHER = 1.0, 0.5  # weight of the vote of a value exactly at its cut
 
 
 @dataclass(frozen=True, eq=False)
 class SumRule:
     """How far the weighted sum of values lies beyond a threshold.
 
-    Threshold and evidence are numbers, or one for each row of outputs.
+    ``threshold`` and ``evidence`` are single numbers, or one number per row of outputs.
     """
 
-    weights: Reals  # per value: above 0 where the target raises it, below 0 where it lowers it
+    weights: Reals  # per value: > 0 if the target raises it, < 0 if the target lowers it
     threshold: Reals | float
-    evidence: Reals | float = 1.0  # what one unit beyond the threshold is worth
+    evidence: Reals | float = 1.0  # score per unit beyond the threshold
 
     @classmethod
     def between(cls, low: Reals, high: Reals) -> "SumRule":
-        """Cut midway between the sums of true values without and with the target, plainly added up.
+        """Set the threshold midway between the unweighted sums of true values without and with the target.
 
         >>> SumRule.between(np.zeros(2), np.ones(2))([[0.5, 1.5]]).tolist()
         [1.0]
@@ -38,33 +38,33 @@ class SumRule:
         return np.asarray(self.evidence * (self.sums(outputs) - self.threshold))
 
     def sums(self, outputs: Sequence[Any] | Reals) -> Reals:
-        """The weighted sums, before anything is taken off; the same on any number of threads."""
+        """Return the weighted sums before the threshold is subtracted; the same on any number of threads."""
         return np.asarray((_rows(outputs, self.weights.size) * self.weights).sum(axis=1))
 
     def cut_at(self, threshold: Reals | float, evidence: Reals | float) -> "SumRule":
-        """The same sum against another threshold."""
+        """Return the same rule with another threshold."""
         return replace(self, threshold=threshold, evidence=evidence)
 
 
 @dataclass(frozen=True, eq=False)
 class VoteRule:
-    """How many values lie on the target's side of their own cuts, above the number of votes that is needed.
+    """How many values lie on the target's side of their own cuts, minus the number of votes needed.
 
-    A value exactly at its cut counts ``tie``: Liu et al. (2024, equation 10) give it to the target. Cuts
-    are the same for all rows of outputs or differ from row to row, as do the votes needed and the evidence.
+    A value exactly at its cut counts ``tie``: Liu et al. (2024, equation 10) count it for the target. Cuts,
+    votes needed and evidence are the same for all rows of outputs, or differ from row to row.
     """
 
     cuts: Reals
-    weights: Reals  # of each vote, below 0 where the target lowers the value; 0 has no vote
+    weights: Reals  # of each vote; < 0 if the target lowers the value, 0 for no vote
     least: Reals | float
     tie: float
-    evidence: Reals | float = 1.0  # what one vote beyond those needed is worth
+    evidence: Reals | float = 1.0  # score per vote beyond those needed
 
     @classmethod
     def between(cls, low: Reals, high: Reals) -> "VoteRule":
-        """Cut every value midway between its two true ones, and ask for half of the votes.
+        """Cut every value midway between its two true values, and require half of the votes.
 
-        A value in the very middle votes for neither side; a tied vote scores zero.
+        A value exactly in the middle votes for neither side; a tied vote scores zero.
 
         >>> VoteRule.between(np.zeros(3), np.ones(3))([[0.9, 0.9, -9.0]]).tolist()
         [0.5]
@@ -76,27 +76,27 @@ class VoteRule:
         return np.asarray(self.evidence * (self.votes(outputs) - self.least))
 
     def votes(self, outputs: Sequence[Any] | Reals) -> Reals:
-        """The weighted number of votes."""
+        """Return the weighted number of votes."""
         beyond = np.sign(_rows(outputs, self.weights.size) - self.cuts) * np.sign(self.weights)
         return np.asarray((np.heaviside(beyond, self.tie) * np.abs(self.weights)).sum(axis=1))
 
     def cut_at(self, least: Reals | float, evidence: Reals | float) -> "VoteRule":
-        """The same votes, of which another number is needed."""
+        """Return the same rule with another number of votes needed."""
         return replace(self, least=least, evidence=evidence)
 
 
 def cuts_reached_by(fpr: float, values: Reals) -> Reals:
-    """Cuts of several values that are reached in at most a share ``fpr`` of the rows, the smallest such.
+    """Return the smallest cuts that at most a share ``fpr`` of the rows reach, one cut per column.
 
-    The rows are shadows without the target (Liu et al. 2024, algorithm 7). Of values that come in atoms, the
-    next larger one that occurs is taken; above all of them, just above.
+    The rows are shadows without the target (Liu et al. 2024, algorithm 7). A cut is the next larger value
+    that occurs in the column, or just above the largest.
 
     >>> cuts_reached_by(0.5, np.array([[0.0], [1.0], [1.0], [2.0]])).tolist()
     [2.0]
     """
     ranked = np.sort(values, axis=0)
     allowed = int(np.floor(fpr * len(ranked) + 1e-9))
-    highest = ranked[len(ranked) - allowed - 1]  # one row too many reaches it
+    highest = ranked[len(ranked) - allowed - 1]  # reached by one row too many
     above = np.where(ranked > highest, ranked, np.inf).min(axis=0)
     return np.where(np.isfinite(above), above, np.nextafter(highest, np.inf))
 
@@ -105,7 +105,7 @@ def _rows(outputs: Sequence[Any] | Reals, n_values: int) -> Reals:
     rows = np.asarray(outputs, dtype=np.float64).reshape(len(outputs), -1)
     if rows.shape[1] != n_values:
         raise BadInput(
-            f"a threshold rule needs one output per value, got {rows.shape[1]} for {n_values}; use "
-            "the attack likelihood"
+            f"a threshold rule needs one output per value, got {rows.shape[1]} outputs for {n_values} "
+            "values; use the attack likelihood"
         )
     return rows

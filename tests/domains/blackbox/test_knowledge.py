@@ -22,7 +22,7 @@ def test_a_simulator_runs_both_worlds_and_sees_the_outputs():
     assert knowledge.delta == 1e-6
 
 
-def test_who_knows_the_law_knows_the_values_and_can_simulate_too():
+def test_law_knowledge_holds_the_values_and_can_simulate():
     knowledge = build("law", {}, NAMED, 1)
     assert isinstance(knowledge, LawKnowledge)
     assert (knowledge.low.tolist(), knowledge.high.tolist()) == ([0, 0], [1, 1])
@@ -37,7 +37,7 @@ def test_nothing_else_is_known():
 @pytest.mark.parametrize(
     ("name", "parameters", "challenger", "problem"),
     [
-        ("law", {}, OWN, "the law of your own release is not known"),
+        ("law", {}, OWN, "the noise distribution of your own release is not known"),
         ("simulater", {}, OWN, "did you mean 'simulator'"),
         ("simulator", {"trace": 1}, OWN, "no parameters"),
     ],

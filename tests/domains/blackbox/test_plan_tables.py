@@ -88,25 +88,25 @@ def test_a_promise_for_the_pair_stands_beside_the_law(folder):
         ({}, {}, "'pair' is missing"),
         ({"pair": [0, 1]}, {}, "challenger.release is missing"),
         ({"pair": [0, 1], "releese": "mine:release"}, {}, "did you mean 'release'"),
-        ({**OWN, "epsilon": 1.0}, {"epsilon": 2.0}, "challenger says 1.0, mechanism says 2.0"),
+        ({**OWN, "epsilon": 1.0}, {"epsilon": 2.0}, "1.0 in challenger, 2.0 in mechanism"),
         ({**OWN, "epsilon": -1.0}, {}, "epsilon must be >= 0"),
-        ({**OWN, "delta": 1e-5}, {}, "without epsilon"),
-        ({**OWN}, NAMED, "beside challenger.release"),
+        ({**OWN, "delta": 1e-5}, {}, "needs an epsilon"),
+        ({**OWN}, NAMED, "exclude each other"),
         ({**OWN}, {"epsilom": 1.0}, "did you mean 'epsilon'"),
-        ({**OWN, "release": "mine:number"}, {}, "not callable"),
+        ({**OWN, "release": "mine:number"}, {}, "must be callable"),
         ({**OWN, "pair": "mine:number"}, {}, "must hold two inputs"),
         ({**OWN, "pair": [1, 2, 3]}, {}, "must hold two inputs"),
         ({**OWN, "pair": "mine:fails"}, {}, "raised OSError: no such file"),
         ({"pair": [0, 1]}, {"name": "laplase", "epsilon": 1.0}, "did you mean 'laplace'"),
         ({"pair": [0, 1]}, {"name": "laplace", "epsilon": -1.0}, "must be > 0"),
-        ({"pair": [0, 1], "epsilon": 2.0}, NAMED, "challenger says 2.0, mechanism says 0.5"),
+        ({"pair": [0, 1], "epsilon": 2.0}, NAMED, "2.0 in challenger, 0.5 in mechanism"),
         ({"pair": [[0, 0], [1]]}, NAMED, "shapes (2,) and (1,)"),
         ({"pair": ["a", "b"]}, NAMED, "two numbers or two lists of numbers"),
         ({"pair": [0.0, float("inf")]}, NAMED, "finite"),
         ({**OWN, "unit": "person"}, {}, "'person'"),
     ],
 )
-def test_a_mistake_is_told_in_one_line(folder, challenger, mechanism, problem):
+def test_an_error_message_has_one_line(folder, challenger, mechanism, problem):
     with pytest.raises(BadInput) as caught:
         made(folder, challenger, mechanism)
     assert problem in str(caught.value)

@@ -36,7 +36,7 @@ def test_it_does_not_matter_who_simulates(monkeypatch):
         handed_out.extend(items)
         return [function(item) for item in items[::-1]][::-1]
 
-    monkeypatch.setattr(shadows, "_WORTH_SPREADING", 0.0)
+    monkeypatch.setattr(shadows, "_MIN_PARALLEL_SECONDS", 0.0)
     with use_parallel_map(backwards):
         spread_out = draw_shadows(noisy, 1500, np.random.default_rng(7))
     assert len(handed_out) == 6

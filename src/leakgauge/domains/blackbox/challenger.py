@@ -1,4 +1,4 @@
-"""The challenger of a black box: it calls a release on one of two neighbouring inputs."""
+"""The challenger of a black box, which calls a release on one of two neighbouring inputs."""
 
 import inspect
 from collections.abc import Iterator, Mapping
@@ -20,10 +20,10 @@ from leakgauge.support.mutation_guard import read_only
 
 
 def release_digest(function: Any, pair: tuple[Any, Any], sources: tuple[str, ...]) -> str:
-    """Hash the sources (or what can be known of the function) and the pair."""
-    said = sources or (function_source(function),)
+    """Hash the pair and the sources; without sources, the source text or the name of the function."""
+    texts = sources or (function_source(function),)
     hashed = sha256()
-    for text in (*said, *_value_texts(pair)):
+    for text in (*texts, *_value_texts(pair)):
         encoded = text.encode(errors="surrogatepass")
         hashed.update(f"{len(encoded)}:".encode() + encoded)
     return hashed.hexdigest()
@@ -41,7 +41,7 @@ def function_source(function: Any) -> str:
 
 
 def _value_texts(value: Any) -> Iterator[str]:
-    """Spell out a value; of a type we do not know, what it would be sent to a worker as."""
+    """Yield texts that identify a value; for unknown types, the hash of its pickle."""
     name = type(value).__name__
     match value:
         case np.ndarray() if value.dtype.kind != "O":
@@ -68,11 +68,11 @@ def _value_texts(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Calls a function on one of two neighbouring inputs; the target is what they differ by.
+    """Calls a function on one of two neighbouring inputs, which differ by the target.
 
-    ``function(dataset, rng)`` makes one release: a number, a truth value, a text, None, or a list, an array
-    or a dict of these. ``pair`` holds the input without the target, then the one with it. ``sources`` are
-    texts that say what is played, where it came from files.
+    ``function(dataset, rng)`` returns one release: a number, a Boolean, a text, None, or a list, an array or
+    a dict of these. ``pair`` holds the input without the target, then the one with it. ``sources`` are
+    the source texts of the function, if it was loaded from files.
     """
 
     function: ReleaseFunction
@@ -97,7 +97,7 @@ class Challenger(ChallengerDefaults):
 
     @property
     def digest(self) -> str:
-        """A name for what is played that is the same in every process."""
+        """A hash of function and pair that is the same in every process."""
         return release_digest(self.function, self.pair, self.sources)
 
     def flip(self, n_rounds: int, rng: Generator) -> Bits:
@@ -115,11 +115,11 @@ def build(
     folder: Path,
     seed: int,  # noqa: ARG001 (nothing here is generated)
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
+    """Build the challenger that the tables of a plan describe."""
     from leakgauge.domains.blackbox.plan_tables import read_plan_tables
 
     if data:
         raise BadInput(f"data: a black box takes none, got {sorted(data)}; put its inputs in challenger.pair")
-    words = read_plan_tables(challenger, mechanism, folder)
-    refuse_own_generator(words.function, "challenger.release")
-    return Challenger(words.function, words.pair, words.guarantee, words.sources)
+    setup = read_plan_tables(challenger, mechanism, folder)
+    refuse_own_generator(setup.function, "challenger.release")
+    return Challenger(setup.function, setup.pair, setup.guarantee, setup.sources)

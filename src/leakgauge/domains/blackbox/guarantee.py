@@ -1,4 +1,4 @@
-"""What a named mechanism promises to the target that makes the difference between two inputs."""
+"""The guarantee of a named mechanism for one pair of inputs."""
 
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
@@ -10,7 +10,7 @@ from leakgauge.theory import tradeoff
 
 @runtime_checkable
 class HasCurve(Protocol):
-    """A mechanism that knows the trade-off between two inputs, or at least between some."""
+    """A mechanism with an exact trade-off curve for some or all pairs of inputs."""
 
     def curve(self, low: Reals, high: Reals) -> TradeoffCurve | None: ...
 
@@ -25,9 +25,9 @@ class HasEpsilon(Protocol):
 def guarantee_for_pair(mechanism: Mechanism, low: Reals, high: Reals) -> Guarantee:
     """Return the promise for one pair of inputs, computed from the noise distribution and not from the label.
 
-    A mechanism protects a move of its sensitivity; a target who moves k values so far gets the composition
-    over them, and one who moves less is protected better. The label is kept as the nominal epsilon. Of a
-    mechanism that knows neither curve nor epsilon of a pair, the stated guarantee holds for all pairs.
+    A mechanism protects a change of its sensitivity. A target that changes k values by that much gets the
+    composition over them, and one that changes them less is protected better. The label is kept as the
+    nominal epsilon. A mechanism with neither curve nor epsilon of a pair keeps its stated guarantee.
     """
     stated = mechanism.guarantee
     curve = mechanism.curve(low, high) if isinstance(mechanism, HasCurve) else None

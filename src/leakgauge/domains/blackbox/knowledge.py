@@ -1,4 +1,4 @@
-"""What an attacker of a black box may know; nothing else reaches an attack."""
+"""What an attacker of a black box may know; attacks get nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class SimulatorKnowledge:
     delta: float  # of the promise, which is public; 0 where nothing was promised
 
     def simulate(self, members: Bits, rng: Generator) -> list[Any]:
-        """Make shadows: outputs for the input with the target where ``members`` says so."""
+        """Simulate outputs, for the input with the target where ``members`` is true."""
         return run_release(self.function, self.pair, members, rng)
 
     def view(self, block: Sequence[Any]) -> Sequence[Any]:
@@ -41,7 +41,7 @@ class LawKnowledge:
     delta: float  # of the promise
 
     def simulate(self, members: Bits, rng: Generator) -> list[Any]:
-        """Make shadows: draw from the noise distribution."""
+        """Simulate outputs by drawing from the noise distribution."""
         return run_release(MechanismRelease(self.mechanism), (self.low, self.high), members, rng)
 
     def view(self, block: Sequence[Any]) -> Sequence[Any]:
@@ -54,7 +54,7 @@ def build(
     challenger: Challenger,
     seed: int,  # noqa: ARG001 (nothing here is drawn)
 ) -> SimulatorKnowledge | LawKnowledge:
-    """Give an attacker what it may know of a challenger."""
+    """Build what an attacker may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     if parameters:
         raise BadInput(f"knowledge {name!r}: has no parameters, got {sorted(parameters)}; leave them out")
@@ -63,8 +63,8 @@ def build(
         return SimulatorKnowledge(challenger.function, challenger.pair, delta)
     if challenger.mechanism is None:
         raise BadInput(
-            "knowledge 'law': the law of your own release is not known; name a mechanism, or use "
-            'knowledge = "simulator"'
+            "knowledge 'law': the noise distribution of your own release is not known; name a mechanism, "
+            'or use knowledge = "simulator"'
         )
     low, high = (np.asarray(values, dtype=np.float64) for values in challenger.pair)
     return LawKnowledge(challenger.mechanism, low, high, delta)

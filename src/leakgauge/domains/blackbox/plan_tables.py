@@ -1,4 +1,4 @@
-"""The words of a plan about a black box: which release, which pair, which promise."""
+"""The `challenger` and `mechanism` tables of a plan that audits a Python function or a named mechanism."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,7 @@ OWN_RELEASE = "own"
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxSetup:
-    """What was said, looked up."""
+    """What the tables of a plan describe: function, pair of inputs, promise and source texts."""
 
     function: ReleaseFunction
     pair: tuple[Any, Any]
@@ -30,7 +30,7 @@ class BlackboxSetup:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxChallengerTable:
-    """The two inputs, a function of the user's own where there is one, and what it promises."""
+    """The two inputs, the user's own function if there is one, and what it promises."""
 
     pair: Any
     release: str | None = None
@@ -42,7 +42,7 @@ class BlackboxChallengerTable:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackboxMechanismTable:
-    """What a function of the user's own promises; a named mechanism has parameters of its own."""
+    """What the user's own function promises; a named mechanism has its own parameters."""
 
     name: str = OWN_RELEASE
     epsilon: float | None = None
@@ -52,46 +52,46 @@ class BlackboxMechanismTable:
 
 
 def read_plan_tables(challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path) -> BlackboxSetup:
-    """Look up what the two tables of a plan say."""
-    said = read_dataclass(BlackboxChallengerTable, challenger, "challenger")
+    """Load the function, the pair and the promise that the two tables of a plan describe."""
+    table = read_dataclass(BlackboxChallengerTable, challenger, "challenger")
     loader = UserCodeLoader(folder)
-    if said.release is not None:
-        function = loader.load(said.release, "challenger.release")
+    if table.release is not None:
+        function = loader.load(table.release, "challenger.release")
         if not callable(function):
             raise BadInput(
-                f"challenger.release: {said.release!r} is a {type(function).__name__}, not callable"
+                f"challenger.release: {table.release!r} is a {type(function).__name__}; it must be callable"
             )
         if mechanism.get("name", OWN_RELEASE) != OWN_RELEASE:
             raise BadInput(
-                f"mechanism.name: {mechanism['name']!r} beside challenger.release = {said.release!r}; leave "
-                'out one of them, or write name = "own"'
+                f"mechanism.name = {mechanism['name']!r} and challenger.release = {table.release!r} exclude "
+                'each other; leave out one of them, or write name = "own"'
             )
-        guarantee = _stated_guarantee(said, read_dataclass(BlackboxMechanismTable, mechanism, "mechanism"))
-        pair = _read_pair(said.pair, loader)
+        guarantee = _stated_guarantee(table, read_dataclass(BlackboxMechanismTable, mechanism, "mechanism"))
+        pair = _read_pair(table.pair, loader)
     else:
         noise = _read_mechanism(mechanism)
         function = MechanismRelease(noise)
-        pair = _pair_values(_read_pair(said.pair, loader))
-        guarantee = _mechanism_guarantee(said, noise, mechanism, pair)
+        pair = _pair_values(_read_pair(table.pair, loader))
+        guarantee = _mechanism_guarantee(table, noise, mechanism, pair)
     sources = tuple(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))
     return BlackboxSetup(
-        function=function, pair=pair, guarantee=guarantee, sources=(*sources, _release_text(function, said))
+        function=function, pair=pair, guarantee=guarantee, sources=(*sources, _release_text(function, table))
     )
 
 
-def _release_text(function: ReleaseFunction, said: BlackboxChallengerTable) -> str:
-    return repr(function.mechanism) if isinstance(function, MechanismRelease) else str(said.release)
+def _release_text(function: ReleaseFunction, table: BlackboxChallengerTable) -> str:
+    return repr(function.mechanism) if isinstance(function, MechanismRelease) else str(table.release)
 
 
-def _stated_guarantee(said: BlackboxChallengerTable, own: BlackboxMechanismTable) -> Guarantee | None:
+def _stated_guarantee(table: BlackboxChallengerTable, own: BlackboxMechanismTable) -> Guarantee | None:
     """Return the promise for your own release, written in either table."""
     agreed = {
-        name: _same_in_both(name, getattr(said, name), getattr(own, name))
+        name: _same_in_both(name, getattr(table, name), getattr(own, name))
         for name in ("epsilon", "delta", "relation", "unit")
     }
     if agreed["epsilon"] is None:
         if agreed["delta"] is not None:
-            raise BadInput(f"delta = {agreed['delta']} without epsilon is no promise; add epsilon = ...")
+            raise BadInput(f"delta = {agreed['delta']} needs an epsilon; add epsilon = ...")
         return None
     return Guarantee(**{name: value for name, value in agreed.items() if value is not None})
 
@@ -106,57 +106,58 @@ def _read_mechanism(table: dict[str, Any]) -> Mechanism:
     name = table["name"]
     if name == "opendp":
         raise BadInput(
-            "mechanism.name: an OpenDP measurement is a release of its own here: challenger.release = "
-            '"module:function", where function = leakgauge.mechanisms.opendp.release_of(measurement)'
+            "mechanism.name: 'opendp' is not available here; audit an OpenDP measurement as your own "
+            'release: challenger.release = "module:function", '
+            "where function = leakgauge.mechanisms.opendp.release_of(measurement)"
         )
     require_known(name, names, "mechanism: none")
-    found: Mechanism = read_dataclass(
+    noise: Mechanism = read_dataclass(
         mechanism_class(name), {key: table[key] for key in table if key != "name"}, f"mechanism {name!r}"
     )
-    return found
+    return noise
 
 
 def _mechanism_guarantee(
-    said: BlackboxChallengerTable, mechanism: Any, table: dict[str, Any], pair: tuple[Any, Any]
+    table: BlackboxChallengerTable, mechanism: Any, mechanism_table: dict[str, Any], pair: tuple[Any, Any]
 ) -> Guarantee:
     """Return the promise of a named mechanism to the target that moves these values.
 
-    An epsilon in the challenger's table is a promise made for the pair as a whole; the law then stands
-    beside it as the exact one.
+    An epsilon in the challenger table is a promise for the pair as a whole; the epsilon that follows from the
+    noise distribution is then kept as the exact one.
     """
     for name in ("epsilon", "delta", "relation", "unit"):
-        _same_in_both(name, getattr(said, name), table.get(name))
-    lawful = guarantee_for_pair(mechanism, *pair)
-    lawful = replace(lawful, relation=said.relation or lawful.relation, unit=said.unit or lawful.unit)
-    if said.epsilon is None or said.epsilon == table.get("epsilon"):
-        return lawful
-    return replace(lawful, epsilon=said.epsilon, nominal_epsilon=None, curve=None)
+        _same_in_both(name, getattr(table, name), mechanism_table.get(name))
+    exact = guarantee_for_pair(mechanism, *pair)
+    exact = replace(exact, relation=table.relation or exact.relation, unit=table.unit or exact.unit)
+    if table.epsilon is None or table.epsilon == mechanism_table.get("epsilon"):
+        return exact
+    return replace(exact, epsilon=table.epsilon, nominal_epsilon=None, curve=None)
 
 
 def _same_in_both(name: str, first: Any, second: Any) -> Any:
     if first is not None and second is not None and first != second:
-        raise BadInput(f"{name}: challenger says {first}, mechanism says {second}; say it once")
+        raise BadInput(f"{name}: {first} in challenger, {second} in mechanism; leave out one of them")
     return second if first is None else first
 
 
-def _read_pair(said: Any, loader: UserCodeLoader) -> tuple[Any, Any]:
+def _read_pair(pair: Any, loader: UserCodeLoader) -> tuple[Any, Any]:
     """Return the two inputs: named in a module, made by a function there, or written in the plan."""
     rule = "the input without the target, then the one with it"
-    if isinstance(said, str):
-        said = loader.load(said, "challenger.pair")
-        if callable(said):
+    if isinstance(pair, str):
+        pair = loader.load(pair, "challenger.pair")
+        if callable(pair):
             try:
-                said = said()
+                pair = pair()
             except Exception as error:
                 text = " ".join(str(error).split())
                 raise BadInput(
                     f"challenger.pair: the function raised {type(error).__name__}: {text}"
                 ) from error
-    elif isinstance(said, list):
-        said = [np.array(item) if _is_vector(item) else item for item in said]
-    if not isinstance(said, (tuple, list, np.ndarray)) or len(said) != 2:
-        raise BadInput(f"challenger.pair: must hold two inputs ({rule}), got {type(said).__name__}")
-    return said[0], said[1]
+    elif isinstance(pair, list):
+        pair = [np.array(item) if _is_vector(item) else item for item in pair]
+    if not isinstance(pair, (tuple, list, np.ndarray)) or len(pair) != 2:
+        raise BadInput(f"challenger.pair: must hold two inputs ({rule}), got {type(pair).__name__}")
+    return pair[0], pair[1]
 
 
 def _is_vector(item: Any) -> bool:

@@ -1,4 +1,4 @@
-"""The black box: a release, called once per round on one of two inputs, and watched while it works."""
+"""Call a release once per round on one of two inputs, and check that it leaves its inputs unchanged."""
 
 import sys
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _IMMUTABLE = (int, float, str, type(None), np.generic)
 
 @dataclass(frozen=True, eq=False)
 class MechanismRelease:
-    """A named mechanism as a release: its input are the true values."""
+    """A named mechanism as a release; its inputs are the true values."""
 
     mechanism: Mechanism
 
@@ -32,22 +32,22 @@ class MechanismRelease:
 
 
 def run_release(function: ReleaseFunction, pair: tuple[Any, Any], members: Bits, rng: Generator) -> list[Any]:
-    """Return what the release gives out, round by round; ``members`` says for which input."""
+    """Return the output of the release in each round; ``members`` selects the input."""
     if isinstance(function, MechanismRelease):
         return _sample_mechanism(function.mechanism, pair, members, rng)
-    seals = [MutationGuard(given) for given in pair]
+    guards = [MutationGuard(given) for given in pair]
     outputs: list[Any] = []
     try:
-        # What a release prints must not mix with what we print.
+        # Keep the release's own prints out of our standard output.
         with seeded_global_generators(rng), redirect_stdout(sys.stderr):
             for member in members.tolist():
                 output = function(pair[member], rng)
-                # A release may hand out the same thing again, with other numbers in it.
+                # A release may return the same object again with changed contents.
                 outputs.append(output if isinstance(output, _IMMUTABLE) else deepcopy(output))
     except (Exception, SystemExit) as error:
         raise _release_error(error, len(outputs), bool(members[len(outputs)])) from error
-    for seal, which in zip(seals, ("without", "with"), strict=True):
-        if seal.broken:
+    for guard, which in zip(guards, ("without", "with"), strict=True):
+        if guard.broken:
             raise BadInput(
                 f"release changed its input, the one {which} the target; it must leave it as it is: "
                 "work on a copy (copy.deepcopy)"

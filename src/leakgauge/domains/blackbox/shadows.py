@@ -1,4 +1,4 @@
-"""Shadows: rounds that an attacker plays by itself, in both worlds equally often."""
+"""Shadows: rounds that the attacker simulates, half of them with the target."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,50 +14,51 @@ from leakgauge.support.parallel import parallel_map
 
 Simulate: TypeAlias = Callable[[Bits, Generator], list[Any]]
 
-_FIRST = 20  # rounds that are timed
-_PIECE = 250
-_WORTH_SPREADING = 2.0  # seconds
+_TIMED_ROUNDS = 20
+_BATCH_ROUNDS = 250
+_MIN_PARALLEL_SECONDS = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class ShadowOutputs:
-    """Outputs, and in which of them the target was."""
+    """Simulated outputs, and which of them were made with the target."""
 
     outputs: Sequence[Any]
     members: Bits
 
 
 @dataclass(frozen=True)
-class _ShadowPiece:
-    """Some rounds, with a stream of their own."""
+class _ShadowBatch:
+    """A batch of rounds with its own random stream."""
 
     seed: int
     n_rounds: int
 
 
 def draw_shadows(simulate: Simulate, n_rounds: int, rng: Generator) -> ShadowOutputs:
-    """Simulate rounds, the worlds in random order; slow ones are given to the workers there are.
+    """Simulate rounds with and without the target in random order, on the available workers if they are slow.
 
-    Every piece has its own stream, so it does not matter who simulates it. The first is timed to see whether
-    the rest is worth the way to the workers.
+    Every batch has its own random stream, so the result does not depend on which worker simulates it. The
+    first batch is timed to decide whether the others are sent to workers.
     """
-    sizes = [min(_FIRST, n_rounds)]
+    sizes = [min(_TIMED_ROUNDS, n_rounds)]
     while (left := n_rounds - sum(sizes)) > 0:
-        sizes.append(min(_PIECE, left))
+        sizes.append(min(_BATCH_ROUNDS, left))
     seeds = rng.integers(2**63, size=len(sizes))
-    pieces = [_ShadowPiece(int(seed), size) for seed, size in zip(seeds, sizes, strict=True)]
-    make = partial(_simulate_piece, simulate)
-    started = perf_counter()
-    made = [make(pieces[0])]
-    expected = (perf_counter() - started) / sizes[0] * n_rounds
-    made += parallel_map(make, pieces[1:]) if expected > _WORTH_SPREADING else map(make, pieces[1:])
+    batches = [_ShadowBatch(int(seed), size) for seed, size in zip(seeds, sizes, strict=True)]
+    simulate_batch = partial(_simulate_batch, simulate)
+    start = perf_counter()
+    results = [simulate_batch(batches[0])]
+    expected = (perf_counter() - start) / sizes[0] * n_rounds
+    spread = expected > _MIN_PARALLEL_SECONDS
+    results += parallel_map(simulate_batch, batches[1:]) if spread else map(simulate_batch, batches[1:])
     return ShadowOutputs(
-        [output for shadows in made for output in shadows.outputs],
-        np.concatenate([shadows.members for shadows in made]),
+        [output for shadows in results for output in shadows.outputs],
+        np.concatenate([shadows.members for shadows in results]),
     )
 
 
-def _simulate_piece(simulate: Simulate, piece: _ShadowPiece) -> ShadowOutputs:
-    rng = np.random.default_rng(piece.seed)
-    members = rng.permutation(np.arange(piece.n_rounds) % 2 == 1)
+def _simulate_batch(simulate: Simulate, batch: _ShadowBatch) -> ShadowOutputs:
+    rng = np.random.default_rng(batch.seed)
+    members = rng.permutation(np.arange(batch.n_rounds) % 2 == 1)
     return ShadowOutputs(simulate(members, rng), members)

@@ -32,7 +32,7 @@ def test_study_and_rounds_can_be_repeated():
 def test_it_does_not_matter_who_makes_the_shadows(monkeypatch):
     case = CASES["budget not split"]
     alone = studied(case, 1_000, 5)
-    monkeypatch.setattr(shadows, "_WORTH_SPREADING", 0.0)
+    monkeypatch.setattr(shadows, "_MIN_PARALLEL_SECONDS", 0.0)
     with use_parallel_map(
         lambda function, items: [cloudpickle.loads(cloudpickle.dumps(function))(item) for item in items]
     ):

@@ -1,4 +1,4 @@
-"""Learn from simulated rounds which event tells the worlds apart, then watch for it."""
+"""Learn from simulated rounds which event distinguishes the two worlds, and score by it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from leakgauge.domains.blackbox.shadows import draw_shadows
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Score outputs by what shadows of both worlds showed, whatever kind of thing they are.
+    """Score outputs of any type by an event learned from simulated rounds of both worlds.
 
     (After the classifiers of Bichsel et al. 2021 and the events of Ding et al. 2018.) ``shadows`` rounds are
-    simulated, half in each world. Many ways to score are learned on one half of them and compared, by the
-    one-run bound at ``delta`` (that of the promise, unless given), on the other. The winner and the share of
-    rounds on which it guesses are fixed before the first counted round.
+    simulated, half in each world. Many scores are learned on one half of them and compared on the other half
+    by the one-run bound at ``delta`` (default: that of the promise). The best one and the share of rounds on
+    which it guesses are fixed before the first counted round.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("simulator", "law")
@@ -41,9 +41,10 @@ class Attack:
         shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
         delta = knowledge.delta if self.delta is None else self.delta
         event = learn_event(shadows.outputs, shadows.members, delta=delta)
-        words = None if event.candidate is None else describe_event(event.candidate, event.paths)
+        description = None if event.candidate is None else describe_event(event.candidate, event.paths)
         return Scorer(
-            EventScorer(event), Reading(threshold=0.0, signed=True, fraction=event.fraction, event=words)
+            EventScorer(event),
+            Reading(threshold=0.0, signed=True, fraction=event.fraction, event=description),
         )
 
 

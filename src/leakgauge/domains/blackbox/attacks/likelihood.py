@@ -19,7 +19,7 @@ class Attack:
     """Score an output by the log-likelihood ratio, summed over its coordinates (Neyman and Pearson 1933).
 
     The share of rounds on which to guess is fixed beforehand, on simulated ``shadows``, for the
-    delta of the promise; with ``shadows = 0`` it is left open.
+    delta of the promise; with ``shadows = 0`` it is not fixed.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("law",)
@@ -48,7 +48,7 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodScorer:
-    """Scores a block by the noise distribution."""
+    """Scores a block by the log-likelihood ratio."""
 
     ratio: LogLikelihoodRatio
 

@@ -1,4 +1,4 @@
-"""Ask whether the sum of all values is nearer to the sum with the target."""
+"""Compare the sum of all values with the true sums without and with the target."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Ask whether most values are nearer to what they are with the target."""
+"""Let each value vote for the nearer of its two true values, and take the majority."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from leakgauge.strategies.threshold_rules import VoteRule
 class Attack:
     """Let every value that the target moves vote, and score by the majority (Liu et al. 2024).
 
-    A tied vote scores zero: no evidence, and "member" where the attack must say one or the other.
+    A tied vote scores zero: no evidence, and "member" if the attack must decide.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("law",)
