@@ -27,7 +27,7 @@ def accuracy(score, test):
     return np.mean((score(test.reader) > 0) == test.members)
 
 
-def test_adding_up_clues_comes_near_the_best_accuracy_on_noisy_cells():
+def test_a_sum_of_log_ratios_comes_near_the_best_accuracy_on_noisy_cells():
     # Twenty cells, Laplace noise of scale 2, moved by 1: at best .8509 (privacy-loss convolution).
     rows = np.random.default_rng(2).laplace(scale=2, size=(8000, 20)) + MEMBERS[:, None]
     learn, test = sample(rows[:4000], MEMBERS[:4000]), sample(rows[4000:], MEMBERS[4000:])

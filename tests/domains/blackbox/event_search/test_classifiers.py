@@ -65,7 +65,7 @@ def test_trees_travel_and_answer_the_same():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(score))(test.reader), score(test.reader))
 
 
-def test_measures_that_never_differ_are_left_to_nobody():
+def test_constant_features_are_ignored():
     rows = np.column_stack([np.full(8000, np.nan), np.full(8000, 1.0)])
     learn, test = halves(rows)
     assert not BoostedTrees(COORDINATES).learn(learn)(test.reader).any()

@@ -21,7 +21,7 @@ NUMBER, ENTRY = numeric_features.Coordinate(0), FeatureSpec(discrete_features.Ex
 
 
 @pytest.mark.parametrize(
-    ("candidate", "words"),
+    ("candidate", "phrase"),
     [
         (SingleFeature(FeatureSpec(NUMBER, 8)), "the number at position 0"),
         (SingleFeature(ENTRY), "the exact value of one entry"),
@@ -44,19 +44,19 @@ NUMBER, ENTRY = numeric_features.Coordinate(0), FeatureSpec(discrete_features.Ex
         (None, "never changes"),
     ],
 )
-def test_what_is_looked_at_is_said_in_words(candidate, words):
-    assert words in describe_event(candidate, PATHS)
+def test_a_candidate_is_described(candidate, phrase):
+    assert phrase in describe_event(candidate, PATHS)
 
 
-def test_names_in_the_outputs_stay_out_of_the_words():
+def test_names_in_the_outputs_are_not_in_the_description():
     members = np.arange(400) % 2 == 0
     event = learn_event([{"Alice": 1} if member else {"Bob": 1} for member in members], members, delta=0.0)
-    words = describe_event(event.candidate, event.paths)
-    assert "Alice" not in words
-    assert "Bob" not in words
+    description = describe_event(event.candidate, event.paths)
+    assert "Alice" not in description
+    assert "Bob" not in description
 
 
-def test_every_mark_and_measure_can_be_described():
+def test_every_feature_can_be_described():
     examples = {
         "place": 0, "places": (0, 1), "first": 0, "second": 1, "step": 1.0,
         "how": discrete_features.PairOperation.SUM,

@@ -52,10 +52,12 @@ def test_the_unknown_says_nothing():
 def test_accidents_are_worth_nothing_and_differences_are():
     rng = np.random.default_rng(1)
     members = np.arange(4000) % 2 == 0
-    nothing = [estimate_ratios(rng.integers(1, 33, 4000), members, 33).worth for _ in range(50)]
+    nothing = [estimate_ratios(rng.integers(1, 33, 4000), members, 33).information for _ in range(50)]
     assert np.mean(nothing) < 0
     shifted = code_numbers(rng.normal(size=4000) + members, 32)
-    assert estimate_ratios(shifted(rng.normal(size=4000) + members), members, shifted.n_codes).worth > 0.2
+    assert (
+        estimate_ratios(shifted(rng.normal(size=4000) + members), members, shifted.n_codes).information > 0.2
+    )
 
 
 def test_symbols_that_were_rare_or_never_seen_are_unknown():
@@ -105,7 +107,7 @@ def test_everything_is_read_and_learned_once():
     assert sample.learn(FeatureSpec(Spy(0), 8)) is sample.learn(FeatureSpec(Spy(0), 8))
 
 
-def test_a_learned_clue_speaks_about_other_outputs():
+def test_a_learned_feature_scores_other_outputs():
     members = np.arange(200) % 2 == 0
     sample = ShadowSample(FeatureReader(tabulate(["in" if member else "out" for member in members])), members)
     learned = sample.learn(FeatureSpec(ExactValues((0,))))

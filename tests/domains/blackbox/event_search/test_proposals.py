@@ -13,7 +13,7 @@ def proposed(outputs):
     return propose_candidates(ShadowSample(FeatureReader(tabulate(outputs)), MEMBERS))
 
 
-def test_the_clue_that_tells_most_comes_first():
+def test_the_most_informative_feature_comes_first():
     rng = np.random.default_rng(1)
     outputs = [[float(noise), "x" if member else "y"] for noise, member in zip(rng.normal(size=400), MEMBERS)]
     first = proposed(outputs)[0]

@@ -1,4 +1,4 @@
-"""Ways to score outputs by what was counted: a study learns each of them and keeps one."""
+"""Candidate scores based on counted frequencies; the search learns all candidates and keeps one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,63 +21,67 @@ from leakgauge.domains.blackbox.event_search.output_table import Symbols
 
 ScoreFunction: TypeAlias = Callable[[FeatureReader], Reals]
 
+_MAX_NUMBERS = 500_000  # numbers to learn a common log ratio from
+_N_COUNTS = 5  # numbers of occurrences that are distinguished, 0 included
+
 
 class ScoreCandidate(Protocol):
-    """A way to score, before study."""
+    """A score before it is learned."""
 
     def learn(self, sample: ShadowSample) -> ScoreFunction: ...
 
 
 def zero_score(reader: FeatureReader) -> Reals:
-    """Say nothing."""
+    """Return zero for every round: no evidence."""
     return np.zeros(len(reader))
 
 
 @dataclass(frozen=True)
 class SingleFeature:
-    """What one clue says, cautiously."""
+    """The cautious log ratio of one feature."""
 
-    clue: FeatureSpec
+    spec: FeatureSpec
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
-        return sample.learn(self.clue).cautious
+        return sample.learn(self.spec).cautious
 
 
 @dataclass(frozen=True)
 class RatioSum:
-    """What several clues say together, as if they were independent.
+    """The sum of the log ratios of several features, as if they were independent.
 
-    ``less`` are taken off again: the links of a chain, less its inner joints (a Markov chain's log ratio).
+    The log ratios of ``less`` are subtracted: pairs of neighbours minus the values shared by two pairs
+    give the log ratio of a Markov chain.
     """
 
-    clues: tuple[FeatureSpec, ...]
+    specs: tuple[FeatureSpec, ...]
     less: tuple[FeatureSpec, ...] = ()
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
-        return LearnedRatioSum(tuple(map(sample.learn, self.clues)), tuple(map(sample.learn, self.less)))
+        return LearnedRatioSum(tuple(map(sample.learn, self.specs)), tuple(map(sample.learn, self.less)))
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedRatioSum:
-    """A sum of clues after study."""
+    """A learned sum of log ratios."""
 
-    clues: tuple[LearnedFeature, ...]
+    features: tuple[LearnedFeature, ...]
     less: tuple[LearnedFeature, ...]
 
     def __call__(self, reader: FeatureReader) -> Reals:
         total = np.zeros(len(reader))
-        for clue in self.clues:
-            total += clue.bold(reader)
-        for clue in self.less:
-            total -= clue.bold(reader)
+        for feature in self.features:
+            total += feature.bold(reader)
+        for feature in self.less:
+            total -= feature.bold(reader)
         return total
 
 
 @dataclass(frozen=True)
 class SharedRatio:
-    """One log ratio for all places, each number seen from its usual value and turned the way it moves.
+    """One log ratio for all places, of numbers centred and with the sign in which the target moves them.
 
-    Where the places are alike, this learns from all of them at once.
+    If the places are alike, it is learned from all of them together.
     """
 
     places: tuple[int, ...]
@@ -88,77 +92,73 @@ class SharedRatio:
         centre = np.array([_median(column) for column in numbers.T])
         above = np.nan_to_num(np.sign(numbers - centre))
         rises = above[sample.members].mean(axis=0) >= above[~sample.members].mean(axis=0)
-        turn = np.where(rises, 1.0, -1.0)
-        enough = max(1, _ENOUGH // len(self.places))
-        turned = _orient(numbers[:enough], centre, turn).ravel()
-        coder = code_numbers(turned, self.bins)
-        members = np.repeat(sample.members[:enough], len(self.places))
+        signs = np.where(rises, 1.0, -1.0)
+        n_rows = max(1, _MAX_NUMBERS // len(self.places))
+        oriented = _orient(numbers[:n_rows], centre, signs).ravel()
+        coder = code_numbers(oriented, self.bins)
+        members = np.repeat(sample.members[:n_rows], len(self.places))
         return LearnedSharedRatio(
-            self.places, centre, turn, coder, estimate_ratios(coder(turned), members, coder.n_codes)
+            self.places, centre, signs, coder, estimate_ratios(coder(oriented), members, coder.n_codes)
         )
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedSharedRatio:
-    """The common log ratio of all places, after study."""
+    """A learned log ratio that all places share."""
 
     places: tuple[int, ...]
     centre: Reals
-    turn: Reals
+    signs: Reals
     coder: NumberCoder
     ratios: FrequencyRatios
 
     def __call__(self, reader: FeatureReader) -> Reals:
-        turned = _orient(reader.table.numbers[:, self.places], self.centre, self.turn)
-        return self.ratios.bold[self.coder(turned.ravel())].reshape(turned.shape).sum(axis=1)
+        oriented = _orient(reader.table.numbers[:, self.places], self.centre, self.signs)
+        return self.ratios.bold[self.coder(oriented.ravel())].reshape(oriented.shape).sum(axis=1)
 
 
 @dataclass(frozen=True)
 class SymbolMemory:
-    """Whether this very symbol was seen before, and in which world.
+    """Whether exactly this symbol occurred in the shadows, and in which world.
 
-    Symbols too rare to have a log ratio of their own share one with those seen as rarely; each shadow is
-    judged by the others (after Good 1953).
+    Symbols too rare for their own log ratio share one with those that occurred as rarely; each shadow is
+    scored by the others (after Good 1953).
     """
 
-    mark: Any
+    feature: Any
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
-        symbols = sample.reader.read(self.mark)
+        symbols = sample.reader.read(self.feature)
         known, which = np.unique(symbols, return_inverse=True)
         seen_with = np.bincount(which[sample.members], minlength=known.size)
         seen_without = np.bincount(which[~sample.members], minlength=known.size)
         codes = _memory_codes(seen_with[which] - sample.members, seen_without[which] - ~sample.members)
-        ratios = estimate_ratios(codes, sample.members, _MOST**2)
-        return LearnedSymbolMemory(self.mark, known, _memory_codes(seen_with, seen_without), ratios)
+        ratios = estimate_ratios(codes, sample.members, _N_COUNTS**2)
+        return LearnedSymbolMemory(self.feature, known, _memory_codes(seen_with, seen_without), ratios)
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedSymbolMemory:
-    """Symbols that were seen, after study."""
+    """A learned memory of symbols."""
 
-    mark: Any
+    feature: Any
     known: Symbols
     codes: Symbols
     ratios: FrequencyRatios
 
     def __call__(self, reader: FeatureReader) -> Reals:
-        symbols = reader.read(self.mark)
+        symbols = reader.read(self.feature)
         place = np.minimum(np.searchsorted(self.known, symbols), self.known.size - 1)
         return self.ratios.cautious[np.where(self.known[place] == symbols, self.codes[place], 0)]
 
 
-_ENOUGH = 500_000  # numbers to learn a common log ratio from
-_MOST = 5  # times seen that are told apart, none included
-
-
 def _memory_codes(seen_with: Any, seen_without: Any) -> Symbols:
-    """Make one code of how often a symbol was seen in each world; never seen is 0, and says nothing."""
-    return np.minimum(seen_with, _MOST - 1) * _MOST + np.minimum(seen_without, _MOST - 1)
+    """Encode how often a symbol occurred in each world; 0 means never, which is no evidence."""
+    return np.minimum(seen_with, _N_COUNTS - 1) * _N_COUNTS + np.minimum(seen_without, _N_COUNTS - 1)
 
 
-def _orient(numbers: Reals, centre: Reals, turn: Reals) -> Reals:
-    return (numbers - centre) * turn
+def _orient(numbers: Reals, centre: Reals, signs: Reals) -> Reals:
+    return (numbers - centre) * signs
 
 
 def _median(column: Reals) -> float:

@@ -1,4 +1,4 @@
-"""Ways to score outputs by classifiers trained on shadows: straight, quadratic, and boosted trees."""
+"""Candidate scores by classifiers trained on shadows: linear, quadratic, and boosted trees."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -27,69 +27,69 @@ FitFunction: TypeAlias = Callable[[Reals, Bits], Callable[[Reals], Reals]]
 
 @dataclass(frozen=True)
 class WeightedRatios:
-    """What several clues say, with weights learned by logistic regression."""
+    """The sum of the log ratios of several features, with weights fitted by logistic regression."""
 
-    clues: tuple[FeatureSpec, ...]
+    specs: tuple[FeatureSpec, ...]
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
-        learned = tuple(map(sample.learn, self.clues))
-        columns = np.column_stack([clue.bold(sample.reader) for clue in learned])
+        learned = tuple(map(sample.learn, self.specs))
+        columns = np.column_stack([feature.bold(sample.reader) for feature in learned])
         return LearnedWeightedRatios(learned, discriminant_analysis.fit_logistic(columns, sample.members))
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedWeightedRatios:
-    """A weighted sum of clues after study."""
+    """A learned weighted sum of log ratios."""
 
-    clues: tuple[LearnedFeature, ...]
-    direction: discriminant_analysis.LinearScore
+    features: tuple[LearnedFeature, ...]
+    linear: discriminant_analysis.LinearScore
 
     def __call__(self, reader: FeatureReader) -> Reals:
-        return self.direction(np.column_stack([clue.bold(reader) for clue in self.clues]))
+        return self.linear(np.column_stack([feature.bold(reader) for feature in self.features]))
 
 
 @dataclass(frozen=True)
 class FittedScore:
-    """A straight or quadratic score of some measures; with ``bins``, the log ratio along that score."""
+    """A linear or quadratic score of numeric features; with ``bins``, the log ratio of the binned score."""
 
-    measures: tuple[Any, ...]
+    features: tuple[Any, ...]
     fit: FitFunction
     bins: int = 0
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
-        columns = _columns(self.measures, sample.reader)
-        frame = discriminant_analysis.fit_scaler(columns)
-        formula = self.fit(frame(columns), sample.members)
+        columns = _columns(self.features, sample.reader)
+        scaler = discriminant_analysis.fit_scaler(columns)
+        score = self.fit(scaler(columns), sample.members)
         if not self.bins:
-            return LearnedFittedScore(self.measures, frame, formula)
-        along = formula(frame(columns))
-        coder = code_numbers(along, self.bins)
-        ratios = estimate_ratios(coder(along), sample.members, coder.n_codes)
-        return LearnedFittedScore(self.measures, frame, formula, (coder, ratios))
+            return LearnedFittedScore(self.features, scaler, score)
+        scores = score(scaler(columns))
+        coder = code_numbers(scores, self.bins)
+        ratios = estimate_ratios(coder(scores), sample.members, coder.n_codes)
+        return LearnedFittedScore(self.features, scaler, score, (coder, ratios))
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedFittedScore:
-    """A fitted score after study."""
+    """A learned linear or quadratic score."""
 
-    measures: tuple[Any, ...]
-    frame: discriminant_analysis.RobustScaler
-    formula: Callable[[Reals], Reals]
+    features: tuple[Any, ...]
+    scaler: discriminant_analysis.RobustScaler
+    score: Callable[[Reals], Reals]
     log_ratio: tuple[NumberCoder, FrequencyRatios] | None = None
 
     def __call__(self, reader: FeatureReader) -> Reals:
-        along = self.formula(self.frame(_columns(self.measures, reader)))
+        scores = self.score(self.scaler(_columns(self.features, reader)))
         if self.log_ratio is None:
-            return along
+            return scores
         coder, ratios = self.log_ratio
-        return ratios.cautious[coder(along)]
+        return ratios.cautious[coder(scores)]
 
 
 @dataclass(frozen=True)
 class BoostedTrees:
-    """The logit of gradient-boosted trees on some measures (Friedman 2001)."""
+    """The logit of gradient-boosted trees on numeric features (Friedman 2001)."""
 
-    measures: tuple[Any, ...]
+    features: tuple[Any, ...]
 
     def learn(self, sample: ShadowSample) -> ScoreFunction:
         from sklearn.ensemble import HistGradientBoostingClassifier
@@ -102,7 +102,7 @@ class BoostedTrees:
             early_stopping=False,
             random_state=0,
         )
-        usable = tuple(measure for measure in self.measures if _differs(sample.reader.read(measure)))
+        usable = tuple(feature for feature in self.features if _differs(sample.reader.read(feature)))
         if not usable:
             return zero_score
         with _on_one_thread():
@@ -112,19 +112,19 @@ class BoostedTrees:
 
 @dataclass(frozen=True, eq=False)
 class LearnedBoostedTrees:
-    """Boosted trees after study."""
+    """Learned boosted trees."""
 
-    measures: tuple[Any, ...]
+    features: tuple[Any, ...]
     trees: Any
 
     def __call__(self, reader: FeatureReader) -> Reals:
-        columns = _for_trees(_columns(self.measures, reader))
+        columns = _for_trees(_columns(self.features, reader))
         with _on_one_thread():
             return np.asarray(self.trees.decision_function(columns), dtype=np.float64)
 
 
 def _on_one_thread() -> AbstractContextManager[Any]:
-    """Keep the trees to one thread: more of them only wait for one another on so little work."""
+    """Limit the trees to one thread; with so little work, more threads are slower."""
     return _threads().limit(limits=1, user_api="openmp")
 
 
@@ -140,10 +140,10 @@ def _differs(values: Reals) -> bool:
     return known.size > 0 and bool((known != known[0]).any())
 
 
-def _columns(measures: Sequence[Any], reader: FeatureReader) -> Reals:
-    return np.column_stack([reader.read(measure) for measure in measures])
+def _columns(features: Sequence[Any], reader: FeatureReader) -> Reals:
+    return np.column_stack([reader.read(feature) for feature in features])
 
 
 def _for_trees(columns: Reals) -> Reals:
-    """Put infinite numbers at the ends; trees know what to do with NaN."""
+    """Replace infinities by large finite numbers; the trees accept NaN."""
     return np.where(np.isinf(columns), np.sign(columns) * 1e300, columns)

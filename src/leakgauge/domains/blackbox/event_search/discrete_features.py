@@ -1,7 +1,6 @@
-"""Symbols that can be read off an output: exact values, patterns, orders, traces of arithmetic.
+"""Discrete features of an output: exact values, patterns, orders, traces of floating-point arithmetic.
 
-Each is a small value that can be asked about any table with the same columns, and answers with one
-whole number per round; equal numbers mean the same symbol.
+Each feature is a callable that maps a table to one integer per round; equal integers mean the same symbol.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from leakgauge.domains.blackbox.event_search.output_table import OutputTable, Sy
 
 
 class PairOperation(StrEnum):
-    """What two numbers are made into."""
+    """How two numbers are combined."""
 
     SUM = "sum"
     DIFFERENCE = "difference"
@@ -38,7 +37,7 @@ class DiscreteFeature(Protocol):
 
 @dataclass(frozen=True)
 class ExactValues:
-    """What stands at some places, exactly."""
+    """The exact values at some places."""
 
     places: tuple[int, ...]
 
@@ -49,7 +48,7 @@ class ExactValues:
 
 @dataclass(frozen=True)
 class KindPattern:
-    """What kind of thing stands at each place: which are missing, nothing, not a number, infinite."""
+    """The kind of value at each place: missing, None, NaN, infinite, and so on."""
 
     def __call__(self, table: OutputTable) -> Symbols:
         return _mixed_hash(table.kinds.astype(np.int64))
@@ -71,7 +70,7 @@ class LowestBit:
 
 @dataclass(frozen=True)
 class FloatGrid:
-    """Sign, size and lowest set bit of a number together."""
+    """Sign, exponent and lowest set bit of a number together."""
 
     place: int
 
@@ -84,7 +83,7 @@ class FloatGrid:
 
 @dataclass(frozen=True)
 class Residue:
-    """What is left of a number after taking away whole multiples of a step."""
+    """The remainder of a number after division by a step."""
 
     place: int
     step: float
@@ -96,7 +95,7 @@ class Residue:
 
 @dataclass(frozen=True)
 class DecimalPlaces:
-    """How many decimals a number needs, up to seven."""
+    """The number of decimals of a number, up to seven."""
 
     place: int
 
@@ -109,9 +108,9 @@ class DecimalPlaces:
 
 @dataclass(frozen=True)
 class CombinedPair:
-    """The sum, difference or ratio of the numbers at two places, exactly up to a small step.
+    """The sum, difference or ratio of the numbers at two places, rounded to a small step.
 
-    Noise that was used twice cancels in one of them.
+    Noise that was used twice cancels in one of the three.
     """
 
     first: int
@@ -138,7 +137,7 @@ class SizeOrder:
 
 @dataclass(frozen=True)
 class ExtremePosition:
-    """Where the largest (or, with sign -1, the smallest) number stands."""
+    """The position of the largest (or, with sign -1, the smallest) number."""
 
     places: tuple[int, ...]
     sign: int
@@ -150,7 +149,7 @@ class ExtremePosition:
 
 @dataclass(frozen=True)
 class RepeatedValues:
-    """Which places hold the same value as an earlier one, and how many distinct values there are."""
+    """How many places repeat the value of another place."""
 
     places: tuple[int, ...]
 
@@ -160,7 +159,7 @@ class RepeatedValues:
 
 
 def lowest_bit(numbers: Reals) -> Symbols:
-    """Return the exponent of the lowest set bit; zero and what is no number get exponents no float has.
+    """Return the exponent of the lowest set bit; 0, NaN and infinities get exponents that no float has.
 
     >>> lowest_bit(np.array([1.0, 6.0, 0.375])).tolist()
     [0, 1, -3]
@@ -178,16 +177,16 @@ def _finite(numbers: Reals) -> Reals:
 
 
 def _whole(numbers: Reals) -> Symbols:
-    """Make symbols of the nearest whole numbers."""
+    """Encode the nearest integers as symbols."""
     whole = np.rint(numbers) + 0.0
     return np.where(np.isfinite(whole), whole, np.nan).view(np.int64)
 
 
 def _mixed_hash(columns: Symbols) -> Symbols:
-    """Make one symbol of several: a sum of well mixed words (the mixer of Steele, Lea and Flood 2014)."""
+    """Combine several symbols into one: a sum of hashes (the mixer of Steele, Lea and Flood 2014)."""
     starts = np.arange(1, columns.shape[1] + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    words: npt.NDArray[np.uint64] = columns.view(np.uint64) + starts
+    hashes: npt.NDArray[np.uint64] = columns.view(np.uint64) + starts
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ (words >> np.uint64(shift))) * np.uint64(factor)
-    words ^= words >> np.uint64(31)
-    return words.sum(axis=1, dtype=np.uint64).view(np.int64)
+        hashes = (hashes ^ (hashes >> np.uint64(shift))) * np.uint64(factor)
+    hashes ^= hashes >> np.uint64(31)
+    return hashes.sum(axis=1, dtype=np.uint64).view(np.int64)

@@ -1,4 +1,4 @@
-"""What a learned attack looks at, in words; positions are named, values and names of entries never."""
+"""Describe in one phrase what a learned attack uses; positions are named, values and entry names never."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +14,28 @@ from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees, Fi
 from leakgauge.domains.blackbox.event_search.output_table import ValuePath
 from leakgauge.strategies import discriminant_analysis
 
+_DESCRIPTIONS = {
+    discrete_features.SizeOrder: "the order of the numbers by size",
+    discrete_features.ExtremePosition: "where the largest or smallest number stands",
+    discrete_features.RepeatedValues: "how many values occur twice",
+    numeric_features.OrderGap: "how far the numbers lie apart",
+    numeric_features.MeanValue: "the mean of the numbers",
+    numeric_features.VectorNorm: "the length of the vector of numbers",
+    numeric_features.OutputVariance: "how much the numbers of one output vary",
+    numeric_features.SymbolCount: "how often a certain value occurs",
+    numeric_features.FirstPosition: "where a certain value first occurs",
+    numeric_features.LastPosition: "where a certain value last occurs",
+    numeric_features.FilledCount: "how many values there are",
+}
+_SHAPE_DESCRIPTIONS: dict[int | str, str] = {
+    "#length": "the length of a list",
+    "#keys": "which keys a table has, and in which order",
+    "#text length": "the length of a text",
+}
+
 
 def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
-    """Say what a candidate looks at, as the end of a sentence "told apart by ...".
+    """Describe which part of the output a candidate uses, as a phrase for the report.
 
     >>> from leakgauge.domains.blackbox.event_search.discrete_features import LowestBit
     >>> from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureSpec
@@ -25,29 +44,29 @@ def describe_event(candidate: Any, paths: Sequence[ValuePath]) -> str:
     """
     match candidate:
         case SingleFeature():
-            return _describe_feature(candidate.clue.feature, paths)
+            return _describe_feature(candidate.spec.feature, paths)
         case SymbolMemory():
-            seen = _describe_feature(candidate.mark, paths)
+            seen = _describe_feature(candidate.feature, paths)
             return f"whether this was seen before, and in which world: {seen}"
         case RatioSum() if candidate.less:
-            return f"log ratios along the chain of {len(candidate.clues) + 1} neighbouring values"
-        case RatioSum() if len(candidate.clues) == 1:
-            return _describe_feature(candidate.clues[0].feature, paths)
+            return f"log ratios along the chain of {len(candidate.specs) + 1} neighbouring values"
+        case RatioSum() if len(candidate.specs) == 1:
+            return _describe_feature(candidate.specs[0].feature, paths)
         case RatioSum():
-            first = _describe_feature(candidate.clues[0].feature, paths)
-            return f"the sum of {len(candidate.clues)} log ratios, such as that of {first}"
+            first = _describe_feature(candidate.specs[0].feature, paths)
+            return f"the sum of {len(candidate.specs)} log ratios, such as that of {first}"
         case WeightedRatios():
-            first = _describe_feature(candidate.clues[0].feature, paths)
-            return f"a weighted sum of {len(candidate.clues)} log ratios, first of all that of {first}"
+            first = _describe_feature(candidate.specs[0].feature, paths)
+            return f"a weighted sum of {len(candidate.specs)} log ratios, first of all that of {first}"
         case SharedRatio():
             return f"one log ratio, added up over {len(candidate.places)} numbers"
         case FittedScore():
             shape = "quadratic" if candidate.fit is discriminant_analysis.fit_quadratic else "linear"
-            only = _describe_feature(candidate.measures[0], paths)
-            several = f"{len(candidate.measures)} numbers" if len(candidate.measures) > 1 else only
+            only = _describe_feature(candidate.features[0], paths)
+            several = f"{len(candidate.features)} numbers" if len(candidate.features) > 1 else only
             return f"a {shape} score of {several}"
         case BoostedTrees():
-            return f"boosted trees on {len(candidate.measures)} measures of the output"
+            return f"boosted trees on {len(candidate.features)} measures of the output"
         case _:
             return "nothing: the output never changes"
 
@@ -84,21 +103,6 @@ def _describe_feature(feature: Any, paths: Sequence[ValuePath]) -> str:
             return _DESCRIPTIONS[type(feature)]
 
 
-_DESCRIPTIONS = {
-    discrete_features.SizeOrder: "the order of the numbers by size",
-    discrete_features.ExtremePosition: "where the largest or smallest number stands",
-    discrete_features.RepeatedValues: "how many values occur twice",
-    numeric_features.OrderGap: "how far the numbers lie apart",
-    numeric_features.MeanValue: "the mean of the numbers",
-    numeric_features.VectorNorm: "the length of the vector of numbers",
-    numeric_features.OutputVariance: "how much the numbers of one output vary",
-    numeric_features.SymbolCount: "how often a certain value occurs",
-    numeric_features.FirstPosition: "where a certain value first occurs",
-    numeric_features.LastPosition: "where a certain value last occurs",
-    numeric_features.FilledCount: "how many values there are",
-}
-
-
 def _describe_exact_values(places: Sequence[int], paths: Sequence[ValuePath]) -> str:
     if len(places) == len(paths):
         return "the exact output"
@@ -117,13 +121,6 @@ def _describe_number(place: int, paths: Sequence[ValuePath]) -> str:
         if path and path[-1] in _SHAPE_DESCRIPTIONS
         else f"the number{_at(path)}"
     )
-
-
-_SHAPE_DESCRIPTIONS: dict[int | str, str] = {
-    "#length": "the length of a list",
-    "#keys": "which keys a table has, and in which order",
-    "#text length": "the length of a text",
-}
 
 
 def _at(path: ValuePath) -> str:

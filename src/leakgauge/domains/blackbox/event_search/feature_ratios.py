@@ -12,43 +12,43 @@ from leakgauge.domains.blackbox.event_search.output_table import OutputTable, Sy
 
 FeatureCodes = npt.NDArray[np.intp]
 
-_FEWEST = 5  # a symbol seen less often says nothing
-_DOUBT = 0.1
+_MIN_COUNT = 5  # symbols that occur less often are ignored
+_ERROR = 0.1  # of the confidence bound behind cautious log ratios
 
 
 @dataclass(frozen=True, eq=False)
 class FrequencyRatios:
-    """The log ratio of each code, in two strengths, and what all of them are worth together."""
+    """The log ratio of each code, shrunk (bold) or a confidence bound (cautious), and their information."""
 
     bold: Reals
     cautious: Reals
-    worth: float  # expected information per round, in nats, above what accident would give
+    information: float  # expected per round, in nats, minus what chance alone would give
 
 
 def estimate_ratios(codes: FeatureCodes, members: Bits, n_codes: int) -> FrequencyRatios:
-    """Compare how often each code occurs in the two worlds; code 0 is what is unknown, and says nothing."""
+    """Compare how often each code occurs in the two worlds; code 0 means unknown and has log ratio 0."""
     with_target = np.bincount(codes[members], minlength=n_codes).astype(np.float64)
     without = np.bincount(codes[~members], minlength=n_codes).astype(np.float64)
     seen = with_target + without
     mean = max(1.0, members.size / 2)
     with_target *= mean / max(1, members.sum())
     without *= mean / max(1, (~members).sum())
-    silent = seen < _FEWEST
-    silent[0] = True
+    ignored = seen < _MIN_COUNT
+    ignored[0] = True
     ratio = np.log((with_target + 1) / (without + 1))
     variance = 1 / (with_target + 1) + 1 / (without + 1)
-    bold = np.where(silent, 0.0, ratio * ratio**2 / (ratio**2 + variance))
+    bold = np.where(ignored, 0.0, ratio * ratio**2 / (ratio**2 + variance))
     more, less = np.maximum(with_target, without), np.minimum(with_target, without)
-    rate = betaincinv(np.maximum(more, 1e-9), less + 1, _DOUBT)
+    rate = betaincinv(np.maximum(more, 1e-9), less + 1, _ERROR)
     odds = np.maximum(np.log(np.maximum(rate, 1e-300)) - np.log1p(-np.minimum(rate, 1 - 1e-15)), 0.0)
-    cautious = np.where(silent, 0.0, np.sign(with_target - without) * odds)
-    gain = np.where(silent, 0.0, (with_target - without) * bold).sum()
-    return FrequencyRatios(bold, cautious, float(gain - 2 * (~silent).sum()) / members.size)
+    cautious = np.where(ignored, 0.0, np.sign(with_target - without) * odds)
+    difference = np.where(ignored, 0.0, (with_target - without) * bold).sum()
+    return FrequencyRatios(bold, cautious, float(difference - 2 * (~ignored).sum()) / members.size)
 
 
 @dataclass(frozen=True, eq=False)
 class SymbolCoder:
-    """Knows the symbols that occurred often enough; any other is unknown."""
+    """Codes for symbols that occurred often enough; 0 for any other."""
 
     known: Symbols
 
@@ -64,14 +64,14 @@ class SymbolCoder:
 
 
 def code_symbols(symbols: Symbols) -> SymbolCoder:
-    """Learn which symbols there are."""
+    """Assign codes to the symbols that occur often enough."""
     values, counts = np.unique(symbols, return_counts=True)
-    return SymbolCoder(values[counts >= _FEWEST])
+    return SymbolCoder(values[counts >= _MIN_COUNT])
 
 
 @dataclass(frozen=True, eq=False)
 class NumberCoder:
-    """Knows single numbers that occurred often (atoms), and bins of the rest; NaN has a code of its own."""
+    """Codes for numbers that occurred often (atoms), for bins of the others, and for NaN."""
 
     atoms: Reals
     edges: Reals
@@ -90,7 +90,7 @@ class NumberCoder:
 
 
 def code_numbers(numbers: Reals, n_bins: int) -> NumberCoder:
-    """Learn the frequent numbers, and bins that hold about equally many of the others.
+    """Find the frequent numbers, and bins that hold about equally many of the others.
 
     >>> code_numbers(np.array([0.0] * 60 + [1.0, 2.0, 3.0, 4.0] * 10), 2).atoms.tolist()
     [0.0]
@@ -100,7 +100,7 @@ def code_numbers(numbers: Reals, n_bins: int) -> NumberCoder:
         return NumberCoder(np.empty(0), np.empty(0))
     starts = np.flatnonzero(np.append(True, known[1:] != known[:-1]))
     counts = np.diff(np.append(starts, known.size))
-    often = counts >= max(_FEWEST, numbers.size / (2 * n_bins))
+    often = counts >= max(_MIN_COUNT, numbers.size / (2 * n_bins))
     rest = known[~np.repeat(often, counts)]
     cuts = (np.arange(1, n_bins) * rest.size) // n_bins
     return NumberCoder(known[starts[often]], np.unique(rest[cuts]) if rest.size else np.empty(0))
@@ -108,7 +108,7 @@ def code_numbers(numbers: Reals, n_bins: int) -> NumberCoder:
 
 @dataclass(frozen=True, eq=False)
 class FeatureReader:
-    """Reads marks and measures off a table, each once."""
+    """Computes features of a table, each of them once."""
 
     table: OutputTable
     _known: dict[Any, Any] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class FeatureReader:
         return len(self.table)
 
     def read(self, feature: Any) -> Any:
-        """Return what a mark or a measure says, one entry per round."""
+        """Return the values of a feature, one per round."""
         if feature not in self._known:
             self._known[feature] = feature(self.table)
         return self._known[feature]
@@ -125,7 +125,7 @@ class FeatureReader:
 
 @dataclass(frozen=True)
 class FeatureSpec:
-    """A mark (``bins`` 0), or a measure whose values are sorted into so many bins."""
+    """A discrete feature (``bins`` = 0), or a numeric feature with the number of its bins."""
 
     feature: Any
     bins: int = 0
@@ -133,7 +133,7 @@ class FeatureSpec:
 
 @dataclass(frozen=True, eq=False)
 class LearnedFeature:
-    """A clue after study."""
+    """A feature with its learned log ratios."""
 
     feature: Any
     coder: NumberCoder | SymbolCoder
@@ -148,22 +148,22 @@ class LearnedFeature:
 
 @dataclass(frozen=True, eq=False)
 class ShadowSample:
-    """Shadows to learn from: their outputs, and in which of them the target was."""
+    """Shadows to learn from: their outputs, and which of them were made with the target."""
 
     reader: FeatureReader
     members: Bits
     _learned: dict[FeatureSpec, LearnedFeature] = field(default_factory=dict)
 
-    def learn(self, clue: FeatureSpec) -> LearnedFeature:
-        """Study one clue, once."""
-        if clue not in self._learned:
-            values = self.reader.read(clue.feature)
-            coder = code_numbers(values, clue.bins) if clue.bins else code_symbols(values)
-            self._learned[clue] = LearnedFeature(
-                clue.feature, coder, estimate_ratios(coder(values), self.members, coder.n_codes)
+    def learn(self, spec: FeatureSpec) -> LearnedFeature:
+        """Learn the log ratios of one feature; the result is kept."""
+        if spec not in self._learned:
+            values = self.reader.read(spec.feature)
+            coder = code_numbers(values, spec.bins) if spec.bins else code_symbols(values)
+            self._learned[spec] = LearnedFeature(
+                spec.feature, coder, estimate_ratios(coder(values), self.members, coder.n_codes)
             )
-        return self._learned[clue]
+        return self._learned[spec]
 
-    def worth(self, clue: FeatureSpec) -> float:
-        """Say how much a clue tells in this sample."""
-        return self.learn(clue).ratios.worth
+    def information(self, spec: FeatureSpec) -> float:
+        """Return the information of a feature in this sample."""
+        return self.learn(spec).ratios.information

@@ -1,6 +1,6 @@
-"""Numbers that can be read off an output: its coordinates, and what they make together.
+"""Numeric features of an output: single numbers, and sums, ranks, norms and counts over several places.
 
-Each is a small value that can be asked about any table with the same columns; NaN says "no number here".
+Each feature is a callable that maps a table to one number per round; NaN means that there is no number.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Coordinate:
 
 @dataclass(frozen=True)
 class DistanceFromCentre:
-    """How far the number at one place is from the usual one."""
+    """The distance of the number at one place from its median."""
 
     place: int
     centre: float
@@ -70,7 +70,7 @@ class OrderStatistic:
 
 @dataclass(frozen=True)
 class OrderGap:
-    """How far the number of one rank lies above the one of another."""
+    """The difference of the numbers of two ranks."""
 
     places: tuple[int, ...]
     upper: int
@@ -89,32 +89,32 @@ class MeanValue:
     def __call__(self, table: OutputTable) -> Reals:
         values = _finite(table, self.places)
         known = np.isfinite(values)
-        return _steady(np.where(known, values, 0.0).sum(axis=1) / known.sum(axis=1))
+        return _rounded(np.where(known, values, 0.0).sum(axis=1) / known.sum(axis=1))
 
 
 @dataclass(frozen=True)
 class VectorNorm:
-    """The length (of order 1 or 2) of the vector of several places, seen from a centre."""
+    """The sum of absolute values or of squares (order 1 or 2) of several places, relative to a centre."""
 
     places: tuple[int, ...]
     centre: tuple[float, ...]
     order: int
 
     def __call__(self, table: OutputTable) -> Reals:
-        away = np.abs(_finite(table, self.places) - np.asarray(self.centre))
-        return _steady((np.where(np.isfinite(away), away, 0.0) ** self.order).sum(axis=1))
+        deviations = np.abs(_finite(table, self.places) - np.asarray(self.centre))
+        return _rounded((np.where(np.isfinite(deviations), deviations, 0.0) ** self.order).sum(axis=1))
 
 
 @dataclass(frozen=True)
 class OutputVariance:
-    """The variance of an output over several of its own places."""
+    """The sum of squared deviations from the mean over several places of an output."""
 
     places: tuple[int, ...]
 
     def __call__(self, table: OutputTable) -> Reals:
         values = _finite(table, self.places)
-        away = values - MeanValue(self.places)(table)[:, None]
-        return _steady((np.where(np.isfinite(away), away, 0.0) ** 2).sum(axis=1))
+        deviations = values - MeanValue(self.places)(table)[:, None]
+        return _rounded((np.where(np.isfinite(deviations), deviations, 0.0) ** 2).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -151,14 +151,14 @@ class LastPosition:
 
 @dataclass(frozen=True)
 class FilledCount:
-    """How many places hold anything at all."""
+    """How many places are not missing."""
 
     def __call__(self, table: OutputTable) -> Reals:
         return (table.kinds != ValueKind.MISSING).sum(axis=1).astype(np.float64)
 
 
-def _steady(values: Reals) -> Reals:
-    """Keep 40 bits: the same numbers summed in another order are the same number."""
+def _rounded(values: Reals) -> Reals:
+    """Round to 40 bits, so that the order of summation does not matter."""
     mantissa, exponent = np.frexp(values)
     return np.asarray(np.ldexp(np.rint(mantissa * 2.0**40), exponent - 40))
 

@@ -18,6 +18,15 @@ from leakgauge.core.game import Reals
 
 Symbols: TypeAlias = npt.NDArray[np.int64]
 ValueKinds: TypeAlias = npt.NDArray[np.int8]
+ValuePath: TypeAlias = tuple[int | str, ...]
+ValuesByPath: TypeAlias = Iterator[tuple[ValuePath, Any]]  # a place and its values in all rounds
+
+MANY_TEXTS = 64  # more different texts than this are split into parts; fewer are treated as labels
+
+_TOKEN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\w+")
+_MOST_TOKENS = 16
+_MOST_CHARACTERS = 32
+_LARGEST_EXACT_FLOAT = 2.0**53  # floats hold whole numbers exactly up to here
 
 
 class Missing:
@@ -28,7 +37,7 @@ MISSING = Missing()
 
 
 class ValueKind(IntEnum):
-    """What stands at a place."""
+    """The kind of value at a place."""
 
     MISSING = 0
     NONE = 1
@@ -42,18 +51,6 @@ class ValueKind(IntEnum):
     TABLE = 9
 
 
-@cache
-def value_kind(kind: type) -> ValueKind:
-    """Say what values of a Python type are, or refuse the type."""
-    for known, members in _KIND_TYPES:
-        if issubclass(kind, members):
-            return known
-    raise BadInput(
-        f"release returned a value of type {kind.__name__!r}; it may return numbers, True or False, text, "
-        "None, and lists, arrays or dicts of these"
-    )
-
-
 _KIND_TYPES: tuple[tuple[ValueKind, tuple[type, ...]], ...] = (
     (ValueKind.MISSING, (Missing,)),
     (ValueKind.NONE, (type(None),)),
@@ -64,10 +61,23 @@ _KIND_TYPES: tuple[tuple[ValueKind, tuple[type, ...]], ...] = (
     (ValueKind.SEQUENCE, (list, tuple, np.ndarray)),
     (ValueKind.TABLE, (Mapping,)),
 )
+_DTYPE_KINDS = {"b": ValueKind.TRUTH, "i": ValueKind.WHOLE, "u": ValueKind.WHOLE, "f": ValueKind.REAL}
+
+
+@cache
+def value_kind(kind: type) -> ValueKind:
+    """Return the kind of values of a Python type, or refuse the type."""
+    for known, members in _KIND_TYPES:
+        if issubclass(kind, members):
+            return known
+    raise BadInput(
+        f"release returned a value of type {kind.__name__!r}; return numbers, True or False, text, None, "
+        "or lists, arrays or dicts of these"
+    )
 
 
 def kind_symbol(kind: ValueKind) -> np.int64:
-    """Return the symbol of what has no value of its own: nothing, missing, or places below it."""
+    """Return the symbol of a place without a value: None, missing, or a list or dict."""
     return np.int64(-1 - kind)
 
 
@@ -91,10 +101,6 @@ def encode_values(values: Any) -> tuple[Reals, Symbols, ValueKinds]:
     return numbers, keys, kinds
 
 
-_DTYPE_KINDS = {"b": ValueKind.TRUTH, "i": ValueKind.WHOLE, "u": ValueKind.WHOLE, "f": ValueKind.REAL}
-_LARGEST_EXACT_FLOAT = 2.0**53  # floats hold whole numbers exactly up to here
-
-
 def _encode_alike(values: Sequence[Any], kind: ValueKind) -> tuple[Reals, Symbols, ValueKinds]:
     if kind in (ValueKind.TRUTH, ValueKind.WHOLE, ValueKind.REAL):
         return _encode_numbers(values, kind)
@@ -108,7 +114,7 @@ def _encode_numbers(values: Any, kind: ValueKind) -> tuple[Reals, Symbols, Value
     except OverflowError:
         numbers = np.array([_nearest_float(value) for value in values])
     lost = np.isnan(numbers)
-    numbers[lost] = np.nan  # one bit pattern for all of them
+    numbers[lost] = np.nan  # one bit pattern for all NaN
     keys, kinds = numbers.view(np.int64).copy(), np.full(numbers.size, kind, np.int8)
     if kind is ValueKind.WHOLE:
         large = np.flatnonzero(np.abs(numbers) > _LARGEST_EXACT_FLOAT)
@@ -127,7 +133,7 @@ def _nearest_float(value: Any) -> float:
 
 
 def _text_symbols(values: Sequence[Any]) -> Symbols:
-    """Name texts by numbers that are the same in every process."""
+    """Hash texts to integers that are the same in every process."""
     known = {
         value: blake2b(str(value).encode(errors="surrogatepass"), digest_size=8) for value in set(values)
     }
@@ -135,19 +141,12 @@ def _text_symbols(values: Sequence[Any]) -> Symbols:
     return np.array([names[value] for value in values], dtype=np.int64)
 
 
-MANY_TEXTS = 64  # so many different texts are no mere labels any more, and are worth taking apart
-
-_TOKEN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\w+")
-_MOST_TOKENS = 16
-_MOST_CHARACTERS = 32
-
-
 def text_parts(texts: Sequence[str | None]) -> Iterator[tuple[tuple[str | int, ...], list[Any]]]:
-    """Yield the parts of texts, each with its value in every round; numbers among the words are numbers."""
-    words = {text: _tokens(text) for text in set(texts) if text is not None}
+    """Yield the parts of texts, each with its value in every round; numeric tokens become numbers."""
+    tokens = {text: _tokens(text) for text in set(texts) if text is not None}
     yield ("#text length",), [MISSING if text is None else len(text) for text in texts]
     for name, rows in (
-        ("#word", [[] if text is None else words[text] for text in texts]),
+        ("#word", [[] if text is None else tokens[text] for text in texts]),
         ("#character", [[] if text is None else list(text[:_MOST_CHARACTERS]) for text in texts]),
     ):
         for position, column in enumerate(zip_longest(*rows, fillvalue=MISSING)):
@@ -165,16 +164,12 @@ def _number(token: str) -> str | float:
         return token
 
 
-ValuePath: TypeAlias = tuple[int | str, ...]
-ValuesByPath: TypeAlias = Iterator[tuple[ValuePath, Any]]  # a place, and its value in every round
-
-
 @dataclass(frozen=True, eq=False)
 class OutputTable:
     """Outputs of a block of rounds, place by place.
 
-    ``numbers`` holds the value where there is one (NaN elsewhere), ``keys`` the exact value as a symbol,
-    ``kinds`` what stands there. A place that an output does not have is MISSING.
+    ``numbers`` holds numeric values (NaN elsewhere), ``keys`` exact values as symbols, ``kinds`` their kinds.
+    The kind of a place that an output does not have is MISSING.
     """
 
     paths: tuple[ValuePath, ...]
@@ -195,28 +190,28 @@ class OutputTable:
 
 
 def tabulate(outputs: Sequence[Any], paths: tuple[ValuePath, ...] | None = None) -> OutputTable:
-    """Lay out raw outputs; ``paths`` fixes the columns, so that later rounds fit an earlier table.
+    """Arrange raw outputs as a table; ``paths`` fixes the columns, so that later rounds fit an earlier table.
 
     >>> tabulate([1.5, None]).numbers.tolist()
     [[1.5], [nan]]
     """
     wanted = None if paths is None else frozenset(paths)
-    found = dict(_places(outputs, (), wanted))
+    columns = dict(_places(outputs, (), wanted))
     if paths is None:
-        paths = tuple(sorted(found, key=_reading_order))
+        paths = tuple(sorted(columns, key=_reading_order))
     shape = (len(outputs), len(paths))
-    nothing = np.full(shape, kind_symbol(ValueKind.MISSING)), np.full(shape, ValueKind.MISSING, np.int8)
-    table = OutputTable(paths, np.full(shape, np.nan), *nothing)
+    missing = np.full(shape, kind_symbol(ValueKind.MISSING)), np.full(shape, ValueKind.MISSING, np.int8)
+    table = OutputTable(paths, np.full(shape, np.nan), *missing)
     for column, path in enumerate(paths):
-        if path in found:
+        if path in columns:
             table.numbers[:, column], table.keys[:, column], table.kinds[:, column] = encode_values(
-                found[path]
+                columns[path]
             )
     return table
 
 
 def require_supported(values: Sequence[Any]) -> None:
-    """Refuse outputs that hold a value of a type no table can hold."""
+    """Refuse outputs that contain values of unsupported types."""
     kinds = {kind: value_kind(kind) for kind in set(map(type, values))}
     if not {ValueKind.SEQUENCE, ValueKind.TABLE} & set(kinds.values()):
         return
@@ -239,18 +234,18 @@ def _places(values: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath]
             return
         types = set(map(type, values))
     kinds = {kind: value_kind(kind) for kind in types}
-    found = set(kinds.values())
-    if ValueKind.SEQUENCE in found:
+    present = set(kinds.values())
+    if ValueKind.SEQUENCE in present:
         yield from _sequence_places([_only(v, kinds, ValueKind.SEQUENCE) for v in values], path, wanted)
-    if ValueKind.TABLE in found:
+    if ValueKind.TABLE in present:
         yield from _table_places([_only(v, kinds, ValueKind.TABLE) for v in values], path, wanted)
-    if ValueKind.TEXT in found:
+    if ValueKind.TEXT in present:
         yield from _text_places([_only(v, kinds, ValueKind.TEXT) for v in values], path, wanted)
     yield path, values
 
 
 def _array_places(arrays: Sequence[Any], path: ValuePath) -> ValuesByPath:
-    """Yield the places of arrays of one shape and type: the same as of lists, in one go."""
+    """Yield the places of arrays of one shape and type: the same as for lists, but faster."""
     stacked = np.stack(arrays)
     for depth, length in enumerate(stacked.shape[1:]):
         for index in np.ndindex(stacked.shape[1 : depth + 1]):
@@ -279,13 +274,13 @@ def _table_places(
         yield from _places(column, (*path, key if isinstance(key, str) else repr(key)), wanted)
 
 
-def _text_places(found: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None) -> ValuesByPath:
+def _text_places(texts: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None) -> ValuesByPath:
     if wanted is None:
-        taken_apart = len(set(found)) > MANY_TEXTS
+        split = len(set(texts)) > MANY_TEXTS
     else:
-        taken_apart = any(place[: len(path)] == path and len(place) > len(path) for place in wanted)
-    if taken_apart:
-        for part, column in text_parts(found):
+        split = any(place[: len(path)] == path and len(place) > len(path) for place in wanted)
+    if split:
+        for part, column in text_parts(texts):
             yield (*path, *part), column
 
 
@@ -294,7 +289,7 @@ def _only(value: Any, kinds: Mapping[type, ValueKind], kind: ValueKind) -> Any:
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """Return what a sequence holds; an array without dimensions holds one thing."""
+    """Return the items of a sequence; an array without dimensions has one item."""
     if isinstance(value, np.ndarray):
         return value.tolist() if value.ndim else [value.item()]
     return value

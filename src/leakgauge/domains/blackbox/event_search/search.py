@@ -1,4 +1,4 @@
-"""Learn from shadows which event tells the two worlds of a black box apart, without being told."""
+"""Learn from shadows which event distinguishes the two worlds of a black box."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from leakgauge.domains.blackbox.event_search.proposals import (
 )
 from leakgauge.strategies.score_selection import choose_score
 
-_WIDEST = 1024  # places that are kept
-_LARGEST = 1e9  # score
+_MAX_PLACES = 1024  # of an output that are kept
+_MAX_SCORE = 1e9
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +33,14 @@ class LearnedEvent:
     def __call__(self, outputs: Sequence[Any]) -> Reals:
         with np.errstate(all="ignore"):  # outputs may be as large as floats get, and their sums infinite
             scores = self.score(FeatureReader(tabulate(outputs, self.paths)))
-        return np.clip(np.nan_to_num(scores, nan=0.0), -_LARGEST, _LARGEST)
+        return np.clip(np.nan_to_num(scores, nan=0.0), -_MAX_SCORE, _MAX_SCORE)
 
 
 def learn_event(outputs: Sequence[Any], members: Bits, *, delta: float) -> LearnedEvent:
-    """Learn candidates on each half of the shadows, choose one by how it does on the other half.
+    """Learn candidates on each half of the shadows, and choose the one that scores the other half best.
 
-    The chosen one then learns from all of them. Nothing here has seen a round that will be counted. On one
-    thread, since sums must not depend on how many there are.
+    The chosen candidate is then learned from all shadows. None of them is a counted round. This runs on one
+    thread, so that sums do not depend on the number of threads.
     """
     from threadpoolctl import threadpool_limits
 
@@ -57,7 +57,7 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
     ]
     candidates = propose_candidates(halves[0])
     scores = [
-        np.concatenate([candidate.learn(learn)(other.reader) for learn, other in (halves, halves[::-1])])
+        np.concatenate([candidate.learn(train)(test.reader) for train, test in (halves, halves[::-1])])
         for candidate in candidates
     ]
     choice = choose_score(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
@@ -68,8 +68,10 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
 
 
 def _narrowed(table: OutputTable, members: Bits) -> OutputTable:
-    """Leave out places where nothing ever changes, and of very many the least telling."""
+    """Drop constant places, and the least informative ones of very many."""
     table = table.columns(varying_places(table))
-    if len(table.paths) > _WIDEST:
-        table = table.columns(most_informative_places(ShadowSample(FeatureReader(table), members), _WIDEST))
+    if len(table.paths) > _MAX_PLACES:
+        table = table.columns(
+            most_informative_places(ShadowSample(FeatureReader(table), members), _MAX_PLACES)
+        )
     return table
