@@ -74,7 +74,7 @@ def retrained_weights(
     (label,) = game.attacks
     with single_threaded():
         scorer = game.attacks[label].study(game.knowledges[label], stream(plan.seed, Role.STUDY))
-    trained = cast(MlpRule, cast(PerTargetScorer, scorer.score).watches[0].rule)
+    trained = cast(MlpRule, cast(PerTargetScorer, scorer.score).target_rules[0].rule)
     learned = trained.learned
     network = learned.network
     raw = network.inner / learned.size[:, None]

@@ -304,7 +304,7 @@ def test_the_law_of_a_pipeline_is_learned_where_it_is_not_given(tmp_path):
 
 @pytest.mark.parametrize("name", ["zero", "past"])
 def test_without_traces_a_pipeline_needs_a_law(tmp_path, name):
-    with pytest.raises(BadInput, match=rf"knowledge '{name}' has no traces .* give mechanism\.law, or use"):
+    with pytest.raises(BadInput, match=rf"knowledge '{name}' has no traces .* set mechanism\.law, or use"):
         studied(own(tmp_path, NOISY), name)
 
 
@@ -312,7 +312,7 @@ def test_without_traces_a_pipeline_needs_a_law(tmp_path, name):
     ("parameters", "problem"),
     [
         ({"shadows": 5}, "shadows must be 0 or >= 10, got 5"),
-        ({"shadows": 0}, 'with shadows = 0 say "always" or "never"'),
+        ({"shadows": 0}, 'got shadows = 0; set fit to "always" or "never"'),
     ],
 )
 def test_odd_parameters_are_refused(parameters, problem):

@@ -162,9 +162,9 @@ def test_with_zero_knowledge_shadows_are_of_people_made_up():
 def test_places_without_times_count_by_how_likely_they_are():
     challenger = game(town(300, density=0.08), RAW, **SEVERAL)
     knowledge = build("auxiliary", {"places": 2}, challenger, seed=1)
-    watch = Attack().study(knowledge, stream(1, Role.STUDY)).score.watches[0]
-    np.testing.assert_array_equal(watch.rule.weights, knowledge.sketches[0].weights)
-    assert (watch.rule.weights < 1).all()
+    target_rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0]
+    np.testing.assert_array_equal(target_rule.rule.weights, knowledge.sketches[0].weights)
+    assert (target_rule.rule.weights < 1).all()
 
 
 def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
@@ -183,9 +183,13 @@ def test_nothing_is_learned_from_the_rounds_that_count():
     """The same study before any round, whatever will be played."""
     knowledge = build("auxiliary", {}, game(town(200), **SEVERAL), seed=1)
     one, other = (Attack(shadows=50).study(knowledge, stream(1, Role.STUDY)).score for _ in range(2))
-    assert [float(w.rule.threshold) for w in one.watches] == [float(w.rule.threshold) for w in other.watches]
+    assert [float(w.rule.threshold) for w in one.target_rules] == [
+        float(w.rule.threshold) for w in other.target_rules
+    ]
     fresh = Attack(shadows=50).study(knowledge, stream(2, Role.STUDY)).score
-    assert [float(w.rule.threshold) for w in one.watches] != [float(w.rule.threshold) for w in fresh.watches]
+    assert [float(w.rule.threshold) for w in one.target_rules] != [
+        float(w.rule.threshold) for w in fresh.target_rules
+    ]
 
 
 @pytest.mark.parametrize(

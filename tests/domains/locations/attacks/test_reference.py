@@ -19,7 +19,7 @@ PARAMETERS = {"partial": {"theta": 0.3}, "friends": {"friends": 3}, "zero": {"tr
 
 def study(challenger, attack, knowledge="auxiliary", target=0):
     known = build(knowledge, {}, challenger, seed=1)
-    return known, attack.study(known, stream(1, Role.STUDY)).score.watches[target]
+    return known, attack.study(known, stream(1, Role.STUDY)).score.target_rules[target]
 
 
 @pytest.mark.parametrize("cells", ["target", "all"])
@@ -28,21 +28,21 @@ def test_the_release_is_set_against_the_target_less_its_reference(cells):
     other = [0, 1, 1, 0, 0, 1]
     people = traces([[1, 1, 0, 1, 1, 0], *([other] * 60)])
     challenger = game(people, LAPLACE, targets={"n": 1, "min_visits": 4})
-    _, watch = study(challenger, Attack(cells=cells))
+    _, target_rule = study(challenger, Attack(cells=cells))
     toward = np.array([1.0, 1, 0, 1, 1, 0]) - other
     if cells == "target":
-        assert watch.cells.tolist() == [0, 1, 3, 4]
+        assert target_rule.cells.tolist() == [0, 1, 3, 4]
     else:
-        assert watch.cells.tolist() == [0, 2, 3, 4, 5]  # both visit cell 1: it says nothing
-    np.testing.assert_array_equal(watch.rule.weights, toward[watch.cells])
+        assert target_rule.cells.tolist() == [0, 2, 3, 4, 5]  # both visit cell 1: it says nothing
+    np.testing.assert_array_equal(target_rule.rule.weights, toward[target_rule.cells])
 
 
 @pytest.mark.parametrize("references", [1, 7, "all"])
 def test_several_references_are_averaged(references):
     challenger = game(town(200), RAW, **SEVERAL)
-    known, watch = study(challenger, Attack(references=references), target=2)
+    known, target_rule = study(challenger, Attack(references=references), target=2)
     sketch = known.sketches[2]
-    usual = sketch.weights - watch.rule.weights
+    usual = sketch.weights - target_rule.rule.weights
     n = known.reference.n_people if references == "all" else references
     np.testing.assert_allclose(usual * n, np.round(usual * n), atol=1e-9)
     if references == "all":
@@ -73,7 +73,7 @@ def test_references_are_in_no_shadow():
     """Half of 60 people visit the cell; if one who does not is the reference, all others are in shadows."""
     visits = (np.arange(60) < 30)[:, None]
     known = build("auxiliary", {}, same_halves(visits, np.ones((1, 1)), RAW, group_size=60), seed=1)
-    rules = [Attack().study(known, stream(seed, Role.STUDY)).score.watches[0].rule for seed in range(8)]
+    rules = [Attack().study(known, stream(seed, Role.STUDY)).score.target_rules[0].rule for seed in range(8)]
     thresholds = [float(rule.threshold) for rule in rules if rule.weights.all()]
     assert len(thresholds) > 1
     assert thresholds == [30.5] * len(thresholds)
@@ -85,7 +85,7 @@ def test_where_nobody_can_be_spared_references_may_be_in_shadows():
         "auxiliary", {}, same_halves(visits, np.ones((1, 1)), RAW, group_size=61, reference=61), seed=1
     )
     for references in (1, "all"):
-        rule = Attack(references=references).study(known, stream(3, Role.STUDY)).score.watches[0].rule
+        rule = Attack(references=references).study(known, stream(3, Role.STUDY)).score.target_rules[0].rule
         assert rule.threshold == pytest.approx(30.5 * rule.weights[0], abs=1e-6)
 
 

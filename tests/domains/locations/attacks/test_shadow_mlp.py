@@ -48,11 +48,11 @@ def test_with_2000_shadows_of_laplace_noise_it_does_no_better_than_the_sum_and_r
     accuracy = {label: np.mean((some.scores >= 0) == some.members) for label, some in found.items()}
     assert accuracy["one"] == pytest.approx(0.915, abs=0.01)
     assert 0.89 < accuracy["mlp"] < accuracy["one"] + 0.005
-    for watch in who["mlp"].scorer.score.watches:
-        index = watch.rule.index
+    for target_rule in who["mlp"].scorer.score.target_rules:
+        index = target_rule.rule.index
         assert index.diagonal < 0.1
         assert index.one_threshold > index.two_threshold
-        assert watch.rule.learned.network.inner.shape == (60, 60)
+        assert target_rule.rule.learned.network.inner.shape == (60, 60)
 
 
 @pytest.mark.parametrize("kind", ["public", "synthetic"])
@@ -71,8 +71,8 @@ def test_shadows_of_other_people_may_come_first(kind):
 def test_the_hidden_layer_has_the_size_asked_for():
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=1)
     who = adversary(challenger, Attack(hidden=7, **SPARING), "informed", observations=5)
-    (watch,) = who.scorer.score.watches
-    assert watch.rule.learned.network.inner.shape == (5, 7)
+    (target_rule,) = who.scorer.score.target_rules
+    assert target_rule.rule.learned.network.inner.shape == (5, 7)
     assert "of its weights on their diagonal" in who.scorer.reading.event
 
 

@@ -64,7 +64,7 @@ def test_the_cell_of_figure_7(shadows):
 
 def test_an_informed_cut_is_half_a_visit_and_half_of_the_cells_are_needed():
     knowledge = build("informed", {}, alone_with(60, 3, HALF), seed=1)
-    rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.watches[0].rule
+    rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     assert rule.cuts.tolist() == [0.5] * 60
     assert rule.least == 30.0  # a tie of 30 is a member: equation 10
     assert rule(np.repeat([[1.0, 0.0]], 30, axis=1).reshape(1, 60)).tolist() == [0.0]
@@ -72,7 +72,7 @@ def test_an_informed_cut_is_half_a_visit_and_half_of_the_cells_are_needed():
 
 def test_a_cell_at_its_cut_votes_for_the_target():
     knowledge = build("informed", {}, alone_with(3, 3, {"name": "geometric", "epsilon": 1.0}), seed=1)
-    rule = Attack(cell_fpr=0.3).study(knowledge, stream(1, Role.STUDY)).score.watches[0].rule
+    rule = Attack(cell_fpr=0.3).study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     r = np.exp(-1.0)
     assert r / (1 + r) <= 0.3 < 1 / (1 + r)  # the chances of noise of at least 1, and of at least 0
     assert rule.cuts.tolist() == [1.0] * 3
@@ -87,7 +87,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation, cell_fpr):
     visits = rng.random((2_000, 12)) < rng.uniform(0.01, 0.3, 12)
     challenger = same_halves(visits, np.ones((1, 12)), mechanism, group_size=40, relation=relation)
     knowledge = build("auxiliary", {}, challenger, seed=1)
-    rule = Attack(cell_fpr=cell_fpr).study(knowledge, stream(1, Role.STUDY)).score.watches[0].rule
+    rule = Attack(cell_fpr=cell_fpr).study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     shadows = knowledge.simulator.independent(0, np.arange(12), 20_000, rng)
     outside, inside = shadows.outputs[~shadows.members], shadows.outputs[shadows.members]
     if cell_fpr is None:
@@ -124,7 +124,7 @@ def test_independent_cells_have_a_poisson_binomial_number_of_votes():
     challenger = alone_with(25, 3, {"name": "laplace", "epsilon": 1.0})
     found = play_out(challenger, Attack(fpr=0.05), "informed", rounds=20_000, block=5_000)
     alarms = [np.exp(-0.5) / 2] * 25
-    assert float(found.scorer.score.watches[0].rule.least) == least_votes(alarms, 0.05)
+    assert float(found.scorer.score.target_rules[0].rule.least) == least_votes(alarms, 0.05)
     exact = float(chance_of_votes(alarms, least_votes(alarms, 0.05)))
     assert found.fpr == pytest.approx(exact, abs=4 * np.sqrt(exact / 10_000))
 
@@ -190,7 +190,7 @@ def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
 
 def test_an_uncertain_cell_has_part_of_a_vote():
     knowledge = build("friends", {"friends": 3}, game(town(300, density=0.08), RAW, **SEVERAL), seed=1)
-    rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.watches[0].rule
+    rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     np.testing.assert_array_equal(rule.weights, knowledge.sketches[0].weights)
     assert rule.least < rule.weights.sum()
 

@@ -98,5 +98,5 @@ def test_inputs_that_never_vary_do_no_harm():
 
 
 def test_nothing_can_be_learned_from_nothing():
-    with pytest.raises(BadInput, match="needs shadows"):
+    with pytest.raises(BadInput, match="needs at least one stage"):
         fit_mlp([], 3, np.random.default_rng(1))

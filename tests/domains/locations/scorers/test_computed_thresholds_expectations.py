@@ -50,8 +50,10 @@ def test_with_traces_the_known_are_added_to_what_is_usual(relation):
     challenger = game(town(200), CLAMPED, relation=relation, **SEVERAL)
     knowledge = build("partial", {"theta": 0.5}, challenger, seed=1)
     seen, law = seen_by(knowledge, challenger), known_tail_distribution(knowledge)
-    expecting = ExpectationsFromTraces.of(knowledge, law, fpr=0.2)
-    for target, (found, voted) in enumerate(zip(expecting.moments(seen), expecting.votes(seen), strict=True)):
+    expectations = ExpectationsFromTraces.of(knowledge, law, fpr=0.2)
+    for target, (found, voted) in enumerate(
+        zip(expectations.moments(seen), expectations.votes(seen), strict=True)
+    ):
         prior, cells = knowledge.prior(target, 0.0), knowledge.sketches[target].cells
         known = seen.known(cells)
         assert known.any()

@@ -21,12 +21,13 @@ def informed(mechanism, n_rounds=300):
 
 
 def scorers(knowledge, fpr=None):
-    expecting, shared = (
+    expectations, shared = (
         ExpectationsFromTraces.of(knowledge, known_tail_distribution(knowledge)),
         (0.0,) * len(knowledge.sketches),
     )
     return (
-        kind(expecting, knowledge.sketches, shared, fpr) for kind in (PerRoundSumScorer, PerRoundVoteScorer)
+        kind(expectations, knowledge.sketches, shared, fpr)
+        for kind in (PerRoundSumScorer, PerRoundVoteScorer)
     )
 
 

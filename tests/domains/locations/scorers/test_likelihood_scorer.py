@@ -66,7 +66,7 @@ def test_a_law_is_learned_by_running_the_pipeline_on_people_one_knows(tmp_path):
 @pytest.mark.parametrize("name", ["past", "zero"])
 def test_who_has_no_traces_is_told_what_to_do(tmp_path, name):
     with pytest.raises(
-        BadInput, match=rf"knowledge '{name}' .*give mechanism\.law, or use knowledge = \"auxiliary\""
+        BadInput, match=rf"knowledge '{name}' .*set mechanism\.law, or use knowledge = \"auxiliary\""
     ):
         release_distribution(knowledge(name, tmp_path), rng())
 
@@ -189,4 +189,4 @@ def test_people_who_move_together_tie_cells():
     visits = rng.random((300, 60)) < np.where(active, 0.4, 0.01)
     challenger = game(traces(visits), LAPLACE, targets={"n": 1, "choose": "most"}, group_size=60)
     (found,) = tried(challenger)
-    assert found.tied > 0.02
+    assert found.auc_loss > 0.02

@@ -19,12 +19,12 @@ def played(knowledge_name, **parameters):
 def test_targets_are_scored_by_their_own_cells_beyond_what_is_known():
     members, knowledge, seen = played("informed")
     first, second = (sketch.cells for sketch in knowledge.sketches)
-    watches = PerTargetScorer(
+    target_rules = PerTargetScorer(
         tuple(TargetRule(cells, SumRule(np.ones(cells.size), 0.0)) for cells in (first, second))
     )
     common = np.intersect1d(first, second).size
     expected = members @ np.array([[first.size, common], [common, second.size]])
-    np.testing.assert_array_equal(watches(seen, np.random.default_rng(1)), expected)
+    np.testing.assert_array_equal(target_rules(seen, np.random.default_rng(1)), expected)
 
 
 def weigh(knowledge, piece):
@@ -46,6 +46,8 @@ def test_every_target_has_a_stream_of_its_own_whoever_studies_it():
     with use_parallel_map(spreader):
         there = study_targets(weigh, knowledge, 2, np.random.default_rng(7), long=True)
     assert len(backwards) == 2
-    thresholds = [[watch.rule.threshold for watch in found.watches] for found in (here, there)]
+    thresholds = [
+        [target_rule.rule.threshold for target_rule in found.target_rules] for found in (here, there)
+    ]
     assert thresholds[0] == thresholds[1]
     assert thresholds[0][0] != thresholds[0][1]

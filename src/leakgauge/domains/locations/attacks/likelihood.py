@@ -1,4 +1,4 @@
-"""Ask how much likelier the target's cells are with it than without it: the best there is, given the law."""
+"""Likelihood-ratio test on the target's cells: the optimal attack when the noise distribution is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,22 +38,25 @@ from leakgauge.domains.locations.scorers.likelihood_scorer import (
 )
 from leakgauge.strategies.score_selection import choose_score
 
-_FEWEST = 10  # shadows
-_WORTH_FITTING = 0.01  # of AUC
-_ENOUGH = 5_000  # shadows of all targets, to know an AUC to a thousandth or two
+_MIN_SHADOWS = 10
+_MIN_AUC_LOSS = 0.01  # smallest loss of AUC for which fit = "auto" fits the rates
+_MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Add up, over the target's cells, the log of how much likelier each output is if the target is in.
+    """Sum the log-likelihood ratios (member against non-member) of the outputs in the target's cells.
 
-    (Neyman and Pearson 1933.) The law of the release is known, or learned by running your own pipeline.
-    The others' count in a cell is averaged out: it is known (informed), or each of them is there with the
-    chance that the reference, earlier releases, or the release itself suggest. ``fit`` says whether chances
-    from the reference are fitted to how busy places and epochs were in each release, for which all its cells
-    are looked at; "auto" does so where people who visit several of the target's cells would otherwise cost
-    more than 0.01 of AUC on ``shadows``: so many for each target, but 5,000 in all at least. Shadows also fix
-    the share of trials on which to guess.
+    This is the test of Neyman and Pearson (1933). The noise distribution of the release is known, or it is
+    estimated by running your own pipeline. The number of other people in a cell is known (informed) or
+    averaged out; the probability that a person is there comes from the reference, from earlier releases, or
+    from the release itself.
+
+    ``fit`` controls whether probabilities from the reference are adjusted to each release, using all its
+    cells to estimate how busy places and epochs were. "auto" adjusts them if people who visit several of the
+    target's cells would otherwise cost more than 0.01 of AUC. This is measured on ``shadows`` simulated
+    releases for each target (at least 5,000 over all targets). The shadows also determine the fraction of
+    trials on which to guess.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
@@ -62,10 +65,10 @@ class Attack:
     shadows: int = 400
 
     def __post_init__(self) -> None:
-        if not (self.shadows == 0 or self.shadows >= _FEWEST):
-            raise BadInput(f"shadows must be 0 or >= {_FEWEST}, got {self.shadows}")
+        if not (self.shadows == 0 or self.shadows >= _MIN_SHADOWS):
+            raise BadInput(f"shadows must be 0 or >= {_MIN_SHADOWS}, got {self.shadows}")
         if self.fit == "auto" and self.shadows == 0:
-            raise BadInput('fit = "auto" is decided on shadows; with shadows = 0 say "always" or "never"')
+            raise BadInput('fit = "auto" needs shadows, got shadows = 0; set fit to "always" or "never"')
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         law = release_distribution(knowledge, rng)
@@ -74,7 +77,7 @@ class Attack:
                 return self._by_reference(knowledge, law, rng)
             case PastReleasesKnowledge():
                 rates = rates_from_past(knowledge, law)
-                return _scorer(knowledge, law, _anybody(knowledge, rates), FixedRates(rates), rates)
+                return _scorer(knowledge, law, _priors_from_past(knowledge, rates), FixedRates(rates), rates)
             case ZeroKnowledge():
                 earlier = profile_from_release(knowledge.earlier, knowledge.public).rates
                 rates = tuple(earlier[sketch.cells] for sketch in knowledge.sketches)
@@ -91,25 +94,27 @@ class Attack:
             count_prior(knowledge.public, knowledge.sketches, target, own, knowledge.simulator.n_known)
             for target, own in enumerate(rates)
         )
-        each = max(self.shadows, ceil(_ENOUGH / len(rates)))
-        tried = score_shadows(knowledge, law, rates, each, rng) if self._tries(knowledge) else []
-        believed: TargetRates = FixedRates(rates)
-        if self._fits(knowledge, tried):
+        each = max(self.shadows, ceil(_MIN_TOTAL_SHADOWS / len(rates)))
+        scored = score_shadows(knowledge, law, rates, each, rng) if self._uses_shadows(knowledge) else []
+        target_rates: TargetRates = FixedRates(rates)
+        if self._fits_rates(knowledge, scored):
             fit = group_effects_model(
                 knowledge.reference, law, knowledge.public.n_expected_others, usual.everywhere
             )
-            believed = GroupFittedRates(rates, knowledge.sketches, fit)
-        return _scorer(knowledge, law, priors, believed, rates, _share(knowledge, tried))
+            target_rates = GroupFittedRates(rates, knowledge.sketches, fit)
+        return _scorer(knowledge, law, priors, target_rates, rates, _guess_fraction(knowledge, scored))
 
-    def _tries(self, knowledge: AuxiliaryKnowledge) -> bool:
-        """Your own pipeline may take long; it is not run many times for every target."""
+    def _uses_shadows(self, knowledge: AuxiliaryKnowledge) -> bool:
+        """Return False for your own pipeline: it may be too slow to run many times for every target."""
         return self.shadows > 0 and isinstance(knowledge.public.chain, ReleaseChain)
 
-    def _fits(self, knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> bool:
-        """Who knows a part of the group knows more of it than can be fitted."""
+    def _fits_rates(self, knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> bool:
+        """Return False if part of the group is known: that says more about the group than a fit does."""
         if knowledge.simulator.n_known or self.fit == "never":
             return False
-        return self.fit == "always" or float(np.mean([one.tied for one in tried] or [0.0])) > _WORTH_FITTING
+        return (
+            self.fit == "always" or float(np.mean([one.auc_loss for one in scored] or [0.0])) > _MIN_AUC_LOSS
+        )
 
 
 def _scorer(
@@ -126,18 +131,18 @@ def _scorer(
     return Scorer(score, Reading(threshold=0.0, signed=True, fraction=share))
 
 
-def _anybody(knowledge: PastReleasesKnowledge, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
-    """The other targets are people like any other: the rates are those of groups with them."""
+def _priors_from_past(knowledge: PastReleasesKnowledge, rates: Sequence[Reals]) -> tuple[CountPrior, ...]:
+    """Count the other targets like anybody else: the rates from past releases include them."""
     size = knowledge.public.n_expected_others
     further = knowledge.public.relation is Relation.REPLACE_ONE
     return tuple(CountPrior(own, size, size + further, np.zeros(own.size, dtype=np.int64)) for own in rates)
 
 
-def _share(knowledge: AuxiliaryKnowledge, tried: Sequence[ScoredShadows]) -> float | None:
-    """The share of trials on which to guess, if there are shadows to tell."""
-    if not tried:
+def _guess_fraction(knowledge: AuxiliaryKnowledge, scored: Sequence[ScoredShadows]) -> float | None:
+    """Return the fraction of trials on which to guess, or None without shadows."""
+    if not scored:
         return None
-    scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in tried)))
+    scores, members = (np.concatenate(parts) for parts in zip(*((one.scores, one.members) for one in scored)))
     noise = knowledge.public.chain.noise if isinstance(knowledge.public.chain, ReleaseChain) else None
     delta = 0.0 if noise is None else noise.guarantee.delta
     return choose_score([scores], members, delta=delta).fraction

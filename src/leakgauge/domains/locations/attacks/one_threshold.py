@@ -1,4 +1,4 @@
-"""Ask whether the target's cells, all added up, hold more than is usual without it."""
+"""Compare the sum of the target's cells with one threshold (Liu et al. 2024)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -35,17 +35,19 @@ from leakgauge.strategies.threshold_rules import SumRule
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Add up what the target's cells hold beyond the known counts, and compare it with a threshold.
+    """Sum the target's cells minus the known counts, and compare the sum with a threshold.
 
-    (Liu et al. 2024.) A cell where the target may have been counts by how likely that is. Without ``fpr`` the
-    threshold lies midway between the usual sums (algorithm 3), with it where that share of non-members lies
-    above (algorithm 6, corrected). It comes from so many ``shadows`` of the attacker's own; with 0 from the
-    law of the chain (theorem 2, corrected); left out, from the law where that is known. The law is applied to
-    each round again with zero knowledge, and where known counts are clamped or suppressed. Scores are in
-    units of log odds, so that targets can be compared.
+    From Liu et al. (2024). A cell that the target visited only with some probability is weighted by it.
+    Without ``fpr`` the threshold is the midpoint of the mean sums with and without the target (algorithm 3);
+    with it, that fraction of non-members exceeds the threshold (algorithm 6, corrected).
 
-    ``fpr`` is kept as far as beliefs are right: from a small reference, or with zero knowledge, the share can
-    be several times as large. The one that was reached is 1 - ``tnr``.
+    The threshold is learned from ``shadows`` simulated releases. With ``shadows = 0`` it is computed from the
+    noise distribution (theorem 2, corrected). By default it is computed where the noise distribution is
+    known. It is recomputed in each round with zero knowledge, and where known counts are clamped or
+    suppressed. Scores are log odds, so that targets can be compared.
+
+    The measured false-positive rate (1 - ``tnr``) can be several times ``fpr`` if the reference is small or
+    with zero knowledge.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
@@ -78,12 +80,12 @@ class Attack:
         if not same_every_round(knowledge):
             shared = tuple(_shared(knowledge, target, law) for target in range(len(sketches)))
             return PerRoundSumScorer(ExpectationsFromTraces.of(knowledge, law), sketches, shared, self.fpr)
-        watches = []
+        target_rules = []
         for target, sketch in enumerate(sketches):
             expected = expected_sum(knowledge, target, law)
             rule = SumRule(sketch.weights, expected.threshold(self.fpr), expected.evidence)
-            watches.append(TargetRule(sketch.cells, rule))
-        return PerTargetScorer(tuple(watches))
+            target_rules.append(TargetRule(sketch.cells, rule))
+        return PerTargetScorer(tuple(target_rules))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,22 +96,22 @@ class _SumThresholdLearner:
     fpr: float | None
     n_shadows: int
 
-    def __call__(self, sources: ShadowSource, piece: TargetTask) -> TargetRule:
-        sketch = self.sketches[piece.target]
-        shadows = sources.train(piece.target, sketch.cells, self.n_shadows, piece.rng)
+    def __call__(self, sources: ShadowSource, task: TargetTask) -> TargetRule:
+        sketch = self.sketches[task.target]
+        shadows = sources.train(task.target, sketch.cells, self.n_shadows, task.rng)
         rule = SumRule(sketch.weights, threshold=0.0)
         law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
         return TargetRule(sketch.cells, rule.cut_at(law.threshold(self.fpr), law.evidence))
 
 
 def expected_sum(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> NormalScore:
-    """The law of the weighted sum of a target's cells beyond the known counts."""
+    """Return the distribution of the weighted sum of a target's cells minus the known counts."""
     moments = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0))
     return normal_sum(moments, knowledge.sketches[target].weights, _shared(knowledge, target, law))
 
 
 def _shared(knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
-    """Variance beyond that of single cells: what moves several of them, and the doubt about their rates."""
+    """Return the variance from people who visit several cells, and from uncertainty about the rates."""
     known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
     mean = cell_expectations.cell_moments(law, knowledge.prior(target, pseudo=0.0), known).mean
     steps = knowledge.sketches[target].weights * mean.steps

@@ -1,4 +1,4 @@
-"""Ask whether a release is closer to the target's trace than to those of people who are not in it."""
+"""Compare the release with the target's trace and with traces of people who are not in it."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -27,14 +27,14 @@ from leakgauge.strategies.threshold_rules import SumRule
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Score by the inner product of the release with the target's trace less that of a reference.
+    """Score by the inner product of the release with the target's trace minus the traces of other people.
 
-    (Dwork, Smith, Steinke, Ullman and Vadhan 2015.) So many ``references`` of the attacker's own people,
-    or all of them, stand for what is usual; several are averaged. The product runs over the ``cells`` of
-    the target, as Liu et al. (2024) have it, or over all that the target or a reference visited, as in the
-    original. Known counts are taken off first. The threshold comes from ``shadows`` of the attacker's own:
-    midway, or at a fixed ``fpr``. With zero knowledge all people are made up. Scores are in units of log
-    odds, so that targets can be compared.
+    From Dwork, Smith, Steinke, Ullman and Vadhan (2015). ``references`` is how many people of the attacker's
+    data ("all": everybody) the target is compared with; their traces are averaged. The product runs over the
+    target's cells (``cells = "target"``, as in Liu et al. 2024), or over all cells that the target or a
+    reference visited (``cells = "all"``, as in the original). Known counts are subtracted first. The
+    threshold is learned from ``shadows`` simulated releases: the midpoint, or the value at a fixed ``fpr``.
+    With zero knowledge all people are synthetic. Scores are log odds, so that targets can be compared.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "zero", "friends")
@@ -64,19 +64,19 @@ class Attack:
         return Scorer(study_targets(learn, sources, len(sketches), rng, long=True), reading)
 
     def _choose(self, n_people: int, n_targets: int, rng: Generator) -> tuple[Ints, ...]:
-        """Who is the reference of each target."""
+        """Choose the reference people of each target."""
         if self.references == "all":
             return (np.arange(n_people),) * n_targets
         if self.references > n_people:
             raise BadInput(
                 f"reference: references = {self.references}, but the attacker has {n_people} traces; lower "
-                'it, or say "all"'
+                'it, or set it to "all"'
             )
         return tuple(rng.choice(n_people, self.references, replace=False) for _ in range(n_targets))
 
 
 def _crowd(people: Traces, chosen: tuple[Ints, ...], public: PublicParameters) -> Crowd:
-    """Shadows are of other people than the references, who are never in the group; if enough are left."""
+    """Leave the reference people out of the simulated groups if enough others are left."""
     needed = public.n_expected_others + (public.relation is Relation.REPLACE_ONE)
     rest = np.setdiff1d(np.arange(people.n_people), np.concatenate(chosen))
     return Crowd(people.of(rest) if rest.size >= needed else people)
@@ -84,19 +84,19 @@ def _crowd(people: Traces, chosen: tuple[Ints, ...], public: PublicParameters) -
 
 @dataclass(frozen=True, eq=False)
 class _ReferenceThresholdLearner:
-    """Sets a target against its reference, and learns the threshold from shadows."""
+    """Compares a target with its reference people, and learns the threshold from shadows."""
 
     attack: Attack
     people: Traces
     chosen: tuple[Ints, ...]
 
-    def __call__(self, sources: TraceShadowSource, piece: TargetTask) -> TargetRule:
-        sketch, chosen = sources.sketches[piece.target], self.chosen[piece.target]
-        toward = -self.people.of(chosen).visitors() / chosen.size
-        toward[sketch.cells] += sketch.weights
-        cells = sketch.cells if self.attack.cells == "target" else np.flatnonzero(toward)
+    def __call__(self, sources: TraceShadowSource, task: TargetTask) -> TargetRule:
+        sketch, chosen = sources.sketches[task.target], self.chosen[task.target]
+        direction = -self.people.of(chosen).visitors() / chosen.size
+        direction[sketch.cells] += sketch.weights
+        cells = sketch.cells if self.attack.cells == "target" else np.flatnonzero(direction)
         n = self.attack.shadows + self.attack.shadows % 2
-        shadows = sources.train(piece.target, cells, n, piece.rng)
-        rule = SumRule(toward[cells], threshold=0.0)
+        shadows = sources.train(task.target, cells, n, task.rng)
+        rule = SumRule(direction[cells], threshold=0.0)
         law = NormalScore.of(rule.sums(shadows.rows), shadows.members)
         return TargetRule(cells, rule.cut_at(law.threshold(self.attack.fpr), law.evidence))

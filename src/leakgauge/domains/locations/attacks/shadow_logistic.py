@@ -1,4 +1,4 @@
-"""A straight classifier of whole releases, learned from shadows with and without the target (Knock-Knock)."""
+"""L1 logistic regression on whole releases, trained on shadows with and without the target (Knock-Knock)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -46,19 +46,21 @@ SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Learn an L1 logistic regression of all cells for each target, and cut it where other shadows say.
+    """Train an L1 logistic regression on all cells for each target, and set its threshold on other shadows.
 
-    (Knock-Knock, Pyrgelis et al. 2018; with zero knowledge, Guan et al. 2024.) ``shadows`` to learn from are
-    ``paired``: with and without the target, alike in everything else, noise included; or ``independent``.
-    ``validation`` shadows, always independent, choose the threshold. With knowledge "past" the earlier
-    releases take the place of both, four to one. ``strength`` is the weight of the data against the penalty.
+    Knock-Knock (Pyrgelis et al. 2018); with zero knowledge, the attack of Guan et al. (2024). The training
+    ``shadows`` are sampled ``paired`` (with and without the target, otherwise equal, noise included) or
+    ``independent``. The ``validation`` shadows, always independent, determine the threshold. With knowledge
+    "past" the earlier releases replace both, four training releases for each validation release.
+    ``strength`` is the weight of the data relative to the penalty.
 
-    With zero knowledge, shadows are groups of people made up (``traces`` of them) who move as a release says,
-    by the ``marginals`` that are estimated from it, and are as unevenly active as ``activity`` and ``skew``
-    say. ``reuse``: one earlier release teaches one classifier for all rounds; otherwise every release teaches
-    its own, as in the paper, which takes very long.
+    With zero knowledge, shadows are groups of synthetic people. ``traces`` is how many people are generated,
+    ``marginals`` how their movements are estimated from a release, and ``activity`` and ``skew`` how the
+    number of visits varies between people. With ``reuse``, one classifier per target is trained on one
+    earlier release and used in all rounds. Without it, new classifiers are trained for every release, as in
+    the paper; this is very slow.
 
-    ``rule``: where raw counts contradict a membership, no classifier is asked.
+    With ``rule``, raw counts that contradict a membership decide without the classifier.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "past", "zero", "friends", "partial", "informed")
@@ -85,13 +87,13 @@ class Attack:
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
         reading = Reading(threshold=0.0, signed=True)
-        pupil = LogisticLearner(self, knowledge.public, knowledge.sketches)
+        learner = LogisticLearner(self, knowledge.public, knowledge.sketches)
         if isinstance(knowledge, ZeroKnowledge) and not self.reuse:
-            return Scorer(PerReleaseLogisticScorer(pupil), reading)
-        watches = study_targets(
-            pupil, self._shadow_source(knowledge, rng), len(knowledge.sketches), rng, long=True
+            return Scorer(PerReleaseLogisticScorer(learner), reading)
+        target_rules = study_targets(
+            learner, self._shadow_source(knowledge, rng), len(knowledge.sketches), rng, long=True
         )
-        return Scorer(SharedLogisticScorer(watches, pupil.front), reading)
+        return Scorer(SharedLogisticScorer(target_rules, learner.contradiction_rule), reading)
 
     def _shadow_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TrainCheckSource:
         match knowledge:
@@ -107,18 +109,18 @@ class Attack:
     def shadows_from_release(
         self, release: Reals, public: PublicParameters, sketches: tuple[PartialTrace, ...], rng: Generator
     ) -> TraceShadowSource:
-        """Shadows of people who move as a release says."""
-        imagination = SimulatedPeople(
+        """Return shadows of synthetic people whose movements are estimated from a release."""
+        simulated = SimulatedPeople(
             traces=self.traces, marginals=self.marginals, activity=self.activity, skew=self.skew
         )
-        people = imagination.people(imagination.habits(release, public), public, rng)
+        people = simulated.people(simulated.habits(release, public), public, rng)
         simulator = ShadowSimulator(public, Crowd(people), sketches)
         return TraceShadowSource(simulator, simulator, self.sampling)
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticRule:
-    """A line, less the threshold."""
+    """A linear score minus its threshold."""
 
     line: SparseLinearModel
     cutoff: float
@@ -129,31 +131,31 @@ class LogisticRule:
 
 @dataclass(frozen=True, eq=False)
 class LogisticLearner:
-    """Learns to classify one target."""
+    """Trains the classifier of one target."""
 
     attack: Attack
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
 
     @property
-    def front(self) -> ContradictionRule | None:
-        """The rule to ask before the classifier, if any."""
+    def contradiction_rule(self) -> ContradictionRule | None:
+        """The rule applied before the classifier, if any."""
         return ContradictionRule(self.public, self.sketches) if self.attack.rule else None
 
-    def __call__(self, teacher: TrainCheckSource, piece: TargetTask) -> TargetRule:
+    def __call__(self, source: TrainCheckSource, task: TargetTask) -> TargetRule:
         n = self.attack.shadows or SHADOWS
         everywhere = np.arange(self.public.map.n_cells)
-        shadows = teacher.train(piece.target, everywhere, n + n % 2, piece.rng)
+        shadows = source.train(task.target, everywhere, n + n % 2, task.rng)
         line = fit_l1_logistic(shadows, strength=self.attack.strength)
-        return TargetRule(line.columns, LogisticRule(line, self._cutoff(line, teacher, piece)))
+        return TargetRule(line.columns, LogisticRule(line, self._cutoff(line, source, task)))
 
-    def _cutoff(self, line: SparseLinearModel, teacher: TrainCheckSource, piece: TargetTask) -> float:
-        """The threshold that does best on shadows which nothing was learned from, and which pass the rule."""
-        own = self.sketches[piece.target].cells
+    def _cutoff(self, line: SparseLinearModel, source: TrainCheckSource, task: TargetTask) -> float:
+        """Return the best threshold on validation shadows that do not contradict the membership."""
+        own = self.sketches[task.target].cells
         columns = np.union1d(line.columns, own)
-        shadows = teacher.check(piece.target, columns, self.attack.validation or VALIDATION, piece.rng)
+        shadows = source.check(task.target, columns, self.attack.validation or VALIDATION, task.rng)
         passed = np.ones(shadows.members.size, dtype=bool)
-        if self.attack.rule and contradiction_applies(self.public, self.sketches[piece.target]):
+        if self.attack.rule and contradiction_applies(self.public, self.sketches[task.target]):
             passed = ~any_cell_empty(shadows.outputs[:, np.searchsorted(columns, own)])
         scores = line(shadows.left[:, np.searchsorted(columns, line.columns)])
         return best_cutoff(scores[passed], shadows.members[passed])
@@ -161,30 +163,34 @@ class LogisticLearner:
 
 @dataclass(frozen=True, eq=False)
 class SharedLogisticScorer:
-    """Scores all releases by one classifier for each target."""
+    """Scores all releases with one classifier per target."""
 
-    watches: PerTargetScorer
-    front: ContradictionRule | None
+    target_rules: PerTargetScorer
+    contradiction_rule: ContradictionRule | None
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
-        scores = self.watches(view, rng)
-        return scores if self.front is None else self.front(view, scores)
+        scores = self.target_rules(view, rng)
+        return scores if self.contradiction_rule is None else self.contradiction_rule(view, scores)
 
 
 @dataclass(frozen=True, eq=False)
 class PerReleaseLogisticScorer:
-    """Scores each release by classifiers that learned from it alone (Guan et al. 2024)."""
+    """Scores each release with classifiers trained for that release alone (Guan et al. 2024)."""
 
-    pupil: LogisticLearner
+    learner: LogisticLearner
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         whole = view.whole
         scores = np.array([self._score(release, own) for release, own in zip(whole, rng.spawn(len(whole)))])
-        return scores if self.pupil.front is None else self.pupil.front(view, scores)
+        return (
+            scores
+            if self.learner.contradiction_rule is None
+            else self.learner.contradiction_rule(view, scores)
+        )
 
     def _score(self, release: Reals, rng: Generator) -> list[float]:
-        pupil = self.pupil
-        teacher = pupil.attack.shadows_from_release(release, pupil.public, pupil.sketches, rng)
-        pieces = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(pupil.sketches)))]
-        watches = [pupil(teacher, piece) for piece in pieces]
-        return [float(watch.rule(release[None, watch.cells])[0]) for watch in watches]
+        learner = self.learner
+        source = learner.attack.shadows_from_release(release, learner.public, learner.sketches, rng)
+        tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(learner.sketches)))]
+        target_rules = [learner(source, task) for task in tasks]
+        return [float(target_rule.rule(release[None, target_rule.cells])[0]) for target_rule in target_rules]

@@ -1,4 +1,4 @@
-"""A network with one hidden layer that learns to read a target's cells from shadows."""
+"""A network with one hidden layer on the target's cells, trained on shadows."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -45,16 +45,19 @@ SHADOWS = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Learn a network of sigmoid units on what a target's cells hold beyond known counts (Liu et al. 2024).
+    """Train a network of sigmoid units on the target's cells minus the known counts (Liu et al. 2024).
 
-    ``hidden`` units: "n", as many as the target has cells, or a number (100 in Pyrgelis et al. 2018).
-    ``shadows`` to learn from are groups of one half of the traces, ``validation`` shadows groups of the other
-    half: they say when to stop, and choose the threshold. With knowledge "past" the earlier releases take the
-    place of both, four to one; with "zero" people are imagined from one earlier release.
+    ``hidden`` is the number of units: "n" (as many as the target has cells) or a number (100 in Pyrgelis et
+    al. 2018). The training ``shadows`` are groups drawn from one half of the traces. The ``validation``
+    shadows are drawn from the other half; they determine when training stops, and the threshold. With
+    knowledge "past" the earlier releases replace both, four training releases for each validation release.
+    With "zero", ``traces`` synthetic people are generated from one earlier release.
 
-    ``pretrain``: learn from so many ``pretrain_shadows`` first, of "public" people, of a generated city, or
-    of "synthetic" ones, who move as the people do whom the attacker knows of. Which rule was learned is
-    said by the index of each network: ``scorer.score.watches[target].rule.index``.
+    ``pretrain``: train on ``pretrain_shadows`` shadows first. "public" draws them from people of a generated
+    city, "synthetic" from people generated with the mobility profile that the attacker knows.
+
+    ``scorer.score.target_rules[target].rule.index`` shows how close the trained network is to the one- and
+    two-threshold rules.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
@@ -79,10 +82,12 @@ class Attack:
                 raise BadInput(f"{name} must be >= {least}, got {value}")
 
     def study(self, knowledge: LocationsKnowledge, rng: Generator) -> Scorer[LocationsView]:
-        teachers = PretrainSources(self._shadow_source(knowledge, rng), self._before(knowledge, rng))
-        pupil = MlpLearner(self, knowledge.sketches)
-        watches = study_targets(pupil, teachers, len(knowledge.sketches), rng, long=True)
-        return Scorer(watches, Reading(threshold=0.0, signed=True, event=_describe_learned_rule(watches)))
+        sources = PretrainSources(self._shadow_source(knowledge, rng), self._pretrain_source(knowledge, rng))
+        learner = MlpLearner(self, knowledge.sketches)
+        target_rules = study_targets(learner, sources, len(knowledge.sketches), rng, long=True)
+        return Scorer(
+            target_rules, Reading(threshold=0.0, signed=True, event=_describe_learned_rule(target_rules))
+        )
 
     def _shadow_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TrainCheckSource:
         public = knowledge.public
@@ -100,8 +105,8 @@ class Attack:
     def _simulated_people(self) -> SimulatedPeople:
         return SimulatedPeople(traces=self.traces)
 
-    def _before(self, knowledge: LocationsKnowledge, rng: Generator) -> TraceShadowSource | None:
-        """What to learn from beforehand."""
+    def _pretrain_source(self, knowledge: LocationsKnowledge, rng: Generator) -> TraceShadowSource | None:
+        """Return the source of the shadows for pretraining, if any."""
         public = knowledge.public
         theta = knowledge.theta if isinstance(knowledge, AuxiliaryKnowledge) else 0.0
         match self.pretrain:
@@ -118,15 +123,15 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class PretrainSources:
-    """Who gives the shadows, and who gave some before."""
+    """The sources of shadows for training and, if any, for pretraining."""
 
     main: TrainCheckSource
-    before: TraceShadowSource | None
+    pretrain: TraceShadowSource | None
 
 
 @dataclass(frozen=True, eq=False)
 class MlpRule:
-    """A network, less its threshold, and what is seen of the rule it learned."""
+    """A network's score minus its threshold, and how close the network is to the threshold rules."""
 
     learned: ScaledNetwork
     cutoff: float
@@ -138,32 +143,32 @@ class MlpRule:
 
 @dataclass(frozen=True, eq=False)
 class MlpLearner:
-    """Learns to classify one target."""
+    """Trains the network of one target."""
 
     attack: Attack
     sketches: tuple[PartialTrace, ...]
 
-    def __call__(self, teachers: PretrainSources, piece: TargetTask) -> TargetRule:
-        sketch = self.sketches[piece.target]
-        lessons = [self._lesson(teachers.main, sketch, piece, self.attack.shadows or SHADOWS)]
-        if (before := teachers.before) is not None:
-            other = before.sketches[piece.target]
-            lessons.insert(0, self._lesson(before, other, piece, self.attack.pretrain_shadows))
+    def __call__(self, sources: PretrainSources, task: TargetTask) -> TargetRule:
+        sketch = self.sketches[task.target]
+        stages = [self._stage(sources.main, sketch, task, self.attack.shadows or SHADOWS)]
+        if (pretrain := sources.pretrain) is not None:
+            other = pretrain.sketches[task.target]
+            stages.insert(0, self._stage(pretrain, other, task, self.attack.pretrain_shadows))
         hidden = self.attack.hidden
-        learned = fit_mlp(lessons, sketch.cells.size if hidden == "n" else hidden, piece.rng)
-        return TargetRule(sketch.cells, _mlp_rule(learned, lessons[-1]))
+        learned = fit_mlp(stages, sketch.cells.size if hidden == "n" else hidden, task.rng)
+        return TargetRule(sketch.cells, _mlp_rule(learned, stages[-1]))
 
-    def _lesson(
-        self, teacher: TrainCheckSource, sketch: PartialTrace, piece: TargetTask, n: int
+    def _stage(
+        self, source: TrainCheckSource, sketch: PartialTrace, task: TargetTask, n: int
     ) -> TrainCheckShadows:
         n_check = self.attack.validation or int(np.clip(n // 4, 100, 20_000))
-        train = teacher.train(piece.target, sketch.cells, n + n % 2, piece.rng)
-        check = teacher.check(piece.target, sketch.cells, n_check, piece.rng)
+        train = source.train(task.target, sketch.cells, n + n % 2, task.rng)
+        check = source.check(task.target, sketch.cells, n_check, task.rng)
         return TrainCheckShadows(train, check.labelled())
 
 
-def _mlp_rule(learned: ScaledNetwork, lesson: TrainCheckShadows) -> MlpRule:
-    train, check = lesson.train, lesson.check
+def _mlp_rule(learned: ScaledNetwork, stage: TrainCheckShadows) -> MlpRule:
+    train, check = stage.train, stage.check
     scores = learned(check.rows)
     middles = (train.rows[train.members].mean(axis=0) + train.rows[~train.members].mean(axis=0)) / 2
     votes = (check.rows >= middles).sum(axis=1).astype(np.float64)
@@ -171,8 +176,12 @@ def _mlp_rule(learned: ScaledNetwork, lesson: TrainCheckShadows) -> MlpRule:
     return MlpRule(learned, best_cutoff(scores, check.members), index)
 
 
-def _describe_learned_rule(watches: PerTargetScorer) -> str:
-    indices = [watch.rule.index for watch in watches.watches if isinstance(watch.rule, MlpRule)]
+def _describe_learned_rule(target_rules: PerTargetScorer) -> str:
+    indices = [
+        target_rule.rule.index
+        for target_rule in target_rules.target_rules
+        if isinstance(target_rule.rule, MlpRule)
+    ]
     diagonal, one, two = np.mean([[i.diagonal, i.one_threshold, i.two_threshold] for i in indices], axis=0)
     return (
         f"a network with {diagonal:.2f} of its weights on their diagonal, whose scores correlate {one:.2f} "

@@ -1,4 +1,4 @@
-"""Ask in how many of the target's cells more is seen than is usual without it."""
+"""Compare the number of the target's cells that exceed their cuts with a threshold (Liu et al. 2024)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -37,18 +37,20 @@ from leakgauge.strategies.threshold_rules import TO_MEMBER, VoteRule, cuts_reach
 class Attack:
     """Let every cell of the target vote, and compare the number of votes with a threshold (Liu et al. 2024).
 
-    A cell votes if what it holds beyond the known count reaches its cut: midway between its usual values
-    (algorithm 5), or, with ``cell_fpr``, where that share of releases without the target lies above
-    (algorithm 7). The votes needed lie midway between their usual numbers; with ``fpr``, where that share
-    of non-members lies above. Ties go to "member", in cells and in votes (equation 10). A cell where the
-    target may have been has a vote by how likely that is. Cuts and thresholds come from so many ``shadows``
-    of the attacker's own; with 0 from the law of the chain, by which independent cells have a
-    Poisson-binomial number of votes; left out, from the law where that is known. The law is applied to each
-    round again with zero knowledge, and where known counts are clamped or suppressed. Scores are in units of
-    log odds, so that targets can be compared.
+    A cell votes if its output minus the known count reaches its cut: the midpoint of its mean values with and
+    without the target (algorithm 5) or, with ``cell_fpr``, the value that this fraction of releases without
+    the target exceeds (algorithm 7). The threshold is the midpoint of the mean numbers of votes or, with
+    ``fpr``, the number that this fraction of non-members exceeds. Ties count as "member", in cells and in
+    votes (equation 10). A cell that the target visited only with some probability has a vote of that weight.
 
-    ``fpr`` is kept as far as beliefs are right, and as whole votes allow. The one that was reached is 1 -
-    ``tnr``.
+    Cuts and threshold are learned from ``shadows`` simulated releases. With ``shadows = 0`` they are computed
+    from the noise distribution; the number of votes of independent cells is then Poisson-binomial. By default
+    they are computed where the noise distribution is known. They are recomputed in each round with zero
+    knowledge, and where known counts are clamped or suppressed. Scores are log odds, so that targets can be
+    compared.
+
+    The measured false-positive rate (1 - ``tnr``) can differ from ``fpr`` because votes are whole numbers and
+    because the attacker's estimates can be wrong.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("auxiliary", "informed", "partial", "past", "zero", "friends")
@@ -78,24 +80,24 @@ class Attack:
     ) -> PerTargetScorer | PerRoundVoteScorer:
         sketches = knowledge.sketches
         if isinstance(knowledge, ZeroKnowledge):
-            expecting = ExpectationsFromRelease.of_votes(knowledge, law, self.cell_fpr)
-            return PerRoundVoteScorer(expecting, sketches, (0.0,) * len(sketches), self.fpr)
+            expectations = ExpectationsFromRelease.of_votes(knowledge, law, self.cell_fpr)
+            return PerRoundVoteScorer(expectations, sketches, (0.0,) * len(sketches), self.fpr)
         shared = tuple(self._shared(knowledge, target, law) for target in range(len(sketches)))
         if not same_every_round(knowledge):
             return PerRoundVoteScorer(
                 ExpectationsFromTraces.of(knowledge, law, self.cell_fpr), sketches, shared, self.fpr
             )
-        watches = []
+        target_rules = []
         for target, sketch in enumerate(sketches):
             votes = cell_expectations.cell_votes(law, knowledge.prior(target, pseudo=0.0), self.cell_fpr)
             expected = normal_votes(votes.chance, sketch.weights, shared[target])
             needed = votes_needed(expected, sketch.weights, self.fpr, votes.chance.out, shared[target])
             rule = VoteRule(votes.cut, sketch.weights, needed, TO_MEMBER, expected.evidence)
-            watches.append(TargetRule(sketch.cells, rule))
-        return PerTargetScorer(tuple(watches))
+            target_rules.append(TargetRule(sketch.cells, rule))
+        return PerTargetScorer(tuple(target_rules))
 
     def _shared(self, knowledge: AuxiliaryKnowledge, target: int, law: OutputDistribution) -> float:
-        """Variance of the number of votes because people move several cells."""
+        """Return the variance of the number of votes that comes from people who visit several cells."""
         known = 0 if same_every_round(knowledge) else typical_known(knowledge, target)
         chance = cell_expectations.cell_votes(
             law, knowledge.prior(target, pseudo=0.0), self.cell_fpr, known
@@ -105,15 +107,15 @@ class Attack:
 
 @dataclass(frozen=True, eq=False)
 class _VoteThresholdLearner:
-    """Learns a target's cuts and the votes needed from shadows."""
+    """Learns a target's cuts and vote threshold from shadows."""
 
     attack: Attack
     sketches: tuple[PartialTrace, ...]
     n_shadows: int
 
-    def __call__(self, sources: ShadowSource, piece: TargetTask) -> TargetRule:
-        sketch = self.sketches[piece.target]
-        shadows = sources.train(piece.target, sketch.cells, self.n_shadows, piece.rng)
+    def __call__(self, sources: ShadowSource, task: TargetTask) -> TargetRule:
+        sketch = self.sketches[task.target]
+        shadows = sources.train(task.target, sketch.cells, self.n_shadows, task.rng)
         rule = VoteRule(_cuts(shadows, self.attack.cell_fpr), sketch.weights, 0.0, TO_MEMBER)
         law = NormalScore.of(rule.votes(shadows.rows), shadows.members)
         needed = votes_needed(law, sketch.weights, self.attack.fpr)

@@ -1,4 +1,4 @@
-"""Networks that learn from shadows, stop when other shadows gain no more, and may learn twice."""
+"""Training of networks on shadows, with early stopping and optional pretraining."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _RATE = 1e-3  # of Adam (Kingma and Ba 2015)
 
 @dataclass(frozen=True, eq=False)
 class ScaledNetwork:
-    """A network behind the scales of its inputs."""
+    """A network whose inputs are standardised first."""
 
     network: SigmoidNetwork
     centre: Reals
@@ -29,32 +29,32 @@ class ScaledNetwork:
 
 
 def fit_mlp(
-    lessons: Sequence[TrainCheckShadows],
+    stages: Sequence[TrainCheckShadows],
     n_units: int,
     rng: Generator,
     *,
     patience: int = 10,
-    most_epochs: int = 300,
+    max_epochs: int = 300,
 ) -> ScaledNetwork:
-    """Learn from one lesson after the other: what came before the last one is pretraining.
+    """Train in stages; all stages before the last one are pretraining.
 
-    Adam on the log loss, in small batches. A lesson ends when the loss on its check did not fall for
-    ``patience`` passes, and the network goes back to its best; a later lesson cannot end worse on its own
-    check than it began. Inputs are brought to mean 0 and variance 1, by each lesson's training rows.
+    Adam minimises the log loss in small batches. A stage ends when the loss on its check shadows has not
+    fallen for ``patience`` epochs, and the best weights are restored; a later stage never ends with a higher
+    check loss than it began with. Inputs are scaled to mean 0 and variance 1 on each stage's training rows.
     """
-    if not lessons:
-        raise BadInput("a network needs shadows to learn from")
+    if not stages:
+        raise BadInput("fit_mlp needs at least one stage of shadows, got none")
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):  # sums must not depend on how many threads there are
-        model = _model(n_units, lessons[0], rng)
-        for lesson in lessons:
-            centre, size = _scales(lesson.train.rows)
-            _fit_stage(model, _scaled(lesson, centre, size), patience, most_epochs)
+    with threadpool_limits(1):  # sums must not depend on the number of threads
+        model = _model(n_units, stages[0], rng)
+        for stage in stages:
+            centre, size = _scales(stage.train.rows)
+            _fit_stage(model, _scaled(stage, centre, size), patience, max_epochs)
     return ScaledNetwork(_network(model), centre, size)
 
 
-def _model(n_units: int, lesson: TrainCheckShadows, rng: Generator) -> Any:
+def _model(n_units: int, stage: TrainCheckShadows, rng: Generator) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier(
@@ -62,19 +62,21 @@ def _model(n_units: int, lesson: TrainCheckShadows, rng: Generator) -> Any:
         activation="logistic",
         alpha=0.0,
         learning_rate_init=_RATE,
-        batch_size=_batch(lesson.train.members.size),
-        random_state=np.random.RandomState(int(rng.integers(2**32))),  # a number would repeat every shuffle
+        batch_size=_batch(stage.train.members.size),
+        random_state=np.random.RandomState(
+            int(rng.integers(2**32))
+        ),  # an integer seed would repeat every shuffle
     )
 
 
-def _fit_stage(model: Any, lesson: TrainCheckShadows, patience: int, most_epochs: int) -> None:
-    """Pass over a lesson until its check gains no more; leave the model at its best."""
-    model.set_params(batch_size=_batch(lesson.train.members.size))
-    best = (_loss(model, lesson.check), _copy(model)) if hasattr(model, "coefs_") else (np.inf, [])
+def _fit_stage(model: Any, stage: TrainCheckShadows, patience: int, max_epochs: int) -> None:
+    """Train until the check loss stops falling; leave the model at its best weights."""
+    model.set_params(batch_size=_batch(stage.train.members.size))
+    best = (_loss(model, stage.check), _copy(model)) if hasattr(model, "coefs_") else (np.inf, [])
     waited = 0
-    for _ in range(most_epochs):
-        model.partial_fit(lesson.train.rows, lesson.train.members, classes=[False, True])
-        loss = _loss(model, lesson.check)
+    for _ in range(max_epochs):
+        model.partial_fit(stage.train.rows, stage.train.members, classes=[False, True])
+        loss = _loss(model, stage.check)
         if loss < best[0]:
             best, waited = (loss, _copy(model)), 0
         else:
@@ -109,9 +111,9 @@ def _scales(rows: ShadowRows) -> tuple[Reals, Reals]:
     return rows.mean(axis=0, dtype=np.float64), np.where(size > 0, size, 1.0)
 
 
-def _scaled(lesson: TrainCheckShadows, centre: Reals, size: Reals) -> TrainCheckShadows:
+def _scaled(stage: TrainCheckShadows, centre: Reals, size: Reals) -> TrainCheckShadows:
     parts = [
         LabelledShadows(((part.rows - centre) / size).astype(np.float32), part.members)
-        for part in (lesson.train, lesson.check)
+        for part in (stage.train, stage.check)
     ]
     return TrainCheckShadows(*parts)

@@ -25,7 +25,7 @@ from leakgauge.strategies.threshold_rules import TO_MEMBER, SumRule, VoteRule
 
 
 def known_tail_distribution(knowledge: LocationsKnowledge) -> OutputDistribution | None:
-    """The law of the release, where it is known."""
+    """Return the output distribution of the release if it is known, else None."""
     chain = knowledge.public.chain
     return (
         OutputDistribution(chain)
@@ -35,10 +35,10 @@ def known_tail_distribution(knowledge: LocationsKnowledge) -> OutputDistribution
 
 
 def same_every_round(knowledge: AuxiliaryKnowledge | ZeroKnowledge) -> bool:
-    """Whether the same is expected in every round, beyond the known counts.
+    """Whether the expected outputs minus the known counts are the same in every round.
 
-    Not where rates come from the release; nor where somebody is known and the chain, clamping or suppressing,
-    does not move with the known counts.
+    They differ between rounds if rates are estimated from the release, or if some people are known and the
+    chain clamps or suppresses counts.
     """
     chain = knowledge.public.chain
     if isinstance(knowledge, ZeroKnowledge):
@@ -47,20 +47,20 @@ def same_every_round(knowledge: AuxiliaryKnowledge | ZeroKnowledge) -> bool:
 
 
 class CellExpectations(Protocol):
-    """Knows what to expect in each round."""
+    """Computes the expected outputs in each round."""
 
     def moments(self, view: LocationsView) -> Iterator[CellMoments]:
         """Mean and variance of the cells of each target: rounds x cells."""
         ...
 
     def votes(self, view: LocationsView) -> Iterator[CellVotes]:
-        """Cuts of the cells of each target, and how often they are reached: rounds x cells."""
+        """Cuts of the cells of each target, and the probability to reach them: rounds x cells."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class ExpectationsFromTraces:
-    """Expects what the reference says of the others who are not known, and adds those who are."""
+    """Expectations from the rates of the reference for unknown people, plus the known counts."""
 
     law: OutputDistribution
     priors: tuple[CountPrior, ...]  # of each target
@@ -71,7 +71,7 @@ class ExpectationsFromTraces:
     def of(
         cls, knowledge: AuxiliaryKnowledge, law: OutputDistribution, fpr: float | None = None
     ) -> "ExpectationsFromTraces":
-        """Expect what an attacker with traces does."""
+        """Build the expectations of an attacker with traces."""
         n_targets = len(knowledge.sketches)
         priors = tuple(knowledge.prior(target, pseudo=0.0) for target in range(n_targets))
         return cls(law, priors, tuple(sketch.cells for sketch in knowledge.sketches), fpr)
@@ -92,7 +92,7 @@ class ExpectationsFromTraces:
 
 @dataclass(frozen=True, eq=False)
 class ExpectationsFromRelease:
-    """Expects what the habits seen in each release make of the cells."""
+    """Expectations from the mobility profile estimated from each release."""
 
     public: PublicParameters
     cells: tuple[Ints, ...]  # of each target
@@ -101,7 +101,7 @@ class ExpectationsFromRelease:
 
     @classmethod
     def of_moments(cls, knowledge: ZeroKnowledge, law: OutputDistribution) -> "ExpectationsFromRelease":
-        """Work out mean and variance of cells of any rate."""
+        """Compute mean and variance of cells for all rates."""
         n_in, n_out, coins = _others_beside_targets(knowledge)
         return cls._of(knowledge, coins, RateCurves.of_moments(law, n_in, n_out, np.concatenate(coins)))
 
@@ -109,7 +109,7 @@ class ExpectationsFromRelease:
     def of_votes(
         cls, knowledge: ZeroKnowledge, law: OutputDistribution, fpr: float | None
     ) -> "ExpectationsFromRelease":
-        """Work out where cells of any rate are cut, and how often they vote."""
+        """Compute cuts and vote probabilities of cells for all rates."""
         n_in, n_out, coins = _others_beside_targets(knowledge)
         return cls._of(knowledge, coins, RateCurves.of_votes(law, n_in, n_out, np.concatenate(coins), fpr))
 
@@ -131,18 +131,19 @@ class ExpectationsFromRelease:
 
 
 def _others_beside_targets(knowledge: ZeroKnowledge) -> tuple[int, int, tuple[Ints, ...]]:
-    """Who may be in a cell beside a target: people, with it and without, and for each target the coins."""
+    """Return the numbers of other people with and without the target, and each target's ``coins``."""
     nowhere = (np.zeros(sketch.cells.size) for sketch in knowledge.sketches)
     priors = [knowledge.prior(target, rates) for target, rates in enumerate(nowhere)]
     return priors[0].n_in, priors[0].n_out, tuple(prior.coins for prior in priors)
 
 
 def shared_variance(knowledge: AuxiliaryKnowledge, target: int, steps: Reals) -> float:
-    """The variance of a score that comes from cells moving together, beyond what each has by itself.
+    """Return the variance of a score due to correlated cells, beyond the variances of single cells.
 
-    ``steps`` say how much the score rises if one person more is in each cell. Unknown people move all the
-    cells they visit, and so does another target who is known to visit them. Exact where a score rises by
-    the same at every count. The people are those of the reference; ``sampling_variance`` is apart.
+    ``steps`` is how much the score rises with one more person in each cell. An unknown person changes all the
+    cells they visit, and so does another target whose visits are known. The result is exact if the score is
+    linear in the counts. It is estimated from the people of the reference and does not include
+    ``sampling_variance``.
     """
     sketch, prior = knowledge.sketches[target], knowledge.prior(target, pseudo=0.0)
     shared = 0.0
@@ -157,19 +158,19 @@ def shared_variance(knowledge: AuxiliaryKnowledge, target: int, steps: Reals) ->
 
 
 def sampling_variance(knowledge: AuxiliaryKnowledge, target: int, steps: Reals) -> float:
-    """The variance of a score because the rates are those of a sample: n^2 V / sample."""
+    """Return the variance of a score due to rates estimated from a sample: n^2 V / sample size."""
     n = knowledge.prior(target, pseudo=0.0).n_in
     return n**2 * _variance_per_person(knowledge, target, steps) / knowledge.reference.n_people if n else 0.0
 
 
 def typical_known(knowledge: AuxiliaryKnowledge, target: int) -> Ints:
-    """How many known people are about in each of a target's cells."""
+    """Return the expected number of known people in each of a target's cells."""
     prior = knowledge.prior(target, pseudo=0.0)
     return np.rint(knowledge.simulator.n_known * prior.rates).astype(np.int64)
 
 
 def _variance_per_person(knowledge: AuxiliaryKnowledge, target: int, steps: Reals) -> float:
-    """The variance over people of what one of them adds to a score."""
+    """Return the variance, over people, of one person's contribution to a score."""
     each = np.zeros(knowledge.public.map.n_cells)
     each[knowledge.sketches[target].cells] = steps
     return float((knowledge.reference.visits @ each).var())
@@ -177,16 +178,16 @@ def _variance_per_person(knowledge: AuxiliaryKnowledge, target: int, steps: Real
 
 @dataclass(frozen=True, eq=False)
 class PerRoundSumScorer:
-    """Scores every target by the sum of its cells, against what is to be expected in that round."""
+    """Scores every target by the sum of its cells, with a threshold computed for each round."""
 
-    expecting: CellExpectations
+    expectations: CellExpectations
     sketches: tuple[PartialTrace, ...]
     shared: tuple[float, ...]  # variance of each target's score, beyond that of single cells
     fpr: float | None
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        expected = self.expecting.moments(view)
+        expected = self.expectations.moments(view)
         for sketch, shared, moments in zip(self.sketches, self.shared, expected, strict=True):
             law = normal_sum(moments, sketch.weights, shared)
             rule = SumRule(sketch.weights, law.threshold(self.fpr), law.evidence)
@@ -196,16 +197,16 @@ class PerRoundSumScorer:
 
 @dataclass(frozen=True, eq=False)
 class PerRoundVoteScorer:
-    """Scores every target by the votes of its cells, against what is to be expected in that round."""
+    """Scores every target by the votes of its cells, with thresholds computed for each round."""
 
-    expecting: CellExpectations
+    expectations: CellExpectations
     sketches: tuple[PartialTrace, ...]
     shared: tuple[float, ...]
     fpr: float | None
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         scores = []
-        expected = self.expecting.votes(view)
+        expected = self.expectations.votes(view)
         for sketch, shared, votes in zip(self.sketches, self.shared, expected, strict=True):
             law = normal_votes(votes.chance, sketch.weights, shared)
             needed = votes_needed(law, sketch.weights, self.fpr, votes.chance.out, shared)

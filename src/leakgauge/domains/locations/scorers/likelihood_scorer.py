@@ -1,4 +1,4 @@
-"""Scores of the likelihood attack: the log-likelihood ratios of a target's cells, added up."""
+"""Scorer of the likelihood attack: the sum of the log-likelihood ratios of a target's cells."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,42 +35,42 @@ from leakgauge.domains.locations.scorers.per_target_scorer import TargetTask
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.support.parallel import parallel_map
 
-_PAIRS = 400_000  # counts with their outputs
-_RELEASES = (20, 2_000)  # at least, at most
+_N_PAIRS = 400_000  # pairs of count and output from which a pipeline's noise distribution is estimated
+_N_RELEASES = (20, 2_000)  # least and largest number of simulated releases for it
+_MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
+_RATE_RANGE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
+_MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
+_MAX_LOG_RATIO = 20.0  # log ratios are clipped to +- this in averages
 
 
 def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
-    """The chain's own law, that of a pipeline where it is given, or else one learned from shadows."""
+    """Return the chain's noise distribution, or estimate that of a user's pipeline from shadows."""
     chain: Any = knowledge.public.chain
     if isinstance(chain, ReleaseChain) or chain.law is not None:
         return chain
     if not isinstance(knowledge, AuxiliaryKnowledge):
         kind = "past" if isinstance(knowledge, PastReleasesKnowledge) else "zero"
         raise BadInput(
-            f"likelihood: knowledge {kind!r} has no traces to learn the law of mechanism.release from; give "
-            'mechanism.law, or use knowledge = "auxiliary"'
+            f"likelihood: knowledge {kind!r} has no traces to estimate the noise distribution of "
+            'mechanism.release from; set mechanism.law, or use knowledge = "auxiliary"'
         )
     cells = np.arange(knowledge.public.map.n_cells)
-    n = int(np.clip(_PAIRS // cells.size, *_RELEASES))
+    n = int(np.clip(_N_PAIRS // cells.size, *_N_RELEASES))
     shadows = knowledge.simulator.independent(0, cells, n, rng)
     return EstimatedDistribution.of(shadows.counts, shadows.outputs)
 
 
-_LEAST, _MOST = 1e-9, 0.999  # rates that are believed
-_WIDER = 4.0  # by so much the rates of a release may differ from the usual ones, and still be tabulated
-
-
 class TargetRates(Protocol):
-    """How likely one person is in the cells of each target, in the eyes of an attacker."""
+    """The attacker's estimate of the probability that one person is in each of a target's cells."""
 
     def of(self, view: LocationsView) -> Sequence[Reals]:
-        """For each target its cells, or rounds x cells where every round has rates of its own."""
+        """Return for each target its rates: by cell, or rounds x cells where they vary by round."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class FixedRates:
-    """The same in every round."""
+    """Rates that are the same in every round."""
 
     rates: tuple[Reals, ...]
 
@@ -80,7 +80,7 @@ class FixedRates:
 
 @dataclass(frozen=True, eq=False)
 class GroupFittedRates:
-    """What is usual, fitted to what the whole release shows of the group behind it."""
+    """Reference rates, adjusted to how busy places and epochs are in each release."""
 
     rates: tuple[Reals, ...]
     sketches: tuple[PartialTrace, ...]
@@ -95,26 +95,26 @@ class GroupFittedRates:
 
 @dataclass(frozen=True, eq=False)
 class ReleaseRates:
-    """Nothing is usual: everything comes from the release.
+    """Rates estimated from each release alone.
 
-    The target, if it is in, is in the release too; but it is one of many people whose habits it shows.
+    If the target is a member, it is in the release too; its effect on the rates of a large group is small.
     """
 
     public: PublicParameters
     sketches: tuple[PartialTrace, ...]
 
     def of(self, view: LocationsView) -> Sequence[Reals]:
-        found = view.once("habits", partial(profiles_from_releases, public=self.public))
-        return [_clip_rates(found.rates(sketch.cells)) for sketch in self.sketches]
+        profiles = view.once("habits", partial(profiles_from_releases, public=self.public))
+        return [_clip_rates(profiles.rates(sketch.cells)) for sketch in self.sketches]
 
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatioScorer:
-    """Scores every target by the log-likelihood ratio of its cells, added up (Neyman and Pearson 1933)."""
+    """Scores every target by the sum of the log-likelihood ratios of its cells (Neyman and Pearson 1933)."""
 
     ratios: PrecomputedRatios
     sketches: tuple[PartialTrace, ...]
-    priors: tuple[CountPrior, ...]  # at some rates
+    priors: tuple[CountPrior, ...]  # their rates are replaced in every round
     rates: TargetRates
     n_known: int
 
@@ -137,31 +137,27 @@ def precompute_for_targets(
     *,
     vary: bool,
 ) -> PrecomputedRatios:
-    """Tables that serve all targets, for rates as usual, or for all that are near."""
+    """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
     n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
     most_known = min(n_known, ceil(count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
     coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
     if not vary:
         return precompute_ratios(law, n_in, n_out, rates, coins, most_known)
-    low, high = _clip_rates(np.array([rates.min() / _WIDER, rates.max() * _WIDER]))
+    low, high = _clip_rates(np.array([rates.min() / _RATE_RANGE_FACTOR, rates.max() * _RATE_RANGE_FACTOR]))
     return precompute_ratios_between(law, n_in, n_out, low, high, coins, most_known)
 
 
 def _clip_rates(rates: Reals) -> Reals:
-    return np.clip(rates, _LEAST, _MOST)
-
-
-_WORTH_SPREADING = 5e7  # outputs; fewer are scored before the traces have reached a worker
-_CERTAIN = 20.0  # log ratios beyond it are all the same to an average
+    return np.clip(rates, _MIN_RATE, _MAX_RATE)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredShadows:
-    """Scores of shadows of one target; ``tied`` is the AUC lost because people visit several of its cells."""
+    """Scores of shadows of one target; ``auc_loss`` is due to people who visit several of its cells."""
 
     scores: Reals
     members: Bits
-    tied: float
+    auc_loss: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +167,11 @@ class _ScoreShadows:
     rates: tuple[Reals, ...]
     n: int
 
-    def __call__(self, piece: TargetTask) -> ScoredShadows:
-        sketch, rates = self.knowledge.sketches[piece.target], self.rates[piece.target]
+    def __call__(self, task: TargetTask) -> ScoredShadows:
+        sketch, rates = self.knowledge.sketches[task.target], self.rates[task.target]
         simulator = self.knowledge.simulator
-        shadows = simulator.independent(piece.target, sketch.cells, self.n, piece.rng)
-        prior = simulator.company(piece.target).prior(sketch, rates, simulator.n_known)
+        shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
+        prior = simulator.company(task.target).prior(sketch, rates, simulator.n_known)
         ratios = log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
         return ScoredShadows(
             total_log_ratio(ratios), shadows.members, _auc_lost_to_joint_visits(ratios, shadows.members)
@@ -185,16 +181,16 @@ class _ScoreShadows:
 def score_shadows(
     knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rates: Sequence[Reals], n: int, rng: Generator
 ) -> list[ScoredShadows]:
-    """Score so many shadows of each target."""
-    pieces = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
+    """Score ``n`` shadows of each target."""
+    tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
     work = _ScoreShadows(knowledge, law, tuple(rates), n)
-    long = n * sum(own.size for own in rates) > _WORTH_SPREADING
-    return parallel_map(work, pieces) if long else list(map(work, pieces))
+    long = n * sum(own.size for own in rates) > _MIN_PARALLEL_OUTPUTS
+    return parallel_map(work, tasks) if long else list(map(work, tasks))
 
 
 def _auc_lost_to_joint_visits(ratios: Reals, members: Bits) -> float:
-    """How much higher the AUC of the sum would be if cells varied independently, all being normal."""
-    worlds = [np.clip(ratios[rows], -_CERTAIN, _CERTAIN) for rows in (members, ~members)]
+    """Return how much higher the AUC would be with independent cells, for normally distributed sums."""
+    worlds = [np.clip(ratios[rows], -_MAX_LOG_RATIO, _MAX_LOG_RATIO) for rows in (members, ~members)]
     distance = float(worlds[0].sum(axis=1).mean() - worlds[1].sum(axis=1).mean())
     apart = sum(float(world.var(axis=0).sum()) for world in worlds)
     together = sum(float(world.sum(axis=1).var()) for world in worlds)

@@ -1,4 +1,4 @@
-"""Scorers that look at the cells of one target at a time, with a rule of its own for each."""
+"""Scorers that apply a separate rule to the cells of each target."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Known = TypeVar("Known")
 
 
 class CellRule(Protocol):
-    """Scores rows of what was published in some cells, less what is known."""
+    """Scores rows of published outputs in some cells minus the known counts."""
 
     def __call__(self, outputs: Reals, /) -> Reals: ...
 
 
 @dataclass(frozen=True, eq=False)
 class TargetRule:
-    """The cells to look at for one target, and what to make of them."""
+    """The cells of one target that are read, and the rule that scores them."""
 
     cells: Ints
     rule: CellRule
@@ -33,17 +33,20 @@ class TargetRule:
 class PerTargetScorer:
     """Scores every target by its own cells."""
 
-    watches: tuple[TargetRule, ...]
+    target_rules: tuple[TargetRule, ...]
 
     def __call__(self, view: LocationsView, rng: Generator) -> Reals:
         return np.column_stack(
-            [watch.rule(view.at(watch.cells) - view.known(watch.cells)) for watch in self.watches]
+            [
+                target_rule.rule(view.at(target_rule.cells) - view.known(target_rule.cells))
+                for target_rule in self.target_rules
+            ]
         )
 
 
 @dataclass(frozen=True, eq=False)
 class TargetTask:
-    """One target to study, with a stream of its own."""
+    """One target to study, with its own random stream."""
 
     target: int
     rng: Generator
@@ -51,13 +54,13 @@ class TargetTask:
 
 @dataclass(frozen=True, eq=False)
 class _StudyTask(Generic[Known]):
-    """A study of single targets, with all it needs, on its way to the workers."""
+    """A picklable study of single targets together with the knowledge it needs."""
 
     study: Callable[[Known, TargetTask], TargetRule]
     knowledge: Known
 
-    def __call__(self, piece: TargetTask) -> TargetRule:
-        return self.study(self.knowledge, piece)
+    def __call__(self, task: TargetTask) -> TargetRule:
+        return self.study(self.knowledge, task)
 
 
 def study_targets(
@@ -68,7 +71,7 @@ def study_targets(
     *,
     long: bool,
 ) -> PerTargetScorer:
-    """Study the targets one by one; ``long`` work is given to the workers there are."""
-    pieces = [TargetTask(target, own) for target, own in enumerate(rng.spawn(n_targets))]
+    """Study each target separately; with ``long``, in parallel workers."""
+    tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(n_targets))]
     work = _StudyTask(study, knowledge)
-    return PerTargetScorer(tuple(parallel_map(work, pieces) if long else map(work, pieces)))
+    return PerTargetScorer(tuple(parallel_map(work, tasks) if long else map(work, tasks)))
