@@ -60,7 +60,7 @@ def test_given_friends_tell_nothing_of_the_target():
 @pytest.mark.parametrize(
     ("n_targets", "friends", "problem"),
     [
-        (1, ["zoe"], "'zoe' is nobody in the data"),
+        (1, ["zoe"], "'zoe' is not in the data"),
         (1, [29], "among their own friends"),
         (1, [20, 21], "none of the 2 friends of target '29' is in the reference"),
         (2, [3], "a list of friends is for one target, and there are 2"),

@@ -136,7 +136,9 @@ def build(
         digest=sha256("\n".join(digest_parts).encode(errors="surrogatepass")).hexdigest(),
         seed=seed,
         friends=loaded.friends,
-        notes=() if loaded.traces.names is None else (f"{Path(data['source']).name}: {loaded.tally.told}",),
+        notes=()
+        if loaded.traces.names is None
+        else (f"{Path(data['source']).name}: {loaded.tally.summary_with_bad_rows}",),
     )
 
 

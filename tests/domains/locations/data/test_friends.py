@@ -32,8 +32,8 @@ def test_the_people_of_a_generated_city_go_by_their_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["target,friend", "ann,bob", "ann,zoe"], "line 3 of f.csv: 'zoe' is nobody in the data"),
-        (["target,friend", "zoe,bob"], "line 2 of f.csv: 'zoe' is nobody in the data"),
+        (["target,friend", "ann,bob", "ann,zoe"], "line 3 of f.csv: 'zoe' is not in the data"),
+        (["target,friend", "zoe,bob"], "line 2 of f.csv: 'zoe' is not in the data"),
         (["target,friend", "ann,ann"], "line 2 of f.csv: 'ann' is their own friend"),
         (["target,friend", "ann,"], "line 2 of f.csv: a target or friend is missing"),
         (["target,friend", "ann"], "line 2 of f.csv: a target or friend is missing"),
@@ -56,7 +56,7 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
 
 
 def test_a_stranger_is_named():
-    with pytest.raises(BadInput, match=r"^it: 'zoe' is nobody in the data"):
+    with pytest.raises(BadInput, match=r"^it: 'zoe' is not in the data"):
         find_people(["ann", "zoe"], NAMED, "it")
 
 

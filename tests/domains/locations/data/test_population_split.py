@@ -54,7 +54,7 @@ def test_targets_can_be_named_and_keep_their_order():
 @pytest.mark.parametrize(
     ("targets", "problem"),
     [
-        ({"names": ["60"]}, "'60' is nobody in the data"),
+        ({"names": ["60"]}, "'60' is not in the data"),
         ({"names": [3, "3"]}, "'3' is named twice"),
         ({"names": [3], "n": 2}, "leave out n"),
         ({"names": [3], "min_visits": 10_000}, "'3' has .* visits after any caps"),
@@ -93,11 +93,11 @@ def test_terciles_take_a_third_each_of_the_quiet_the_usual_and_the_active():
         ({"group_size": 20, "reference": 0.2}, "the reference has 11; lower group_size to 12"),
         (
             {"group_size": 31, "relation": "replace_one"},
-            r"needs 31 people besides the targets \(1 of them to take",
+            r"needs 31 people besides the targets \(1 of them to replace",
         ),
         (
             {"group_size": 30, "targets": 7},
-            r"needs 26 people besides the targets \(3 of them to stand for other targets",
+            r"needs 26 people besides the targets \(3 of them to stand in for other targets",
         ),
         ({"group_size": 3, "targets": 4}, "less than the 4 targets"),
         ({"targets": {"n": 61}}, "61 wanted, but only 60 people have 1 visits or more"),

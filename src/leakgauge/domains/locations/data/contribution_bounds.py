@@ -18,10 +18,10 @@ def bound_contributions(
     per_user: int | None = None,
     rng: Generator,
 ) -> Traces:
-    """Keep at most so many visits of a person in an epoch, then in a day, then in all.
+    """Cap the visits of each person per epoch, then per day, then in total.
 
-    Which ones is drawn once: of the visits that one cap is about, every subset of the right size is equally
-    likely, whatever the caps before it kept.
+    The kept visits are drawn once. Each cap draws a uniform random subset of the visits that the caps before
+    it kept.
     """
     for name, cap in (("per_epoch", per_epoch), ("per_day", per_day), ("per_user", per_user)):
         if cap is not None and not cap >= 1:
@@ -47,27 +47,27 @@ def _keep_at_most(traces: Traces, slots: Ints, n_slots: int, cap: int, rng: Gene
 
 
 def _random_subset(groups: Ints, cap: int, rng: Generator) -> Bits:
-    """Mark at most ``cap`` members of each group, every choice of as many as possible equally likely."""
+    """Mark a uniform random subset of at most ``cap`` elements of each group."""
     keep = np.ones(groups.size, dtype=bool)
-    crowded = _groups_above(groups, cap)
-    if crowded.size == 0:
+    large = _groups_above(groups, cap)
+    if large.size == 0:
         return keep
-    places = np.minimum(np.searchsorted(crowded, groups), crowded.size - 1)
-    mixed = rng.permutation(np.flatnonzero(crowded[places] == groups))
-    ordered = mixed[np.argsort(groups[mixed], kind="stable")]
+    positions = np.minimum(np.searchsorted(large, groups), large.size - 1)
+    shuffled = rng.permutation(np.flatnonzero(large[positions] == groups))
+    ordered = shuffled[np.argsort(groups[shuffled], kind="stable")]
     keep[ordered] = _ranks(groups[ordered]) < cap
     return keep
 
 
 def _groups_above(groups: Ints, cap: int) -> Ints:
-    """The groups with more than ``cap`` members, in order: sorted, they repeat ``cap`` places further on."""
+    """The groups with more than ``cap`` elements, in order: sorted, they repeat ``cap`` positions later."""
     ordered = np.sort(groups)
-    again = ordered[cap:][ordered[cap:] == ordered[:-cap]]
-    return again[np.flatnonzero(np.diff(again, prepend=-1))]
+    repeated = ordered[cap:][ordered[cap:] == ordered[:-cap]]
+    return repeated[np.flatnonzero(np.diff(repeated, prepend=-1))]
 
 
 def _ranks(groups: Ints) -> Ints:
-    """The position of each element in its group, where groups lie together and there is one at least."""
+    """The position of each element in its group; groups are contiguous and there is at least one."""
     starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
     return np.arange(groups.size) - np.repeat(starts, np.diff(np.append(starts, groups.size)))
 

@@ -21,23 +21,23 @@ _cache: RecentCache[VisitData] = RecentCache()
 
 
 def load_visits(table: Mapping[str, Any], folder: Path, seed: int) -> VisitData:
-    """Read or generate the visits; files are looked for in ``folder``, and a seed decides a city.
+    """Read visits from files in ``folder``, or generate a city from the seed.
 
-    The last data sets are kept in memory, and given again while neither the table nor a file has changed.
+    The last data sets are cached in memory until the table or a file changes.
     """
-    said = {key: value for key, value in table.items() if key != "friends"}
+    keys = {key: value for key, value in table.items() if key != "friends"}
     friends = table.get("friends")
     if friends is not None and not isinstance(friends, str):
         raise BadInput(f"{FRIENDS}: must be a CSV file with columns target and friend, got {friends!r}")
-    source = said.pop("source", SYNTHETIC)
+    source = keys.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
-        city = read_dataclass(SyntheticCity, said, "data")
-        found = _cache.once(("city", repr(city), seed), lambda: generate_city(city, seed))
+        city = read_dataclass(SyntheticCity, keys, "data")
+        visits = _cache.once(("city", repr(city), seed), lambda: generate_city(city, seed))
     elif not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
     else:
-        found = _read_files(read_dataclass(LocationsDataTable, {"source": source, **said}, "data"), folder)
-    return found if friends is None else _with_friends(found, folder / friends)
+        visits = _read_files(read_dataclass(LocationsDataTable, {"source": source, **keys}, "data"), folder)
+    return visits if friends is None else _with_friends(visits, folder / friends)
 
 
 def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
@@ -51,6 +51,6 @@ def _read_files(table: LocationsDataTable, folder: Path) -> VisitData:
     return _cache.once(key, lambda: read_visits(table, folder))
 
 
-def _with_friends(found: VisitData, path: Path) -> VisitData:
-    friends = read_friends(path, found.traces)
-    return replace(found, friends=friends, digest=digest_files((path,), found.digest))
+def _with_friends(visits: VisitData, path: Path) -> VisitData:
+    friends = read_friends(path, visits.traces)
+    return replace(visits, friends=friends, digest=digest_files((path,), visits.digest))

@@ -17,29 +17,31 @@ TARGET, FRIEND = "target", "friend"
 
 @dataclass(frozen=True, eq=False)
 class Friends:
-    """Pairs of people, by their rows in the traces: whose friend, in rising order, and who."""
+    """Pairs of people by their rows in the traces: targets in rising order, and a friend of each."""
 
     targets: Ints
     friends: Ints
 
     def of(self, person: int) -> Ints:
-        """The friends of a person, each once."""
+        """The friends of a person, without duplicates."""
         first, last = np.searchsorted(self.targets, [person, person + 1])
         return np.unique(self.friends[first:last])
 
 
 def read_friends(path: Path, traces: Traces) -> Friends:
-    """Read a CSV file with the columns ``target`` and ``friend``; both are people of the data."""
+    """Read a CSV file with the columns ``target`` and ``friend``; both must be people of the data."""
     rows = list(_rows(path))
     if not rows:
-        raise BadInput(f"{WHERE}: {path.name} has no rows; it needs a {TARGET} and a {FRIEND} in each")
+        raise BadInput(f"{WHERE}: {path.name} has no rows; each row needs a {TARGET} and a {FRIEND}")
     known = people_by_name(traces)
     for line, *pair in rows:
         for name in pair:
             if name not in known:
                 raise BadInput(f"{WHERE}: line {line} of {path.name}: {unknown_person_message(name)}")
         if pair[0] == pair[1]:
-            raise BadInput(f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove it")
+            raise BadInput(
+                f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove the line"
+            )
     targets = np.array([known[target] for _, target, _ in rows], dtype=np.int64)
     friends = np.array([known[friend] for _, _, friend in rows], dtype=np.int64)
     order = np.argsort(targets, kind="stable")
@@ -47,21 +49,21 @@ def read_friends(path: Path, traces: Traces) -> Friends:
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The pairs, with the numbers of their lines."""
+    """The pairs of names, each with its line number."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             header = [name.strip() for name in next(lines, [])]
             for name in (TARGET, FRIEND):
                 require_known(name, header, f"{WHERE}: {path.name}: no column")
-            places = [header.index(name) for name in (TARGET, FRIEND)]
+            columns = [header.index(name) for name in (TARGET, FRIEND)]
             for row in lines:
                 if row:
-                    target, friend = (row[place].strip() if place < len(row) else "" for place in places)
+                    target, friend = (row[column].strip() if column < len(row) else "" for column in columns)
                     if not (target and friend):
                         raise BadInput(
                             f"{WHERE}: line {lines.line_num} of {path.name}: a {TARGET} or {FRIEND} is "
-                            "missing; fix or remove it"
+                            "missing; fix or remove the line"
                         )
                     yield lines.line_num, target, friend
     except FileNotFoundError:

@@ -17,29 +17,29 @@ from leakgauge.domains.locations.plan_tables import (
 
 @dataclass(frozen=True, eq=False)
 class PopulationSplit:
-    """Three groups that share nobody; pool and reference, as a plan counts them, both include the targets."""
+    """Three disjoint groups. In the sizes of a plan, pool and reference both include the targets."""
 
     targets: Ints
     pool: Ints
     reference: Ints
 
 
-def split_population(traces: Traces, setting: LocationsChallengerTable, rng: Generator) -> PopulationSplit:
-    """Draw the targets, and divide everybody else into pool and reference."""
-    targets = _choose_targets(traces, setting.targets, rng)
+def split_population(traces: Traces, table: LocationsChallengerTable, rng: Generator) -> PopulationSplit:
+    """Choose the targets, and divide all other people into pool and reference."""
+    targets = _choose_targets(traces, table.targets, rng)
     rest = rng.permutation(np.setdiff1d(np.arange(traces.n_people), targets))
-    wanted = setting.reference
+    wanted = table.reference
     n_reference = (
         round(wanted * traces.n_people) if isinstance(wanted, float) and wanted <= 1 else int(wanted)
     )
     if n_reference >= traces.n_people:
         raise BadInput(
             f"challenger.reference = {wanted:g}: the data have only {traces.n_people} people, so nobody is "
-            "left to draw groups from; lower it (0.5 is usual)"
+            "left to draw groups from; lower challenger.reference (0.5 is usual)"
         )
     n_others = min(max(n_reference - targets.size, 0), rest.size)
     people = PopulationSplit(targets, np.sort(rest[n_others:]), np.sort(rest[:n_others]))
-    _require_room(people, setting)
+    _require_room(people, table)
     return people
 
 
@@ -47,45 +47,45 @@ def _choose_targets(traces: Traces, wanted: LocationsTargetsTable, rng: Generato
     if wanted.names:
         return _named_targets(traces, wanted)
     n_visits = traces.n_visits
-    able = np.flatnonzero(n_visits >= wanted.min_visits)
-    if able.size < wanted.how_many:
+    eligible = np.flatnonzero(n_visits >= wanted.min_visits)
+    if eligible.size < wanted.how_many:
         raise BadInput(
-            f"challenger.targets: {wanted.how_many} wanted, but only {able.size} people have "
+            f"challenger.targets: {wanted.how_many} wanted, but only {eligible.size} people have "
             f"{wanted.min_visits} visits or more after any caps; lower n or min_visits"
         )
-    mixed = rng.permutation(able)
+    shuffled = rng.permutation(eligible)
     match wanted.choose:
         case LocationsTargetOrder.RANDOM:
-            return np.sort(mixed[: wanted.how_many])
+            return np.sort(shuffled[: wanted.how_many])
         case LocationsTargetOrder.MOST:
-            return np.sort(mixed[np.argsort(-n_visits[mixed], kind="stable")[: wanted.how_many]])
+            return np.sort(shuffled[np.argsort(-n_visits[shuffled], kind="stable")[: wanted.how_many]])
         case LocationsTargetOrder.TERCILES:
-            thirds = np.array_split(mixed[np.argsort(n_visits[mixed], kind="stable")], 3)
+            thirds = np.array_split(shuffled[np.argsort(n_visits[shuffled], kind="stable")], 3)
             shares = [(wanted.how_many + 2 - i) // 3 for i in range(3)]
             return np.sort(np.concatenate([rng.permutation(third)[:n] for third, n in zip(thirds, shares)]))
 
 
 def _named_targets(traces: Traces, wanted: LocationsTargetsTable) -> Ints:
-    """The people whom the owner of the data has named, in that order."""
+    """The targets named in the plan, in that order."""
     names = wanted.names or ()
-    found = find_people(names, traces, "challenger.targets.names")
-    few = found[traces.n_visits[found] < wanted.min_visits]
+    people = find_people(names, traces, "challenger.targets.names")
+    few = people[traces.n_visits[people] < wanted.min_visits]
     if few.size:
-        name = names[int(np.flatnonzero(found == few[0])[0])]
+        name = names[int(np.flatnonzero(people == few[0])[0])]
         raise BadInput(
             f"challenger.targets.names: {str(name)!r} has {traces.n_visits[few[0]]} visits after any caps; "
-            f"min_visits = {wanted.min_visits}; leave them out, or lower min_visits"
+            f"min_visits = {wanted.min_visits}; remove the name, or lower min_visits"
         )
-    return found
+    return people
 
 
-def _require_room(people: PopulationSplit, setting: LocationsChallengerTable) -> None:
-    """Refuse a group larger than what it, or an attacker's shadow of it, can be drawn from."""
-    n, m = people.targets.size, setting.group_size
+def _require_room(people: PopulationSplit, table: LocationsChallengerTable) -> None:
+    """Refuse a group that is too large for the pool, or for the reference that shadows are drawn from."""
+    n, m = people.targets.size, table.group_size
     if m < n:
-        raise BadInput(f"challenger.group_size = {m} is less than the {n} targets; raise it")
-    replaces = setting.relation is Relation.REPLACE_ONE
-    why = "take the targets' places" if replaces else "stand for other targets in shadows"
+        raise BadInput(f"challenger.group_size = {m} is less than the {n} targets; raise group_size")
+    replaces = table.relation is Relation.REPLACE_ONE
+    why = "replace targets" if replaces else "stand in for other targets in shadows"
     further = {"pool": n if replaces else 0, "reference": n if replaces else (n - 1) // 2}
     for name, others in (("pool", people.pool.size), ("reference", people.reference.size)):
         if m - n + (more := further[name]) > others:
@@ -93,5 +93,5 @@ def _require_room(people: PopulationSplit, setting: LocationsChallengerTable) ->
             raise BadInput(
                 f"challenger.group_size = {m}: needs {m - n + more} people besides the targets{needs}, but "
                 f"the {name} has {others}; lower group_size to {others - more + n} or less, change "
-                "reference, or bring more people"
+                "reference, or use data of more people"
             )

@@ -22,9 +22,15 @@ from leakgauge.domains.locations.data.visit_files.time_zones import DAY
 # Relative numbers of visits by hour of the day, on weekdays and at weekends.
 _WEEKDAY = (3, 2, 1, 1, 1, 2, 4, 8, 10, 9, 8, 9, 11, 11, 9, 9, 10, 12, 13, 12, 10, 9, 7, 5)
 _WEEKEND = (5, 4, 3, 2, 1, 1, 2, 3, 5, 7, 9, 10, 11, 11, 10, 10, 11, 11, 11, 10, 9, 8, 7, 6)
-# How far those who are seen are at home.
+# Tendency to be at home by hour of the day; 10 is always.
 _AT_HOME = (9, 9, 9, 9, 9, 9, 8, 6, 3, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 4, 5, 6, 7, 8)
 _HOUR = 3600
+
+BLOCK = 0  # of the data stream
+VERSION = "city 1"  # part of the digest: change it when the same city would have other visits
+MOST_SITES = 10_000
+ATTEMPTS = 50  # draws to reach the wanted number of distinct cells
+AT_ONCE = 2_000_000  # visits drawn together
 
 
 def weekly_rhythm(n_epochs: int, length: int, home: float) -> tuple[Reals, Reals]:
@@ -42,7 +48,7 @@ def weekly_rhythm(n_epochs: int, length: int, home: float) -> tuple[Reals, Reals
 
 
 def _shift_to_mean(odds: Reals, weights: Reals, share: float) -> Reals:
-    """Shift log-odds alike so that the mean chance is the one asked for."""
+    """Shift all log-odds by the same amount so that the mean probability is ``share``."""
     if share == 0:
         return np.zeros(odds.size)
     low, high = -50.0, 50.0
@@ -65,12 +71,9 @@ def _integrate_epochs(week: Reals, n_epochs: int, length: int) -> Reals:
     return np.diff(summed) * _HOUR
 
 
-ATTEMPTS = 50  # to find a cell where one has not been yet
-
-
 @dataclass(frozen=True, eq=False)
 class MobilityModel:
-    """A visit falls into an epoch by the city's rhythm, at home or where it attracts from there."""
+    """Draws the epoch of a visit by the weekly rhythm, and its place: home, or another by attraction."""
 
     rhythm: Reals  # cumulated chances of epochs
     at_home: Reals  # chance of being at home, in each epoch
@@ -98,9 +101,9 @@ class MobilityModel:
         return self.rhythm.size
 
     def draw(self, homes: Ints, wanted: Ints, rng: Generator) -> tuple[npt.NDArray[np.int32], Ints]:
-        """Draw cells until everybody has as many distinct ones as wanted; rarely, one gives up with fewer.
+        """Draw cells until each person has the wanted number of distinct ones, at most ``ATTEMPTS`` times.
 
-        Return the cells, person after person and in order, and how many each person has.
+        Return the cells, sorted per person, and how many each person has.
         """
         n_cells = self.n_places * self.n_epochs
         active = np.arange(homes.size)
@@ -111,14 +114,14 @@ class MobilityModel:
             owners = keys // n_cells
             missing = wanted - np.bincount(owners, minlength=homes.size)
             active = active[missing[active] > 0]
-            goes_on = np.zeros(homes.size, dtype=bool)
-            goes_on[active] = True
-            done.append(keys[~goes_on[owners]])
-            keys, lack = keys[goes_on[owners]], missing[active]
+            unfinished = np.zeros(homes.size, dtype=bool)
+            unfinished[active] = True
+            done.append(keys[~unfinished[owners]])
+            keys, lack = keys[unfinished[owners]], missing[active]
             if active.size == 0:
                 break
-        found = np.sort(np.concatenate([*done, keys]))
-        return (found % n_cells).astype(np.int32), np.bincount(found // n_cells, minlength=homes.size)
+        drawn = np.sort(np.concatenate([*done, keys]))
+        return (drawn % n_cells).astype(np.int32), np.bincount(drawn // n_cells, minlength=homes.size)
 
     def _cells(self, homes: Ints, rng: Generator) -> Ints:
         """One cell for each of these homes."""
@@ -126,8 +129,8 @@ class MobilityModel:
         places = homes.copy()
         away = np.flatnonzero(rng.random(homes.size) >= self.at_home[epochs])
         chances = homes[away] + rng.random(away.size)
-        found = np.searchsorted(self.reach.ravel(), chances, side="right") - homes[away] * self.n_places
-        places[away] = np.minimum(found, self.n_places - 1)
+        drawn = np.searchsorted(self.reach.ravel(), chances, side="right") - homes[away] * self.n_places
+        places[away] = np.minimum(drawn, self.n_places - 1)
         return places * self.n_epochs + epochs
 
 
@@ -146,15 +149,9 @@ def _distinct(keys: Ints) -> Ints:
     return keys[np.concatenate([[True], keys[1:] != keys[:-1]])] if keys.size else keys
 
 
-BLOCK = 0  # of the stream of the data
-VERSION = "city 1"  # part of the digest: change it when the same city would have other visits
-MOST_SITES = 10_000
-AT_ONCE = 2_000_000  # visits drawn together
-
-
 @dataclass(frozen=True, kw_only=True)
 class SyntheticCity:
-    """Sizes and habits. The defaults give a week of the size of Guan et al.'s (2024) Milan.
+    """Size and mobility of a city. The defaults are a week as large as the Milan data of Guan et al. (2024).
 
     Activity (visits per person) and popularity (of places) are log-normal. Away from home, places are drawn
     by popularity times ``exp(-distance from home / radius)``.
@@ -166,7 +163,7 @@ class SyntheticCity:
     epoch: str = "1h"
     visits: float = 21.5  # mean number of cells that a person visits
     skew: float = 1.0  # standard deviation of the logarithm of activity
-    popularity: float = 1.0  # the same of popularity
+    popularity: float = 1.0  # standard deviation of the logarithm of popularity
     home: float = 0.3  # share of visits at home: most by night, few by day
     radius: float = 3000.0  # metres
     layout: Literal["grid", "irregular"] = "grid"
@@ -185,7 +182,7 @@ class SyntheticCity:
                 raise BadInput(f"{name} must be a length in metres > 0, got {getattr(self, name)}")
         for name in ("skew", "popularity"):
             if not 0 <= getattr(self, name) <= 5:
-                raise BadInput(f"{name} must be in [0, 5], got {getattr(self, name)}; 0 makes all alike")
+                raise BadInput(f"{name} must be in [0, 5], got {getattr(self, name)}; 0 makes all equal")
         if not 0 <= self.home < 1:
             raise BadInput(f"home must be in [0, 1), got {self.home}")
         most = self.sites * self.epochs / 4
@@ -197,35 +194,35 @@ class SyntheticCity:
 
 
 def generate_city(city: SyntheticCity, seed: int) -> VisitData:
-    """Draw everybody's visits: as many distinct cells as their activity asks for."""
+    """Draw the visits of all people: for each, a number of distinct cells given by their activity."""
     rng = stream(seed, Role.DATA, BLOCK)
     length = parse_epoch_length(city.epoch)
     positions = _positions(city, rng)
     attraction = np.exp(city.popularity * rng.standard_normal(city.sites))
-    habits = MobilityModel.of(
+    mobility = MobilityModel.of(
         positions, attraction, city.radius, *weekly_rhythm(city.epochs, length, city.home)
     )
     homes = draw_by_cumulated_weights(
         np.cumsum(np.exp(city.popularity * rng.standard_normal(city.sites))), rng.random(city.users)
     )
     wanted = _activity(city, rng)
-    parts = [habits.draw(homes[first:last], wanted[first:last], rng) for first, last in _blocks(wanted)]
+    parts = [mobility.draw(homes[first:last], wanted[first:last], rng) for first, last in _blocks(wanted)]
     columns = np.concatenate([cells for cells, _ in parts])
     ends = np.concatenate([[0], np.cumsum(np.concatenate([n for _, n in parts]))])
     visits = csr_array(
         (np.ones(columns.size, dtype=np.uint8), columns, ends), shape=(city.users, city.sites * city.epochs)
     )
     days = np.arange(city.epochs, dtype=np.int64) * length // DAY
-    said = json.dumps([VERSION, asdict(city), seed], sort_keys=True)
+    content = json.dumps([VERSION, asdict(city), seed], sort_keys=True)
     return VisitData(
         traces=Traces(visits, CellMap(city.sites, city.epochs, days, positions)),
         tally=RowCounts(rows=columns.size, kept=columns.size),
-        digest=sha256(said.encode()).hexdigest(),
+        digest=sha256(content.encode()).hexdigest(),
     )
 
 
 def _positions(city: SyntheticCity, rng: Generator) -> Reals:
-    """Places on a square grid, row after row, or scattered about a centre."""
+    """Places on a square grid, row after row, or scattered around a centre."""
     side = int(np.ceil(np.sqrt(city.sites)))
     if city.layout == "grid":
         rows, columns = np.divmod(np.arange(city.sites), side)
@@ -234,14 +231,14 @@ def _positions(city: SyntheticCity, rng: Generator) -> Reals:
 
 
 def _activity(city: SyntheticCity, rng: Generator) -> Ints:
-    """How many cells everybody visits: log-normal with the mean asked for, rounded at random, at least 1."""
+    """How many cells each person visits: log-normal with the given mean, rounded at random, at least 1."""
     exact = np.exp(city.skew * rng.standard_normal(city.users) - city.skew**2 / 2) * city.visits
     rounded = np.floor(exact + rng.random(city.users)).astype(np.int64)
     return np.clip(rounded, 1, max(1, city.sites * city.epochs // 2))
 
 
 def _blocks(wanted: Ints) -> list[tuple[int, int]]:
-    """Divide people so that about as many visits are drawn at once."""
+    """Divide people into blocks of about ``AT_ONCE`` visits."""
     blocks = np.cumsum(wanted) // AT_ONCE
     edges = [0, *(np.flatnonzero(np.diff(blocks)) + 1).tolist(), wanted.size]
     return list(pairwise(edges))

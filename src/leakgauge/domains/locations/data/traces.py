@@ -19,8 +19,8 @@ Ints = npt.NDArray[np.int64]
 class CellMap:
     """The cells of a release: every place in every epoch. Cell ``place * n_epochs + epoch`` is a column.
 
-    ``days`` says of each epoch on which day it lies. ``positions`` are metres east and north of
-    some point, where they are known.
+    ``days`` is the day of each epoch. ``positions`` of places are metres east and north of some point, if
+    known.
     """
 
     n_places: int
@@ -30,11 +30,13 @@ class CellMap:
 
     def __post_init__(self) -> None:
         if self.n_places < 1 or self.n_epochs < 1:
-            raise BadInput(f"a map needs places and epochs, got {self.n_places} x {self.n_epochs}")
+            raise BadInput(
+                f"a map needs at least one place and one epoch, got {self.n_places} x {self.n_epochs}"
+            )
         if self.days.shape != (self.n_epochs,):
-            raise BadInput(f"a day for each of {self.n_epochs} epochs is needed, got {self.days.size}")
+            raise BadInput(f"days: needs one for each of {self.n_epochs} epochs, got {self.days.size}")
         if self.positions is not None and self.positions.shape != (self.n_places, 2):
-            raise BadInput(f"two numbers for each of {self.n_places} places are needed")
+            raise BadInput(f"positions: needs two numbers for each of {self.n_places} places")
 
     @property
     def n_cells(self) -> int:
@@ -53,7 +55,7 @@ class CellMap:
 class Traces:
     """A sparse matrix of ones: a row for each person, a column for each cell they visited.
 
-    ``names`` are what the data call the people; they are for the owner of the data alone.
+    ``names`` are the names of people in the data; they stay private to the owner of the data.
     """
 
     visits: csr_array  # uint8 ones, sorted column indices without duplicates
@@ -75,11 +77,11 @@ class Traces:
 
     @cached_property
     def n_days(self) -> Ints:
-        """On how many days each person was anywhere."""
+        """On how many days each person has a visit."""
         n_days = int(self.map.days.max()) + 1
         rows = np.repeat(np.arange(self.n_people), self.n_visits)
         days = self.map.days[self.map.epochs(self.visits.indices.astype(np.int64))]
-        keys = np.sort(rows * n_days + days)  # faster than np.unique, by far
+        keys = np.sort(rows * n_days + days)  # much faster than np.unique
         first = np.append(True, np.diff(keys) > 0)[: keys.size]
         return np.bincount(keys[first] // n_days, minlength=self.n_people).astype(np.int64)
 
@@ -101,17 +103,17 @@ class Traces:
 def find_people(names: Sequence[str | int], traces: Traces, where: str) -> Ints:
     """The rows of people in the order of their names; nobody may be named twice.
 
-    A generated city calls its people by their numbers from 0.
+    In a generated city the names are the numbers of people from 0.
     """
     return rows_by_name(names, people_by_name(traces), where, unknown_person_message)
 
 
 def people_by_name(traces: Traces) -> dict[str, int]:
-    """The row of everybody."""
+    """The row of each person, by name."""
     names = map(str, range(traces.n_people)) if traces.names is None else traces.names.tolist()
     return {name: person for person, name in enumerate(names)}
 
 
 def unknown_person_message(name: str) -> str:
-    """What to say of a name that nobody has."""
-    return f"{name!r} is nobody in the data (or has too few visits for data.min_visits); fix or remove it"
+    """The error message for a name that is not in the data."""
+    return f"{name!r} is not in the data (or has too few visits for data.min_visits); fix or remove it"

@@ -28,7 +28,7 @@ def test_the_search_for_bad_lines_crosses_pieces_and_ends(tmp_path, monkeypatch)
     lines = [good] * 25 + ["ann,never,0.5,0.5"] + [good] * 4
     written(tmp_path, "v.csv", HEADER, *lines)
     table = {"source": "v.csv", "grid": [1, 1], "box": [0, 0, 1, 1], "bad_share": 0.1}
-    monkeypatch.setattr(csv_reader, "PIECE", 10)
+    monkeypatch.setattr(csv_reader, "CHUNK", 10)
     assert loaded(tmp_path, **table).tally.bad_rows == ("line 27 (time)",)
     monkeypatch.setattr(csv_reader, "MOST_LINES", 20)
     found = loaded(tmp_path, **table).tally

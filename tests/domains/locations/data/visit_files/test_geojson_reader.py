@@ -30,7 +30,7 @@ def test_features_come_one_by_one_wherever_the_chunks_end(monkeypatch, chunk, fo
     ids=repr,
 )
 def test_a_file_that_is_cut_off_is_refused_and_not_half_read(text):
-    with pytest.raises(BadInput, match=r"x: feature 2 is no JSON .* cut off or damaged"):
+    with pytest.raises(BadInput, match=r"x: feature 2 is not JSON .* cut off or damaged"):
         list(iterate_features(io.StringIO(text), "x"))
 
 

@@ -32,9 +32,11 @@ def test_a_name_that_comes_twice_is_refused(tmp_path):
 
 
 def test_names_of_columns_do_not_collide_with_those_of_the_reader(tmp_path):
-    select = "SELECT 'a' AS who, '2013-11-01 08:00:00' AS words, 1 AS kind, 2 AS line, 'p' AS status, 9 AS id"
+    select = (
+        "SELECT 'a' AS user_id, '2013-11-01 08:00:00' AS words, 1 AS kind, 2 AS line, 'p' AS status, 9 AS id"
+    )
     parquet(tmp_path, "v.parquet", select)
-    columns = {"user": "who", "time": "words", "place": "status"}
+    columns = {"user": "user_id", "time": "words", "place": "status"}
     found = loaded(tmp_path, source="v.parquet", columns=columns, window=["2013-11-01", "2013-11-02"])
     assert spelled(found) == {"a": [(0, 8)]}
 

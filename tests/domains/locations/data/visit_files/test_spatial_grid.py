@@ -98,5 +98,5 @@ def test_without_a_box_the_grid_covers_all_visits(tmp_path):
     found = loaded(tmp_path, source="v.csv", grid=[2, 2])
     assert spelled(found) == {"a": [(0, 0)], "b": [(3, 0)]}
     written(tmp_path, "w.csv", HEADER, "a,0,1,1", "b,0,1,5")
-    with pytest.raises(BadInput, match="widen it where both are the same"):
+    with pytest.raises(BadInput, match="widen it if two edges are equal"):
         loaded(tmp_path, source="w.csv", grid=[2, 2])

@@ -112,14 +112,17 @@ def refused(folder, **table):
         ({"source": "https://example.org/v.csv"}, r"data.source: there is no file"),
         ({"source": "."}, r"data.source: '.' is a folder"),
         ({"source": ".", "format": "cabspotting"}, r"no file new_\*.txt"),
-        ({"source": "v.csv", "format": "cabspotting"}, r"is no folder"),
+        ({"source": "v.csv", "format": "cabspotting"}, r"is not a folder"),
         ({"source": "v.xlsx"}, r"'v.xlsx' has an unknown ending"),
         ({"source": 7}, r"data.source: must be a file, or \"synthetic\", got 7"),
         ({"source": "empty.csv"}, r"data.source: empty.csv is empty"),
         ({"source": "header.csv"}, r"data.source: header.csv has no rows"),
         ({"source": "twins.csv"}, r"twins.csv: 2 columns are called 'lat'; names must differ"),
-        ({"source": "broken.parquet"}, r"data.source: broken.parquet cannot be read: .*; is the file whole"),
-        ({"source": "cut.geojson"}, r"data.source: cut.geojson: feature 2 is no JSON"),
+        (
+            {"source": "broken.parquet"},
+            r"data.source: broken.parquet cannot be read: .*; check that it is complete",
+        ),
+        ({"source": "cut.geojson"}, r"data.source: cut.geojson: feature 2 is not JSON"),
         ({"source": "cut.csv.gz"}, r"data.source: cut.csv.gz cannot be read"),
         ({"source": "?[v].csv"}, r"data.source: there is no file"),
     ],
@@ -294,7 +297,7 @@ def test_a_csv_file_becomes_the_matrix_written_by_hand(tmp_path):
     assert (found.traces.map.n_places, found.traces.map.n_epochs) == (4, 24)
     assert found.traces.visits.dtype == np.uint8
     assert found.traces.visits.has_canonical_format
-    assert found.tally.words == "6 rows read: 4 kept, 1 outside the window, 1 outside the map"
+    assert found.tally.summary == "6 rows read: 4 kept, 1 outside the window, 1 outside the map"
     assert found.first == "2013-11-01T00:00"
 
 
@@ -400,7 +403,7 @@ def test_only_the_most_visited_places_are_kept_if_asked(tmp_path):
     found = loaded(tmp_path, source="v.csv", top=2)
     assert found.places.tolist() == ["y", "z"]
     assert spelled(found) == {"b": [(0, 0)], "c": [(1, 0)]}
-    assert found.tally.words == "6 rows read: 5 kept, 1 outside the map"
+    assert found.tally.summary == "6 rows read: 5 kept, 1 outside the map"
 
 
 def test_a_file_of_coordinates_says_which_places_there_are_and_where(tmp_path):
@@ -478,7 +481,7 @@ def test_the_original_milan_file_is_read_by_its_own_keys(tmp_path):
     found = loaded(tmp_path, **table, window=["2013-11-01", "2013-11-08"])
     assert spelled(found) == {"ab": [(0, 0)], "cd": [(0, 1)]}  # midnight in Rome is 23:00 UTC
     assert found.traces.map.n_epochs == 168
-    assert (found.tally.pointless, found.tally.bad) == (1, 0)
+    assert (found.tally.without_point, found.tally.bad) == (1, 0)
 
 
 def test_several_files_are_read_as_one(tmp_path):

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 Connection: TypeAlias = "DuckDBPyConnection"
 
+MEMORY = "2GB"  # more than this is kept on disk
+
 
 @dataclass(frozen=True)
 class SqlField:
-    """A part of a visit: SQL for its value as it stands in the file, and the type of that."""
+    """A part of a visit: SQL for its raw value in the file, and its SQL type."""
 
     sql: str
     type: str = "VARCHAR"
@@ -25,23 +27,24 @@ class SqlField:
 
 @dataclass(frozen=True, eq=False)
 class NumberedRows:
-    """Some consecutive rows with their numbers, to find the bad ones in.
+    """Some consecutive rows with their numbers, to locate bad rows.
 
-    ``relation`` has a column ``lg_line`` beside those that fields name, or there is none; ``torn`` are lines
-    that do not have the right number of columns.
+    ``relation`` has a column ``lg_line`` in addition to the fields; None if no row is usable. ``malformed``
+    are lines without the right number of columns.
     """
 
     label: str  # "visits.csv: line"
     relation: str | None
-    torn: tuple[int, ...] = ()
+    malformed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class VisitRows:
-    """A relation of SQL with one row per visit, and where in it the parts of a visit are.
+    """An SQL relation with one row per visit, and the fields of a visit in it.
 
-    ``ahead`` is how many seconds the row's own clock is ahead of UTC. ``pointless`` is true of rows that are
-    no visit because they have no point. ``torn`` counts rows without the right columns, once all were read.
+    ``ahead`` is SQL for how many seconds the row's own clock is ahead of UTC. ``without_point`` is SQL that
+    is true for rows that are not visits because they have no point. ``count_malformed`` counts rows without
+    the right columns, after all rows were read.
     """
 
     relation: str
@@ -51,33 +54,30 @@ class VisitRows:
     lon: SqlField | None = None
     place: SqlField | None = None
     ahead: str | None = None
-    pointless: str | None = None
-    torn: Callable[[Connection], int] = lambda _: 0
-    pieces: Callable[[Connection], Iterator[NumberedRows]]
+    without_point: str | None = None
+    count_malformed: Callable[[Connection], int] = lambda _: 0
+    chunks: Callable[[Connection], Iterator[NumberedRows]]
 
 
 def sql_string(text: str) -> str:
-    """A string literal of SQL."""
+    """An SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def sql_list(texts: Any) -> str:
-    """A list of string literals of SQL."""
+    """An SQL list of string literals."""
     return "[" + ", ".join(sql_string(str(text)) for text in texts) + "]"
-
-
-MEMORY = "2GB"  # beyond, it works on disk
 
 
 @contextmanager
 def open_visit_database(source: str) -> Iterator[Connection]:
-    """Open a database without network; what does not fit into memory lies in a private folder for a while.
+    """Open a database without network access; data beyond ``MEMORY`` goes to a private temporary folder.
 
-    Files that cannot be read are the user's to fix; a wrong query is a fault of ours, and passes.
+    Files that cannot be read raise ``BadInput``. Errors in our own queries are raised unchanged.
     """
     import duckdb
 
-    faults = (
+    query_errors = (
         duckdb.BinderException,
         duckdb.ParserException,
         duckdb.CatalogException,
@@ -96,8 +96,10 @@ def open_visit_database(source: str) -> Iterator[Connection]:
             connection.execute("SET enable_progress_bar = false")
             try:
                 yield connection
-            except faults:
+            except query_errors:
                 raise
             except duckdb.Error as error:
-                said = str(error).partition("\n")[0]
-                raise BadInput(f"data.source: {source} cannot be read: {said}; is the file whole?") from error
+                reason = str(error).partition("\n")[0]
+                raise BadInput(
+                    f"data.source: {source} cannot be read: {reason}; check that it is complete"
+                ) from error

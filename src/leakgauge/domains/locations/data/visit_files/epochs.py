@@ -21,14 +21,14 @@ _SECONDS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
 class EpochClock:
     """Epochs of equal length on the wall clock; folded, those of one week from Monday 00:00.
 
-    A day always has 24 hours here. In the night when clocks are put forward one hour stays empty; when they
-    are put back, the hour that comes twice is one hour.
+    Every day has 24 hours. When clocks are put forward, one hour stays empty; when they are put back, the
+    repeated hour is counted as one.
     """
 
     length: int  # of an epoch, in seconds
     n_epochs: int
-    first: int  # where epoch 0 begins: seconds on the wall clock since 1970-01-01 00:00
-    bounds: tuple[int, int] | None  # visits outside are left out
+    first: int  # start of epoch 0: seconds on the wall clock since 1970-01-01 00:00
+    bounds: tuple[int, int] | None  # visits outside are ignored
     folded: bool
 
     @property
@@ -52,15 +52,15 @@ class EpochClock:
 
 
 def parse_epoch_length(text: str) -> int:
-    """Seconds of an epoch, which must fit into days so that every epoch lies in one day or fills whole days.
+    """Seconds of an epoch; an epoch must divide a day, or be a whole number of days.
 
     >>> parse_epoch_length("30min")
     1800
     """
-    found = _LENGTH.fullmatch(text.strip())
-    if not found or int(found[1]) == 0:
+    match = _LENGTH.fullmatch(text.strip())
+    if not match or int(match[1]) == 0:
         raise BadInput(f'data.epoch: not a length of time: {text!r}; write "1h", "30min", "1d"')
-    length = int(found[1]) * _SECONDS[found[2]]
+    length = int(match[1]) * _SECONDS[match[2]]
     if DAY % length and length % DAY:
         raise BadInput(f"data.epoch = {text!r} does not fit into a day; 1h, 2h, 3h, 4h, 6h, 8h, 12h, 1d do")
     return length
@@ -72,14 +72,12 @@ def window_clock(length: int, window: tuple[int, int]) -> EpochClock:
     if not start < stop:
         raise BadInput(
             f"data.window ends ({format_wall_time(stop)}) before it begins ({format_wall_time(start)}); "
-            "write it as [first, end], "
-            "without the end itself"
+            "write [start, end]; the end itself is excluded"
         )
     if start % min(length, DAY) or (stop - start) % length:
         raise BadInput(
             f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is no whole number of "
-            f"epochs of {length} s after "
-            "midnight; move its ends"
+            f"epochs of {length} s after midnight; change its ends"
         )
     return _bounded(EpochClock(length, (stop - start) // length, start, window, folded=False))
 
@@ -87,13 +85,13 @@ def window_clock(length: int, window: tuple[int, int]) -> EpochClock:
 def all_days_clock(length: int, first: float, last: float) -> EpochClock:
     """The epochs of all days between two times on the wall clock."""
     start = int(first // DAY) * DAY
-    piece = max(length, DAY)
-    n_epochs = (int((last - start) // piece) + 1) * (piece // length)
+    unit = max(length, DAY)
+    n_epochs = (int((last - start) // unit) + 1) * (unit // length)
     return _bounded(EpochClock(length, n_epochs, start, (start, start + n_epochs * length), folded=False))
 
 
 def weekly_clock(length: int, window: tuple[int, int] | None) -> EpochClock:
-    """The epochs of a week, onto which a window, or all of time, is folded."""
+    """The epochs of one week; all visits, or those in a window, are folded onto it."""
     if WEEK % length:
         raise BadInput(f"data.fold: an epoch of {length // DAY} days does not fit into a week; 1d and 7d do")
     if window is not None:

@@ -25,9 +25,21 @@ FORMAT_SUFFIXES = {
     "geojson": (".geojson", ".geojson.gz", ".json", ".json.gz"),
 }
 
+ZONES = {PublishedFormat.CABSPOTTING: "America/Los_Angeles", PublishedFormat.MILANO: "Europe/Rome"}
+TIME_FORMATS = {PublishedFormat.FOURSQUARE: "%a %b %d %H:%M:%S %z %Y"}
+
+_FOURSQUARE_DIALECT = CsvDialect(
+    ("user", "venue", "category", "category_name", "lat", "lon", "minutes", "time"),
+    "\t",
+    header=False,
+    quote="",
+    encoding="latin-1",
+)
+_CABSPOTTING_DIALECT = CsvDialect(("lat", "lon", "occupied", "time"), " ", header=False, quote="")
+
 
 def find_files(source: str, folder: Path, published: PublishedFormat | None, where: str) -> tuple[Path, ...]:
-    """The files behind ``source``: one, those that match a pattern with ``*``, or a folder of cabs."""
+    """The files of ``source``: one file, those that match a pattern with ``*``, or a Cabspotting folder."""
     path = folder / source
     if published is PublishedFormat.CABSPOTTING:
         return _cabspotting_files(path, where)
@@ -48,7 +60,7 @@ def find_files(source: str, folder: Path, published: PublishedFormat | None, whe
 
 
 def format_of_files(files: tuple[Path, ...], where: str) -> str:
-    """How files are to be read, by the ends of their names."""
+    """The format of files, by their suffixes."""
     kinds = {_format_of_file(file, where) for file in files}
     if len(kinds) > 1:
         raise BadInput(
@@ -58,7 +70,7 @@ def format_of_files(files: tuple[Path, ...], where: str) -> str:
 
 
 def digest_files(files: tuple[Path, ...], *settings: str) -> str:
-    """Hash what is in the files and how it is read; where the files lie does not matter."""
+    """Hash the content of files and how it is read, but not the paths."""
     hashed = sha256()
     for text in settings:
         hashed.update(f"{len(text.encode())}:{text}".encode())
@@ -78,30 +90,19 @@ def _format_of_file(file: Path, where: str) -> str:
 
 def _cabspotting_files(path: Path, where: str) -> tuple[Path, ...]:
     if not path.is_dir():
-        raise BadInput(f'{where}: {str(path)!r} is no folder; "cabspotting" is a folder with files new_*.txt')
+        raise BadInput(
+            f'{where}: {str(path)!r} is not a folder; "cabspotting" is a folder with files new_*.txt'
+        )
     found = tuple(sorted(path.glob("new_*.txt")))
     if not found:
         raise BadInput(f"{where}: no file new_*.txt in {path}; unpack the data set there")
     return found
 
 
-ZONES = {PublishedFormat.CABSPOTTING: "America/Los_Angeles", PublishedFormat.MILANO: "Europe/Rome"}
-TIME_FORMATS = {PublishedFormat.FOURSQUARE: "%a %b %d %H:%M:%S %z %Y"}
-
-_FOURSQUARE_DIALECT = CsvDialect(
-    ("user", "venue", "category", "category_name", "lat", "lon", "minutes", "time"),
-    "\t",
-    header=False,
-    quote="",
-    encoding="latin-1",
-)
-_CABSPOTTING_DIALECT = CsvDialect(("lat", "lon", "occupied", "time"), " ", header=False, quote="")
-
-
 def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:
     """Foursquare check-ins of New York or Tokyo (Yang, Zhang, Zheng and Yu 2015); venues unless gridded.
 
-    Every row says how many minutes its clock is ahead of UTC.
+    Every row has a column with the minutes its clock is ahead of UTC.
     """
     field = {name: SqlField(f"c{i}") for i, name in enumerate(_FOURSQUARE_DIALECT.names)}
     return VisitRows(
@@ -112,8 +113,8 @@ def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:
         lon=field["lon"],
         place=None if gridded else field["venue"],
         ahead=f"60 * try_cast({field['minutes'].sql} AS DOUBLE)",
-        torn=count_malformed_lines,
-        pieces=_FOURSQUARE_DIALECT.pieces(files),
+        count_malformed=count_malformed_lines,
+        chunks=_FOURSQUARE_DIALECT.chunks(files),
     )
 
 
@@ -126,15 +127,15 @@ def cabspotting_rows(files: tuple[Path, ...]) -> VisitRows:
         time=field["time"],
         lat=field["lat"],
         lon=field["lon"],
-        torn=count_malformed_lines,
-        pieces=_CABSPOTTING_DIALECT.pieces(files),
+        count_malformed=count_malformed_lines,
+        chunks=_CABSPOTTING_DIALECT.chunks(files),
     )
 
 
 def open_visit_rows(
     connection: Connection, table: LocationsDataTable, files: tuple[Path, ...], where: str
 ) -> VisitRows:
-    """Find the parts of a visit in files."""
+    """Open files as rows of visits."""
     match table.format:
         case PublishedFormat.FOURSQUARE:
             return foursquare_rows(files, gridded=table.gridded)
@@ -144,9 +145,9 @@ def open_visit_rows(
             tweets = _geojson_rows(
                 connection, LocationsColumnsTable(user="user", time="timestamp"), files, where
             )
-            return replace(tweets, pointless="NOT point")
+            return replace(tweets, without_point="NOT point")
         case None:
-            with _pointing_to_a_grid(table):
+            with _suggest_grid(table):
                 return _open_named(connection, table, files, where)
 
 
@@ -155,29 +156,29 @@ def _open_named(
 ) -> VisitRows:
     columns, kind = _columns(table), format_of_files(files, where)
     if table.header is not None and kind != "csv":
-        raise BadInput(f"data.header is for CSV files without names of columns; {files[0].name} is {kind}")
+        raise BadInput(
+            f"data.header is for CSV files without a header line; {files[0].name} is {kind}; leave it out"
+        )
     match kind:
         case "csv":
             wanted = [name for name in vars(columns).values() if name is not None]
             dialect = csv_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
             parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
-            rows = _rows(parts, dialect.relation(files), dialect.pieces(files))
-            return replace(rows, torn=csv_reader.count_malformed_lines)
+            rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
+            return replace(rows, count_malformed=csv_reader.count_malformed_lines)
         case "parquet":
             parquet = open_parquet(connection, files)
             parts = _parts(columns, lambda name: parquet.field(name, where))
-            return _rows(parts, parquet.relation, parquet.pieces)
+            return _rows(parts, parquet.relation, parquet.chunks)
         case _:
             if table.columns.lat is not None:
-                raise BadInput(
-                    f"data.columns.lat: {files[0].name} has points of its own; leave out lat and lon"
-                )
+                raise BadInput(f"data.columns.lat: {files[0].name} already has points; leave out lat and lon")
             return _geojson_rows(connection, columns, files, where)
 
 
 @contextmanager
-def _pointing_to_a_grid(table: LocationsDataTable) -> Iterator[None]:
-    """Whoever has coordinates and says nothing of places misses a grid, not a column of that name."""
+def _suggest_grid(table: LocationsDataTable) -> Iterator[None]:
+    """Add a hint to the error about a missing place column: data with coordinates need a grid."""
     try:
         yield
     except BadInput as error:
@@ -188,7 +189,7 @@ def _pointing_to_a_grid(table: LocationsDataTable) -> Iterator[None]:
 
 
 def _columns(table: LocationsDataTable) -> LocationsColumnsTable:
-    """The columns that are used: ``place``, or ``lat`` and ``lon``, go by these names by default."""
+    """The columns that are used: ``place``, or ``lat`` and ``lon``, have these names by default."""
     columns = table.columns
     if not table.gridded:
         return replace(columns, place=columns.place or "place")
@@ -200,7 +201,7 @@ def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> d
 
 
 def _rows(
-    parts: dict[str, SqlField], relation: str, pieces: Callable[[Connection], Iterator[NumberedRows]]
+    parts: dict[str, SqlField], relation: str, chunks: Callable[[Connection], Iterator[NumberedRows]]
 ) -> VisitRows:
     return VisitRows(
         relation=relation,
@@ -209,7 +210,7 @@ def _rows(
         lat=parts.get("lat"),
         lon=parts.get("lon"),
         place=parts.get("place"),
-        pieces=pieces,
+        chunks=chunks,
     )
 
 
@@ -218,7 +219,7 @@ def _geojson_rows(
 ) -> VisitRows:
     geojson_reader.insert_features(connection, files, columns.user, columns.time, columns.place, where)
 
-    def pieces(_: Connection) -> Iterator[NumberedRows]:
+    def chunks(_: Connection) -> Iterator[NumberedRows]:
         for file in files:
             yield NumberedRows(
                 f"{file.name}: feature", f"(SELECT * FROM features WHERE file = {sql_string(file.name)})"
@@ -226,10 +227,10 @@ def _geojson_rows(
 
     return VisitRows(
         relation="features",
-        user=SqlField("who"),
+        user=SqlField("user_id"),
         time=SqlField("moment"),
         lat=SqlField("lat", "DOUBLE"),
         lon=SqlField("lon", "DOUBLE"),
         place=SqlField("place") if columns.place else None,
-        pieces=pieces,
+        chunks=chunks,
     )

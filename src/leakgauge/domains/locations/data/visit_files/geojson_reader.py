@@ -15,13 +15,15 @@ from leakgauge.domains.locations.data.visit_files.duckdb_rows import Connection
 
 CHUNK = 1 << 20  # characters
 LONGEST = 16 * CHUNK  # of one feature
+BATCH = 100_000  # features
+GEOMETRIES = ("geometry", "geomPoint.geom")  # the GeoJSON key, and that of the Milan data
 
 _FEATURES = re.compile(r'"features"\s*:\s*\[')
 _BETWEEN = re.compile(r"[\s,\x1e]*")
 
 
 def iterate_features(text: TextIO, where: str) -> Iterator[Any]:
-    """Yield the features of a collection, of a list, or of a file with one after the other.
+    """Yield the features of a collection, of a list, or of a file with one feature after another.
 
     >>> import io
     >>> text = '{"type": "FeatureCollection", "features": [{"id": 1}, {"id": 2}]}'
@@ -43,8 +45,10 @@ def iterate_features(text: TextIO, where: str) -> Iterator[Any]:
             if not more and position == len(buffer) and not bracketed:
                 return
             if not more or len(buffer) - position > LONGEST:
-                told = f"{where}: feature {n_read + 1} is no JSON ({error.msg})"
-                raise BadInput(f"{told}; the file may be cut off or damaged") from None
+                raise BadInput(
+                    f"{where}: feature {n_read + 1} is not JSON ({error.msg}); "
+                    "the file may be cut off or damaged"
+                ) from None
             buffer, position = buffer[position:] + more, 0
             continue
         n_read += 1
@@ -71,14 +75,10 @@ def _opening(decoder: json.JSONDecoder, buffer: str) -> tuple[int, bool]:
     return collection.end(), True
 
 
-BATCH = 100_000  # features
-GEOMETRIES = ("geometry", "geomPoint.geom")  # GeoJSON's own, and that of the Milan data
-
-
 class _Visit(NamedTuple):
-    """What one feature says; missing texts are empty."""
+    """The fields of one feature; missing texts are empty."""
 
-    who: str
+    user_id: str
     moment: str
     place: str
     point: bool
@@ -89,26 +89,28 @@ class _Visit(NamedTuple):
 def insert_features(
     connection: Connection, files: Sequence[Path], user: str, time: str, place: str | None, where: str
 ) -> None:
-    """Put all features into a table ``features``; ``lg_line`` is the number of a feature in its file."""
+    """Insert all features into a table ``features``; ``lg_line`` is the number of a feature in its file."""
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE features (lg_line BIGINT, file VARCHAR, who VARCHAR, moment VARCHAR, "
-        "place VARCHAR, point BOOLEAN, lat DOUBLE, lon DOUBLE)"
+        "CREATE OR REPLACE TEMP TABLE features (lg_line BIGINT, file VARCHAR, user_id VARCHAR, "
+        "moment VARCHAR, place VARCHAR, point BOOLEAN, lat DOUBLE, lon DOUBLE)"
     )
     for file in files:
         try:
             with open_text(file, "utf-8") as text:
-                found = iterate_features(text, f"{where}: {file.name}")
-                visits = enumerate((_visit(feature, user, time, place) for feature in found), 1)
+                features = iterate_features(text, f"{where}: {file.name}")
+                visits = enumerate((_visit(feature, user, time, place) for feature in features), 1)
                 while batch := list(islice(visits, BATCH)):
                     _insert(connection, file, batch)
         except (OSError, EOFError) as error:
-            raise BadInput(f"{where}: {file.name} cannot be read ({error}); is it whole?") from None
+            raise BadInput(
+                f"{where}: {file.name} cannot be read ({error}); check that it is complete"
+            ) from None
 
 
 def _insert(connection: Connection, file: Path, batch: list[tuple[int, _Visit]]) -> None:
     texts = {
         name: np.array([getattr(visit, name) for _, visit in batch], dtype=object)
-        for name in ("who", "moment", "place")
+        for name in ("user_id", "moment", "place")
     }
     numbers = {
         name: np.array([getattr(visit, name) for _, visit in batch]) for name in ("point", "lat", "lon")
@@ -116,7 +118,7 @@ def _insert(connection: Connection, file: Path, batch: list[tuple[int, _Visit]])
     lines = np.array([line for line, _ in batch], dtype=np.int64)
     connection.register("batch", {"lg_line": lines, **texts, **numbers})
     connection.execute(
-        "INSERT INTO features SELECT lg_line, ?, nullif(who, ''), nullif(moment, ''), nullif(place, ''), "
+        "INSERT INTO features SELECT lg_line, ?, nullif(user_id, ''), nullif(moment, ''), nullif(place, ''), "
         "point, lat, lon FROM batch",
         [file.name],
     )

@@ -17,7 +17,7 @@ from leakgauge.support.table_reader import require_known
 
 @dataclass(frozen=True)
 class _ParquetColumn:
-    """A column as the file calls it, as SQL calls it, and its type."""
+    """The name of a column in the file, its name in SQL, and its type."""
 
     name: str
     alias: str
@@ -37,17 +37,19 @@ class ParquetFiles:
         return f"read_parquet({sql_list(glob.escape(str(file)) for file in self.files)})"
 
     def field(self, name: str, where: str) -> SqlField:
-        """Find a column; refuse one that is missing or there twice."""
+        """Find a column; refuse a missing or repeated name."""
         names = [column.name for column in self.columns]
         require_known(name, names, f"{where}: {self.files[0].name}: no column")
         if names.count(name) > 1:
-            twins = f"{names.count(name)} columns are called {name!r}"
-            raise BadInput(f"{where}: {self.files[0].name}: {twins}; names must differ")
+            raise BadInput(
+                f"{where}: {self.files[0].name}: {names.count(name)} columns are called {name!r}; "
+                "names must differ"
+            )
         column = self.columns[names.index(name)]
         return SqlField('"' + column.alias.replace('"', '""') + '"', column.type)
 
     @property
-    def pieces(self) -> Callable[[Connection], Iterator[NumberedRows]]:
+    def chunks(self) -> Callable[[Connection], Iterator[NumberedRows]]:
         """Read the files again with row numbers."""
 
         def read(_: Connection) -> Iterator[NumberedRows]:
@@ -62,11 +64,11 @@ class ParquetFiles:
 
 
 def open_parquet(connection: Connection, files: tuple[Path, ...]) -> ParquetFiles:
-    """Look up the columns of the first file; SQL renames those whose names differ in case only, or not."""
+    """Look up the columns of the first file; SQL renames those that are equal or differ only in case."""
     path = sql_list([glob.escape(str(files[0]))])
     schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({path})").fetchall()
     names, below = [], 0
-    for name, n_children in schema[1:]:  # the first is the root; those below a column follow it
+    for name, n_children in schema[1:]:  # the first is the root; nested columns follow their parent
         if below == 0:
             names.append(name)
         below = max(below - 1, 0) + (n_children or 0)

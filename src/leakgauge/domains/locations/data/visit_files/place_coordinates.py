@@ -12,11 +12,13 @@ from leakgauge.domains.locations.plan_tables import LocationsPlacesTable
 WHERE = "data.places"
 
 
-def insert_places(connection: Connection, said: str | LocationsPlacesTable, folder: Path) -> tuple[Path, ...]:
-    """Make a table ``known`` of all places, in order, and where they lie (the mean, if said often)."""
-    said = LocationsPlacesTable(source=said) if isinstance(said, str) else said
-    files = find_files(said.source, folder, None, WHERE)
-    relation, fields = _open_files(connection, said, files)
+def insert_places(
+    connection: Connection, table: str | LocationsPlacesTable, folder: Path
+) -> tuple[Path, ...]:
+    """Create a table ``known`` of all places in order, with coordinates (the mean of repeated rows)."""
+    table = LocationsPlacesTable(source=table) if isinstance(table, str) else table
+    files = find_files(table.source, folder, None, WHERE)
+    relation, fields = _open_files(connection, table, files)
     spot = visit_parser.text_sql(fields["place"])
     lat, lon = visit_parser.number_sql(fields["lat"]), visit_parser.number_sql(fields["lon"])
     rows = f"SELECT {spot} AS spot, {lat} AS lat, {lon} AS lon FROM {relation}"
@@ -27,11 +29,11 @@ def insert_places(connection: Connection, said: str | LocationsPlacesTable, fold
     n_rows += csv_reader.count_malformed_lines(connection) if relation.startswith("read_csv") else 0
     if n_rows == 0:
         raise BadInput(
-            f"{WHERE}: {said.source} has no rows; it needs a place, a latitude and a longitude in each"
+            f"{WHERE}: {table.source} has no rows; each row needs a place, a latitude and a longitude"
         )
     if n_good < n_rows:
         raise BadInput(
-            f"{WHERE}: {n_rows - n_good} of {n_rows} rows of {said.source} lack a place or "
+            f"{WHERE}: {n_rows - n_good} of {n_rows} rows of {table.source} lack a place or "
             "coordinates in degrees; fix or remove them"
         )
     connection.execute(
@@ -43,14 +45,14 @@ def insert_places(connection: Connection, said: str | LocationsPlacesTable, fold
 
 
 def natural_order_sql(name: str) -> str:
-    """SQL that puts numbers before words, and each in their order, however a file writes them."""
+    """SQL that sorts whole numbers first and by value, then other names alphabetically."""
     return f"try_cast({name} AS BIGINT) NULLS LAST, {name}"
 
 
 def _open_files(
-    connection: Connection, said: LocationsPlacesTable, files: tuple[Path, ...]
+    connection: Connection, table: LocationsPlacesTable, files: tuple[Path, ...]
 ) -> tuple[str, dict[str, SqlField]]:
-    names = {"place": said.place, "lat": said.lat, "lon": said.lon}
+    names = {"place": table.place, "lat": table.lat, "lon": table.lon}
     match format_of_files(files, WHERE):
         case "csv":
             dialect = csv_reader.detect_dialect(files, list(names.values()), None, "utf-8", WHERE)
@@ -62,4 +64,4 @@ def _open_files(
             parquet = open_parquet(connection, files)
             return parquet.relation, {part: parquet.field(name, WHERE) for part, name in names.items()}
         case kind:
-            raise BadInput(f"{WHERE}: {said.source} is {kind}; coordinates are read from CSV or Parquet")
+            raise BadInput(f"{WHERE}: {table.source} is {kind}; coordinates are read from CSV or Parquet")

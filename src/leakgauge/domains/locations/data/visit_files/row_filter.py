@@ -15,18 +15,18 @@ from leakgauge.domains.locations.data.visit_files.visit_parser import (
     valid_time_sql,
 )
 
-MAX_BAD_ROWS_NAMED = 5  # bad rows that a message names
+MAX_BAD_ROWS_NAMED = 5  # in a message
 
 
 class RowStatus(IntEnum):
-    """What becomes of a row."""
+    """Whether a row is used, or why not."""
 
     KEPT = 0
     NO_USER = 1
     NO_TIME = 2
     NO_POINT = 3
     NO_PLACE = 4
-    POINTLESS = 5  # no visit at all
+    WITHOUT_POINT = 5  # not a visit
     OUTSIDE_WINDOW = 6
     OUTSIDE_MAP = 7
 
@@ -41,7 +41,7 @@ BAD_FIELDS = {
 
 @dataclass(frozen=True)
 class BadRow:
-    """Where a bad row is, which part of it is wrong, and what stands there."""
+    """The location of a bad row, the part that is wrong, and its value."""
 
     file: str
     where: str  # "line 7"
@@ -50,7 +50,7 @@ class BadRow:
 
 
 def bad_row_locations(rows: Sequence[BadRow], file: str) -> list[str]:
-    """Where bad rows are, when ``file`` has just been named; another file is named before its first row.
+    """Locations of bad rows; the file name is left out while it is ``file`` or that of the row before.
 
     >>> bad_row_locations([BadRow("a.csv", "line 7", "time"), BadRow("b.csv", "line 2", "time")], "a.csv")
     ['line 7', 'b.csv: line 2']
@@ -61,19 +61,19 @@ def bad_row_locations(rows: Sequence[BadRow], file: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class RowFilter:
-    """Decides what becomes of each row. ``known`` says that a table ``known`` lists all places there are."""
+    """Gives each row a status. ``known``: whether a table ``known`` lists all places."""
 
     parser: VisitParser
     clock: EpochClock
-    walk: UtcOffsets
+    offsets: UtcOffsets
     grid: SpatialGrid | None
     known: bool
 
-    def judged(self, relation: str, more: Mapping[str, str]) -> str:
+    def select_with_status(self, relation: str, more: Mapping[str, str]) -> str:
         """SQL for every row with its status, place and epoch."""
         cases = [
-            ("pointless", RowStatus.POINTLESS),
-            ("who IS NULL", RowStatus.NO_USER),
+            ("without_point", RowStatus.WITHOUT_POINT),
+            ("user_id IS NULL", RowStatus.NO_USER),
             (f"NOT {valid_time_sql('wall')}", RowStatus.NO_TIME),
         ]
         if self.grid is not None:
@@ -87,16 +87,16 @@ class RowFilter:
         join = " LEFT JOIN known USING (spot)" if self.known else ""
         return (
             f"SELECT *, CASE {status} ELSE 0 END AS status "
-            f"FROM ({self.parser.timed(relation, self.walk, more)}){join}"
+            f"FROM ({self.parser.timed(relation, self.offsets, more)}){join}"
         )
 
-    def sift(self, connection: Connection) -> dict[RowStatus, int]:
-        """Make a table ``visits`` of who was in which place and epoch, and count what became of the rows.
+    def filter(self, connection: Connection) -> dict[RowStatus, int]:
+        """Create a table ``visits`` of user, place and epoch, and count the rows by status.
 
-        Visits to a place that goes by its name keep their sums of coordinates.
+        Visits to named places keep the sums of their coordinates.
         """
         place = self.grid.place("lat", "lon") if self.grid else ("id" if self.known else "spot")
-        kept = {"who": "who", "place": place, "epoch": self.clock.epoch("wall")}
+        kept = {"user_id": "user_id", "place": place, "epoch": self.clock.epoch("wall")}
         columns = [f"CASE WHEN status = 0 THEN {sql} END AS {name}" for name, sql in kept.items()]
         columns += ["status", "count(*) AS n"]
         if self.grid is None and not self.known:
@@ -107,13 +107,13 @@ class RowFilter:
             columns += [f"count(*) FILTER (WHERE {valid_point_sql('lat', 'lon')}) AS n_points"]
         connection.execute(
             f"CREATE OR REPLACE TEMP TABLE visits AS SELECT {', '.join(columns)} "
-            f"FROM ({self.judged(self.parser.rows.relation, {})}) GROUP BY ALL"
+            f"FROM ({self.select_with_status(self.parser.rows.relation, {})}) GROUP BY ALL"
         )
         found = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
         return {RowStatus(status): int(n) for status, n in found}
 
     def bad_rows(self, connection: Connection) -> tuple[BadRow, ...]:
-        """Say where the first bad rows are, and what is wrong with them."""
+        """The locations of the first bad rows, and what is wrong with them."""
         return tuple(islice(self._bad_rows(connection), MAX_BAD_ROWS_NAMED))
 
     def _bad_rows(self, connection: Connection) -> Iterator[BadRow]:
@@ -123,25 +123,27 @@ class RowFilter:
         more = {"lg_line": "lg_line"} | {
             f"raw_{name}": f"CAST({field.sql} AS VARCHAR)" for name, field in fields.items()
         }
-        for piece in rows.pieces(connection):
-            file, _, kind = piece.label.rpartition(": ")
-            told = {
-                line: BadRow(file, f"{kind} {line}", "columns") for line in piece.torn[:MAX_BAD_ROWS_NAMED]
+        for chunk in rows.chunks(connection):
+            file, _, kind = chunk.label.rpartition(": ")
+            bad = {
+                line: BadRow(file, f"{kind} {line}", "columns")
+                for line in chunk.malformed[:MAX_BAD_ROWS_NAMED]
             }
-            if piece.relation is not None:
+            if chunk.relation is not None:
                 found = connection.execute(
-                    f"SELECT status, {', '.join(more)} FROM ({self.judged(piece.relation, more)}) "
+                    f"SELECT status, {', '.join(more)} "
+                    f"FROM ({self.select_with_status(chunk.relation, more)}) "
                     f"WHERE status IN ({', '.join(str(int(status)) for status in BAD_FIELDS)}) "
                     f"ORDER BY lg_line LIMIT {MAX_BAD_ROWS_NAMED}"
                 ).fetchall()
                 for status, line, *texts in found:
                     shown = _wrong_values(RowStatus(status), dict(zip(fields, texts)))
-                    told[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], shown)
-            yield from (told[line] for line in sorted(told))
+                    bad[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], shown)
+            yield from (bad[line] for line in sorted(bad))
 
 
 def _wrong_values(status: RowStatus, texts: dict[str, str | None]) -> str:
-    """The values that are wrong; never who they are about."""
+    """The wrong values, without the user."""
     parts = {RowStatus.NO_TIME: ("time",), RowStatus.NO_POINT: ("lat", "lon"), RowStatus.NO_PLACE: ("place",)}
     blank = {name: not (texts.get(name) or "").strip() for name in parts.get(status, ())}
     return ", ".join(f"{name} missing" if blank[name] else f"{name} {texts[name]!r:.40}" for name in blank)

@@ -17,7 +17,7 @@ _PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, kw_only=True)
 class BoundingBox:
-    """A piece of the earth, in degrees; all its edges belong to it."""
+    """A box in degrees, including its edges."""
 
     south: float
     west: float
@@ -25,11 +25,11 @@ class BoundingBox:
     east: float
 
     def __post_init__(self) -> None:
-        said = f"[{self.south}, {self.west}, {self.north}, {self.east}]"
+        corners = f"[{self.south}, {self.west}, {self.north}, {self.east}]"
         if not (-90 <= self.south < self.north <= 90 and -180 <= self.west < self.east <= 180):
             raise BadInput(
-                f"data.box = {said}: must be [south, west, north, east] in degrees, south below north and "
-                "west below east; widen it where both are the same"
+                f"data.box = {corners}: must be [south, west, north, east] in degrees, south below north and "
+                "west below east; widen it if two edges are equal"
             )
 
     def inside(self, lat: str, lon: str) -> str:
@@ -67,13 +67,13 @@ class SpatialGrid:
 
 
 def even_grid(box: BoundingBox, n_rows: int, n_columns: int) -> SpatialGrid:
-    """Divide a box into so many rows and columns."""
+    """Divide a box into rows and columns of equal size."""
     height, width = (box.north - box.south) / n_rows, (box.east - box.west) / n_columns
     return _bounded(SpatialGrid(box=box, n_rows=n_rows, n_columns=n_columns, height=height, width=width))
 
 
 def metric_grid(box: BoundingBox, cell: float) -> SpatialGrid:
-    """Cover a box with squares of so many metres from its south-west corner; the last may reach beyond it."""
+    """Cover a box from its south-west corner with squares of ``cell`` metres; the last may exceed the box."""
     height = cell / METRES_PER_DEGREE
     width = height / _shrink(box.south, box.north)
     n_rows = max(1, math.ceil((box.north - box.south) / height - 1e-9))
@@ -91,7 +91,7 @@ def parse_percentile(text: str) -> float:
     if not found or not float(found[1]) < 50:
         raise BadInput(
             f"data.box: {text!r} is neither [south, west, north, east] nor a percentage below 50 to cut off "
-            'at each side, as "p0.5"'
+            'at each side; write "p0.5"'
         )
     return float(found[1]) / 100
 
@@ -114,7 +114,7 @@ def _shrink(south: float, north: float) -> float:
 def _bounded(grid: SpatialGrid) -> SpatialGrid:
     if grid.n_places > MOST_PLACES:
         raise BadInput(
-            f"data: a grid of {grid.n_rows} x {grid.n_columns} places, at most {MOST_PLACES} in all; use "
+            f"data: a grid of {grid.n_rows} x {grid.n_columns} places, at most {MOST_PLACES}; use "
             "larger cells or a smaller box"
         )
     return grid

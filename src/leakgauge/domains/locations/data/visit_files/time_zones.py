@@ -47,12 +47,12 @@ def to_wall_seconds(value: Any, zone: ZoneInfo | None, where: str) -> int:
 
 
 def format_wall_time(wall: float) -> str:
-    """Write a time on the wall clock as a plan would."""
+    """Format a wall clock time as in a plan."""
     return datetime.fromtimestamp(wall, UTC).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def utc_offsets(zone: ZoneInfo, first: float, last: float) -> UtcOffsets:
-    """When the clocks of a zone are ahead of UTC by how much, between two instants."""
+    """The UTC offsets of a zone between two instants, each with the instant it starts at."""
     found = [(first, _offset_at(zone, first))]
     instant = first
     while instant < last:
@@ -64,31 +64,31 @@ def utc_offsets(zone: ZoneInfo, first: float, last: float) -> UtcOffsets:
     return found
 
 
-def wall_time_sql(utc: str, walk: UtcOffsets) -> str:
+def wall_time_sql(utc: str, offsets: UtcOffsets) -> str:
     """SQL for the wall clock at an instant in SQL."""
-    ahead = f"{walk[0][1]!r}"
-    for start, seconds in walk[1:]:
+    ahead = f"{offsets[0][1]!r}"
+    for start, seconds in offsets[1:]:
         ahead = f"CASE WHEN {utc} >= {start!r} THEN {seconds!r} ELSE {ahead} END"
     return f"({utc} + {ahead})"
 
 
-def wall_time_range(walk: UtcOffsets, last: float) -> tuple[float, float]:
-    """Bounds of what the wall clock shows between the first step and an instant, clocks put back included."""
-    ends = [*(start for start, _ in walk[1:]), last]
+def wall_time_range(offsets: UtcOffsets, last: float) -> tuple[float, float]:
+    """The earliest and latest wall clock times from the first offset to an instant."""
+    ends = [*(start for start, _ in offsets[1:]), last]
     return (
-        min(start + ahead for start, ahead in walk),
-        max(end + ahead for end, (_, ahead) in zip(ends, walk, strict=True)),
+        min(start + ahead for start, ahead in offsets),
+        max(end + ahead for end, (_, ahead) in zip(ends, offsets, strict=True)),
     )
 
 
 def _offset_at(zone: ZoneInfo, instant: float) -> float:
     ahead = datetime.fromtimestamp(instant, zone).utcoffset()
-    assert ahead is not None  # a ZoneInfo always knows
+    assert ahead is not None  # a ZoneInfo always has an offset
     return ahead.total_seconds()
 
 
 def _find_offset_change(zone: ZoneInfo, before: float, after: float) -> float:
-    """The second at which the clocks change: none of the old time at it, none of the new before it."""
+    """The first second with the new offset."""
     low, high = int(before), int(after) + 1
     old = _offset_at(zone, before)
     while high - low > 1:

@@ -23,7 +23,7 @@ def grid_map(grid: SpatialGrid, clock: EpochClock) -> CellMap:
 
 
 def known_map(connection: Connection, clock: EpochClock) -> tuple[CellMap, Names]:
-    """Every place of a file of coordinates in every epoch."""
+    """Every place of the file of coordinates, in every epoch."""
     found = connection.execute("SELECT spot, known_lat, known_lon FROM known ORDER BY id").fetchnumpy()
     return _map(len(found["spot"]), clock, _metres(found["known_lat"], found["known_lon"])), _texts(
         found["spot"]
@@ -31,9 +31,9 @@ def known_map(connection: Connection, clock: EpochClock) -> tuple[CellMap, Names
 
 
 def named_map(connection: Connection, clock: EpochClock, top: int | None) -> tuple[CellMap, Names]:
-    """Every place that was visited, or the ``top`` most visited ones; ``visits`` is narrowed to them.
+    """Every place that was visited, or the ``top`` most visited ones; ``visits`` is reduced to them.
 
-    A place lies at the mean of the coordinates of its visits, if all have some.
+    The position of a place is the mean of the coordinates of its visits, if all places have coordinates.
     """
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE spots AS SELECT *, "
@@ -43,28 +43,28 @@ def named_map(connection: Connection, clock: EpochClock, top: int | None) -> tup
         f"LIMIT {'ALL' if top is None else top})"
     )
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE visits AS SELECT who, id AS place, epoch, status, visits.n AS n "
+        "CREATE OR REPLACE TEMP TABLE visits AS SELECT user_id, id AS place, epoch, status, visits.n AS n "
         "FROM visits JOIN spots ON visits.place = spots.spot WHERE status = 0"
     )
     found = connection.execute("SELECT spot, lat, lon FROM spots ORDER BY id").fetchnumpy()
     lat, lon = found["lat"], found["lon"]
-    lies = not np.ma.is_masked(lat) and bool(np.isfinite(lat).all())
-    return _map(len(lat), clock, _metres(lat, lon) if lies else None), _texts(found["spot"])
+    has_positions = not np.ma.is_masked(lat) and bool(np.isfinite(lat).all())
+    return _map(len(lat), clock, _metres(lat, lon) if has_positions else None), _texts(found["spot"])
 
 
 def build_traces(connection: Connection, cells: CellMap, min_visits: int) -> Traces:
     """One row for each person with enough visits, in the order of their names."""
     connection.execute(
-        "CREATE OR REPLACE TEMP TABLE people AS SELECT who, "
-        f"row_number() OVER (ORDER BY {natural_order_sql('who')}) - 1 AS person FROM ("
-        f"SELECT who FROM visits WHERE status = 0 GROUP BY who HAVING count(*) >= {min_visits})"
+        "CREATE OR REPLACE TEMP TABLE people AS SELECT user_id, "
+        f"row_number() OVER (ORDER BY {natural_order_sql('user_id')}) - 1 AS person FROM ("
+        f"SELECT user_id FROM visits WHERE status = 0 GROUP BY user_id HAVING count(*) >= {min_visits})"
     )
-    names = _texts(connection.execute("SELECT who FROM people ORDER BY person").fetchnumpy()["who"])
+    names = _texts(connection.execute("SELECT user_id FROM people ORDER BY person").fetchnumpy()["user_id"])
     if names.size == 0:
         raise BadInput(f"data.min_visits = {min_visits}: nobody has that many visits; lower it")
     keys = connection.execute(
         f"SELECT person * {cells.n_cells} + CAST(place AS BIGINT) * {cells.n_epochs} + epoch AS visit "
-        "FROM visits JOIN people USING (who) WHERE status = 0"
+        "FROM visits JOIN people USING (user_id) WHERE status = 0"
     ).fetchnumpy()["visit"]
     return Traces(_matrix(np.asarray(keys, dtype=np.int64), names.size, cells.n_cells), cells, names)
 

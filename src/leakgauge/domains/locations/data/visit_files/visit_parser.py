@@ -20,7 +20,7 @@ from leakgauge.domains.locations.data.visit_files.time_zones import (
 )
 
 UNIT_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-EARLIEST, LATEST = -2_208_988_800, 7_258_118_400  # 1900 and 2200; a time beyond is a mistake
+EARLIEST, LATEST = -2_208_988_800, 7_258_118_400  # 1900 and 2200; other times are treated as mistakes
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_WHOLE, *(f"U{name}" for name in _WHOLE), "FLOAT", "DOUBLE", "DECIMAL")
@@ -30,14 +30,14 @@ _INSTANTS = ("TIMESTAMP WITH TIME ZONE",)
 
 NULL_DOUBLE = "NULL::DOUBLE"
 # 1: a number; 2: a date and time with a zone; 3: one without. The second line is there for speed.
-_KIND = """CASE WHEN substr(lg_words, 5, 1) NOT IN ('-', '/') THEN 1
-    WHEN length(lg_words) = 19 AND substr(lg_words, 17, 1) = ':' THEN 3
-    WHEN regexp_matches(substr(lg_words, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
+_KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
+    WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
+    WHEN regexp_matches(substr(lg_text, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeFormat:
-    """How a column of times is to be understood.
+    """How a column of times is parsed.
 
     Numbers count units from ``origin``, or else from 1970 in UTC. The origin, and times without a zone, are
     on the wall clock if ``local``, or else in UTC.
@@ -50,7 +50,7 @@ class TimeFormat:
 
 
 def text_sql(field: SqlField) -> str:
-    """SQL for a name; blank is missing, and a number is written without a decimal point if it is whole."""
+    """SQL for a name; blank is null, and whole numbers are written without a decimal point."""
     if _base_type(field) in ("FLOAT", "DOUBLE"):
         whole = f"CAST(CAST({field.sql} AS BIGINT) AS VARCHAR)"
         written = f"CASE WHEN {field.sql} = floor({field.sql}) AND abs({field.sql}) < 1e15 THEN {whole} "
@@ -67,7 +67,7 @@ def number_sql(field: SqlField, scale: float = 1.0) -> str:
 
 
 def scaled_sql(sql: str, scale: float) -> str:
-    """SQL for a number times a scale; one such as 1e-5 divides, which gives what reading decimals would.
+    """SQL for a number times a scale; 1e-5 divides by 1e5, as reading decimals would.
 
     >>> scaled_sql("x", 1e-5)
     '(x / 100000.0)'
@@ -81,7 +81,7 @@ def scaled_sql(sql: str, scale: float) -> str:
 def times_sql(field: SqlField, timing: TimeFormat, where: str) -> tuple[str, str]:
     """SQL for the instant (seconds since 1970 in UTC) and the time on the wall clock; one of them is null.
 
-    Its columns are those of the relation that ``with_time_text`` makes.
+    It uses columns of the relation that ``with_time_text`` returns.
     """
     base = _base_type(field)
     if base in _NUMBERS:
@@ -98,31 +98,31 @@ def times_sql(field: SqlField, timing: TimeFormat, where: str) -> tuple[str, str
 
 
 def with_time_text(field: SqlField, relation: str) -> str:
-    """A relation with the text of a time and what kind it is, where times are texts."""
+    """A relation with the text and kind of each time, if times are texts."""
     if _base_type(field) not in _TEXTS:
         return relation
-    words = f"trim(CAST({field.sql} AS VARCHAR))"
-    return f"(SELECT *, {_KIND} AS lg_kind FROM (SELECT *, {words} AS lg_words FROM {relation}))"
+    text = f"trim(CAST({field.sql} AS VARCHAR))"
+    return f"(SELECT *, {_KIND} AS lg_kind FROM (SELECT *, {text} AS lg_text FROM {relation}))"
 
 
 def valid_time_sql(seconds: str) -> str:
-    """SQL for whether a time is there and can be meant."""
+    """SQL for whether a time is present and plausible."""
     return f"coalesce({seconds} BETWEEN {EARLIEST} AND {LATEST}, false)"
 
 
 def valid_point_sql(lat: str, lon: str) -> str:
-    """SQL for whether coordinates are there and lie on the earth; not a number fails."""
+    """SQL for whether coordinates are present and valid degrees; NaN is invalid."""
     return f"coalesce({lat} BETWEEN -90 AND 90 AND {lon} BETWEEN -180 AND 180, false)"
 
 
 def _text_times_sql(timing: TimeFormat) -> tuple[str, str]:
     if timing.format is not None:
-        parsed = f"epoch(try_strptime(lg_words, {sql_string(timing.format)}))"
+        parsed = f"epoch(try_strptime(lg_text, {sql_string(timing.format)}))"
         return (parsed, NULL_DOUBLE) if "%z" in timing.format.lower() else _zoneless_times_sql(parsed, timing)
     kinds = (
-        _number_times_sql("try_cast(lg_words AS DOUBLE)", timing),
-        ("epoch(try_cast(lg_words AS TIMESTAMPTZ))", NULL_DOUBLE),
-        _zoneless_times_sql("epoch(try_cast(lg_words AS TIMESTAMP))", timing),
+        _number_times_sql("try_cast(lg_text AS DOUBLE)", timing),
+        ("epoch(try_cast(lg_text AS TIMESTAMPTZ))", NULL_DOUBLE),
+        _zoneless_times_sql("epoch(try_cast(lg_text AS TIMESTAMP))", timing),
     )
     utc, wall = (f"CASE lg_kind WHEN 1 THEN {a} WHEN 2 THEN {b} ELSE {c} END" for a, b, c in zip(*kinds))
     return utc, wall
@@ -147,16 +147,16 @@ def _base_type(field: SqlField) -> str:
 
 @dataclass(frozen=True)
 class DataExtent:
-    """Between which times on the wall clock, and in which box, all usable visits lie, or all but a share."""
+    """The range of wall clock times and the box of all usable visits, or of all but a share of them."""
 
     walls: tuple[float, float]
-    walk: UtcOffsets
+    offsets: UtcOffsets
     box: tuple[float, float, float, float] | None  # south, west, north, east
 
 
 @dataclass(frozen=True, eq=False)
 class VisitParser:
-    """Makes values of rows. Without a zone every row says how far its clock is ahead of UTC."""
+    """Parses rows in SQL. Without a zone, each row has its own offset from UTC."""
 
     rows: VisitRows
     timing: TimeFormat
@@ -165,9 +165,9 @@ class VisitParser:
     where: str
 
     def select(self, relation: str, more: Mapping[str, str]) -> str:
-        """SQL for who, instant or time on the wall clock, point and name of the place; null where missing.
+        """SQL for user, instant or wall clock time, point and place name; null if missing.
 
-        ``more`` are further columns: names and SQL.
+        ``more`` are additional columns: names and SQL.
         """
         rows = self.rows
         utc, wall = times_sql(rows.time, self.timing, self.where)
@@ -177,30 +177,30 @@ class VisitParser:
             NULL_DOUBLE if field is None else number_sql(field, self.scale) for field in (rows.lat, rows.lon)
         )
         parts = {
-            "who": text_sql(rows.user),
+            "user_id": text_sql(rows.user),
             "utc": utc,
             "wall": wall,
             "lat": lat,
             "lon": lon,
             "spot": "NULL::VARCHAR" if rows.place is None else text_sql(rows.place),
-            "pointless": rows.pointless or "false",
+            "without_point": rows.without_point or "false",
         }
         columns = ", ".join(f"{sql} AS {name}" for name, sql in {**more, **parts}.items())
         return f"SELECT {columns} FROM {with_time_text(rows.time, relation)}"
 
-    def timed(self, relation: str, walk: UtcOffsets, more: Mapping[str, str]) -> str:
+    def timed(self, relation: str, offsets: UtcOffsets, more: Mapping[str, str]) -> str:
         """The same with all times on the wall clock."""
-        wall = f"coalesce(wall, {wall_time_sql('utc', walk)})"
-        columns = ", ".join((*more, "who", f"{wall} AS wall", "lat", "lon", "spot", "pointless"))
+        wall = f"coalesce(wall, {wall_time_sql('utc', offsets)})"
+        columns = ", ".join((*more, "user_id", f"{wall} AS wall", "lat", "lon", "spot", "without_point"))
         return f"SELECT {columns} FROM ({self.select(relation, more)})"
 
     def extent(self, connection: Connection, cut: float | None) -> DataExtent:
-        """Look at all rows; ``cut`` is the share of coordinates to leave out at each side.
+        """The extent of all rows; ``cut`` is the share of coordinates to leave out at each side.
 
-        Where no row is usable it is all the world, and one day.
+        If no row is usable, it is the whole world and one day.
         """
         wanted = ["min(utc)", "max(utc)", "min(wall)", "max(wall)"]
-        good = ["who IS NOT NULL", valid_time_sql("coalesce(wall, utc)")]
+        good = ["user_id IS NOT NULL", valid_time_sql("coalesce(wall, utc)")]
         if cut is not None:
             ends = f"[{cut!r}, {1 - cut!r}]"
             wanted += ["min(lat)", "min(lon)", "max(lat)", "max(lon)"]
@@ -213,22 +213,22 @@ class VisitParser:
         ).fetchall()[0]
         if found[0] is None and found[2] is None:
             return DataExtent((0.0, 0.0), [(0.0, 0.0)], (-90.0, -180.0, 90.0, 180.0))
-        walk, walls = self._walls(*found[:4])
-        return DataExtent(walls, walk, _box(found[4:]))
+        offsets, walls = self._walls(*found[:4])
+        return DataExtent(walls, offsets, _box(found[4:]))
 
     def _walls(
         self, first: float | None, last: float | None, low: float | None, high: float | None
     ) -> tuple[UtcOffsets, tuple[float, float]]:
         if first is None or last is None:
             return [(0.0, 0.0)], (float(low or 0), float(high or 0))
-        walk = self.walk(first, last)
-        lowest, highest = wall_time_range(walk, last)
+        offsets = self.offsets_between(first, last)
+        lowest, highest = wall_time_range(offsets, last)
         if low is not None and high is not None:
             lowest, highest = min(lowest, low), max(highest, high)
-        return walk, (lowest, highest)
+        return offsets, (lowest, highest)
 
-    def walk(self, first: float, last: float) -> UtcOffsets:
-        """How far the clocks are ahead of UTC between two instants."""
+    def offsets_between(self, first: float, last: float) -> UtcOffsets:
+        """The UTC offsets between two instants."""
         return [(first, 0.0)] if self.zone is None else utc_offsets(self.zone, first, last)
 
 

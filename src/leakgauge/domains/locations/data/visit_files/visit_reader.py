@@ -1,4 +1,4 @@
-"""Read a file of visits as a plan says, and explain why one is refused."""
+"""Read a file of visits as described by a plan, and explain why a file is refused."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -61,10 +61,12 @@ from leakgauge.domains.locations.data.visit_files.visit_parser import (
 from leakgauge.domains.locations.plan_tables import LocationsDataTable, PublishedFormat
 
 WHERE = "data.source"
+VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
+LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
 
 
 def build_parser(table: LocationsDataTable, rows: VisitRows) -> VisitParser:
-    """How the parts of a visit are to be understood."""
+    """Build the parser of rows from the `data` table."""
     zone, local = time_zone_of_table(table), table.clock == "local"
     timing = TimeFormat(
         unit=UNIT_SECONDS[table.time_unit],
@@ -78,7 +80,7 @@ def build_parser(table: LocationsDataTable, rows: VisitRows) -> VisitParser:
 
 
 def time_zone_of_table(table: LocationsDataTable) -> ZoneInfo | None:
-    """The zone that a plan names, or that of a published data set; none where rows bring their own clocks."""
+    """The zone that a plan names, or that of a published data set; none if rows have their own offsets."""
     if table.timezone is not None:
         return find_time_zone(table.timezone)
     if table.format is PublishedFormat.FOURSQUARE:
@@ -87,7 +89,7 @@ def time_zone_of_table(table: LocationsDataTable) -> ZoneInfo | None:
 
 
 def build_row_filter(connection: Connection, table: LocationsDataTable, parser: VisitParser) -> RowFilter:
-    """Fix epochs and places, from the rows themselves where a plan leaves them open."""
+    """Determine epochs and places, from the rows themselves if the plan does not set them."""
     window = None
     if table.window is not None:
         first, last = (to_wall_seconds(end, parser.zone, "data.window") for end in table.window)
@@ -99,8 +101,12 @@ def build_row_filter(connection: Connection, table: LocationsDataTable, parser: 
         return parser.extent(connection, cut)
 
     clock = _build_clock(table, window, extent)
-    walk = extent().walk if window is None else parser.walk(window[0] - 2.0 * DAY, window[1] + 2.0 * DAY)
-    return RowFilter(parser, clock, walk, _build_grid(table, extent), known=table.places is not None)
+    offsets = (
+        extent().offsets
+        if window is None
+        else parser.offsets_between(window[0] - 2.0 * DAY, window[1] + 2.0 * DAY)
+    )
+    return RowFilter(parser, clock, offsets, _build_grid(table, extent), known=table.places is not None)
 
 
 def _build_clock(
@@ -113,7 +119,7 @@ def _build_clock(
 
 
 def _box_percentile(table: LocationsDataTable) -> float | None:
-    """The share of coordinates that a box found in the rows cuts off at each side; None: no such box."""
+    """The share of coordinates to cut off at each side of a box computed from the rows; None: no such box."""
     match table.box:
         case None:
             return 0.0 if table.gridded else None
@@ -128,20 +134,17 @@ def _build_grid(table: LocationsDataTable, extent: Callable[[], DataExtent]) -> 
         return None
     corners = table.box if isinstance(table.box, tuple) else extent().box
     if corners is None:
-        raise BadInput(f"{WHERE}: {table.source} has no coordinates to lay a grid on; check data.columns")
+        raise BadInput(f"{WHERE}: {table.source} has no coordinates for a grid; check data.columns")
     box = BoundingBox(south=corners[0], west=corners[1], north=corners[2], east=corners[3])
     if table.grid is not None:
         return even_grid(box, *table.grid)
     return metric_grid(box, table.cell or 0.0)
 
 
-LIKELY_CAUSES = "columns, time_unit, time_format, clock or scale may be wrong"
-
-
 def too_many_bad_rows(
     table: LocationsDataTable, tally: RowCounts, parts: Mapping[str, int], found: Sequence[BadRow]
 ) -> str:
-    """Too many rows are bad: how many, in which part, and which are the first."""
+    """The error message for too many bad rows: how many, in which part, and the first of them."""
     kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
     places = bad_row_locations(found, Path(table.source).name)
     rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, found)]
@@ -149,39 +152,37 @@ def too_many_bad_rows(
     hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them"
     return (
         f"{WHERE}: {tally.bad} of {tally.rows} rows of {table.source} are bad ({kinds}), {first}; at most a "
-        f"share of {table.bad_share} may be; {hint}, or raise data.bad_share"
+        f"share of {table.bad_share} is allowed; {hint}, or raise data.bad_share"
     )
 
 
 def no_visits_left(
-    connection: Connection, table: LocationsDataTable, sieve: RowFilter, tally: RowCounts
+    connection: Connection, table: LocationsDataTable, row_filter: RowFilter, tally: RowCounts
 ) -> str:
-    """No visit lies in the window, or none of those in the box; where they lie instead."""
-    if sieve.grid is not None and tally.outside_map:
-        extent = sieve.parser.extent(connection, 0.0)
+    """The error message if no visit is in the window or in the box, with the extent of the visits."""
+    if row_filter.grid is not None and tally.outside_map:
+        extent = row_filter.parser.extent(connection, 0.0)
         return (
-            f"data.box: no visit of {table.source} in the window lies in {_corners(astuple(sieve.grid.box))} "
+            f"data.box: no visit of {table.source} in the window lies in "
+            f"{_corners(astuple(row_filter.grid.box))} "
             f"(south, west, north, east); coordinates run over {_corners(extent.box or ())}; move the box"
         )
-    if sieve.clock.bounds is not None and tally.outside_window:
-        first, last = map(format_wall_time, sieve.clock.bounds)
-        begin, end = map(format_wall_time, sieve.parser.extent(connection, None).walls)
+    if row_filter.clock.bounds is not None and tally.outside_window:
+        first, last = map(format_wall_time, row_filter.clock.bounds)
+        begin, end = map(format_wall_time, row_filter.parser.extent(connection, None).walls)
         return (
             f"data.window: no visit of {table.source} lies in {first} to {last}; in local time they run "
             f"from {begin} to {end}; move the window"
         )
-    return f"{WHERE}: no visit is left of {table.source} ({tally.words}); check data.columns"
+    return f"{WHERE}: no visit is left of {table.source} ({tally.summary}); check data.columns"
 
 
 def _corners(box: Sequence[float]) -> str:
     return "[" + ", ".join(f"{corner:.6g}" for corner in box) + "]"
 
 
-VERSION = "visits 1"  # part of the digest: change it when the same table would give other traces
-
-
 def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
-    """Stream the rows of a file through a database; only who was in which cell reaches memory."""
+    """Stream the rows of a file through a database; only the traces are held in memory."""
     time_zone_of_table(table)
     files = find_files(table.source, folder, table.format, WHERE)
     with open_visit_database(table.source) as connection:
@@ -191,9 +192,9 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
             else ()
         )
         parser = build_parser(table, open_visit_rows(connection, table, files, WHERE))
-        sieve = build_row_filter(connection, table, parser)
-        tally = _filter_rows(connection, table, sieve)
-        cells, places = _build_map(connection, table, sieve)
+        row_filter = build_row_filter(connection, table, parser)
+        tally = _filter_rows(connection, table, row_filter)
+        cells, places = _build_map(connection, table, row_filter)
         ((kept,),) = connection.execute("SELECT sum(n) FROM visits WHERE status = 0").fetchall()
         traces = trace_matrix.build_traces(connection, cells, table.min_visits)
     return VisitData(
@@ -201,23 +202,23 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
         tally=replace(tally, kept=int(kept), outside_map=tally.outside_map + tally.kept - int(kept)),
         digest=digest_files((*files, *known), VERSION, _table_without_paths(table)),
         places=places,
-        first=format_wall_time(sieve.clock.first),
+        first=format_wall_time(row_filter.clock.first),
     )
 
 
-def _filter_rows(connection: Connection, table: LocationsDataTable, sieve: RowFilter) -> RowCounts:
-    """Sift the rows; refuse too many bad ones, and a window or a box in which nothing is left."""
-    counts = sieve.sift(connection)
-    torn = sieve.parser.rows.torn(connection)
-    bad = torn + sum(counts.get(status, 0) for status in BAD_FIELDS)
-    found = sieve.bad_rows(connection) if bad else ()
+def _filter_rows(connection: Connection, table: LocationsDataTable, row_filter: RowFilter) -> RowCounts:
+    """Filter the rows; refuse too many bad rows, and a window or a box without visits."""
+    counts = row_filter.filter(connection)
+    malformed = row_filter.parser.rows.count_malformed(connection)
+    bad = malformed + sum(counts.get(status, 0) for status in BAD_FIELDS)
+    found = row_filter.bad_rows(connection) if bad else ()
     places = bad_row_locations(found, Path(table.source).name)
     tally = RowCounts(
-        rows=sum(counts.values()) + torn,
+        rows=sum(counts.values()) + malformed,
         kept=counts.get(RowStatus.KEPT, 0),
         bad=bad,
         bad_rows=tuple(f"{place} ({row.part})" for place, row in zip(places, found)),
-        pointless=counts.get(RowStatus.POINTLESS, 0),
+        without_point=counts.get(RowStatus.WITHOUT_POINT, 0),
         outside_window=counts.get(RowStatus.OUTSIDE_WINDOW, 0),
         outside_map=counts.get(RowStatus.OUTSIDE_MAP, 0),
     )
@@ -225,24 +226,26 @@ def _filter_rows(connection: Connection, table: LocationsDataTable, sieve: RowFi
         raise BadInput(f"{WHERE}: {table.source} has no rows; a file of visits has at least one")
     if bad > table.bad_share * tally.rows:
         parts = {part: counts[status] for status, part in BAD_FIELDS.items() if status in counts}
-        raise BadInput(too_many_bad_rows(table, tally, parts | ({"columns": torn} if torn else {}), found))
+        raise BadInput(
+            too_many_bad_rows(table, tally, parts | ({"columns": malformed} if malformed else {}), found)
+        )
     if tally.kept == 0:
-        raise BadInput(no_visits_left(connection, table, sieve, tally))
+        raise BadInput(no_visits_left(connection, table, row_filter, tally))
     return tally
 
 
 def _build_map(
-    connection: Connection, table: LocationsDataTable, sieve: RowFilter
+    connection: Connection, table: LocationsDataTable, row_filter: RowFilter
 ) -> tuple[CellMap, trace_matrix.Names | None]:
-    if sieve.grid is not None:
-        return trace_matrix.grid_map(sieve.grid, sieve.clock), None
-    if sieve.known:
-        return trace_matrix.known_map(connection, sieve.clock)
-    return trace_matrix.named_map(connection, sieve.clock, table.top)
+    if row_filter.grid is not None:
+        return trace_matrix.grid_map(row_filter.grid, row_filter.clock), None
+    if row_filter.known:
+        return trace_matrix.known_map(connection, row_filter.clock)
+    return trace_matrix.named_map(connection, row_filter.clock, table.top)
 
 
 def _table_without_paths(table: LocationsDataTable) -> str:
-    """All of a table but where its files lie."""
-    said: dict[str, Any] = asdict(table) | {"source": None}
-    said["places"] = said["places"] | {"source": None} if isinstance(said["places"], dict) else None
-    return json.dumps(said, sort_keys=True, default=str)
+    """The table as JSON, without the paths of its files."""
+    keys: dict[str, Any] = asdict(table) | {"source": None}
+    keys["places"] = keys["places"] | {"source": None} if isinstance(keys["places"], dict) else None
+    return json.dumps(keys, sort_keys=True, default=str)
