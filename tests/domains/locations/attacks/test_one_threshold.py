@@ -175,7 +175,7 @@ def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
     own = {"name": "own", "release": "mine:publish"}
     challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
     assert play_out(challenger, Attack(), "auxiliary", rounds=200, block=200).auc > 0.6
-    with pytest.raises(BadInput, match="needs a law"):
+    with pytest.raises(BadInput, match="needs a known noise distribution"):
         play_out(challenger, Attack(shadows=0), "auxiliary")
 
 

@@ -171,7 +171,7 @@ def test_a_law_needs_no_shadows_and_a_pipeline_of_ones_own_does(tmp_path):
     assert n_shadows("it", 0, known) == 0
     assert n_shadows("it", 11, known) == 12  # even, for both worlds
     assert n_shadows("it", None, unknown) == DEFAULT_N_SHADOWS
-    with pytest.raises(BadInput, match="it: shadows = 0 needs a law"):
+    with pytest.raises(BadInput, match="it: shadows = 0 needs a known noise distribution"):
         n_shadows("it", 0, unknown)
     with pytest.raises(BadInput, match="it: shadows must be"):
         n_shadows("it", -2, known)

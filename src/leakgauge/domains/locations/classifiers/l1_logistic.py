@@ -1,4 +1,4 @@
-"""Logistic regression on very many columns, of which an L1 penalty keeps a few."""
+"""L1-penalised logistic regression on very many columns, of which few get a weight."""
 
 from dataclasses import dataclass
 
@@ -12,17 +12,17 @@ from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows,
 
 Ints = npt.NDArray[np.int64]
 
-_AT_ONCE = 1 << 24  # numbers converted to float64 at a time
-_SLACK = 1e-3  # by which a column that was left out may break the optimum's condition
-_ROUGH, _EXACT = 1e-4, 1e-6  # liblinear's tolerances; the usual 1e-4 alone stops 5 % above the optimum
-_FURTHER = 512  # columns added at a time
+_BLOCK_ENTRIES = 1 << 24  # numbers converted to float64 at a time
+_SLACK = 1e-3  # tolerance of the optimality condition for columns outside the active set
+_ROUGH, _EXACT = 1e-4, 1e-6  # tolerances of liblinear; its default 1e-4 alone stops 5 % above the optimum
+_MAX_ADDED = 512  # columns added to the active set at a time
 
 
 @dataclass(frozen=True, eq=False)
 class SparseLinearModel:
-    """A straight score of a few columns; it is given those columns alone."""
+    """A linear score of a few columns; its input has those columns only."""
 
-    columns: Ints  # rising
+    columns: Ints  # ascending
     weights: Reals
     offset: float
 
@@ -31,36 +31,38 @@ class SparseLinearModel:
 
 
 def fit_l1_logistic(shadows: LabelledShadows, *, strength: float = 1.0) -> SparseLinearModel:
-    """Fit on columns brought to mean 0 and variance 1; the scales come from these rows alone.
+    """Fit an L1 logistic regression on columns scaled to mean 0 and variance 1.
 
     Minimises ``strength`` times the log loss plus the sum of absolute weights (the intercept is one of them),
-    by liblinear (Fan et al. 2008), as Guan et al. (2024) do. To save memory and time it is solved for the
-    columns that promise most, and again with others as long as the optimum's condition fails for any of them.
+    by liblinear (Fan et al. 2008), as Guan et al. (2024) do. To save memory and time it is solved for an
+    active set of columns, which grows until no other column violates the optimality condition.
     """
     rows, members = shadows.rows, shadows.members
     if members.all() or not members.any():
-        raise BadInput("a classifier needs shadows with the target and without; draw more of them")
+        raise BadInput(
+            "fit_l1_logistic needs shadows with the target and without it, got one kind only; draw more"
+        )
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1):  # sums must not depend on how many threads there are
+    with threadpool_limits(1):  # sums must not depend on the number of threads
         return _fit(rows, members, strength)
 
 
 def _fit(rows: ShadowRows, members: Bits, strength: float) -> SparseLinearModel:
-    """Find roughly which columns need a weight; then solve exactly, with what was overlooked."""
+    """Find the active set with a rough tolerance, then solve and extend it with the exact one."""
     scales = _scales(rows)
     truth = members.astype(np.float64)
     chosen = np.empty(0, dtype=np.int64)
     for tolerance in (_ROUGH, _EXACT):
         while True:
-            line, logits = _solve(rows, members, scales, chosen, strength, tolerance)
-            left = scales.useful.copy()
-            left[chosen] = False
-            further = _most_urgent(_slopes(rows, truth - expit(logits), scales), strength, left)
-            if not further.size:
+            model, logits = _solve(rows, members, scales, chosen, strength, tolerance)
+            candidates = scales.useful.copy()
+            candidates[chosen] = False
+            added = _violating_columns(_slopes(rows, truth - expit(logits), scales), strength, candidates)
+            if not added.size:
                 break
-            chosen = np.union1d(chosen, further)
-    return line
+            chosen = np.union1d(chosen, added)
+    return model
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class _Scales:
 
 def _scales(rows: ShadowRows) -> _Scales:
     centre, size = np.empty(rows.shape[1]), np.empty(rows.shape[1])
-    step = max(1, _AT_ONCE // len(rows))
+    step = max(1, _BLOCK_ENTRIES // len(rows))
     for first in range(0, rows.shape[1], step):
         columns = slice(first, first + step)
         block = rows[:, columns].astype(np.float64)
@@ -87,23 +89,23 @@ def _scales(rows: ShadowRows) -> _Scales:
     return _Scales(centre, size)
 
 
-def _slopes(rows: ShadowRows, rest: Reals, scales: _Scales) -> Reals:
-    """How fast the log loss falls with the weight of each column."""
-    raw = (rest.astype(rows.dtype) @ rows).astype(np.float64) - scales.centre * rest.sum()
+def _slopes(rows: ShadowRows, residuals: Reals, scales: _Scales) -> Reals:
+    """Return how fast the log loss falls with the weight of each column."""
+    raw = (residuals.astype(rows.dtype) @ rows).astype(np.float64) - scales.centre * residuals.sum()
     return np.divide(raw, scales.size, out=np.zeros(raw.size), where=scales.useful)
 
 
-def _most_urgent(slopes: Reals, strength: float, among: Bits) -> Ints:
-    """The columns whose weight cannot stay zero: the loss falls faster there than the penalty rises."""
-    urgent = np.flatnonzero(among & (strength * np.abs(slopes) > 1 + _SLACK))
-    order = np.argsort(-np.abs(slopes[urgent]), kind="stable")
-    return np.sort(urgent[order[:_FURTHER]])
+def _violating_columns(slopes: Reals, strength: float, among: Bits) -> Ints:
+    """Return columns whose weight cannot be zero: the loss falls faster than the penalty rises."""
+    violating = np.flatnonzero(among & (strength * np.abs(slopes) > 1 + _SLACK))
+    order = np.argsort(-np.abs(slopes[violating]), kind="stable")
+    return np.sort(violating[order[:_MAX_ADDED]])
 
 
 def _solve(
     rows: ShadowRows, members: Bits, scales: _Scales, chosen: Ints, strength: float, tolerance: float
 ) -> tuple[SparseLinearModel, Reals]:
-    """The optimum over some columns, and its score of every row."""
+    """Return the optimum over some columns, and its score of every row."""
     if not chosen.size:
         return SparseLinearModel(chosen, np.zeros(0), 0.0), np.zeros(len(rows))
     from sklearn.linear_model import LogisticRegression
@@ -115,7 +117,7 @@ def _solve(
     ).fit(inputs, members)
     weights = model.coef_[0]
     kept = weights != 0
-    plain = weights[kept] / size[kept]
-    offset = float(model.intercept_[0] - plain @ centre[kept])
+    unscaled = weights[kept] / size[kept]
+    offset = float(model.intercept_[0] - unscaled @ centre[kept])
     logits = np.asarray(model.decision_function(inputs), dtype=np.float64)
-    return SparseLinearModel(chosen[kept], plain, offset), logits
+    return SparseLinearModel(chosen[kept], unscaled, offset), logits

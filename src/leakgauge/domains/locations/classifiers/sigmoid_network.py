@@ -12,7 +12,7 @@ from leakgauge.core.game import Reals
 
 @dataclass(frozen=True, eq=False)
 class SigmoidNetwork:
-    """Scores rows by what goes into the last sigmoid: at zero, member and non-member are equally likely."""
+    """Scores rows by the input of the last sigmoid; at zero, member and non-member are equally likely."""
 
     inner: Reals  # inputs x units
     inner_bias: Reals  # units
@@ -28,15 +28,15 @@ class SigmoidNetwork:
         return np.asarray(units @ self.outer + self.outer_bias)
 
     def chance(self, rows: npt.ArrayLike) -> Reals:
-        """The last sigmoid: the chance of a member, as the network sees it."""
+        """The output of the last sigmoid: the estimated probability of a member."""
         return np.asarray(expit(self(rows)))
 
 
 def sum_network(n_inputs: int, threshold: float, *, a: float, b: float) -> SigmoidNetwork:
-    """One unit that asks whether the sum reaches a threshold (Liu et al. 2024, theorem 4, corrected).
+    """Return a one-unit network that tests whether the sum reaches a threshold (Liu et al. 2024, theorem 4).
 
-    The larger ``a``, the sharper the unit; the larger ``b``, the surer the answer. The printed theorem has
-    no inner sigmoid, and adds ``a threshold`` where it must be taken away.
+    ``a`` scales the inner unit and ``b`` the output; larger values are closer to a step function. The printed
+    theorem has no inner sigmoid, and adds ``a threshold`` where it must be subtracted; this is corrected.
 
     >>> sum_network(2, 1.0, a=50, b=50).chance([[0.6, 0.6], [0.4, 0.4]]).round(3).tolist()
     [1.0, 0.0]
@@ -46,11 +46,11 @@ def sum_network(n_inputs: int, threshold: float, *, a: float, b: float) -> Sigmo
 
 
 def vote_network(thresholds: Reals, votes: float, *, a: float, b: float) -> SigmoidNetwork:
-    """A unit per input that asks whether it reaches its threshold, and a count of those that do (theorem 5).
+    """Return a network with one unit per input that tests its threshold, and counts the votes (theorem 5).
 
     ``votes`` are needed for "member". Liu et al. (2024) print an outer bias of ``b n / 2`` with the wrong
-    sign; it is ``-b votes``. With a whole number of votes the sigmoids' small errors break a tie: half a vote
-    less is the same rule without one.
+    sign; it is ``-b votes``. With a whole number of votes, ties are broken by the sigmoids' small errors; half
+    a vote less gives the same rule without ties.
 
     >>> network = vote_network(np.full(3, 0.5), 1.5, a=50, b=50)
     >>> network.chance([[1.0, 1.0, -9.0], [9.0, 0.0, 0.0]]).round(3).tolist()
@@ -68,7 +68,7 @@ def _require_scales(a: float, b: float) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RuleIndex:
-    """What is seen of a rule in a network's weights and scores.
+    """How close a network is to the one-threshold and two-threshold rules.
 
     ``diagonal``: the share of the inner weights, by size, on their permuted diagonal: 1 where each unit reads
     an input of its own, as a vote does; about 1 / n where every unit reads all n inputs alike, as a sum
@@ -91,7 +91,7 @@ def rule_index(inner: Reals, scores: Reals, sums: Reals, votes: Reals) -> RuleIn
 
 
 def diagonal_share(weights: Reals) -> float:
-    """The largest share of the absolute weights that a matching of inputs with units can hold (Kuhn 1955).
+    """Return the largest share of the absolute weights on a matching of inputs and units (Kuhn 1955).
 
     >>> diagonal_share(np.array([[0.0, -3.0], [3.0, 0.0]])), diagonal_share(np.ones((4, 4)))
     (1.0, 0.25)

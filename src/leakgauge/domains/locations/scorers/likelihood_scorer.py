@@ -171,7 +171,7 @@ class _ScoreShadows:
         sketch, rates = self.knowledge.sketches[task.target], self.rates[task.target]
         simulator = self.knowledge.simulator
         shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
-        prior = simulator.company(task.target).prior(sketch, rates, simulator.n_known)
+        prior = simulator.other_members(task.target).prior(sketch, rates, simulator.n_known)
         ratios = log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
         return ScoredShadows(
             total_log_ratio(ratios), shadows.members, _auc_lost_to_joint_visits(ratios, shadows.members)

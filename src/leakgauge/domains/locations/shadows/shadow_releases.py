@@ -10,11 +10,12 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.traces import Ints
 
 ShadowCounts: TypeAlias = npt.NDArray[np.int32]
+ShadowRows: TypeAlias = npt.NDArray[Any]  # float32 or float64
 
 
 @dataclass(frozen=True, eq=False)
 class ShadowReleases:
-    """Releases of an attacker's own over some cells; ``known`` counts the others it would know."""
+    """Simulated releases over some cells; ``known`` counts the people whose traces the attacker knows."""
 
     outputs: Reals
     known: ShadowCounts
@@ -23,22 +24,19 @@ class ShadowReleases:
 
     @property
     def left(self) -> Reals:
-        """What was published beyond the known counts."""
+        """The published outputs minus the known counts."""
         return self.outputs - self.known
 
     def on(self, places: Ints) -> "ShadowReleases":
-        """The same on some of the columns."""
+        """Return the same releases restricted to some columns."""
         return ShadowReleases(
             self.outputs[:, places], self.known[:, places], self.members, self.counts[:, places]
         )
 
 
-ShadowRows = npt.NDArray[Any]  # float32 or float64
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledShadows:
-    """Rows of shadows, and in which of them the target was."""
+    """Rows of shadows, and whether the target is a member in each."""
 
     rows: ShadowRows
     members: Bits
@@ -46,7 +44,7 @@ class LabelledShadows:
 
 @dataclass(frozen=True, eq=False)
 class TrainCheckShadows:
-    """What to learn from, and what to stop by; no counted round is in either."""
+    """Shadows for training, and others for early stopping; neither contains a round that is scored."""
 
     train: LabelledShadows
     check: LabelledShadows

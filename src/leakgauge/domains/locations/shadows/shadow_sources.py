@@ -26,17 +26,20 @@ from leakgauge.domains.locations.shadows.simulator import PublicParameters, Shad
 
 ShadowSampling: TypeAlias = Literal["paired", "independent"]
 
-_ENTRIES = 1 << 22  # counts, or people, that are held at once
-_ROOM = 2  # times a group's size, to draw it from
-_EVERY = 5  # one in so many earlier releases is kept to check by
+DEFAULT_N_SHADOWS = 2_000  # as in Liu et al. (2024)
+MIN_N_SHADOWS = 10
+
+_MAX_ENTRIES = 1 << 22  # counts, or people, held in memory at once
+_MIN_GROUPS_PER_HALF = 2  # traces are split if each half has at least this many times the group's size
+_CHECK_EVERY = 5  # every fifth earlier release is kept for validation
 
 
 @dataclass(frozen=True, eq=False)
 class CheckShadows:
-    """Shadows that nothing is learned from."""
+    """Shadows for validation; nothing is trained on them."""
 
     outputs: Reals
-    left: Reals  # beyond the known counts
+    left: Reals  # outputs minus the known counts
     members: Bits
 
     def labelled(self) -> LabelledShadows:
@@ -44,20 +47,20 @@ class CheckShadows:
 
 
 class TrainCheckSource(Protocol):
-    """Gives shadows of one target to learn from, and others to check by."""
+    """Provides shadows of one target for training, and others for validation."""
 
     def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
-        """Shadows to learn from, in float32: what was published beyond the known counts."""
+        """Return training shadows, in float32: outputs minus the known counts."""
         ...
 
     def check(self, target: int, columns: Ints, n: int, rng: Generator) -> CheckShadows:
-        """Independent shadows to check by."""
+        """Return independent shadows for validation."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class TraceShadowSource:
-    """Draws groups from traces and publishes them; the traces to check by may be other ones."""
+    """Simulates releases of groups drawn from traces; training and validation may use different traces."""
 
     training: ShadowSimulator
     checking: ShadowSimulator
@@ -65,7 +68,7 @@ class TraceShadowSource:
 
     @property
     def sketches(self) -> tuple[PartialTrace, ...]:
-        """Of the targets."""
+        """The partial traces of the targets."""
         return self.training.sketches
 
     def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows:
@@ -90,17 +93,17 @@ class TraceShadowSource:
 
 
 def _shadow_blocks(n: int, simulator: ShadowSimulator, columns: Ints) -> list[tuple[int, int]]:
-    """Where blocks of shadows begin and how many they are: even numbers, so that both worlds are in each."""
+    """Return start and size of each block of shadows; sizes are even, so that half of each are members."""
     public = simulator.public
     cells = columns.size if isinstance(public.chain, ReleaseChain) else public.map.n_cells
     each = max(cells, public.group_size if simulator.n_known else 1)
-    most = max(2, _ENTRIES // each // 2 * 2)
+    most = max(2, _MAX_ENTRIES // each // 2 * 2)
     return [(first, min(most, n - first)) for first in range(0, n, most)]
 
 
 @dataclass(frozen=True, eq=False)
 class SplitPastReleases:
-    """Takes earlier releases as shadows; every fifth of each world is kept to check by."""
+    """Uses earlier releases as shadows; every fifth with and without the target is kept for validation."""
 
     past: PastReleasesKnowledge
 
@@ -124,25 +127,25 @@ class SplitPastReleases:
             if rows.size < 2:
                 raise BadInput(
                     f"knowledge 'past': a target was in {members.sum()} of {members.size} earlier releases; "
-                    "two with it and two without are the least to learn from; raise knowledge.releases"
+                    "training needs at least two with it and two without; raise knowledge.releases"
                 )
-            kept[rows[::_EVERY]] = True
+            kept[rows[::_CHECK_EVERY]] = True
         return kept
 
 
 def split_traces(
     sketches: tuple[PartialTrace, ...], public: PublicParameters, people: Traces, theta: float, rng: Generator
 ) -> TraceShadowSource:
-    """One half of the people to learn by, the other to check by (Liu et al. 2024).
+    """Train on one half of the people and validate on the other (Liu et al. 2024).
 
-    Groups that take up most of a half would all be alike; where a half is not twice a group, as it is in the
-    paper, everybody serves both.
+    Groups that take up most of a half would all be alike. If a half has fewer than twice the people of a
+    group (the ratio in the paper), everybody is used for both.
     """
     public, theta = _beyond_known(ShadowSimulator(public, Crowd(people), sketches, theta))
     mixed = rng.permutation(people.n_people)
     halves = [np.sort(mixed[start::2]) for start in (0, 1)]
     needed = public.n_expected_others + (public.relation is Relation.REPLACE_ONE)
-    if people.n_people // 2 < _ROOM * needed:
+    if people.n_people // 2 < _MIN_GROUPS_PER_HALF * needed:
         whole = ShadowSimulator(public, Crowd(people), sketches, theta)
         return TraceShadowSource(whole, whole)
     training, checking = (ShadowSimulator(public, Crowd(people.of(half)), sketches, theta) for half in halves)
@@ -150,7 +153,7 @@ def split_traces(
 
 
 def refuse_shadows_with_past(attack: str, **numbers: int | None) -> None:
-    """Refuse numbers of shadows where earlier releases are the shadows."""
+    """Refuse a number of shadows with knowledge 'past', where the earlier releases are the shadows."""
     for name, value in numbers.items():
         if value is not None:
             raise BadInput(
@@ -160,9 +163,9 @@ def refuse_shadows_with_past(attack: str, **numbers: int | None) -> None:
 
 
 def _beyond_known(simulator: ShadowSimulator) -> tuple[PublicParameters, float]:
-    """A game of the same law beyond the known counts, without known people, where there is one.
+    """Return an equivalent game without known people, if there is one, else the same game.
 
-    What is published beyond known counts does not depend on them if the chain neither clamps nor suppresses.
+    Outputs minus known counts do not depend on the known counts if the chain neither clamps nor suppresses.
     """
     public, n_known = simulator.public, simulator.n_known
     if n_known and isinstance(public.chain, ReleaseChain) and public.chain.shift_free:
@@ -170,19 +173,15 @@ def _beyond_known(simulator: ShadowSimulator) -> tuple[PublicParameters, float]:
     return public, simulator.theta
 
 
-DEFAULT_N_SHADOWS = 2_000  # shadows, as in Liu et al. (2024)
-MIN_N_SHADOWS = 10
-
-
 class ShadowSource(Protocol):
-    """Gives shadows of one target: what was published beyond the known counts, the target in about half."""
+    """Provides shadows of one target (outputs minus known counts); it is a member in about half of them."""
 
     def train(self, target: int, columns: Ints, n: int, rng: Generator) -> LabelledShadows: ...
 
 
 @dataclass(frozen=True, eq=False)
 class AllPastReleases:
-    """Takes all earlier releases as shadows."""
+    """Uses all earlier releases as shadows."""
 
     past: PastReleasesKnowledge
 
@@ -191,13 +190,13 @@ class AllPastReleases:
         if not 2 <= members.sum() <= members.size - 2:
             raise BadInput(
                 f"knowledge 'past': a target was in {members.sum()} of {members.size} earlier releases; "
-                "two with it and two without are the least to set a threshold by; raise knowledge.releases"
+                "a threshold needs at least two with it and two without; raise knowledge.releases"
             )
         return LabelledShadows(self.past.releases[:, columns], members)
 
 
 def shadow_source(knowledge: LocationsKnowledge, rng: Generator) -> ShadowSource:
-    """Find what an attacker can make shadows of."""
+    """Return the source of shadows for the attacker's knowledge."""
     match knowledge:
         case PastReleasesKnowledge():
             return AllPastReleases(knowledge)
@@ -210,21 +209,24 @@ def shadow_source(knowledge: LocationsKnowledge, rng: Generator) -> ShadowSource
 
 
 def people_to_sample(knowledge: AuxiliaryKnowledge | ZeroKnowledge, rng: Generator) -> Traces:
-    """People to draw groups from: those of the reference, or some who move as one release says."""
+    """Return people to draw groups from: the reference, or synthetic people estimated from a release."""
     if isinstance(knowledge, AuxiliaryKnowledge):
         return knowledge.reference
     return SimulatedPeople().people(known_profile(knowledge), knowledge.public, rng)
 
 
 def n_shadows(attack: str, wanted: int | None, knowledge: LocationsKnowledge) -> int:
-    """How many shadows to learn a threshold from; 0 if it is computed from the law instead."""
+    """Return the number of shadows to learn a threshold from; 0 to compute it from the noise distribution."""
     if isinstance(knowledge, PastReleasesKnowledge):
         refuse_shadows_with_past(attack, shadows=wanted)
         return len(knowledge.releases)
     if wanted is None:
         return 0 if known_tail_distribution(knowledge) is not None else DEFAULT_N_SHADOWS
     if wanted == 0 and known_tail_distribution(knowledge) is None:
-        raise BadInput(f"{attack}: shadows = 0 needs a law, and that of your own pipeline is not known")
+        raise BadInput(
+            f"{attack}: shadows = 0 needs a known noise distribution, and that of your own pipeline is not "
+            f"known; set shadows to {MIN_N_SHADOWS} or more"
+        )
     if wanted != 0 and not wanted >= MIN_N_SHADOWS:
         raise BadInput(f"{attack}: shadows must be 0 or >= {MIN_N_SHADOWS}, got {wanted}")
     return wanted + wanted % 2
