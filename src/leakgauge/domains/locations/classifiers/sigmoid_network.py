@@ -49,7 +49,7 @@ def vote_network(thresholds: Reals, votes: float, *, a: float, b: float) -> Sigm
     """Return a network with one unit per input that tests its threshold, and counts the votes (theorem 5).
 
     ``votes`` are needed for "member". Liu et al. (2024) print an outer bias of ``b n / 2`` with the wrong
-    sign; it is ``-b votes``. With a whole number of votes, ties are broken by the sigmoids' small errors; half
+    sign; it is ``-b votes``. With a whole number of votes, the sigmoids' small errors break ties; half
     a vote less gives the same rule without ties.
 
     >>> network = vote_network(np.full(3, 0.5), 1.5, a=50, b=50)

@@ -10,17 +10,17 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior, Ints, count_window, log_masses
 
-_NARROW = (
-    2.0**-30
-)  # cuts of outputs that vary continuously are found to this part of a count or of themselves
-_FAR = 2.0**60
-_KEPT = 2**12  # laws of counts that are not worked out again
+_CUT_PRECISION = 2.0**-30  # of cuts of continuous outputs, absolute or relative
+_MAX_STEP = 2.0**60
+_CACHE_SIZE = 2**12  # distributions of counts kept in memory
+_STEP = 0.02  # of the log of a rate
+_MIN_EXPECTED = 1e-4  # least expected number of people in a cell; smaller rates are treated like this one
 
 KnownCounts: TypeAlias = Ints | int
 
 
 class TailDistribution(Protocol):
-    """How large an output is, given the count behind it; arguments broadcast."""
+    """Tail probabilities and moments of an output, given the true count; arguments broadcast."""
 
     @property
     def whole(self) -> bool:
@@ -28,28 +28,28 @@ class TailDistribution(Protocol):
         ...
 
     def at_least(self, cuts: Reals, counts: Ints) -> Reals:
-        """Chance of an output of at least the cut."""
+        """Return the probability of an output of at least the cut."""
         ...
 
     def moments(self, counts: Ints) -> tuple[Reals, Reals]:
-        """Mean and variance of the output."""
+        """Return mean and variance of the output."""
         ...
 
 
 class TargetCases(NamedTuple):
-    """A fact in three cases: the target is out; is in, and in the cell; is in, and elsewhere."""
+    """A value in three cases: target not a member; member and in the cell; member and elsewhere."""
 
     out: Reals
     there: Reals
     away: Reals
 
     def member(self, weights: Reals) -> Reals:
-        """The mean of both where the target is in, who is in each cell with a chance of its own."""
+        """Return the mean for a member who is in each cell with probability ``weights``."""
         return weights * self.there + (1 - weights) * self.away
 
     @property
     def steps(self) -> Reals:
-        """What the target adds to a cell that it is in."""
+        """The change if the target, a member, is in the cell."""
         return self.there - self.away
 
 
@@ -61,15 +61,15 @@ class CellMoments(NamedTuple):
 
 
 class CellVotes(NamedTuple):
-    """Where outputs are cut, and how often they reach the cut."""
+    """The cuts of outputs, and the probability to reach them."""
 
     cut: Reals
     chance: TargetCases
 
 
 def cell_moments(law: TailDistribution, prior: CountPrior, known: KnownCounts = 0) -> CellMoments:
-    """Mean and variance of the outputs of cells; ``known`` others are in each, perhaps round by round."""
-    found = _gather(
+    """Return mean and variance of the outputs of cells with ``known`` others, by cell or rounds x cells."""
+    found = _by_cell_kind(
         law, prior, known, lambda cell: np.stack([fact for pair in cell.moments() for fact in pair])
     )
     return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
@@ -78,31 +78,31 @@ def cell_moments(law: TailDistribution, prior: CountPrior, known: KnownCounts = 
 def cell_votes(
     law: TailDistribution, prior: CountPrior, fpr: float | None, known: KnownCounts = 0
 ) -> CellVotes:
-    """Cuts of the outputs of cells, and the chances alpha' and 1 - beta' of Liu et al. (2024) to reach them.
+    """Return cuts of cells, and the probabilities alpha' and 1 - beta' of Liu et al. (2024) to reach them.
 
-    A cut lies halfway between the mean outputs without the target and with it there (their algorithm 5), or
-    is the smallest that is reached without the target with a chance of at most ``fpr`` (algorithm 7).
+    A cut is the midpoint of the mean outputs without the target and with it in the cell (their algorithm 5),
+    or the smallest value reached without the target with probability at most ``fpr`` (algorithm 7).
     """
 
     def facts(cell: "_CellCases") -> Reals:
         cuts = cell.midpoints() if fpr is None else cell.cuts_at(fpr)
         return np.stack([cuts, *cell.votes(cuts)])
 
-    found = _gather(law, prior, known, facts)
+    found = _by_cell_kind(law, prior, known, facts)
     return CellVotes(found[0], TargetCases(*found[1:]))
 
 
-def _gather(
+def _by_cell_kind(
     law: TailDistribution, prior: CountPrior, known: KnownCounts, facts: "Callable[[_CellCases], Reals]"
 ) -> Reals:
-    """Facts x cells, or facts x rounds x cells; cells of the same rate and coins are worked out together."""
+    """Return facts x cells or facts x rounds x cells; equal rates and coins are computed once."""
     rates = prior.rates if prior.n_out else np.zeros(prior.rates.shape)
     there = np.broadcast_to(known, np.broadcast_shapes(np.shape(known), rates.shape))
-    different, kinds = np.unique(np.stack([rates, prior.coins]), axis=1, return_inverse=True)
-    places = [np.flatnonzero(kinds.ravel() == kind) for kind in range(different.shape[1])]
+    distinct, kinds = np.unique(np.stack([rates, prior.coins]), axis=1, return_inverse=True)
+    places = [np.flatnonzero(kinds.ravel() == kind) for kind in range(distinct.shape[1])]
     numbers = [np.unique(there[..., columns], return_inverse=True) for columns in places]
     n = (prior.n_in, prior.n_out)
-    others = [[_other_counts(size, float(rate), int(coins)) for size in n] for rate, coins in different.T]
+    others = [[_other_counts(size, float(rate), int(coins)) for size in n] for rate, coins in distinct.T]
     outputs = _OutputMoments.of(law, [some for both in others for some in both], there)
     found = []
     for columns, (own, which), (inside, outside) in zip(places, numbers, others, strict=True):
@@ -112,22 +112,22 @@ def _gather(
 
 
 class _OtherCounts(NamedTuple):
-    """How many unknown people may be in a cell, and how likely."""
+    """The possible numbers of unknown people in a cell, and their probabilities."""
 
     counts: Ints
     chances: Reals
 
 
-@lru_cache(_KEPT)
+@lru_cache(_CACHE_SIZE)
 def _other_counts(n: int, rate: float, coins: int) -> _OtherCounts:
-    """Binomial(n, rate) + Binomial(coins, 1/2) of them."""
+    """Return the distribution Binomial(n, rate) + Binomial(coins, 1/2)."""
     counts = count_window(n, rate, rate, coins, 0.0, (0.0, 0.0))
     return _OtherCounts(np.asarray(counts), np.exp(log_masses(n, np.array([rate]), coins, counts)[0]))
 
 
 @dataclass(frozen=True, eq=False)
 class _OutputMoments:
-    """What counts from ``first`` on are published as."""
+    """Mean and variance of the outputs of counts from ``first`` on."""
 
     law: TailDistribution
     first: int
@@ -136,7 +136,7 @@ class _OutputMoments:
 
     @classmethod
     def of(cls, law: TailDistribution, others: list[_OtherCounts], known: Ints) -> "_OutputMoments":
-        """Of all counts that may occur."""
+        """Compute them for all counts that can occur."""
         first = int(known.min() + min(some.counts[0] for some in others))
         last = int(known.max() + max(some.counts[-1] for some in others)) + 1  # and the target
         return cls(law, first, *law.moments(np.arange(first, last + 1)))
@@ -144,7 +144,7 @@ class _OutputMoments:
 
 @dataclass(frozen=True, eq=False)
 class _CellCases:
-    """A cell with each of several numbers of known people, beside the others there may be."""
+    """A cell with each of several numbers of known people, and the distributions of the others."""
 
     outputs: _OutputMoments
     inside: _OtherCounts  # if the target is a member
@@ -159,33 +159,33 @@ class _CellCases:
 
     def midpoints(self) -> Reals:
         mean = self._average(lambda counts: self.outputs.mean[counts - self.outputs.first])
-        return np.round((mean.out + mean.there) / 2, 9)  # no dust of floats: ties stay ties
+        return np.round((mean.out + mean.there) / 2, 9)  # removes rounding errors, so that ties stay ties
 
     def votes(self, cuts: Reals) -> TargetCases:
         return self._average(lambda counts: self.outputs.law.at_least(cuts[:, None], counts))
 
     def cuts_at(self, fpr: float) -> Reals:
-        """By doubling and halving."""
+        """Find the cuts by doubling and bisection."""
         high, step = np.ceil(self.midpoints()), 1.0
-        while (short := self._alarms(high) > fpr).any() and step < _FAR:
+        while (short := self._alarms(high) > fpr).any() and step < _MAX_STEP:
             high, step = high + step * short, 2 * step
         low, step = high - 1, 1.0
-        while (far := self._alarms(low) <= fpr).any() and step < _FAR:
+        while (far := self._alarms(low) <= fpr).any() and step < _MAX_STEP:
             high, low, step = np.where(far, low, high), low - step * far, 2 * step
         whole = self.outputs.law.whole
-        while (high - low > (1.0 if whole else _NARROW * np.maximum(1.0, np.abs(high)))).any():
+        while (high - low > (1.0 if whole else _CUT_PRECISION * np.maximum(1.0, np.abs(high)))).any():
             middle = np.floor((low + high) / 2) if whole else (low + high) / 2
             kept = self._alarms(middle) <= fpr
             low, high = np.where(kept, low, middle), np.where(kept, middle, high)
         return high
 
     def _alarms(self, cuts: Reals) -> Reals:
-        """How often cuts are reached without the target."""
+        """Return the probability to reach the cuts without the target."""
         counts = self.known[:, None] + self.outside.counts
         return self.outputs.law.at_least(cuts[:, None], counts) @ self.outside.chances
 
     def _average(self, of_counts: Callable[[Ints], Reals]) -> TargetCases:
-        """Averages over the others, for each known number."""
+        """Average over the others, for each number of known people."""
         without, inside = self.known[:, None] + self.outside.counts, self.known[:, None] + self.inside.counts
         return TargetCases(
             of_counts(without) @ self.outside.chances,
@@ -198,19 +198,15 @@ class _CellCases:
         return self.outputs.variance + self.outputs.mean**2
 
 
-_STEP = 0.02  # of the log of a rate
-_LOWEST = 1e-4  # expected people in a cell; where there are fewer, so many are taken
-
-
 @dataclass(frozen=True, eq=False)
 class RateCurves:
-    """Several facts, by number of coins: each a row over rates evenly spaced on a log scale, up to 1."""
+    """Values by number of coins, tabulated over rates up to 1 that are evenly spaced on a log scale."""
 
     rows: Mapping[int, Reals]
 
     @classmethod
     def of_moments(cls, law: TailDistribution, n_in: int, n_out: int, coins: Ints) -> "RateCurves":
-        """Work out mean and variance of cells with each of these numbers of coins."""
+        """Tabulate mean and variance of cells for each of these numbers of coins."""
         priors = _priors(n_in, n_out, coins)
         found = {some: cell_moments(law, prior) for some, prior in priors.items()}
         return cls({some: np.stack([*fact.mean, *fact.variance]) for some, fact in found.items()})
@@ -219,18 +215,18 @@ class RateCurves:
     def of_votes(
         cls, law: TailDistribution, n_in: int, n_out: int, coins: Ints, fpr: float | None
     ) -> "RateCurves":
-        """Work out the cuts and chances of cells with each of these numbers of coins."""
+        """Tabulate cuts and vote probabilities of cells for each of these numbers of coins."""
         priors = _priors(n_in, n_out, coins)
         found = {some: cell_votes(law, prior, fpr) for some, prior in priors.items()}
         return cls({some: np.stack([fact.cut, *fact.chance]) for some, fact in found.items()})
 
     def moments(self, rates: Reals, coins: Ints) -> CellMoments:
-        """Read off mean and variance, for rates of releases x cells."""
+        """Interpolate mean and variance for rates of releases x cells."""
         found = self._at(rates, coins)
         return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
 
     def votes(self, rates: Reals, coins: Ints) -> CellVotes:
-        """Read off cuts and chances, for rates of releases x cells."""
+        """Interpolate cuts and vote probabilities for rates of releases x cells."""
         found = self._at(rates, coins)
         return CellVotes(found[0], TargetCases(*found[1:]))
 
@@ -249,7 +245,7 @@ class RateCurves:
 
 
 def _priors(n_in: int, n_out: int, coins: Ints) -> dict[int, CountPrior]:
-    n_steps = int(np.ceil(np.log(max(n_out, 1) / _LOWEST) / _STEP))
+    n_steps = int(np.ceil(np.log(max(n_out, 1) / _MIN_EXPECTED) / _STEP))
     rates = np.exp(_STEP * np.arange(-n_steps, 1))
     return {
         int(some): CountPrior(rates, n_in, n_out, np.full(rates.size, some, dtype=np.int64))

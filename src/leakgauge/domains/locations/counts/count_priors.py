@@ -10,35 +10,39 @@ from scipy.special import gammaln, logit, xlog1py, xlogy
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 
-_THIN = 1e-200  # sums below it may have lost terms to underflow
-_ENTRIES = 2**20  # of a block of sums that are done again
+Ints = npt.NDArray[np.int64]
+
+_MIN_SUM = 1e-200  # smaller sums may have lost terms to underflow
+_ENTRIES = 2**20  # entries in a block of sums that are recomputed
+_TAIL = 70.0  # the bulk of a count leaves out a probability of e^-70
+_MAX_TILT = 300.0  # e^300 is still far from the largest float
 
 
 def log_mix(log_weights: Reals, log_law: Reals) -> Reals:
-    """Log of sum over c of weights[t, c] law[c, x], given logs: one row per weighing t, one column per x.
+    """Return log sum_c weights[t, c] law[c, x], given logs: one row per weighting t, one column per x.
 
-    One matrix product of scaled numbers; sums so small that terms were lost are done again, term by term.
+    One matrix product of scaled numbers; sums that may have lost terms are recomputed term by term.
 
     >>> log_mix(np.log([[0.5, 0.5]]), np.array([[-900.0], [-900.0]])).round(9).tolist()
     [[-900.0]]
     """
-    columns = _tops(log_law, axis=0)
+    columns = _finite_max(log_law, axis=0)
     return _log_mixture(log_weights, log_law, np.exp(log_law - columns), columns)
 
 
 def log_convolve(log_weights: Reals, log_values: Reals) -> Reals:
-    """The same for a law that moves with the count: law[c, x] = values[C - 1 - c + x] for C counts."""
-    n_counts, top = log_weights.shape[1], _tops(log_values, axis=0)
+    """Do the same for a distribution shifted by the count: law[c, x] = values[C - 1 - c + x] for C counts."""
+    n_counts, top = log_weights.shape[1], _finite_max(log_values, axis=0)
     scaled = np.ascontiguousarray(shifted_rows(np.exp(log_values - top), n_counts))
     return _log_mixture(log_weights, shifted_rows(log_values, n_counts), scaled, top)
 
 
 def _log_mixture(log_weights: Reals, log_law: Reals, scaled_law: Reals, columns: Reals) -> Reals:
-    rows = _tops(log_weights, axis=1)
+    rows = _finite_max(log_weights, axis=1)
     sums = np.exp(log_weights - rows) @ scaled_law
     with np.errstate(divide="ignore"):
         mixed = np.log(sums) + rows + columns
-    again, places = np.nonzero(sums < _THIN)
+    again, places = np.nonzero(sums < _MIN_SUM)
     block = max(1, _ENTRIES // log_weights.shape[1])
     for first in range(0, again.size, block):
         t, x = again[first : first + block], places[first : first + block]
@@ -47,14 +51,14 @@ def _log_mixture(log_weights: Reals, log_law: Reals, scaled_law: Reals, columns:
 
 
 def log_sum(logs: Reals) -> Reals:
-    """Log of the sum along the last axis, given logs; all of them may be impossible."""
-    top = _tops(logs, axis=-1)
+    """Return the log of the sum along the last axis, given logs; all of them may be -inf."""
+    top = _finite_max(logs, axis=-1)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0])
 
 
 def shifted_rows(values: Reals, n_rows: int) -> Reals:
-    """The matrix m[i, j] = values[n_rows - 1 - i + j], as a view: a law that moves with the count.
+    """Return the matrix m[i, j] = values[n_rows - 1 - i + j] as a view: a distribution shifted by the count.
 
     >>> shifted_rows(np.array([1.0, 2.0, 3.0]), 2).tolist()
     [[2.0, 3.0], [1.0, 2.0]]
@@ -65,25 +69,19 @@ def shifted_rows(values: Reals, n_rows: int) -> Reals:
     return windows[::-1]
 
 
-def _tops(logs: Reals, axis: int) -> Reals:
+def _finite_max(logs: Reals, axis: int) -> Reals:
     top = logs.max(axis=axis, keepdims=True)
     return np.where(np.isfinite(top), top, 0.0)
 
 
-Ints = npt.NDArray[np.int64]
-
-_TAIL = 70.0  # a probability of e^-70 may lie outside of the bulk
-_STEEPEST = 300.0  # e^_STEEPEST is still far from the largest float
-
-
 @dataclass(frozen=True, eq=False)
 class CountPrior:
-    """How many others are in each cell: Binomial(n, rate) + Binomial(coins, 1/2), and those who are known.
+    """Distribution of the other people in each cell: Binomial(n, rate) + Binomial(coins, 1/2) + known people.
 
-    ``rates`` are the chance of one unknown person to be in a cell; one number per cell, or one per round and
-    cell. ``n_in`` unknown people are in the group beside the target if it is a member, ``n_out`` if it is
-    not: as many under add_remove, one more under replace_one. ``coins`` are other targets who visit a cell,
-    each there with chance one half.
+    ``rates`` is the probability that one unknown person is in a cell, by cell or rounds x cells. ``n_in``
+    unknown people are in the group if the target is a member, and ``n_out`` if it is not: the same number
+    under add_remove, one more under replace_one. ``coins`` is the number of other targets known to visit a
+    cell; each is a member with probability 1/2.
     """
 
     rates: Reals
@@ -94,28 +92,30 @@ class CountPrior:
     def __post_init__(self) -> None:
         if not ((self.rates >= 0) & (self.rates <= 1)).all():
             odd = self.rates[~((self.rates >= 0) & (self.rates <= 1))].flat[0]
-            raise BadInput(f"the chance of a person to be in a cell must be in [0, 1], got {odd}")
+            raise BadInput(
+                f"rates, the probability of a person to be in a cell, must be in [0, 1], got {odd}"
+            )
         if not 0 <= self.n_in <= self.n_out:
             raise BadInput(
-                f"the group must be as large without the target, or larger: {self.n_in} others with it, "
-                f"{self.n_out} without"
+                "the group must be as large without the target, or larger, got "
+                f"n_in = {self.n_in} and n_out = {self.n_out}"
             )
         if self.coins.shape != self.rates.shape[-1:] or not (self.coins >= 0).all():
-            raise BadInput(f"other targets are needed for each of {self.rates.shape[-1]} cells, none below 0")
+            raise BadInput(f"coins needs a number >= 0 for each of {self.rates.shape[-1]} cells")
 
     @property
     def sure(self) -> bool:
-        """Whether the others' counts are known."""
+        """Whether the counts of the others are certain."""
         return self.n_out == 0 and not self.coins.any()
 
     @property
     def per_round(self) -> bool:
-        """Whether every round has rates of its own."""
+        """Whether rates differ between rounds."""
         return self.rates.ndim == 2
 
 
 def log_masses(n: int, rates: Reals, coins: int, counts: range) -> Reals:
-    """Log probability of each count of a range; a row for each rate."""
+    """Return the log probability of each count of a range; a row for each rate."""
     others = _log_binomial(n, rates[:, None], np.arange(max(counts.start - coins, 0), counts.stop))
     if not coins:
         return others
@@ -131,16 +131,16 @@ def log_masses(n: int, rates: Reals, coins: int, counts: range) -> Reals:
 def count_window(
     n: int, low_rate: float, high_rate: float, coins: int, tilt: float, seen: tuple[float, float]
 ) -> range:
-    """The counts that matter: every other one adds less than 1e-15 to any average over the outputs ``seen``.
+    """Return the relevant counts: others add less than 1e-15 to any average over the outputs ``seen``.
 
-    A law whose log changes by at most ``tilt`` per count can move the bulk of the counts no further than to
-    the binomial law tilted by it; nor does it move it beyond the outputs.
+    A noise distribution whose log changes by at most ``tilt`` per count moves the bulk of the counts at most
+    to that of the binomial distribution tilted by it, and not beyond the outputs.
     """
     least, most = seen
     low, high = count_bulk(n, low_rate, coins), count_bulk(n, high_rate, coins)
     bottom = min(low.start, least - _reach(max(low.variance, least), _TAIL))
     top = max(high.stop, most + _reach(max(high.variance, most), _TAIL))
-    if tilt < _STEEPEST:
+    if tilt < _MAX_TILT:
         bottom = max(bottom, count_bulk(n, low_rate, coins, tilt=-tilt).start)
         top = min(top, count_bulk(n, high_rate, coins, tilt=tilt).stop)
     bottom, top = np.clip([np.floor(bottom), np.ceil(top)], 0, n + coins)
@@ -149,7 +149,7 @@ def count_window(
 
 @dataclass(frozen=True)
 class CountBulk:
-    """Where a count nearly always lies."""
+    """The interval in which a count nearly always lies."""
 
     start: float
     stop: float
@@ -157,7 +157,7 @@ class CountBulk:
 
 
 def count_bulk(n: int, rate: float, coins: int, *, tilt: float = 0.0, tail: float = _TAIL) -> CountBulk:
-    """Where a count, its law multiplied by e^(tilt c), lies but for a chance of e^-tail on either side.
+    """Return the interval that a count, tilted by e^(tilt c), leaves with probability e^-tail on either side.
 
     By Bernstein's inequality (1927).
     """
@@ -172,7 +172,7 @@ def _reach(variance: float, tail: float) -> float:
 
 
 def _log_binomial(n: int, rates: Reals, counts: Ints) -> Reals:
-    """Log probability of each count; -inf where it exceeds n."""
+    """Return the log probability of each count; -inf where it exceeds n."""
     inside = np.minimum(counts, n)
     ways = np.where(counts <= n, gammaln(n + 1) - gammaln(inside + 1) - gammaln(n - inside + 1), -np.inf)
     if ((rates > 0) & (rates < 1)).all():

@@ -28,13 +28,15 @@ from leakgauge.domains.locations.counts.release_distribution import (
 )
 from leakgauge.mechanisms._count_noise import IntegerOutputs, RoughDensity
 
-_ENTRIES = 2**20  # numbers held at a time
+_ENTRIES = 2**20  # numbers held in memory at a time
+_MAX_TABLE_ENTRIES = 2**22
+_TAIL = 40.0  # outputs less likely than about e^-40 are summed one by one
 
 
 def log_ratios_by_sums(
     log_law: LogProbability, counts: range, cells: CellsByRate, places: Reals, weights: Reals | None
 ) -> Reals:
-    """The log ratio of each place, which has a cell of its own."""
+    """Return the log ratio of each place, with one cell for each place."""
     true = np.arange(counts.start, counts.stop + 1, dtype=np.float64)
     ratios = np.empty(places.size)
     block = max(1, _ENTRIES // true.size)
@@ -50,10 +52,6 @@ def log_ratios_by_sums(
     return ratios
 
 
-_WIDEST = 2**22  # entries of a table
-_TAIL = 40.0  # outputs less likely than about e^-40 are summed one by one
-
-
 def log_ratios(
     law: ReleaseDistribution,
     outputs: npt.ArrayLike,
@@ -61,13 +59,14 @@ def log_ratios(
     prior: CountPrior,
     weights: Reals | None = None,
 ) -> Reals:
-    """How much likelier each output is if the target is a member: rounds x cells, natural logs.
+    """Return the log-likelihood ratios of outputs, member against non-member: rounds x cells.
 
     log sum_c P_in(c) law(o | known + c + 1) - log sum_c P_out(c) law(o | known + c), the likelihood ratio of
-    Neyman and Pearson (1933) with the count averaged over ``prior``. ``known`` others are in a cell for sure.
-    ``weights`` are the chances that the target, a member, is in each cell; without them it is in all. What is
-    possible in one world only gets +-1e6, what is in neither gets 0. Exact but for 1e-5 under smooth noise
-    that is not rounded, and for 1e-3 where there are more than 128 rates: these are interpolated.
+    Neyman and Pearson (1933) with the count averaged over ``prior``. ``known`` others are in a cell with
+    certainty. ``weights`` is the probability that the target, if a member, is in each cell (default 1).
+    Outputs that are possible only with or only without the target get +-1e6; those possible in neither case
+    get 0. The error is at most 1e-5 under smooth unrounded noise, and 1e-3 with more than 128 rates, which
+    are interpolated; otherwise the result is exact.
     """
     seen = np.asarray(outputs, dtype=np.float64)
     sure = np.broadcast_to(np.asarray(known, dtype=np.float64), seen.shape)
@@ -91,7 +90,7 @@ def log_ratios(
 
 
 def total_log_ratio(ratios: Reals) -> Reals:
-    """The score of each round: the sum over cells, without the dust of floats.
+    """Return the score of each round: the sum over cells, without rounding errors.
 
     >>> total_log_ratio(np.array([[np.log(2), -np.log(2), 1e-14]])).tolist()
     [0.0]
@@ -100,10 +99,10 @@ def total_log_ratio(ratios: Reals) -> Reals:
 
 
 def shift_log_ratios(law: ShiftDistribution, places: Reals, elements: OutputElements) -> Reals:
-    """Ratios under a law that moves with the count, of places counted from those known.
+    """Return ratios under a distribution shifted by the count; places are relative to the known count.
 
-    Unlikely places are summed one by one, the rest read from a table, unless the density cannot be
-    interpolated.
+    Likely places are read from a table unless the density cannot be interpolated; all others are summed one
+    by one.
     """
     ratios = np.empty(places.size)
     spread = noise_reach(law, _TAIL)
@@ -113,7 +112,7 @@ def shift_log_ratios(law: ShiftDistribution, places: Reals, elements: OutputElem
         home = (own >= low) & (own <= high) & (not isinstance(law.between, RoughDensity))
         if home.any():
             columns = RatioGrid.over(float(own[home].min()), float(own[home].max()), law.between)
-            home &= columns.n * group.cells.rates.size <= _WIDEST
+            home &= columns.n * group.cells.rates.size <= _MAX_TABLE_ENTRIES
         if home.any():
             weights = elements.only(group.elements[home]).own_weights
             table = tabulate_ratios(law, group.cells, columns)
@@ -133,14 +132,14 @@ def _shift_sums(law: ShiftDistribution, places: Reals, elements: OutputElements,
 def _general_log_ratios(
     law: ReleaseDistribution, known: float, outputs: Reals, elements: OutputElements
 ) -> Reals:
-    """Ratios under any law, of cells with the same number of known people."""
+    """Return ratios under any distribution, for cells with the same number of known people."""
     ratios = np.empty(outputs.size)
     for group in elements.groups():
         own, these = outputs[group.elements], elements.only(group.elements)
         nodes, columns = np.unique(own, return_inverse=True)
         counts = group.cells.counts(float(nodes[0]) - known, float(nodes[-1]) - known)
         true = known + np.arange(counts.start, counts.stop + 1, dtype=np.float64)
-        if nodes.size * max(group.cells.rates.size, true.size) <= _WIDEST:
+        if nodes.size * max(group.cells.rates.size, true.size) <= _MAX_TABLE_ENTRIES:
             log_law = law.log_law(nodes, true[:, None])
             table = averaged_ratio_table(
                 log_law, counts, group.cells, RatioGrid(0.0, 1.0, nodes.size, IntegerOutputs())

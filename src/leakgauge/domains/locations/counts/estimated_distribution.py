@@ -16,29 +16,34 @@ from leakgauge.domains.locations.counts.output_frequencies import (
     OutputFrequencies,
 )
 
-_PSEUDO = 2.0  # observations that a guess is worth where others move with the count
-_NEAR = 6  # neighbouring counts that are asked
-_ENOUGH = 100.0  # a neighbour with more observations weighs no more
-_NEIGHBOURS = 20.0  # observations that the guess of the neighbours is worth
-_ODD = 5.0  # standard deviations at which a value does not follow from moving
-_ATTEMPTS = 50  # at finding such values
+_TAIL_WEIGHT = 2.0  # weight of the geometric tail, in observations, when outputs shift with the count
+_N_NEIGHBOURS = 6  # neighbouring counts used on either side
+_MAX_NEIGHBOUR_WEIGHT = 100.0  # more observations of a neighbour do not raise its weight
+_NEIGHBOUR_WEIGHT = 20.0  # weight of all neighbours, in observations
+_MAX_DEVIATIONS = 5.0  # standard deviations beyond which a value is not explained by a shift
+_MAX_PASSES = 50  # over the values, to find those that are not
+_MIN_PAIRS = 100  # of count and output
+_SHARES = (1.0, 0.5, 0.0)
+_MAX_ENTRIES = 2**22  # of a table
+_MIN_COUNTS, _MAX_COUNTS = 50, 500  # counts in a table
 
 
 def fit_shift_distribution(tally: OutputFrequencies, lumps: Ints) -> Reals:
-    """A law that moves with the count, but for values that do not follow from this.
+    """Fit a distribution that shifts with the count, except for some values.
 
-    P(distance) is how often a distance was seen among all the times it could have been. Values far more or
-    far less frequent than that are taken out, starting with ``lumps``; what would fall on them, or outside,
-    is shared out among those of them that occur, as often as they do near the count.
+    P(distance) is the relative frequency of a distance among the cases in which it was possible. Values that
+    are far more or less frequent than this predicts are excluded, starting with ``lumps``. The probability
+    that falls on them, or outside, is distributed over the excluded values that occur, by their frequency
+    near the count.
     """
     free = np.ones(tally.symbols.n_bins, dtype=bool)
     free[lumps[lumps < free.size]] = False
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_PASSES):
         hits, chances = tally.by_distance(free)
         rates = np.divide(hits, chances, out=np.zeros(hits.size), where=chances > 0)
         expected = tally.times.sum(axis=1) @ np.array([rates[row] for row in tally.rows])
         observed = tally.times[:, : free.size].sum(axis=0)
-        odd = np.abs(observed - expected) > _ODD * np.sqrt(expected + 1)
+        odd = np.abs(observed - expected) > _MAX_DEVIATIONS * np.sqrt(expected + 1)
         odd &= (observed > 2 * expected) | (observed < expected / 2)
         if not (free & odd).any():
             break
@@ -48,22 +53,22 @@ def fit_shift_distribution(tally: OutputFrequencies, lumps: Ints) -> Reals:
 
 
 def fit_per_count(tally: OutputFrequencies, share: float) -> Reals:
-    """A law for each count, smoothed by those of its neighbours: a share as they stand, the rest moved."""
+    """Fit a distribution for each count, smoothed by its neighbours: ``share`` unmoved, the rest shifted."""
     numbers = tally.times.sum(axis=1, keepdims=True)
-    stand, move = _neighbours(tally, moved=False), _neighbours(tally, moved=True)
-    guess = share * stand + (1 - share) * move
+    unmoved, moved_along = _neighbours(tally, moved=False), _neighbours(tally, moved=True)
+    guess = share * unmoved + (1 - share) * moved_along
     known = guess.sum(axis=1, keepdims=True)
     guess = np.divide(guess, known, out=np.zeros(guess.shape), where=known > 0)
-    law = tally.times + _NEIGHBOURS * guess
+    law = tally.times + _NEIGHBOUR_WEIGHT * guess
     total = law.sum(axis=1, keepdims=True)
     return np.divide(law, total, out=np.zeros(law.shape), where=(total > 0) & (numbers + known > 0))
 
 
 def _completed(tally: OutputFrequencies, hits: Reals, chances: Reals) -> Reals:
-    """Probabilities of all distances; those that never had a chance get what is left, shaped as the tail."""
+    """Return probabilities of all distances; those never possible get the rest, in the shape of the tail."""
     first = tally.symbols.first - tally.symbols.per_count * (tally.first_count + len(tally.times) - 1)
     guess = np.exp(tally.tail.log_at(first + np.arange(hits.size, dtype=np.float64)))
-    rates = (hits + _PSEUDO * guess) / (chances + _PSEUDO)
+    rates = (hits + _TAIL_WEIGHT * guess) / (chances + _TAIL_WEIGHT)
     hidden = chances == 0
     left = max(1 - float(rates[~hidden].sum()), 0.0)
     outside = max(1 - float(guess.sum()), 0.0)  # beyond all distances of the table
@@ -72,7 +77,7 @@ def _completed(tally: OutputFrequencies, hits: Reals, chances: Reals) -> Reals:
 
 
 def _with_lumps(tally: OutputFrequencies, free_law: Reals) -> Reals:
-    """Share out what is missing among the other values that occur."""
+    """Distribute the missing probability over the other values that occur."""
     law = np.zeros(tally.times.shape)
     law[:, : tally.symbols.n_bins] = free_law
     lumps = (law.max(axis=0) == 0) & (tally.times.sum(axis=0) > 0)
@@ -81,18 +86,18 @@ def _with_lumps(tally: OutputFrequencies, free_law: Reals) -> Reals:
     own = tally.times * lumps
     guess = _neighbours(OutputFrequencies(tally.symbols, tally.first_count, own), moved=False)
     guess += 1e-9 * own.sum(axis=0)
-    shares = own + _NEIGHBOURS * guess / guess.sum(axis=1, keepdims=True)
+    shares = own + _NEIGHBOUR_WEIGHT * guess / guess.sum(axis=1, keepdims=True)
     law += np.maximum(1 - law.sum(axis=1, keepdims=True), 0.0) * shares / shares.sum(axis=1, keepdims=True)
     return law / law.sum(axis=1, keepdims=True)
 
 
 def _neighbours(tally: OutputFrequencies, *, moved: bool) -> Reals:
-    """What was seen at counts nearby, the nearer the more it weighs; bins moved by their distance, or not."""
+    """Return frequencies at nearby counts, weighted by nearness; shifted by their distance if ``moved``."""
     n_counts, n_bins = len(tally.times), tally.symbols.n_bins
     near = np.zeros(tally.times.shape)
     numbers = tally.times.sum(axis=1, keepdims=True)
-    capped = tally.times * np.minimum(1.0, _ENOUGH / np.maximum(numbers, 1.0))
-    for gap in [*range(-_NEAR, 0), *range(1, _NEAR + 1)]:
+    capped = tally.times * np.minimum(1.0, _MAX_NEIGHBOUR_WEIGHT / np.maximum(numbers, 1.0))
+    for gap in [*range(-_N_NEIGHBOURS, 0), *range(1, _N_NEIGHBOURS + 1)]:
         shift = -gap * tally.symbols.per_count if moved else 0
         if abs(gap) >= n_counts or abs(shift) >= n_bins:
             continue
@@ -104,44 +109,38 @@ def _neighbours(tally: OutputFrequencies, *, moved: bool) -> Reals:
 
 
 def _overlap(n: int, shift: int) -> slice:
-    """The part of n places that a move by ``shift`` leaves covered."""
+    """Return the part of n places that is still covered after a shift."""
     return slice(max(0, shift), n + min(0, shift))
-
-
-_LEAST = 100  # pairs
-_SHARES = (1.0, 0.5, 0.0)
-_ENTRIES = 2**22  # of a table, at most, ...
-_FEW, _COUNTS = 50, 500  # ... over so many counts, at least and at most
 
 
 @dataclass(frozen=True, eq=False)
 class EstimatedDistribution:
-    """P(output | count) as a table; beyond it, a tail that falls evenly with the distance from the count.
+    """P(output | count) as a table, with a geometric tail beyond it.
 
-    Outputs that are not whole are seen in steps of a power of two, about a sixteenth of their spread; values
-    that recur exactly (from a clamp, or suppression) are kept apart. For counts beyond those of the shadows,
-    and beyond the 500 least of them, the law of the nearest one is moved.
+    Outputs that are not whole are put into bins whose width is a power of two, about a sixteenth of their
+    spread; values that recur exactly (from clamping or suppression) are kept separately. For counts beyond
+    those of the shadows, or beyond the 500 smallest, the distribution of the nearest count is shifted.
     """
 
     symbols: OutputBins
     first_count: int
     table: Reals  # logs of probabilities: counts x symbols
     tail: GeometricTail
-    log_rest: float  # how much of the tail lies beyond the table
+    log_rest: float  # log of the probability of the tail beyond the table
 
     @classmethod
     def of(cls, counts: npt.ArrayLike, outputs: npt.ArrayLike) -> "EstimatedDistribution":
-        """Estimate from shadows: rows are releases, columns cells; all cells are taken to have the same law.
+        """Estimate from shadows, releases x cells; all cells are assumed to have the same distribution.
 
-        Two ways are tried, learned from every other row and judged by the likelihood of the rows between.
-        Either outputs move with the count, but for values that take up what is clamped or suppressed; or each
-        count has a law of its own, smoothed by those of its neighbours.
+        Two kinds of fit are tried on every other row and compared by the likelihood of the remaining rows.
+        Either outputs shift with the count, except for values that clamping or suppression produces; or each
+        count has its own distribution, smoothed by its neighbours.
         """
         true, seen = np.asarray(counts, dtype=np.int64), np.asarray(outputs, dtype=np.float64)
-        if true.shape != seen.shape or not np.isfinite(seen).all() or seen.size < _LEAST:
+        if true.shape != seen.shape or not np.isfinite(seen).all() or seen.size < _MIN_PAIRS:
             raise BadInput(
-                f"the law of a pipeline needs {_LEAST} finite outputs or more, each with its count; "
-                f"got {seen.size} for {true.size}"
+                f"a pipeline's distribution needs {_MIN_PAIRS} finite outputs or more, each with its count, "
+                f"got {seen.size} outputs for {true.size} counts; publish more cells, all finite"
             )
         true, seen, symbols = _truncated_counts(true, seen)
         ends = int(true.min()), int(true.max())
@@ -157,12 +156,12 @@ class EstimatedDistribution:
         return self.symbols.whole
 
     def coarse(self, outputs: Reals) -> Reals:
-        """Outputs that this law tells apart: the lower ends of bins, and values of their own."""
+        """Return the lower ends of the outputs' bins; separate values stay as they are."""
         lower = np.floor(outputs / self.symbols.step) * self.symbols.step
         return np.where(self.symbols.atom(outputs) >= 0, outputs, lower)
 
     def log_law(self, outputs: npt.ArrayLike, counts: npt.ArrayLike) -> Reals:
-        """Log probability of outputs (of values of their own), or log density, given counts."""
+        """Return the log density of outputs given counts, or the log probability of separate values."""
         seen, true = np.broadcast_arrays(
             np.asarray(outputs, dtype=np.float64), np.asarray(counts, dtype=np.int64)
         )
@@ -179,15 +178,15 @@ class EstimatedDistribution:
 
 
 def _truncated_counts(counts: Ints, outputs: Reals) -> tuple[Ints, Reals, OutputBins]:
-    """Take the largest counts for smaller ones, outputs moved along, until a table holds all."""
-    most = _COUNTS
+    """Lower the largest counts, and their outputs by as much, until the table is small enough."""
+    most = _MAX_COUNTS
     while True:
         excess = np.maximum(counts - int(counts.min()) - most + 1, 0)
         true, seen = counts - excess, outputs - np.where(outputs == 0, 0, excess)
         symbols = OutputBins.of(seen.ravel(), true.ravel())
-        if most <= _FEW or symbols.n * most <= _ENTRIES:
+        if most <= _MIN_COUNTS or symbols.n * most <= _MAX_ENTRIES:
             return true, seen, symbols
-        most = max(_FEW, _ENTRIES // symbols.n)
+        most = max(_MIN_COUNTS, _MAX_ENTRIES // symbols.n)
 
 
 def _candidate_fits(tally: OutputFrequencies) -> list[Callable[[OutputFrequencies], Reals]]:

@@ -10,14 +10,14 @@ from leakgauge.core.game import Bits, Reals
 
 Ints = npt.NDArray[np.int64]
 
-_FINE = 16  # steps per spread of outputs that are not whole
-_RECURRING = 2000  # a value is kept apart if it makes up more than one in so many outputs, ...
-_OFTEN = 20  # ... and has recurred so often
+_STEPS_PER_SPREAD = 16  # bins per interquartile range of outputs that are not whole
+_MAX_ATOM_RARITY = 2000  # a value is kept separately if it makes up more than 1 in 2000 outputs ...
+_MIN_ATOM_TIMES = 20  # ... and occurs more than 20 times
 
 
 @dataclass(frozen=True, eq=False)
 class OutputBins:
-    """Bins of width ``step`` from ``first * step`` on; after them, ``atoms``, values of their own."""
+    """Bins of width ``step`` from ``first * step`` on, followed by ``atoms``: values kept separately."""
 
     step: float  # a power of two, at most 1, so that a count is a whole number of steps
     first: int
@@ -27,15 +27,15 @@ class OutputBins:
 
     @classmethod
     def of(cls, outputs: Reals, counts: Ints) -> "OutputBins":
-        """Choose them for outputs and the counts behind them."""
+        """Choose bins and atoms for outputs and their true counts."""
         atoms, step = np.empty(0), 1.0
         whole = bool((outputs == np.floor(outputs)).all())
         if not whole:
             values, numbers = np.unique(outputs, return_counts=True)
-            atoms = values[numbers > max(_OFTEN, outputs.size / _RECURRING)]
+            atoms = values[numbers > max(_MIN_ATOM_TIMES, outputs.size / _MAX_ATOM_RARITY)]
             moved = (outputs - counts)[~np.isin(outputs, atoms)]
             low, high = np.quantile(moved, [0.25, 0.75]) if moved.size else (0.0, 1.0)
-            step = min(1.0, 2.0 ** np.floor(np.log2(max(high - low, 2.0**-20) / _FINE)))
+            step = min(1.0, 2.0 ** np.floor(np.log2(max(high - low, 2.0**-20) / _STEPS_PER_SPREAD)))
         bins = np.floor(outputs / step)
         return cls(float(step), int(bins.min()), int(bins.max() - bins.min()) + 1, atoms, whole)
 
@@ -45,29 +45,29 @@ class OutputBins:
 
     @property
     def per_count(self) -> int:
-        """How many bins one more person moves an output."""
+        """The number of bins by which one more person shifts an output."""
         return round(1 / self.step)
 
     def bins(self, outputs: Reals) -> Ints:
-        """The bin of each output, counted from the first; it may lie outside."""
+        """Return the bin of each output, counted from the first; it may lie outside the table."""
         return (np.floor(outputs / self.step) - self.first).astype(np.int64)
 
     def atom(self, outputs: Reals) -> Ints:
-        """The column of each output that is a value of its own, and -1 for all others."""
+        """Return the column of each output that is an atom, and -1 for all others."""
         if not self.atoms.size:
             return np.full(outputs.shape, -1)
         place = np.searchsorted(self.atoms, outputs).clip(max=self.atoms.size - 1)
         return np.where(self.atoms[place] == outputs, self.n_bins + place, -1)
 
     def columns(self, outputs: Reals) -> Ints:
-        """The column of each output that lies inside."""
+        """Return the column of each output inside the table."""
         atom = self.atom(outputs)
         return np.where(atom >= 0, atom, self.bins(outputs))
 
 
 @dataclass(frozen=True)
 class GeometricTail:
-    """Probabilities of bins that fall evenly with the distance from a middle, which moves with the count."""
+    """Probabilities of bins that fall geometrically with the distance from a middle relative to the count."""
 
     middle: float
     scale: float
@@ -86,7 +86,7 @@ class GeometricTail:
 
 @dataclass(frozen=True, eq=False)
 class OutputFrequencies:
-    """Counts (rows, from ``first_count`` on) x symbols (columns): how often."""
+    """How often each symbol (column) was observed at each count (row, from ``first_count`` on)."""
 
     symbols: OutputBins
     first_count: int
@@ -96,7 +96,7 @@ class OutputFrequencies:
     def of(
         cls, symbols: OutputBins, counts: Ints, outputs: Reals, ends: tuple[int, int]
     ) -> "OutputFrequencies":
-        """Count pairs; all counts lie between the ends."""
+        """Count pairs of count and output; all counts lie between the ends."""
         n_counts = ends[1] - ends[0] + 1
         flat = (counts - ends[0]) * symbols.n + symbols.columns(outputs)
         times = np.bincount(flat.ravel(), minlength=n_counts * symbols.n)
@@ -110,7 +110,7 @@ class OutputFrequencies:
         return (bins - self.symbols.per_count * counts[:, None]).astype(np.float64)
 
     def by_distance(self, free: Bits) -> tuple[Reals, Reals]:
-        """How often each distance was seen, and how often it could have been, among some of the bins."""
+        """Return how often each distance was observed, and how often it was possible, among some bins."""
         hits, chances = np.zeros((2, self.n_distances))
         for row, times in zip(self.rows, self.times, strict=True):
             hits[row] += times[: free.size] * free
@@ -123,7 +123,7 @@ class OutputFrequencies:
 
     @property
     def rows(self) -> list[slice]:
-        """For each count, the bins among all distances, which are listed from the least."""
+        """For each count, the slice of its bins among all distances in ascending order."""
         firsts = self.symbols.per_count * np.arange(len(self.times))[::-1]
         return [slice(first, first + self.symbols.n_bins) for first in firsts.tolist()]
 
@@ -136,15 +136,15 @@ class OutputFrequencies:
         return GeometricTail.of(self.distances[seen], binned[seen])
 
     def log_likelihood(self, law: Reals) -> float:
-        """Of what was seen, if this were the law."""
+        """Return the log-likelihood of the observations under a distribution."""
         seen = self.times > 0
         return float(self.times[seen] @ np.log(law[seen]))
 
     def safe(self, law: Reals, evidence: Reals) -> Reals:
-        """Leave a little to the tail, and to every value of its own, so that nothing is impossible."""
+        """Mix in a small share of the tail and of every atom, so that no output is impossible."""
         n_atoms = self.symbols.atoms.size
         base = np.zeros(law.shape)
         base[:, : self.symbols.n_bins] = np.exp(self.tail.log_at(self.distances)) * (0.5 if n_atoms else 1.0)
         base[:, self.symbols.n_bins :] = 0.5 / max(n_atoms, 1)
-        little = 1 / (evidence[:, None] + 2)
-        return (1 - little) * law + little * base
+        share = 1 / (evidence[:, None] + 2)
+        return (1 - share) * law + share * base

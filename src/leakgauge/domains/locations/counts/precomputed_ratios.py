@@ -37,12 +37,12 @@ from leakgauge.mechanisms._count_noise import RoughDensity
 
 OutputRange: TypeAlias = tuple[float, float]
 
-_TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-18 are left out; or more, to save space
-_WIDEST = 2**22  # entries of a table
+_TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out; the first tail that fits
+_MAX_TABLE_ENTRIES = 2**22
 
 
 def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[CellsByRate]:
-    """Neighbouring rates that share the work, because their counts are alike."""
+    """Split the rates into groups of neighbours whose counts lie in a similar range."""
     edges = np.flatnonzero(np.diff(rate_bands(n_out, nodes, coins))) + 1
     return [CellsByRate(n_in, n_out, coins, rates) for rates in np.split(nodes, edges)]
 
@@ -50,22 +50,22 @@ def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[CellsBy
 def stacked_tables(
     parts: Sequence[OutputPart], strips: list[CellsByRate], most_known: int
 ) -> tuple[RatioTable, ...]:
-    """A table for each part of a law, for all outputs that are likely; none where they would be too large."""
+    """Return a table of likely outputs for each part of a distribution, or none if too large."""
     n_rows = sum(cells.rates.size for cells in strips)
     if any(isinstance(part.law.between, RoughDensity) for part in parts):
         return ()
     for tail in _TAILS:
         spread = noise_reach(parts[0].law, tail)
         ends = [cells.home(spread, tail) for cells in strips]
-        if _columns(ends, parts[0].law).n * n_rows <= _WIDEST:
+        if _columns(ends, parts[0].law).n * n_rows <= _MAX_TABLE_ENTRIES:
             return tuple(_joined(part.law, strips, _within(ends, part, most_known)) for part in parts)
     return ()
 
 
 def _within(ends: list[OutputRange], part: OutputPart, most_known: int) -> list[OutputRange]:
-    """The ends, cut where outputs stand for one place, less the known people.
+    """Restrict the ends to one place minus the known people, for outputs that stand for that place.
 
-    A place that is out of reach even then, as the size of the group mostly is, gets a single column.
+    A place outside the ends, as the size of the group mostly is, gets a single column.
     """
     if part.only is None:
         return ends
@@ -81,7 +81,7 @@ def _columns(ends: list[OutputRange], law: ShiftDistribution) -> RatioGrid:
 
 
 def _joined(law: ShiftDistribution, strips: list[CellsByRate], ends: list[OutputRange]) -> RatioTable:
-    """One table of all strips, one below the other; NaN where outputs are unlikely."""
+    """Stack the tables of all strips into one; NaN where outputs are unlikely."""
     columns = _columns(ends, law)
     parts = []
     for cells, (low, high) in zip(strips, ends, strict=True):
@@ -94,10 +94,10 @@ def _joined(law: ShiftDistribution, strips: list[CellsByRate], ends: list[Output
 
 
 def _stacked(parts: list[tuple[int, ColumnRatios]], n: int) -> ColumnRatios:
-    def stack(pieces: list[Reals], width: int) -> Reals:
-        blank = [np.full((piece.shape[0], width), np.nan) for piece in pieces]
-        for page, (first, _), piece in zip(blank, parts, pieces, strict=True):
-            page[:, first : first + piece.shape[1]] = piece
+    def stack(blocks: list[Reals], width: int) -> Reals:
+        blank = [np.full((block.shape[0], width), np.nan) for block in blocks]
+        for page, (first, _), block in zip(blank, parts, blocks, strict=True):
+            page[:, first : first + block.shape[1]] = block
         return np.concatenate(blank)
 
     rises = max(n - 1, 0) if parts[0][1].rise_in.size else 0
@@ -110,9 +110,9 @@ def _stacked(parts: list[tuple[int, ColumnRatios]], n: int) -> ColumnRatios:
 
 @dataclass(frozen=True, eq=False)
 class PrecomputedRatios:
-    """Looks ratios up where ``log_ratios`` would work them out; what is not in its tables, it works out.
+    """Looks up what ``log_ratios`` computes; ratios that are not in the tables are computed.
 
-    A table has a row for each rate in ``nodes``, for each number of coins in ``coins``. Made by
+    A table has a row for each rate in ``nodes`` and each number of coins in ``coins``. Built by
     ``precompute_ratios``.
     """
 
@@ -120,14 +120,14 @@ class PrecomputedRatios:
     n_in: int
     n_out: int
     coins: tuple[int, ...]
-    nodes: Reals  # rates in rising order
+    nodes: Reals  # rates in ascending order
     step: float | None  # of their log-odds, where ratios between them may be interpolated
     tables: tuple[RatioTable, ...]  # one for each part of the law
 
     def log_ratios(
         self, outputs: npt.ArrayLike, known: npt.ArrayLike, prior: CountPrior, weights: Reals | None = None
     ) -> Reals:
-        """The same as ``count_ratios.log_ratios`` with this law."""
+        """Return the same as ``count_ratios.log_ratios`` with this distribution."""
         other = prior.sure or (prior.n_in, prior.n_out) != (self.n_in, self.n_out)
         if other or not (self.tables and isinstance(self.law, PiecewiseShift)):
             return log_ratios(self.law, outputs, known, prior, weights)
@@ -153,7 +153,7 @@ class PrecomputedRatios:
         return found
 
     def _rows(self, elements: OutputElements) -> tuple[TableRows, Bits]:
-        """The row of each element, and whether there is one."""
+        """Return the row of each element, and whether there is one."""
         prior, per_cell = elements.prior, elements.own_rates is None
         rates = prior.rates if elements.own_rates is None else elements.own_rates
         coins = prior.coins if per_cell else prior.coins[elements.cells]
@@ -185,9 +185,9 @@ def precompute_ratios(
     coins: Sequence[int] = (0,),
     most_known: int = 0,
 ) -> PrecomputedRatios:
-    """Make tables for groups of one size and these rates; exact if they are few.
+    """Build tables for groups of one size and these rates; exact for up to 128 different rates.
 
-    In a cell there are at most ``most_known`` known people. Where nobody is unknown, rates do not matter.
+    A cell contains at most ``most_known`` known people. If nobody is unknown, rates do not matter.
     """
     if n_out == 0:
         return _precomputed(law, 0, 0, np.array([0.5]), None, tuple(sorted(set(coins))), most_known)
@@ -208,9 +208,9 @@ def precompute_ratios_between(
     coins: Sequence[int] = (0,),
     most_known: int = 0,
 ) -> PrecomputedRatios:
-    """Make tables for groups of one size and all rates between two, as estimates from releases need."""
+    """Build tables for groups of one size and all rates between two, for rates estimated in each release."""
     if not 0 < low <= high < 1:
-        raise BadInput(f"rates must lie in (0, 1), the lower first; got {low} and {high}")
+        raise BadInput(f"rates must lie in (0, 1) with low <= high, got low = {low} and high = {high}")
     step = rate_step(n_out, np.array([low, np.clip(0.5, low, high), high]))
     first, last = np.floor(logit(low) / step), np.floor(logit(high) / step) + 1
     nodes = expit(step * np.arange(first, last + 1))

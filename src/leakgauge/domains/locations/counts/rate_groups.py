@@ -1,4 +1,4 @@
-"""Cells of alike rates, gathered so that they share a table."""
+"""Groups of cells with similar rates that share a table."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.ratio_tables import CellsByRate, IndexArray, TableRows
 
-MAX_EXACT_RATES = 128  # rates that get a row each
+MAX_EXACT_RATES = 128  # up to this many rates get a row each
 
-_STEP = 0.03  # of the log-odds of a rate, from row to row, where there are more, ...
-_WIDE = 15.0  # ... up to this standard deviation of a count
+_STEP = 0.03  # in log-odds between rows with more rates, ...
+_MAX_SPREAD = 15.0  # ... up to this standard deviation of a count
 
 
 @dataclass(frozen=True, eq=False)
 class OutputElements:
-    """Some outputs of a block: the cell of each, and its rate where every round has its own."""
+    """Some outputs of a block: the cell of each, and its rate where rates differ between rounds."""
 
     prior: CountPrior
     weights: Reals | None
@@ -31,7 +31,7 @@ class OutputElements:
         return cls(prior, weights, np.broadcast_to(np.arange(shape[1]), shape), rates)
 
     def only(self, rows: Bits | IndexArray | slice) -> "OutputElements":
-        """Some of them, in one line."""
+        """Return some of them, as one flat array."""
         rates = None if self.own_rates is None else self.own_rates[rows]
         return OutputElements(self.prior, self.weights, self.cells[rows], rates)
 
@@ -44,13 +44,13 @@ class OutputElements:
         return None if self.weights is None else self.weights[self.cells]
 
     def groups(self) -> Iterator["RateGroup"]:
-        """Gather them by the coins and, not too far apart, by the mean of their counts."""
+        """Group them by coins and by similar mean counts."""
         single = self.own_rates is not None  # or else cell by cell
         rates = self.prior.rates if self.own_rates is None else self.own_rates
         coins = self.prior.coins[self.cells] if single else self.prior.coins
         keys = rate_bands(self.prior.n_out, rates, coins) * (int(coins.max()) + 1) + coins
-        found = np.flatnonzero(np.bincount(keys))
-        for key in found:
+        present_keys = np.flatnonzero(np.bincount(keys))
+        for key in present_keys:
             chosen = np.flatnonzero(keys == key)
             elements = chosen if single else np.flatnonzero(keys[self.cells] == key)
             if not elements.size:
@@ -72,16 +72,16 @@ class RateGroup:
 
 
 def rate_bands(n: int, rates: Reals, coins: IndexArray | int) -> IndexArray:
-    """A number for each cell: cells that share it have means that differ by eight standard deviations or so.
+    """Number the cells: means with the same number differ by at most about eight standard deviations.
 
-    Rates of 0 and 1, which have no log-odds, are in bands of their own.
+    Rates of 0 and 1, which have no finite log-odds, are in separate bands.
     """
     sure = (rates == 0) | (rates == 1)
     return (np.sqrt(n * rates + coins / 2) / 4).astype(np.intp) * 2 + sure
 
 
 def rate_nodes(n: int, rates: Reals) -> tuple[Reals, TableRows]:
-    """Rates for the rows of a table, and the row of each: one each if they are few, else evenly spaced."""
+    """Return the rates of a table's rows, and each rate's row; evenly spaced if there are many rates."""
     if rates.size <= 16 * MAX_EXACT_RATES:
         distinct, rows = np.unique(rates, return_inverse=True)
         if distinct.size <= MAX_EXACT_RATES:
@@ -94,9 +94,9 @@ def rate_nodes(n: int, rates: Reals) -> tuple[Reals, TableRows]:
 
 
 def rate_step(n: int, rates: Reals) -> float:
-    """How far apart in log-odds rows may be, so that the ratio between them errs by less than a thousandth.
+    """Return the distance of rows in log-odds for which interpolated ratios err by less than 0.001.
 
-    The error grows with the square of the step and, as found by trial, with the spread of the counts.
+    The error grows with the square of the step and (found by experiment) with the spread of the counts.
     """
     spread = np.sqrt(n * (rates * (1 - rates)).max())
-    return float(_STEP * np.sqrt(_WIDE / max(spread, _WIDE)))
+    return float(_STEP * np.sqrt(_MAX_SPREAD / max(spread, _MAX_SPREAD)))

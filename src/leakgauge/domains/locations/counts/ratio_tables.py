@@ -1,8 +1,8 @@
 """Tables of log-likelihood ratios by rate and output: their grid, computation and interpolation.
 
 A row belongs to a rate, a column to a place (an output, or its distance from the known count). Between two
-rates the ratio is taken as linear in their log-odds. Its slope there is the difference between the worlds of
-the mean count given the output, so it lies in [-1, 1], and changes slowly.
+rates the ratio is interpolated linearly in their log-odds. Its slope is the difference of the mean counts
+given the output, with and without the target; it lies in [-1, 1] and changes slowly.
 """
 
 from collections.abc import Callable
@@ -36,14 +36,14 @@ MAX_LOG_RATIO = 1e6  # stands for certainty
 IndexArray: TypeAlias = npt.NDArray[np.intp]
 LogAverage: TypeAlias = Callable[[Reals], Reals]
 
-_STEEP = 300.0  # e^_STEEP is still far from the largest float
+_MAX_EXPONENT = 300.0  # e^300 is still far from the largest float
 _DISTANCES = np.ceil(1.1 ** np.arange(300))
-_EDGE = 1e-6  # so far before the last column reading ends
+_EDGE = 1e-6  # places this close to the last column are not read
 
 
 @dataclass(frozen=True)
 class RatioGrid:
-    """Evenly spaced places, and how ratios run between them."""
+    """Evenly spaced places, and how ratios are interpolated between them."""
 
     first: float
     step: float
@@ -52,7 +52,7 @@ class RatioGrid:
 
     @classmethod
     def over(cls, low: float, high: float, between: DensityShape) -> "RatioGrid":
-        """The columns from which every place between two ends can be read."""
+        """Return the columns needed to interpolate every place between two ends."""
         match between:
             case IntegerOutputs():
                 return cls(low, 1.0, int(high - low) + 1, between)
@@ -73,7 +73,7 @@ class RatioGrid:
 
     @property
     def readable(self) -> tuple[float, float]:
-        """The places that can be read."""
+        """The first and last place that can be interpolated."""
         first, last = self.ends
         match self.between:
             case IntegerOutputs():
@@ -90,7 +90,7 @@ class RatioGrid:
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """Which row of a table each element reads, and how far it lies towards the next one."""
+    """The row of each element in a table, and its position between that row and the next."""
 
     first: IndexArray
     share: Reals | None = None
@@ -109,10 +109,10 @@ class TableRows:
 
 @dataclass(frozen=True, eq=False)
 class ColumnRatios:
-    """Log ratios of a world with the target to the world without it, at the columns.
+    """Log-likelihood ratios, with the target against without it, at the columns.
 
-    ``rise_in`` and ``rise_out`` are what the two logs gain up to the next column; they are needed between
-    columns of Laplace noise alone.
+    ``rise_in`` and ``rise_out`` are the differences of the two logs to the next column; only Laplace noise
+    needs them, for interpolation.
     """
 
     at: Reals
@@ -130,8 +130,8 @@ class ColumnRatios:
 class RatioTable:
     """Log ratios for many rates and places.
 
-    ``present`` holds for a target who is in the cell if a member, ``absent`` for one who is not; that is
-    zero, and missing, where as many others are in the group in both worlds.
+    ``present`` is for a target who is in the cell if a member, ``absent`` for one elsewhere. ``absent`` is
+    None (all zero) if the number of others does not depend on the membership.
     """
 
     columns: RatioGrid
@@ -160,26 +160,26 @@ class RatioTable:
 
 
 def bounded_log_ratio(log_in: Reals, log_out: Reals) -> Reals:
-    """The difference of two logs; certainty where one world is impossible, nothing where both are."""
+    """Return the difference of two logs, clipped; 0 where both are -inf."""
     with np.errstate(invalid="ignore"):
         ratios = np.where(np.isneginf(log_in) & np.isneginf(log_out), 0.0, log_in - log_out)
     return np.clip(ratios, -MAX_LOG_RATIO, MAX_LOG_RATIO)
 
 
 def weighted_log_ratio(present: Reals, absent: Reals, weights: Reals) -> Reals:
-    """The log ratio for a member who is in a cell with a chance."""
+    """Return the log ratio for a member who is in a cell with probability ``weights``."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.logaddexp(np.log(weights) + present, np.log1p(-weights) + absent)
 
 
 def _exponential(share: Reals, scale: float, rise_in: Reals, rise_out: Reals) -> Reals:
-    """What the log ratio gains on the way to the next column, under Laplace noise: exact.
+    """Return the exact change of the log ratio from a column to a place before the next, for Laplace noise.
 
-    Between whole numbers each world's density is sinh((1 - t) / scale) f(j) + sinh(t / scale) f(j + 1) over
+    Between whole numbers each density is sinh((1 - t) / scale) f(j) + sinh(t / scale) f(j + 1) over
     sinh(1 / scale): it solves f'' = f / scale^2. The factor e^(1 / scale) / 2 cancels.
     """
     back, on = share / scale, (1 - share) / scale
-    if 1 / scale < _STEEP:
+    if 1 / scale < _MAX_EXPONENT:
         here, there = np.exp(-back) * -np.expm1(-2 * on), np.exp(-on) * -np.expm1(-2 * back)
         return np.log((here + there * np.exp(rise_in)) / (here + there * np.exp(rise_out)))
     with np.errstate(divide="ignore"):
@@ -188,7 +188,7 @@ def _exponential(share: Reals, scale: float, rise_in: Reals, rise_out: Reals) ->
 
 
 def _cubic(share: Reals, values: list[Reals]) -> Reals:
-    """Lagrange's cubic through four neighbouring columns, read between the inner two."""
+    """Interpolate with Lagrange's cubic through four neighbouring columns, between the inner two."""
     before, here, there, beyond = values
     s = share
     return (
@@ -201,7 +201,7 @@ def _cubic(share: Reals, values: list[Reals]) -> Reals:
 
 @dataclass(frozen=True, eq=False)
 class CellsByRate:
-    """Cells of different rates: unknown others in the group with the target and without it; and the coins."""
+    """Cells of different rates, with the numbers of unknown others (``n_in``, ``n_out``) and of coins."""
 
     n_in: int
     n_out: int
@@ -209,24 +209,24 @@ class CellsByRate:
     rates: Reals
 
     def counts(self, low: float, high: float, tilt: float = np.inf) -> range:
-        """The counts that matter to outputs between two ends."""
+        """Return the relevant counts for outputs between two ends."""
         rates = float(self.rates.min()), float(self.rates.max())
         return count_window(self.n_out, *rates, self.coins, tilt, (low, high))
 
     def home(self, spread: float, tail: float) -> tuple[float, float]:
-        """Where nearly all outputs lie, counted from the known people; noise reaches as far as ``spread``."""
+        """Return the interval of nearly all outputs minus known counts, for noise up to ``spread``."""
         least = count_bulk(self.n_out, float(self.rates.min()), self.coins, tail=tail).start
         most = count_bulk(self.n_out, float(self.rates.max()), self.coins, tail=tail).stop
         low, high = max(least, 0.0) - spread, min(most, self.n_out + self.coins) + 1 + spread
         return floor(low), ceil(high)
 
     def log_masses(self, counts: range) -> list[Reals]:
-        """With the target and without it; or the same for both."""
+        """Return log probabilities with the target and without it, or one list entry if they are equal."""
         return [log_masses(n, self.rates, self.coins, counts) for n in dict.fromkeys((self.n_in, self.n_out))]
 
 
 def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
-    """A table for a law that moves with the count; a row for each rate."""
+    """Build the table of a distribution that shifts with the count; a row for each rate."""
     counts = relevant_counts(law, cells, *columns.ends)
     if columns.step != 1:
         log_law = law.log_at(columns.places - np.arange(counts.start, counts.stop + 1)[:, None])
@@ -238,7 +238,7 @@ def tabulate_ratios(law: ShiftDistribution, cells: CellsByRate, columns: RatioGr
 
 
 def averaged_ratio_table(log_law: Reals, counts: range, cells: CellsByRate, columns: RatioGrid) -> RatioTable:
-    """A table from the log law of every column given every count of a range, and one count more."""
+    """Build a table from the log probability of every column given every count of a range and one more."""
     there, away = partial(log_mix, log_law=log_law[1:]), partial(log_mix, log_law=log_law[:-1])
     return _ratio_table(there, away, counts, cells, columns)
 
@@ -246,7 +246,7 @@ def averaged_ratio_table(log_law: Reals, counts: range, cells: CellsByRate, colu
 def _ratio_table(
     there: LogAverage, away: LogAverage, counts: range, cells: CellsByRate, columns: RatioGrid
 ) -> RatioTable:
-    """A table from averages over the counts, with the target there and away."""
+    """Build a table from averages over the counts, with the target in the cell and elsewhere."""
     masses = cells.log_masses(counts)
     without = away(masses[-1])
     present = ColumnRatios.of(there(masses[0]), without, columns.between)
@@ -255,7 +255,7 @@ def _ratio_table(
 
 
 def relevant_counts(law: ShiftDistribution, cells: CellsByRate, low: float, high: float) -> range:
-    """The counts that matter to places between two ends, given how steep the law is."""
+    """Return the relevant counts for places between two ends, given how steep the distribution is."""
     widest = cells.counts(low, high)
     distances = np.arange(floor(low) - widest.stop, ceil(high) - widest.start + 1, dtype=np.float64)
     with np.errstate(invalid="ignore"):
@@ -264,7 +264,7 @@ def relevant_counts(law: ShiftDistribution, cells: CellsByRate, low: float, high
 
 
 def noise_reach(law: ShiftDistribution, tail: float) -> float:
-    """A distance at which a law has fallen by a factor e^-tail on both sides."""
+    """Return a distance at which the distribution has fallen by a factor e^-tail on both sides."""
     fallen = law.log_at(np.zeros(1)) - tail
     near = (law.log_at(_DISTANCES) >= fallen) | (law.log_at(-_DISTANCES) >= fallen)
     return float(_DISTANCES[min(int(near.sum()), _DISTANCES.size - 1)])

@@ -1,4 +1,4 @@
-"""Laws of published counts, as a likelihood attack sees them: P(output | count)."""
+"""Distributions of published counts for likelihood attacks: P(output | count)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LogProbability: TypeAlias = Callable[[Reals, Reals], Reals]
 
 
 class ReleaseDistribution(Protocol):
-    """The law of one output given the count behind it."""
+    """The distribution of one output given the true count."""
 
     @property
     def whole(self) -> bool:
@@ -19,26 +19,26 @@ class ReleaseDistribution(Protocol):
         ...
 
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
-        """Log probability (or density); the arguments broadcast."""
+        """Return the log probability (or density); the arguments broadcast."""
         ...
 
 
 class ShiftDistribution(Protocol):
-    """A law that moves with the count: it depends on their distance alone."""
+    """A distribution that shifts with the count: it depends only on the distance of output and count."""
 
     @property
     def between(self) -> DensityShape: ...
 
     def log_at(self, distances: Reals) -> Reals:
-        """Log probability (or density) of an output at this distance from its count."""
+        """Return the log probability (or density) of an output at this distance from its count."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class OutputPart:
-    """Outputs of one kind, whose law moves with the count; what is published stands for ``places``.
+    """Outputs of one kind whose distribution shifts with the count.
 
-    If they all stand for one place, that is ``only``.
+    ``places`` are the values at which the distribution is evaluated; ``only`` is set if they are all equal.
     """
 
     rows: Bits  # which of the outputs
@@ -49,17 +49,17 @@ class OutputPart:
 
 @runtime_checkable
 class PiecewiseShift(Protocol):
-    """A law whose outputs each belong to a part that moves with the count, or are impossible, or certain."""
+    """A distribution in parts that shift with the count; other outputs are impossible or certain."""
 
     def parts(self, outputs: Reals) -> Sequence[OutputPart]:
-        """The parts, always as many and in the same order."""
+        """Return the parts, always the same number in the same order."""
         ...
 
 
 @runtime_checkable
 class BinnedOutputs(Protocol):
-    """A law that tells only some outputs apart."""
+    """A distribution that treats some outputs as equal."""
 
     def coarse(self, outputs: Reals) -> Reals:
-        """One output for all those that are the same to the law."""
+        """Return one representative for all outputs that are treated as equal."""
         ...

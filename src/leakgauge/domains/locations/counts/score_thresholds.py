@@ -9,15 +9,16 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.counts.cell_expectations import CellMoments, TargetCases
 from leakgauge.theory.threshold_attacks import least_votes, threshold_at_fpr
 
-_CERTAIN = 1e6  # the evidence in a gap without any noise
+_MAX_EVIDENCE = 1e6  # evidence per unit of a gap without any noise
+_MAX_SHARED_VARIANCE = 0.01  # cells that share less than this part of their variance count as independent
 
 
 @dataclass(frozen=True, eq=False)
 class NormalScore:
-    """A score that is about normal: its means without and with the target, and a variance for both.
+    """An approximately normal score: its means without and with the target, and a common variance.
 
-    Numbers, or one for each release. ``n_shadows`` is how many shadows it was learned from; no end of them
-    if it was computed.
+    Fields are numbers, or arrays with one number per release. ``n_shadows`` is the number of shadows it was
+    estimated from; infinite if it was computed.
     """
 
     without: Reals
@@ -27,9 +28,9 @@ class NormalScore:
 
     @classmethod
     def of(cls, scores: Reals, members: Bits) -> "NormalScore":
-        """Learn from shadows: algorithms 3 and 6 of Liu et al. (2024).
+        """Estimate from shadows: algorithms 3 and 6 of Liu et al. (2024).
 
-        As printed, algorithm 6 takes the mean of two variances for a standard deviation.
+        Algorithm 6 as printed uses the mean of two variances as a standard deviation; this is corrected.
 
         >>> float(NormalScore.of(np.array([0.0, 2.0, 5.0, 7.0]), np.array([0, 0, 1, 1], bool)).midpoint)
         3.5
@@ -38,21 +39,21 @@ class NormalScore:
         if inside.size < 2 or outside.size < 2:
             raise BadInput(
                 f"a threshold needs two releases or more of each kind, got {inside.size} with the target and "
-                f"{outside.size} without; take more"
+                f"{outside.size} without; raise the number of shadows or releases"
             )
         variance = (inside.var(ddof=1) + outside.var(ddof=1)) / 2
         return cls(outside.mean(), inside.mean(), variance, scores.size)
 
     @property
     def midpoint(self) -> Reals:
-        """Where a symmetric score is cut for the best accuracy; no dust of floats, so that ties stay ties."""
+        """The most accurate threshold of a symmetric score; rounded, so that ties stay ties."""
         return np.round((self.without + self.with_target) / 2, 9)
 
     def threshold(self, fpr: float | None) -> Reals:
-        """The midpoint, or what a normal score exceeds without the target with a chance of ``fpr``.
+        """Return the midpoint, or the value exceeded without the target with probability ``fpr``.
 
-        A score that never varies is cut at the midpoint whatever the rate: cut where it always lies without
-        the target, it would reach its own cut every time.
+        A score without variance is always cut at the midpoint: at its value without the target, it would
+        reach the threshold every time.
         """
         if fpr is None:
             return self.midpoint
@@ -63,23 +64,20 @@ class NormalScore:
     def evidence(self) -> Reals:
         """Log odds per unit of the score, so that targets with many and with few cells can be compared.
 
-        The gap of the means over the variance: the slope of a normal log-likelihood ratio. A gap that was
-        learned from shadows counts as no smaller than its standard error, so that accident turns no score
-        around.
+        It is the difference of the means divided by the variance: the slope of a normal log-likelihood ratio.
+        A difference estimated from shadows is at least its standard error, so that chance cannot reverse the
+        sign of a score.
         """
         gap = np.maximum(self.with_target - self.without, 2 * np.sqrt(self.variance / self.n_shadows))
-        least = np.where(gap > 0, gap / _CERTAIN, 1.0)
+        least = np.where(gap > 0, gap / _MAX_EVIDENCE, 1.0)
         return np.asarray(np.maximum(gap, 0.0) / np.maximum(self.variance, least))
 
 
-_UNTIED = 0.01  # cells with less than this part of their variance in common count as independent
-
-
 def normal_sum(cells: CellMoments, weights: Reals, shared: Reals | float = 0.0) -> NormalScore:
-    """The law of a weighted sum of cells, along the last axis (Liu et al. 2024, theorem 2, corrected).
+    """Return the distribution of a weighted sum over the last axis (Liu et al. 2024, theorem 2, corrected).
 
-    Variances add up, not deviations; ``shared`` is what cells have in common beyond their own. The weights
-    are also the chances that the target, a member, is in each cell.
+    Variances are added, not standard deviations; ``shared`` is the variance due to correlated cells. The
+    weights are also the probabilities that the target, if a member, is in each cell.
     """
     mean, variance = cells
     unsure = weights * (1 - weights) * mean.steps**2
@@ -88,7 +86,7 @@ def normal_sum(cells: CellMoments, weights: Reals, shared: Reals | float = 0.0) 
 
 
 def normal_votes(chances: TargetCases, weights: Reals, shared: Reals | float = 0.0) -> NormalScore:
-    """The law of a weighted number of votes, along the last axis: mean and variance of a Poisson-binomial."""
+    """Return mean and variance of a weighted number of votes over the last axis (Poisson-binomial)."""
     hits = chances.member(weights)
     own = (chances.out * (1 - chances.out) + hits * (1 - hits)) / 2
     return _weighted_score(chances.out, hits, own, weights, shared)
@@ -97,16 +95,16 @@ def normal_votes(chances: TargetCases, weights: Reals, shared: Reals | float = 0
 def votes_needed(
     law: NormalScore, weights: Reals, fpr: float | None, alarms: Reals | None = None, shared: float = 0.0
 ) -> Reals:
-    """How many votes make a member: the midpoint, or what at most a share ``fpr`` of non-members reaches.
+    """Return the votes needed for "member": the midpoint, or what at most ``fpr`` of non-members reach.
 
-    ``alarms`` are the chances of the cells to vote by accident. With them, if every vote counts one and cells
-    share next to no variance, the number is exact. Else it is that of a normal law, half a vote higher where
-    votes are whole.
+    ``alarms`` are the probabilities that cells vote without the target. With them, if every vote has weight 1
+    and cells share almost no variance, the number is exact. Otherwise it comes from a normal distribution,
+    half a vote higher if votes are whole.
     """
     if fpr is None:
         return law.midpoint
     whole = bool((weights == 1).all())
-    if whole and alarms is not None and abs(shared) <= _UNTIED * np.min(law.variance):
+    if whole and alarms is not None and abs(shared) <= _MAX_SHARED_VARIANCE * np.min(law.variance):
         return least_votes(alarms, fpr).astype(np.float64)
     return law.threshold(fpr) + whole / 2
 
@@ -122,11 +120,11 @@ def _weighted_score(
 
 
 def best_cutoff(scores: Reals, members: Bits) -> float:
-    """The cut with the largest TPR - FPR on an attacker's own shadows, midway between neighbouring scores.
+    """Return the cut with the largest TPR - FPR on shadows, midway between neighbouring scores.
 
-    Only cuts between two scores are tried. A cut above all of them, where curves often begin (at infinity),
-    would make a useless score call nobody a member. Of equally good cuts the middle one is taken. Where all
-    scores are equal, or all shadows of one world, the lowest score is returned: "member" to everybody.
+    Only cuts between two scores are tried: with a cut above all of them, a useless score would call nobody a
+    member. Of equally good cuts the middle one is taken. If all scores are equal, or all shadows are members
+    or all are not, the lowest score is returned: everybody is called a member.
 
     >>> best_cutoff(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, False, True, True]))
     1.5
