@@ -94,7 +94,7 @@ def test_tables_that_would_be_too_large_are_not_needed(chain, monkeypatch):
     prior = CountPrior(RATES, 150, 151, np.array([0, 3, 0, 1, 0, 1]))
     outputs, weights = played(chain, prior, 5), np.array([1.0, 0.3, 0.5, 1.0, 0.01, 0.0])
     tables = [log_ratios(law, outputs, 5, prior, weights) for law in (chain, Standing(chain))]
-    monkeypatch.setattr(count_ratios, "_WIDEST", 0)
+    monkeypatch.setattr(count_ratios, "_MAX_TABLE_ENTRIES", 0)
     for law, expected in zip((chain, Standing(chain)), tables, strict=True):
         np.testing.assert_allclose(log_ratios(law, outputs, 5, prior, weights), expected, atol=1e-5)
 

@@ -134,7 +134,7 @@ def test_counts_no_shadow_had_get_the_law_of_the_nearest_moved():
 
 
 def test_thousands_of_counts_and_strong_noise_fit_into_a_table(monkeypatch):
-    monkeypatch.setattr(estimated_distribution, "_ENTRIES", 2**19)
+    monkeypatch.setattr(estimated_distribution, "_MAX_ENTRIES", 2**19)
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 4000, size=(1000, 30))
     for epsilon in (0.01, 1.0):

@@ -101,7 +101,7 @@ def test_a_law_that_says_nothing_of_its_parts_is_worked_out():
 def test_where_tables_would_be_too_large_all_is_worked_out(monkeypatch):
     chain, rates = CHAINS["laplace"], np.full(N_CELLS, 0.01)
     outputs, nobody = played(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
-    monkeypatch.setattr(precomputed_ratios, "_WIDEST", 10)
+    monkeypatch.setattr(precomputed_ratios, "_MAX_TABLE_ENTRIES", 10)
     tables, prior = precompute_ratios(chain, 399, 399, rates), CountPrior(rates, 399, 399, nobody)
     assert tables.tables == ()
     np.testing.assert_array_equal(tables.log_ratios(outputs, 0, prior), log_ratios(chain, outputs, 0, prior))

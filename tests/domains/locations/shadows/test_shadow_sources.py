@@ -39,7 +39,7 @@ def test_pairs_differ_by_the_target_alone(mechanism):
 
 @pytest.mark.parametrize("sampling", ["paired", "independent"])
 def test_shadows_come_in_blocks_that_hold_both_worlds(sampling, monkeypatch):
-    monkeypatch.setattr(shadow_sources, "_ENTRIES", 24 * 6)
+    monkeypatch.setattr(shadow_sources, "_MAX_ENTRIES", 24 * 6)
     knowledge = build("auxiliary", {}, game(town()), seed=1)
     shadows = teacher(knowledge, sampling).train(0, EVERYWHERE, 20, np.random.default_rng(1))
     assert [shadows.members[first : first + 6].sum() for first in (0, 6, 12, 18)] == [3, 3, 3, 1]

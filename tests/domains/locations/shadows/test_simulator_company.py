@@ -117,7 +117,7 @@ def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest()
     guessed = PartialTrace(np.array([2]), np.array([1.0]), guessed=True)
     part = (*(known_cells(np.array([0])) for _ in range(2)), guessed)
     for relation, n_always in ((Relation.ADD_REMOVE, 3), (Relation.REPLACE_ONE, 4)):
-        company = simulator(relation, sketches=part).company(0)
+        company = simulator(relation, sketches=part).other_members(0)
         assert company.n_always == n_always
         assert [visits.tolist() for visits in company.visits] == [[0], []]
         coins = np.array([[True, True], [False, True]])
@@ -130,8 +130,8 @@ def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest()
 
 def test_who_is_out_is_replaced_under_replace_one_alone():
     coins = np.array([[True, True], [True, False], [False, False]])
-    assert simulator(Relation.ADD_REMOVE).company(0).n_drawn(coins).tolist() == [2, 2, 2]
-    assert simulator(Relation.REPLACE_ONE).company(0).n_drawn(coins).tolist() == [2, 3, 4]
+    assert simulator(Relation.ADD_REMOVE).other_members(0).n_drawn(coins).tolist() == [2, 2, 2]
+    assert simulator(Relation.REPLACE_ONE).other_members(0).n_drawn(coins).tolist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize("n_known", [0, 2])
