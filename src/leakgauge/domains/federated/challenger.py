@@ -27,7 +27,7 @@ from leakgauge.domains.federated.release import ClientGroups, ClientPool, Client
 
 @dataclass(frozen=True, eq=False)
 class ReferenceRows:
-    """The rows that the attacker has: none of them is a client's, and none a target."""
+    """The attacker's own rows; none of them is a client's row or a target."""
 
     rows: Floats
     labels: Ints
@@ -35,7 +35,7 @@ class ReferenceRows:
 
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Owns the clients; in each round every target is in the batch of one of them by a fair coin."""
+    """Owns the clients; a fair coin per round and target decides whether it is in a client's batch."""
 
     pool: ClientPool
     reference: ReferenceRows
@@ -43,9 +43,9 @@ class Challenger(ChallengerDefaults):
     shape: PlantedNetworkShape
     guarantee: Guarantee | None
     digest: str
-    notes: tuple[str, ...] = ()  # for reports: they hold nothing of any row
-    utility: dict[str, float] | None = None  # right answers of an honest classifier
-    flower: FlowerEngine | None = None  # where clients run, if not here
+    notes: tuple[str, ...] = ()  # for reports; they contain no values of rows
+    utility: dict[str, float] | None = None  # accuracies of an honest classifier
+    flower: FlowerEngine | None = None  # runs the clients, if set
 
     coins = Coins.FAIR
 
@@ -64,16 +64,16 @@ class Challenger(ChallengerDefaults):
 def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
-    setting = read_challenger_table(challenger)
+    """Build the challenger that the tables of a plan describe."""
+    table = read_challenger_table(challenger)
     require_torch()
-    flower = read_flower_engine(setting.client_app, folder) if setting.engine == "flower" else None
+    flower = read_flower_engine(table.client_app, folder) if table.engine == "flower" else None
     loaded = load_rows(data, folder, seed)
     parts = split_rows(
         loaded,
-        targets=setting.targets,
-        reference=setting.reference,
-        batch=setting.batch * setting.clients,
+        targets=table.targets,
+        reference=table.reference,
+        batch=table.batch * table.clients,
         rng=stream(seed, Role.DATA, PARTS),
     )
     rows = loaded.features(parts.reference)
@@ -83,28 +83,28 @@ def build(
     )
     reference = ReferenceRows(rows[parts.reference], loaded.labels[parts.reference])
     training = ClientTraining(
-        batch=setting.batch,
-        clients=setting.clients,
-        iterations=setting.iterations,
-        present=setting.present,
+        batch=table.batch,
+        clients=table.clients,
+        iterations=table.iterations,
+        present=table.present,
         mechanism=noise,
-        noise=setting.gradient_noise,
+        noise=table.gradient_noise,
     )
     notes = (*loaded.notes_on(rows), *parts.notes, *saturation_notes(rows, noise))
-    useful = classifier_utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if setting.utility else None
-    if useful is not None:
-        notes += useful.words
+    utility = classifier_utility(pool, noise, stream(seed, Role.DATA, UTILITY)) if table.utility else None
+    if utility is not None:
+        notes += utility.notes
     if flower is not None:
         notes += flower.notes
-    words = "\n".join((loaded.digest, repr(setting), repr(noise), *(flower.sources if flower else ())))
+    identity = "\n".join((loaded.digest, repr(table), repr(noise), *(flower.sources if flower else ())))
     return Challenger(
         pool=pool,
         reference=reference,
         training=training,
-        shape=PlantedNetworkShape(classes=loaded.n_classes, neurons=setting.neurons, chosen=setting.chosen),
-        guarantee=client_guarantee(setting, noise),
-        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        shape=PlantedNetworkShape(classes=loaded.n_classes, neurons=table.neurons, chosen=table.chosen),
+        guarantee=client_guarantee(table, noise),
+        digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=notes,
-        utility=None if useful is None else asdict(useful),
+        utility=None if utility is None else asdict(utility),
         flower=flower,
     )

@@ -1,4 +1,4 @@
-"""What a federated client promises to the person behind a row."""
+"""The guarantee of a federated client for each of its rows."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from leakgauge.domains.federated.plan_tables import (
 )
 
 
-def client_guarantee(setting: FederatedChallengerTable, noise: Mechanism | None) -> Guarantee | None:
-    """What a row is promised: by noise on gradients, else by noise on rows; nothing without noise."""
-    if setting.gradient_noise is not None:
-        return setting.gradient_noise.guarantee(setting.iterations)
+def client_guarantee(table: FederatedChallengerTable, noise: Mechanism | None) -> Guarantee | None:
+    """Return the guarantee of the noise on gradients, else of the noise on rows; None without noise."""
+    if table.gradient_noise is not None:
+        return table.gradient_noise.guarantee(table.iterations)
     if noise is None:
         return None
     stated = noise.guarantee
-    if setting.promise == "exact" and stated.exact_epsilon is not None:
+    if table.promise == "exact" and stated.exact_epsilon is not None:
         return replace(stated, epsilon=stated.exact_epsilon)
     return stated

@@ -1,4 +1,4 @@
-"""What a dishonest server may know; nothing else reaches an attack."""
+"""What a dishonest server may know; attacks get nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 
 @dataclass(frozen=True, eq=False)
 class ServerKnowledge:
-    """Holds the targets' rows, rows of its own from the same source, and what clients do with a model."""
+    """The targets' rows, the server's own rows from the same source, and how clients train."""
 
     targets: Floats
     target_labels: Ints
-    rows: Floats  # of its own
+    rows: Floats  # the server's own
     labels: Ints
     training: ClientTraining
     shape: PlantedNetworkShape
@@ -37,16 +37,16 @@ class ServerKnowledge:
 
     @property
     def others(self) -> int:
-        """How many rows besides a target go into one answer."""
+        """The number of rows besides a target in one answer."""
         return self.training.batch * self.training.clients - 1
 
     def networks(self, crafted: Sequence[CraftedNeuron], rng: Generator) -> list[PlantedNetwork]:
-        """The networks to send, honest but for what was crafted."""
-        return [plant_neuron(one, self.shape, rng) for one in crafted]
+        """Return the networks to send; all weights except the crafted ones are initialised honestly."""
+        return [plant_neuron(neuron, self.shape, rng) for neuron in crafted]
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> ServerKnowledge:  # noqa: ARG001
-    """Give the server what it may know of a challenger."""
+    """Build what the server may know of a challenger."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     read_dataclass(FederatedKnowledgeTable, parameters, f"knowledge {name!r}")
     return ServerKnowledge(

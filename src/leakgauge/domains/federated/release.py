@@ -1,4 +1,4 @@
-"""The clients of a block of rounds: they perturb their rows, train on what they are sent, and answer."""
+"""The clients of a block of rounds, which perturb their rows and answer a model with a gradient."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class ClientPool:
 
 @dataclass(frozen=True, eq=False)
 class ClientRows:
-    """What one client has when a model reaches it: rows that it has yet to perturb, and what it draws by."""
+    """The rows of one client, not yet perturbed, and the seed of its noise."""
 
     rows: Floats
     labels: Ints
@@ -41,7 +41,7 @@ class ClientRows:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTraining:
-    """What clients do with a model: how many rows, how often, and the noise on both ends."""
+    """How clients train: batch size, number of iterations, noise on rows and on gradients."""
 
     batch: int
     clients: int = 1
@@ -51,7 +51,7 @@ class ClientTraining:
     noise: GradientNoise | None = None  # on gradients
 
     def answer(self, network: PlantedNetwork, held: ClientRows) -> Reals:
-        """What one client sends back: the gradient of the chosen neurons on its rows, perturbed afresh."""
+        """Return one client's answer: the gradient of the chosen neurons on its newly perturbed rows."""
         rng, rows = np.random.default_rng(held.seed), held.rows
         if self.mechanism is not None:
             rows = self.mechanism.sample(rows.astype(np.float64), rng).astype(np.float32)
@@ -61,13 +61,13 @@ class ClientTraining:
 
 
 class FederatedBlock(Protocol):
-    """Clients, wherever they run."""
+    """Clients of a block, run in this process or by Flower."""
 
     @property
     def n_rounds(self) -> int: ...
 
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        """Rounds x targets: what the group of a target answers to the network made for it."""
+        """Return rounds x targets of gradients: each group's answer to the network for its target."""
         ...
 
 
@@ -75,8 +75,8 @@ class FederatedBlock(Protocol):
 class ClientGroups:
     """One group of clients for each round and target; the first of them may hold the target.
 
-    What a client draws follows from one number, its round, target, iteration and place in the group: every
-    attacker meets the same rows with the same noise on them.
+    The random draws of a client depend only on the seed, its round, target, iteration and place in the group,
+    so every attacker gets answers for the same rows with the same noise.
     """
 
     pool: ClientPool
@@ -95,7 +95,7 @@ class ClientGroups:
         ]
 
     def held(self, row: int, target: int, iteration: int) -> list[ClientRows]:
-        """The rows of each client of a group: others, and the target in the place of one of them."""
+        """Return the rows of each client of a group; if the target is a member, it replaces one of them."""
         training, pool = self.training, self.pool
         rng = np.random.default_rng([self.seed, row, target, iteration])
         seeds = rng.integers(2**63, size=training.clients).tolist()
@@ -118,13 +118,13 @@ class ClientGroups:
 
 
 def average_gradients(answers: Sequence[Sequence[Reals]]) -> Reals:
-    """The gradient that the server works with: over the clients of a group, and then over iterations."""
+    """Average gradients over the clients of a group, and then over iterations."""
     return np.mean([np.mean(group, axis=0) for group in answers], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class FederatedView:
-    """A block as the server sees it: clients who train on what they are sent, once."""
+    """A block as the server sees it: it may send networks to the clients once."""
 
     n_rounds: int
     _clients: FederatedBlock = field(repr=False)
@@ -133,10 +133,10 @@ class FederatedView:
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
         """Send every target's client the network made for that target; rounds x targets of gradients.
 
-        A gradient is that of the chosen neurons: neurons x (units + 1), the last of them the bias'. Once: to
-        another model clients would answer with the same noise, and the difference of two answers has none.
+        A gradient is that of the chosen neurons: neurons x (units + 1), the last column for the bias. Only
+        one call is allowed: the same noise would be in both answers and cancel in their difference.
         """
         if self._sent:
-            raise BadInput("a server may send its models once in a block; send all that is needed together")
+            raise BadInput("a server may send its models only once in a block; send all of them in one call")
         self._sent.append(True)
         return self._clients.train(networks)

@@ -1,1 +1,1 @@
-"""What is certain of a crafted neuron before any round is played."""
+"""Certified properties of crafted neurons, computed before any round."""

@@ -1,4 +1,4 @@
-"""Certificates of crafted neurons: how often they are active, by fresh draws of the noise."""
+"""Certificates of crafted neurons: bounds on how often they are active, from new draws of the noise."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,17 +25,21 @@ from leakgauge.theory.hoeffding_certificate import (
     success_bound_dependent,
 )
 
-CERTIFICATE_ERROR = 1e-8  # of each bound; the broken probability delta of Nguyen et al.
+CERTIFICATE_ERROR = 1e-8  # error probability of each bound (delta of Nguyen et al.)
+DRAWS = 4_000  # of the perturbed target (Nguyen et al., section 5)
+EPSILONS = tuple(range(1, 11))
+
+CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[CraftedNeuron]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeuronCertificate:
-    """What was drawn of one target's neuron, and what follows from it.
+    """Values of one target's neuron on new draws, and the bounds that follow.
 
-    About the target it holds over its noise. About others it holds over the noise on the reference rows, for
-    these rows as a population, whatever they were used for before: the noise is fresh. It carries over to
-    clients as far as their rows make the neuron active no more often than the reference rows do. Without
-    noise nothing is drawn but rows, on which the neuron was built: then it proves nothing about others.
+    The bound for the target holds over its noise. The bound for other rows holds over the noise on the
+    reference rows, even if the neuron was built on these rows, because the noise is drawn anew. It applies to
+    clients if their rows activate the neuron no more often than the reference rows do. Without noise the
+    values are those of the rows the neuron was built on, so nothing is proved about other rows.
     """
 
     own: BoundedMean  # of the neuron's value at the perturbed target
@@ -50,7 +54,7 @@ class NeuronCertificate:
     def of(
         cls, own: Reals, others: Reals, width: float, training: ClientTraining, error: float
     ) -> "NeuronCertificate":
-        """By values that were drawn, all within an interval of that width."""
+        """Build the certificate from drawn values, all within an interval of that width."""
         return cls(
             own=BoundedMean(value=float(own.mean()), n=own.size, width=width),
             others=BoundedMean(value=float(others.mean()), n=others.size, width=width),
@@ -63,12 +67,12 @@ class NeuronCertificate:
 
     @property
     def active_on_target(self) -> bool:
-        """The first condition of theorem 1: the value at the target is above zero in the mean."""
+        """The first condition of theorem 1: the mean value at the target is above zero."""
         return self.own.low(self.error) > 0
 
     @property
     def silent_on_others(self) -> bool:
-        """The second: at others it is not."""
+        """The second condition of theorem 1: the mean value at other rows is at most zero."""
         return self.others.high(self.error) <= 0
 
     @property
@@ -78,40 +82,34 @@ class NeuronCertificate:
 
     @property
     def smallest_error(self) -> float | None:
-        """The smallest error at which it would (corollary 1)."""
+        """The smallest error at which theorem 1 applies (corollary 1)."""
         return smallest_certified_error(self.own, self.others)
 
     @property
     def tpr(self) -> float:
-        """How often the target makes the neuron active, at least (Clopper and Pearson)."""
+        """A lower bound on how often the target activates the neuron (Clopper and Pearson)."""
         return self.own_rate.exact_low(self.error)
 
     @property
     def fpr(self) -> float:
-        """How often another row does, at most."""
+        """An upper bound on how often another row activates it."""
         return self.others_rate.exact_high(self.error)
 
     @property
     def success(self) -> float:
-        """Games that the attack wins at least, if the rows of a batch are independent."""
+        """A lower bound on the share of games won, if the rows of a batch are independent."""
         return success_bound(self.tpr, self.fpr, self.rows, self.present)
 
     @property
     def success_of_any(self) -> float:
-        """The same, however the rows of a batch depend on one another."""
+        """The same for rows of a batch that depend on one another in any way."""
         return success_bound_dependent(self.tpr, self.fpr, self.rows, self.present)
 
     @property
     def hoeffding_success(self) -> float:
-        """Games won at least by Hoeffding's bounds, for independent rows."""
+        """A lower bound on the share of games won by Hoeffding's inequality, for independent rows."""
         tpr, fpr = self.own_rate.low(self.error), self.others_rate.high(self.error)
         return success_bound(tpr, fpr, self.rows, self.present)
-
-
-DRAWS = 4_000  # of the perturbed target (Nguyen et al., section 5)
-EPSILONS = tuple(range(1, 11))
-
-CraftNeurons = Callable[[ServerKnowledge, Generator], Sequence[CraftedNeuron]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +126,7 @@ class NeuronCertifier:
             raise BadInput(f"a certificate needs draws and often >= 1, got {self.draws} and {self.often}")
         if self.knowledge.training.noise is not None:
             raise BadInput(
-                "certify: a certificate says when the neuron is active, which noise on gradients hides; "
+                "certify: noise on gradients hides when the neuron is active, so there is no certificate; "
                 "leave out certify or gradient_noise"
             )
 
@@ -138,16 +136,16 @@ class NeuronCertifier:
         least, most = value_range(crafted, *feature_bounds(knowledge))
         mechanism = training.mechanism
         own = perturbed_values(crafted, knowledge.targets[[place]], self.draws, mechanism, rng)
-        own = np.resize(own, self.draws)  # without noise, one value as often as one likes
+        own = np.resize(own, self.draws)  # without noise there is one value; repeat it
         passes = range(self.often if mechanism is not None else 1)
         others = [perturbed_values(crafted, knowledge.rows, 1, mechanism, rng) for _ in passes]
         return NeuronCertificate.of(own, np.concatenate(others), most - least, training, self.error)
 
 
 def feature_bounds(knowledge: ServerKnowledge) -> tuple[Reals, Reals]:
-    """Where perturbed rows must lie, by feature: what the bits can hold, or anywhere under other noise.
+    """Return bounds of each perturbed feature: the range of the bits, or infinite for other noise.
 
-    Without noise it is the box of all rows that the server has: an assumption about those it has not.
+    Without noise it is the range of the rows that the server has, which is an assumption about other rows.
     """
     mechanism, n_features = knowledge.training.mechanism, knowledge.rows.shape[1]
     if mechanism is None:
@@ -162,7 +160,7 @@ def feature_bounds(knowledge: ServerKnowledge) -> tuple[Reals, Reals]:
 def certify_neurons(
     knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator, often: int = 1
 ) -> list[NeuronCertificate]:
-    """One for each target, by the workers there are."""
+    """Certify the neuron of each target, on the available workers."""
     seeds = rng.integers(2**63, size=len(crafted)).tolist()
     return parallel_map(
         NeuronCertifier(knowledge, often=often), list(zip(range(len(crafted)), crafted, seeds))
@@ -172,35 +170,35 @@ def certify_neurons(
 def certified_rates(
     knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
 ) -> dict[str, float]:
-    """Means over targets, by name, for what an attack says that it worked out."""
-    found = certify_neurons(knowledge, crafted, rng)
-    told: dict[str, list[float]] = {
-        "certified_success": [one.success for one in found],
-        "certified_tpr": [one.tpr for one in found],
-        "certified_fpr": [one.fpr for one in found],
-        "certified_share": [one.holds for one in found],
-        "certified_success_hoeffding": [one.hoeffding_success for one in found],
+    """Return means over targets of the certified numbers, by name."""
+    certificates = certify_neurons(knowledge, crafted, rng)
+    by_name: dict[str, list[float]] = {
+        "certified_success": [one.success for one in certificates],
+        "certified_tpr": [one.tpr for one in certificates],
+        "certified_fpr": [one.fpr for one in certificates],
+        "certified_share": [one.holds for one in certificates],
+        "certified_success_hoeffding": [one.hoeffding_success for one in certificates],
     }
-    return {name: float(np.mean(numbers)) for name, numbers in told.items()}
+    return {name: float(np.mean(numbers)) for name, numbers in by_name.items()}
 
 
 def certificates_by_epsilon(
     knowledge: ServerKnowledge, craft: CraftNeurons, rng: Generator, epsilons: Sequence[float] = EPSILONS
 ) -> dict[float, list[NeuronCertificate]]:
-    """Certificates of all targets at each nominal epsilon, with neurons made for it (figures 7 and 12)."""
+    """Certify all targets at each nominal epsilon, with neurons crafted for it (figures 7 and 12)."""
     mechanism: Any = knowledge.training.mechanism
     if not hasattr(mechanism, "epsilon"):
-        raise BadInput("certificates over epsilons need noise on rows that has one; add a mechanism")
-    found = {}
+        raise BadInput("certificates by epsilon need noise on rows with an epsilon; add such a mechanism")
+    certificates = {}
     for epsilon in epsilons:
         training = replace(knowledge.training, mechanism=replace(mechanism, epsilon=epsilon))
-        there = replace(knowledge, training=training)
-        found[epsilon] = certify_neurons(there, craft(there, rng), rng)
-    return found
+        changed = replace(knowledge, training=training)
+        certificates[epsilon] = certify_neurons(changed, craft(changed, rng), rng)
+    return certificates
 
 
-def smallest_epsilons(found: Mapping[float, Sequence[NeuronCertificate]]) -> list[float | None]:
-    """For each target the smallest epsilon at which theorem 1 applies (corollary 1), if there is one."""
-    rows = [[epsilon if one.holds else np.inf for one in found[epsilon]] for epsilon in found]
+def smallest_epsilons(certificates: Mapping[float, Sequence[NeuronCertificate]]) -> list[float | None]:
+    """Return for each target the smallest epsilon at which theorem 1 applies (corollary 1), or None."""
+    rows = [[epsilon if one.holds else np.inf for one in certificates[epsilon]] for epsilon in certificates]
     least = np.min(rows, axis=0).tolist()
     return [epsilon if np.isfinite(epsilon) else None for epsilon in least]

@@ -1,4 +1,4 @@
-"""Between which numbers the value of a crafted neuron must lie, whatever row it is given."""
+"""Bounds on the value of a crafted neuron over all rows in a box."""
 
 from math import fsum
 from typing import TypeAlias
@@ -13,11 +13,11 @@ UnitIndices: TypeAlias = npt.NDArray[np.intp]
 
 
 def value_range(crafted: CraftedNeuron, low: Reals, high: Reals) -> tuple[float, float]:
-    """Least and largest value over all rows in a box, one interval for each feature; ends may be infinite.
+    """Return bounds on the value over all rows in a box, one interval per feature; ends may be infinite.
 
-    Units that look at one feature are taken together and exactly: what they add up to is a function of that
-    feature with corners, which is least and largest at a corner or at an end. For units of many features this
-    is a bound, by intervals or by straight lines (Zhang et al. 2018), whichever is narrower.
+    The range of all units of one feature is exact: their sum is piecewise linear in that feature, so its
+    extremes are at a corner or at an end. For units of many features it is a bound, by intervals or by linear
+    relaxation (Zhang et al. 2018), whichever is narrower.
     """
     used = crafted.first != 0
     one = used.sum(axis=1) == 1
@@ -40,7 +40,7 @@ def _units_by_feature(used: Bits, one: Bits) -> list[tuple[int, UnitIndices]]:
 def _range_of_one_feature(
     crafted: CraftedNeuron, units: UnitIndices, place: int, low: float, high: float
 ) -> tuple[float, float]:
-    """Of the units of one feature: exact."""
+    """Return the exact range of the sum of the units of one feature."""
     slopes, biases, weights = (
         part.astype(np.float64)
         for part in (crafted.first[units, place], crafted.first_bias[units], crafted.second[units])
@@ -52,7 +52,7 @@ def _range_of_one_feature(
     least, most = float(values.min()), float(values.max())
     for direction, end in ((-1, low), (1, high)):
         if np.isinf(end):
-            # Summed without rounding in between: slopes that cancel leave nothing behind.
+            # fsum: slopes that cancel must sum to exactly zero.
             rise = fsum((direction * weights * slopes)[direction * slopes > 0])
             least, most = (least, np.inf) if rise > 0 else (-np.inf, most) if rise < 0 else (least, most)
     return least, most
@@ -61,7 +61,7 @@ def _range_of_one_feature(
 def _range_of_many_features(
     crafted: CraftedNeuron, units: Bits, low: Reals, high: Reals
 ) -> tuple[float, float]:
-    """Of units that look at many features, or at none: bounds."""
+    """Return bounds on the sum of units that use several features, or none."""
     matrix, biases, weights = (
         part[units].astype(np.float64) for part in (crafted.first, crafted.first_bias, crafted.second)
     )

@@ -1,1 +1,1 @@
-"""What an honest client computes, and what its rows are still good for once they are perturbed."""
+"""The gradients that an honest client computes, and the utility of its perturbed rows."""

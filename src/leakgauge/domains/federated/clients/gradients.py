@@ -19,13 +19,15 @@ from leakgauge.theory import gdp
 if TYPE_CHECKING:
     from torch import Tensor
 
+Ints = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True, kw_only=True)
 class GradientNoise:
     """Clip every example's gradient, and add Gaussian noise to their sum (Abadi et al. 2016).
 
-    ``sigma`` is in units of ``clip``; without it, sqrt(2 ln(1.25 / delta)) / epsilon, as Nguyen et al. have
-    it (appendix E). That formula is for a sum which one example can move by ``clip``.
+    ``sigma`` is in units of ``clip``; its default is sqrt(2 ln(1.25 / delta)) / epsilon as in Nguyen et al.
+    (appendix E). That formula is for a sum that one example can change by ``clip``.
     """
 
     epsilon: float | None = None
@@ -53,9 +55,9 @@ class GradientNoise:
         return math.sqrt(2 * math.log(1.25 / self.delta)) / self.epsilon if self.epsilon > 0 else math.inf
 
     def guarantee(self, iterations: int) -> Guarantee:
-        """What is promised to a row that may be replaced by another one, over all iterations: exact.
+        """Return the exact guarantee for replacing one row, over all iterations.
 
-        Another row in its place moves the sum by up to twice the clip.
+        Replacing a row changes the sum by up to twice the clip.
         """
         mu = 2 * math.sqrt(iterations) / self.multiplier
         epsilon = gdp.epsilon_at(mu, self.delta)
@@ -73,25 +75,22 @@ class GradientNoise:
 
 
 def require_torch() -> None:
-    """Refuse a game before it starts, where its clients could not answer."""
+    """Refuse an audit before it starts if torch is not installed."""
     try:
-        there = find_spec("torch") is not None
+        installed = find_spec("torch") is not None
     except ImportError:
-        there = False
-    if not there:
+        installed = False
+    if not installed:
         raise BadInput(
             "clients compute gradients with torch, which is not installed; run: pip install 'leakgauge[ml]'"
         )
 
 
-Ints = npt.NDArray[np.int64]
-
-
 def neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints) -> Reals:
-    """Chosen neurons x (units + 1): the gradient of their weights and biases, by torch's autograd.
+    """Return the gradient of the chosen neurons' weights and biases: neurons x (units + 1), by torch.
 
     The loss is the cross-entropy, averaged over the rows. A neuron that no row activates has a gradient of
-    exactly zero. The gradients of the other weights, which nobody here looks at, are not computed.
+    exactly zero. The gradients of the other weights are not needed and not computed.
     """
     import torch
 
@@ -99,14 +98,14 @@ def neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints) -> Real
     logits = _logits(network, torch.from_numpy(rows), planted)
     loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels))
     weights, biases = torch.autograd.grad(loss, planted)
-    found = torch.cat([weights, biases[:, None]], dim=1)[: network.chosen]
-    return found.numpy().astype(np.float64)
+    chosen = torch.cat([weights, biases[:, None]], dim=1)[: network.chosen]
+    return chosen.numpy().astype(np.float64)
 
 
 def clipped_neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints, clip: float) -> Reals:
-    """Chosen neurons x (units + 1): per-example gradients, clipped to a norm of ``clip`` and added up.
+    """Return the sum of per-example gradients clipped to a norm of ``clip``: chosen neurons x (units + 1).
 
-    The norm is that of an example's whole gradient, and no example's gradient is ever written out:
+    The norm is that of an example's whole gradient, which is never computed as such: see
     ``strategies.gradient_clipping``.
     """
     import torch
@@ -119,8 +118,8 @@ def clipped_neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints,
     logits = torch.nn.functional.linear(active, *map(torch.from_numpy, network.head))
     loss = torch.nn.functional.cross_entropy(logits, torch.from_numpy(labels), reduction="sum")
     back = torch.autograd.grad(loss, [first, values, logits])
-    passed = ((given.detach().numpy(), flow.numpy()) for given, flow in zip((inputs, hidden, active), back))
-    factors = torch.from_numpy(gradient_clipping.clip_factors(gradient_clipping.gradient_norms(passed), clip))
+    layers = ((given.detach().numpy(), flow.numpy()) for given, flow in zip((inputs, hidden, active), back))
+    factors = torch.from_numpy(gradient_clipping.clip_factors(gradient_clipping.gradient_norms(layers), clip))
     flow = (back[1] * factors[:, None])[:, : network.chosen].detach()
     weights, biases = flow.T @ hidden.detach(), flow.sum(0)
     return torch.cat([weights, biases[:, None]], dim=1).numpy().astype(np.float64)
@@ -129,7 +128,7 @@ def clipped_neuron_gradient(network: PlantedNetwork, rows: Floats, labels: Ints,
 def noisy_neuron_gradient(
     network: PlantedNetwork, rows: Floats, labels: Ints, noise: GradientNoise, rng: Generator
 ) -> Reals:
-    """The same gradient with every example clipped, and Gaussian noise on the sum (Abadi et al. 2016)."""
+    """Return the mean gradient with clipped examples and Gaussian noise on the sum (Abadi et al. 2016)."""
     total = clipped_neuron_gradient(network, rows, labels, noise.clip)
     return (total + rng.normal(scale=noise.multiplier * noise.clip, size=total.shape)) / len(rows)
 

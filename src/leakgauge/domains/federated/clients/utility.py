@@ -11,18 +11,21 @@ from leakgauge.core.game import Mechanism, Reals
 from leakgauge.domains.federated.neurons.network import Floats
 from leakgauge.domains.federated.release import ClientPool
 
+TEST_SHARE = 0.25  # of the clients' rows, to test on
+MAX_ROWS = 5_000
+
 
 @runtime_checkable
 class RangedNoise(Protocol):
-    """Noise with a range, beyond which values are cut."""
+    """Noise that clips values to a range."""
 
     def require_range(self, values: Reals) -> float:
-        """The share of values beyond the range; too many of them are refused."""
+        """Return the share of values beyond the range; raise BadInput if it is too large."""
         ...
 
 
 def saturation_notes(rows: Floats, mechanism: Mechanism | None) -> tuple[str, ...]:
-    """A note on values beyond the range of the noise; more than 1 % of them are refused."""
+    """Return a note on values beyond the range of the noise; more than 1 % of them are refused."""
     if not isinstance(mechanism, RangedNoise):
         return ()
     share = mechanism.require_range(rows.astype(float))
@@ -31,36 +34,32 @@ def saturation_notes(rows: Floats, mechanism: Mechanism | None) -> tuple[str, ..
     )
 
 
-TEST_SHARE = 0.25  # of the clients' rows, to test on
-MOST_ROWS = 5_000
-
-
 @dataclass(frozen=True)
 class ClassifierUtility:
-    """Right answers on rows that were held back, of models trained with the noise and without."""
+    """Accuracies on held-out rows of classifiers trained with the noise and without."""
 
     noisy: float  # trained and tested on perturbed rows
     on_clean: float  # trained on perturbed rows, tested on clean ones
     clean: float
 
     @property
-    def words(self) -> tuple[str, ...]:
-        told = (
+    def notes(self) -> tuple[str, ...]:
+        note = (
             f"utility: an honest classifier of perturbed rows is right {self.noisy:.1%} of the time, "
             f"{self.on_clean:.1%} if it is tested on clean rows; without noise it would be {self.clean:.1%}"
         )
-        return (told,)
+        return (note,)
 
 
 def classifier_utility(pool: ClientPool, mechanism: Mechanism | None, rng: Generator) -> ClassifierUtility:
-    """Train a logistic classifier on the clients' rows, as they are and as they are perturbed."""
-    order = rng.permutation(len(pool.rows))[:MOST_ROWS]
+    """Train a logistic classifier on the clients' rows, with noise and without."""
+    order = rng.permutation(len(pool.rows))[:MAX_ROWS]
     n_test = max(1, round(TEST_SHARE * order.size))
     test, train = order[:n_test], order[n_test:]
     if np.unique(pool.labels[train]).size < 2:
         raise BadInput(
             f"challenger.utility: the {train.size} rows of clients to train a classifier on do not have two "
-            "classes; leave out utility, or bring more rows"
+            "classes; leave out utility, or add rows"
         )
     clean = _accuracies(pool.rows[train], pool.labels[train], [pool.rows[test]], pool.labels[test])[0]
     if mechanism is None:
