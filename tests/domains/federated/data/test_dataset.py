@@ -67,7 +67,7 @@ def test_reports_hear_how_features_were_made():
         ({"rows": np.ones((2, 0), np.float32)}, "at least one row of one value"),
         ({"labels": np.zeros(3, np.int64)}, "40 rows but 3 labels"),
         ({"classes": ("a",)}, "the same label"),
-        ({"is_train": np.ones(3, bool)}, "3 marks"),
+        ({"is_train": np.ones(3, bool)}, "3 training flags"),
     ],
 )
 def test_rows_that_nothing_can_be_computed_of_are_refused(changes, word):

@@ -139,7 +139,7 @@ def test_an_own_app_is_asked_and_nothing_leaves_the_machine_or_outlives_the_audi
     (tmp_path / "home").mkdir()
     path = os.pathsep.join((str(tmp_path / "site"), str(TESTS)))
     where = {"HOME": str(tmp_path / "home"), "TMPDIR": str(short), "PYTHONPATH": path}
-    with (tmp_path / "said.txt").open("w") as said:
+    with (tmp_path / "stderr.txt").open("w") as said:
         audit = subprocess.Popen(
             [sys.executable, "-c", AUDIT],
             cwd=tmp_path,
@@ -153,7 +153,7 @@ def test_an_own_app_is_asked_and_nothing_leaves_the_machine_or_outlives_the_audi
         away, same_zeros, some_active = (audit.stdout.readline().strip() for _ in range(3))
         running = processes(short)
         audit.send_signal(signal.SIGKILL)
-    assert (tmp_path / "said.txt").read_text() == ""
+    assert (tmp_path / "stderr.txt").read_text() == ""
     assert (same_zeros, some_active) == ("True", "True")
     assert float(away) < 1e-6  # a step of 0.1 along the gradient, on weights of single precision
     assert running

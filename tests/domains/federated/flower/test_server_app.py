@@ -28,7 +28,7 @@ def ask(folder, clients, models, app=None, n_nodes=5):
     """What the server's app makes of what the clients' app answers, and the grid between them."""
     from flwr.app import Context, RecordDict
 
-    file = folder / "cast.pickle"
+    file = folder / "clients.pickle"
     file.write_bytes(cloudpickle.dumps(SimulatedClients(clients, app)))
     grid, found = Straight(client_app(file), n_nodes), []
     context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
@@ -90,7 +90,7 @@ def test_messages_of_the_server_hold_no_rows(tmp_path):
 
     from flwr.app import Context, RecordDict
 
-    clients, file = block(), tmp_path / "cast.pickle"
+    clients, file = block(), tmp_path / "clients.pickle"
     file.write_bytes(cloudpickle.dumps(SimulatedClients(clients)))
     context = Context(run_id=1, node_id=0, node_config={}, state=RecordDict(), run_config={})
     server_app(clients, 5, iter([networks()]), lambda _: None)(Listening(client_app(file), 5), context)
@@ -124,7 +124,7 @@ def test_an_own_app_gets_model_rows_and_seed_and_no_word_about_the_target(tmp_pa
         return reply(message, arrays=content["arrays"])
 
     app = own(train)
-    file = tmp_path / "cast.pickle"
+    file = tmp_path / "clients.pickle"
     [[got]], _ = ask_with(file, clients, networks(n_targets=1), app)
     assert not got.any()  # weights came back as they were sent
     [held] = clients.held(0, 0, 0)
@@ -219,4 +219,4 @@ def records(arrays):
 )
 def test_an_own_app_that_answers_badly_is_told_so(tmp_path, train, told):
     with pytest.raises(BadInput, match=told):
-        ask_with(tmp_path / "cast.pickle", block(), networks(), own(train))
+        ask_with(tmp_path / "clients.pickle", block(), networks(), own(train))

@@ -25,16 +25,19 @@ from leakgauge.domains.federated.plan_tables import FederatedFileTable, Federate
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 
+SYNTHETIC = "synthetic"
+_loaded: RecentCache[FederatedDataset] = RecentCache()
+
 
 def encode_labels(labels: npt.NDArray[Any], name: str) -> tuple[Ints, tuple[str, ...]]:
-    """Number the classes in order, and name them."""
+    """Return the labels as codes 0, 1, ... of the sorted classes, and the names of the classes."""
     whole = _complete_column(labels, name, "a class: a whole number or a text")
     classes, codes = np.unique(whole, return_inverse=True)
     return codes.astype(np.int64), tuple(map(str, classes.tolist()))
 
 
 def training_flags(train: npt.NDArray[Any], name: str) -> Bits:
-    """Which rows a model behind the embeddings was trained on."""
+    """Return which rows the model behind the embeddings was trained on."""
     rule = "true or false (or 1 or 0)"
     whole = _complete_column(train, name, rule)
     wrong = ~np.isin(whole, (0, 1))
@@ -45,7 +48,7 @@ def training_flags(train: npt.NDArray[Any], name: str) -> Bits:
 
 
 def _complete_column(values: npt.NDArray[Any], name: str, rule: str) -> npt.NDArray[Any]:
-    """One value per row, none of them missing, and no fractions."""
+    """Check that a column has one value per row, no missing values and no fractions."""
     lost = np.ma.getmaskarray(values)
     plain = np.asarray(np.ma.getdata(values))
     if plain.ndim != 1:
@@ -61,23 +64,19 @@ def _complete_column(values: npt.NDArray[Any], name: str, rule: str) -> npt.NDAr
     return plain.astype(np.int64) if plain.dtype.kind == "f" else plain
 
 
-SYNTHETIC = "synthetic"
-_loaded: RecentCache[FederatedDataset] = RecentCache()
-
-
 def load_rows(table: Mapping[str, Any], folder: Path, seed: int) -> FederatedDataset:
-    """Read or generate the rows; files are looked for in ``folder``, and a seed decides what is random.
+    """Read or generate the rows; file paths are relative to ``folder``.
 
-    The last data sets are kept in memory, and given again while neither the table nor a file has changed.
+    The last data sets are cached in memory, and reused while neither the table nor a file has changed.
     """
-    said = dict(table)
-    source = said.pop("source", SYNTHETIC)
+    parameters = dict(table)
+    source = parameters.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
-        generated = read_dataclass(FederatedSyntheticTable, said, "data")
+        generated = read_dataclass(FederatedSyntheticTable, parameters, "data")
         return _loaded.once((generated, seed), lambda: generate_rows(generated, seed))
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
-    file = read_dataclass(FederatedFileTable, {"source": source, **said}, "data")
+    file = read_dataclass(FederatedFileTable, {"source": source, **parameters}, "data")
     path = _existing_file(folder, file.source, "source")
     if file.reference is None:
         return _loaded.once((file, file_identity(path), seed), lambda: read_file(file, path, seed))
@@ -103,11 +102,11 @@ def _existing_file(folder: Path, name: str, key: str) -> Path:
 
 
 def join_reference(own: FederatedDataset, reference: FederatedDataset) -> FederatedDataset:
-    """The rows of both files, those of the second marked as the attacker's."""
+    """Join the rows of both files; those of the second are marked as the attacker's."""
     if own.rows.shape[1] != reference.rows.shape[1]:
         raise BadInput(
             f"data.reference: its rows have {reference.rows.shape[1]} values, those of source "
-            f"{own.rows.shape[1]}; both must be made in the same way"
+            f"{own.rows.shape[1]}; make both files in the same way"
         )
     classes = tuple(dict.fromkeys((*own.classes, *reference.classes)))
     codes = np.array([classes.index(name) for name in reference.classes], dtype=np.int64)
@@ -132,16 +131,18 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
     images = not isinstance(found.rows, np.ndarray) or found.rows.ndim > 2
     featurizer = table.featurizer(images=images)
     if not len(found.rows):
-        raise BadInput(f"data.source: {path.name} has no rows; a game needs clients' and an attacker's")
+        raise BadInput(f"data.source: {path.name} has no rows; add rows of clients and of the attacker")
     labels, classes = encode_labels(found.labels, table.keys.labels)
-    with path.open("rb") as content:  # where the file lies does not matter
-        words = f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"
+    with path.open("rb") as content:  # the digest does not depend on the path
+        identity = (
+            f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"
+        )
     rows = _decode_rows(found, table.size)
     return FederatedDataset(
         rows=rows,
         labels=labels,
         classes=classes,
-        digest=sha256(words.encode()).hexdigest(),
+        digest=sha256(identity.encode()).hexdigest(),
         seed=seed,
         featurizer=featurizer,
         scale=table.scale,
@@ -156,7 +157,7 @@ def _decode_rows(found: FileRows, size: int) -> RawRows:
         return decode_images(found.rows, size)
     if found.rows.ndim > 2:
         return shrink_images(found.rows, size)
-    with np.errstate(over="ignore"):  # what single precision cannot hold is refused with its row
+    with np.errstate(over="ignore"):  # values beyond single precision are refused later, with their row
         return found.rows.astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""The rows behind a game, as a file has them, and the features that clients and attacker compute."""
+"""The rows of an audit as read from a file, and the features that clients and attacker compute."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -14,37 +14,41 @@ from leakgauge.support.cache import RecentCache
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
-ROWS, PARTS, WEIGHTS, UTILITY = range(4)  # blocks of the stream of the data, so that none depends on another
+ROWS, PARTS, WEIGHTS, UTILITY = range(4)  # blocks of the data stream, one per purpose
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FederatedDataset:
-    """Rows and their classes; features exist only once it is known which rows the attacker may fit on."""
+    """Rows and their classes; features are computed once the attacker's rows are known, to fit on these."""
 
     rows: RawRows  # one row per record; embeddings, or the pixels of an image
     labels: Ints  # 0..n_classes - 1
-    classes: tuple[str, ...]  # what the file calls them
+    classes: tuple[str, ...]  # their names in the file
     digest: str
     seed: int  # of random features
     featurizer: Featurizer = field(default_factory=IdentityFeaturizer)
     scale: float = 1.0
     non_negative: bool = False
-    is_train: Bits | None = None  # where a file says which rows a model behind the embeddings was trained on
-    given: Bits | None = None  # rows that a file of their own gives to the attacker
-    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of any row
-    _made: RecentCache[Floats] = field(default_factory=RecentCache, init=False, repr=False)
+    is_train: Bits | None = None  # rows that the model behind the embeddings was trained on
+    given: Bits | None = None  # the attacker's rows, if they come from a second file
+    notes: tuple[str, ...] = ()  # about the data, for reports; they contain no values of rows
+    _cache: RecentCache[Floats] = field(default_factory=RecentCache, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or 0 in self.rows.shape:
-            raise BadInput(f"data: rows of shape {self.rows.shape}; at least one row of one value is needed")
+            raise BadInput(
+                f"data: rows have shape {self.rows.shape}; at least one row of one value is needed"
+            )
         if self.labels.shape != self.rows.shape[:1]:
             raise BadInput(f"data: {len(self.rows)} rows but {self.labels.size} labels; each row needs one")
         if self.is_train is not None and self.is_train.shape != self.labels.shape:
-            raise BadInput(f"data: {self.is_train.size} marks of training for {len(self.rows)} rows")
+            raise BadInput(
+                f"data: {self.is_train.size} training flags for {len(self.rows)} rows; each row needs one"
+            )
         if not self.n_classes >= 2:
             raise BadInput(
-                f"data: all {len(self.rows)} rows have the same label; a model of one class has no gradient, "
-                "so bring rows of two classes or more"
+                f"data: all {len(self.rows)} rows have the same label; a model of one class has no gradient; "
+                "add rows of a second class"
             )
         _require_finite(self.rows)
 
@@ -56,14 +60,14 @@ class FederatedDataset:
         return len(self.classes)
 
     def features(self, reference: Ints) -> Floats:
-        """The features of all rows; what has to be fitted sees the ``reference`` rows alone.
+        """Return the features of all rows, fitted on the ``reference`` rows alone.
 
-        The last ones are kept, for the audits of a sweep to share; they cannot be written to.
+        The last results are cached and read-only, so that the audits of a sweep share them.
         """
-        return self._made.once(reference.tobytes(), lambda: self._features(reference))
+        return self._cache.once(reference.tobytes(), lambda: self._features(reference))
 
     def notes_on(self, features: Floats) -> tuple[str, ...]:
-        """What reports say of the data, and of how these features were made."""
+        """Return the notes on the data and on how these features were made."""
         made = self.featurizer.note(features.shape[1])
         return self.notes if made is None else (*self.notes, made)
 

@@ -1,4 +1,4 @@
-"""How rows become features; what has to be fitted is fitted on the attacker's rows alone."""
+"""Ways to turn rows into features; they are fitted on the attacker's rows alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from leakgauge.core.errors import BadInput
 Floats: TypeAlias = npt.NDArray[np.float32]
 RawRows: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.uint8]
 
-DEFAULT_DIMENSIONS = 512  # dimensions, unless a plan says so
+DEFAULT_DIMENSIONS = 512  # of features, unless a plan sets another number
 LEADING = 8.0  # standard deviation of the first principal component, as in usual embeddings
 UNIT = 4.0  # root mean square of a random unit before its ReLU
-FLOOR = 0.1  # no value counts as steadier than this share of the typical one
-SAMPLE = 2_048  # reference rows that are enough to fit on
+FLOOR = 0.1  # least standard deviation of a value, as a share of the typical one
+SAMPLE = 2_048  # most reference rows to fit on
 CHUNK = 1_024  # rows that are transformed at once
 
 
 class Featurizer(Protocol):
-    """A way to turn rows into features; public, so that clients and attacker use the same."""
+    """A way to turn rows into features; it is public, so clients and attacker use the same."""
 
     def fit(self, rows: RawRows, rng: Generator) -> Callable[[RawRows], Floats]:
-        """Learn from rows of the attacker how to transform any rows."""
+        """Fit on the attacker's rows, and return a function that transforms any rows."""
         ...
 
     def note(self, dimensions: int) -> str | None:
-        """What a report says of the features."""
+        """Return a note on the features for reports, or None."""
         ...
 
 
@@ -49,7 +49,7 @@ class PcaFeaturizer:
     """Principal components, scaled together so that the first has a standard deviation of ``LEADING``.
 
     n rows span at most n - 1 dimensions. Without a number of ``dimensions`` there are 512, or as many as the
-    rows span; a number that they do not span is refused. Of a large reference, every k-th row is used.
+    rows span; a larger number is refused. Of a large reference, every k-th row is used.
     """
 
     dimensions: int | None = None
@@ -88,7 +88,7 @@ class RandomReluFeaturizer:
         deviations = sample.std(axis=0)
         typical = np.sqrt(np.mean(deviations**2))
         if not typical > 0:
-            raise BadInput("data: all reference rows are equal; there is nothing to tell rows apart by")
+            raise BadInput("data: all reference rows are equal; provide rows that differ")
         weights = rng.standard_normal((rows.shape[1], self.dimensions), dtype=np.float32)
         weights *= (UNIT / np.sqrt(len(weights)) / np.maximum(deviations, FLOOR * typical))[:, None]
         return _FittedLinearMap(sample.mean(axis=0).astype(np.float32), weights, relu=True)
@@ -99,7 +99,7 @@ class RandomReluFeaturizer:
 
 @dataclass(frozen=True, eq=False)
 class _FittedLinearMap:
-    """A fitted map: centred rows times a matrix, then perhaps a ReLU."""
+    """A fitted map: centred rows times a matrix, optionally followed by a ReLU."""
 
     center: Floats
     matrix: Floats
@@ -114,20 +114,22 @@ class _FittedLinearMap:
 
 
 def _sample(rows: RawRows, most: int) -> npt.NDArray[np.float64]:
-    """All rows, or at most so many at equal distances."""
+    """Return all rows, or at most ``most`` of them at equal distances."""
     return rows[:: -(-len(rows) // most)].astype(np.float64)
 
 
 def _components(
     centred: npt.NDArray[np.float64],
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Variances, largest first, and unit axes as columns, of all directions that the rows span."""
+    """Return variances, largest first, and unit axes as columns, of all directions that the rows span."""
     n, d = centred.shape
-    wide = d > n  # then the products of rows are the smaller matrix, with the same eigenvalues
+    wide = d > n  # then the Gram matrix of the rows is smaller, with the same eigenvalues
     values, vectors = np.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
     spanned = np.flatnonzero(values > max(values[-1], 0) * max(n, d) * np.finfo(float).eps)[::-1]
     axes = vectors[:, spanned]
     if wide:
         axes = centred.T @ axes / np.sqrt(values[spanned])
     largest = axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])] if axes.size else np.ones(0)
-    return values[spanned] / max(n - 1, 1), axes * np.sign(largest)  # a sign that no library decides
+    return values[spanned] / max(n - 1, 1), axes * np.sign(
+        largest
+    )  # a sign that does not depend on the library

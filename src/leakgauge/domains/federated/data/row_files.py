@@ -18,20 +18,25 @@ from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file
 
 DEFAULT_ROWS_KEY, DEFAULT_TRAIN_KEY = "embedding", "is_train"
+ID_COLUMN = "id"  # numbers the rows; not a feature unless a plan names it
+_INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBER_TYPES = (*_INTEGER_TYPES, *(f"U{name}" for name in _INTEGER_TYPES), "FLOAT", "DOUBLE", "DECIMAL")
+
+Pixels = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """What a file holds, not yet looked at closely."""
+    """The contents of a file, not yet validated."""
 
     rows: Any  # numbers (n, d), pixels (n, h, w) or (n, h, w, colours), or a list of encoded images
     labels: npt.NDArray[Any]
     train: npt.NDArray[Any] | None
-    names: tuple[str, ...] = ()  # of the features, where they have any
+    names: tuple[str, ...] = ()  # of the features, if they have names
 
 
 def read_npz(path: Path, keys: FileKeys) -> FileRows:
-    """Read the arrays that the keys name; nothing in a file is ever run."""
+    """Read the arrays that the keys name; pickled objects are refused."""
     try:
         with path.open("rb") as content, _open_npz(content) as file:
             wanted = {"rows": keys.rows or DEFAULT_ROWS_KEY, "labels": keys.labels}
@@ -41,9 +46,9 @@ def read_npz(path: Path, keys: FileKeys) -> FileRows:
                 require_known(name, list(file), f"data.keys.{role}: no array of {path.name}")
             found = {role: file[name] for role, name in wanted.items()}
     except (OSError, ValueError, EOFError, BadZipFile) as error:
-        said = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0]
         raise BadInput(
-            f"data.source: {path.name} cannot be read: {said}; it must be a whole .npz file of plain arrays"
+            f"data.source: {path.name} cannot be read: {reason}; it must be a whole .npz file of plain arrays"
         ) from None
     rows = found["rows"]
     if rows.dtype.kind not in "fiub" or not 2 <= rows.ndim <= 4:
@@ -62,20 +67,15 @@ def read_npz(path: Path, keys: FileKeys) -> FileRows:
 def _open_npz(content: BinaryIO) -> NpzFile:
     try:
         file = np.load(content, allow_pickle=False)
-    except ValueError:  # says how to load what is no file of arrays, which nobody should
+    except ValueError:  # its message recommends allow_pickle, which is unsafe
         raise ValueError("it holds no arrays") from None
     if not isinstance(file, NpzFile):
         raise ValueError("it holds one array without a name")
     return file
 
 
-ID_COLUMN = "id"  # numbers the rows, and is no feature unless a plan says so
-_INTEGER_TYPES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_NUMBER_TYPES = (*_INTEGER_TYPES, *(f"U{name}" for name in _INTEGER_TYPES), "FLOAT", "DOUBLE", "DECIMAL")
-
-
 def read_tabular(path: Path, table: FederatedFileTable) -> FileRows:
-    """Read a file; encoded images or a list column hold whole rows, else each number is a feature."""
+    """Read a table file: a column of images or lists with whole rows, or numeric columns as features."""
     with open_table_file(path, others=(".npz",)) as (connection, types):
         return _read_connection(connection, types, path, table)
 
@@ -96,14 +96,14 @@ def _read_connection(
         names = table.columns or [name for name in rest if _is_number(types[name]) and name != ID_COLUMN]
         return FileRows(_number_columns(connection, types, names, path), labels, marks, tuple(names))
     if table.columns:
-        raise BadInput("data: keys.rows and a list of features both say what a row is; leave one out")
+        raise BadInput("data: keys.rows and a list of features exclude each other; leave one out")
     if types[whole] == "BLOB":
         return FileRows([blob for (blob,) in _select(connection, whole).fetchall()], labels, marks)
     return FileRows(_list_column(connection, whole, types[whole]), labels, marks)
 
 
 def _image_column(types: Mapping[str, str], rest: Sequence[str], table: FederatedFileTable) -> str | None:
-    """The column of encoded images, where there is just one and no features are named."""
+    """Return the column of encoded images, if there is exactly one and no features are named."""
     images = [name for name in rest if types[name] == "BLOB"]
     return images[0] if len(images) == 1 and not table.columns else None
 
@@ -128,7 +128,7 @@ def _number_columns(
 
 
 def _list_column(connection: Connection, name: str, kind: str) -> npt.NDArray[np.float64]:
-    """A column whose every value is a list of equally many numbers."""
+    """Read a column of lists that all have the same length."""
     if not (kind.endswith("]") and _is_number(kind.partition("[")[0]) and kind.count("[") == 1):
         raise BadInput(
             f"data.keys.rows: {name!r} holds {kind}; a row is a list of numbers or an encoded image (a BLOB)"
@@ -148,7 +148,7 @@ def _list_column(connection: Connection, name: str, kind: str) -> npt.NDArray[np
 
 
 def _column(connection: Connection, name: str) -> npt.NDArray[Any]:
-    return connection.execute(f"SELECT {_quoted(name)} AS it FROM given").fetchnumpy()["it"]
+    return connection.execute(f"SELECT {_quoted(name)} AS v FROM given").fetchnumpy()["v"]
 
 
 def _select(connection: Connection, name: str) -> Connection:
@@ -163,11 +163,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-Pixels = npt.NDArray[np.uint8]
-
-
 def shrink_images(images: Pixels, size: int) -> Pixels:
-    """Rows of pixels of (n, h, w) or (n, h, w, colours); larger images are reduced to ``size`` a side."""
+    """Return rows of pixels of (n, h, w) or (n, h, w, colours), reduced to at most ``size`` a side."""
     n, height, width = images.shape[:3]
     if height > size or width > size:
         image = _pillow()
@@ -179,9 +176,9 @@ def shrink_images(images: Pixels, size: int) -> Pixels:
 
 
 def decode_images(blobs: Sequence[bytes | None], size: int) -> Pixels:
-    """Rows of red, green and blue pixels of encoded images (JPEG, PNG, ...).
+    """Return rows of RGB pixels of encoded images (JPEG, PNG, ...).
 
-    All get the height and width of the first, or ``size`` where that is less; proportions are not kept.
+    All are resized to the height and width of the first, at most ``size``; proportions are not kept.
     """
     image = _pillow()
     rows: Pixels | None = None

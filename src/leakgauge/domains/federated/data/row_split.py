@@ -1,4 +1,4 @@
-"""Which rows are targets, which are the clients', and which the attacker's."""
+"""Split the rows into targets, clients' rows and the attacker's rows."""
 
 from dataclasses import dataclass, replace
 
@@ -11,12 +11,12 @@ from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints
 from leakgauge.domains.federated.data.featurizers import RawRows
 from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
-GLANCE_FEATURES = 16  # values that are compared first: most rows differ in one of them
+GLANCE_FEATURES = 16  # compared first, because most rows differ in one of them
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RowSplit:
-    """Three groups that share no row; no other row of clients or attacker equals a target."""
+    """Three disjoint groups of rows; no row of clients or attacker equals a target."""
 
     targets: Ints
     clients: Ints
@@ -24,18 +24,18 @@ class RowSplit:
     notes: tuple[str, ...] = ()
 
     def require_room(self, batch: int) -> None:
-        """Refuse batches larger than what they are drawn from, and an attacker with next to nothing."""
+        """Refuse batches larger than the clients' rows, and an attacker with fewer than two rows."""
         if self.clients.size < batch:
             raise BadInput(
                 f"challenger.batch: {batch} rows (batch times clients) are drawn at a time, but clients "
                 f"have {self.clients.size} besides the {self.targets.size} targets and the "
                 f"{self.reference.size} of the reference{self._left_out}; lower batch, clients, targets or "
-                "reference, or bring more rows"
+                "reference, or add rows"
             )
         if self.reference.size < 2:
             raise BadInput(
                 f"challenger.reference: the attacker has {self.reference.size} rows{self._left_out}, and "
-                "needs 2 or more; raise it, or bring more rows"
+                "needs 2 or more; raise it, or add rows"
             )
 
     @property
@@ -46,11 +46,11 @@ class RowSplit:
 def split_rows(
     loaded: FederatedDataset, *, targets: TargetChoice, reference: float, batch: int, rng: Generator
 ) -> RowSplit:
-    """Draw or look up the targets, and divide all other rows into clients' and attacker's.
+    """Draw or look up the targets, and divide all other rows between clients and attacker.
 
-    ``reference`` is how many rows the attacker has, or as a fraction the share of those that are no targets.
-    Rows that equal a target are left out of both parts: with them, a target could be in a batch and not.
-    Where the attacker's rows have a file of their own, they are those, all of them.
+    ``reference`` is the attacker's number of rows, or as a fraction its share of the rows that are not
+    targets. Rows that equal a target are left out of both parts, because they would blur who is a member. If
+    the attacker's rows come from a second file, all of that file is used.
     """
     if loaded.given is not None:
         return _split_with_own_reference(loaded, loaded.given, targets, batch, rng)
@@ -81,14 +81,14 @@ def split_rows(
 def _split_with_own_reference(
     loaded: FederatedDataset, given: Bits, targets: TargetChoice, batch: int, rng: Generator
 ) -> RowSplit:
-    """The attacker's rows are those of its own file; none of them may be a target."""
+    """Split with the attacker's rows from their own file; none of them may equal a target."""
     own, reference = np.flatnonzero(~given), np.flatnonzero(given)
     chosen = _choose_targets(own.size, targets, rng)
     twins = _duplicates(loaded.rows, chosen, reference, 0.0)
     if twins.size:
         raise BadInput(
-            f"data.reference: its row {twins[0] - own.size} (the first is 0) equals a target; the attacker "
-            "would train on what it looks for: remove the row, or choose other targets"
+            f"data.reference: its row {twins[0] - own.size} (the first is 0) equals a target, so the "
+            "attacker would train on it; remove the row, or choose other targets"
         )
     parts = RowSplit(targets=chosen, clients=np.setdiff1d(own, chosen), reference=reference)
     parts = without_duplicates(parts, loaded.rows)
@@ -97,7 +97,7 @@ def _split_with_own_reference(
 
 
 def without_duplicates(parts: RowSplit, rows: RawRows, within: float = 0.0) -> RowSplit:
-    """Leave out rows of clients and attacker that are within so much of a target in every value."""
+    """Leave out rows of clients and attacker whose values are all ``within`` those of a target."""
     kept = {}
     for name in ("clients", "reference"):
         ours = getattr(parts, name)

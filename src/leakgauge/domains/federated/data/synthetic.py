@@ -1,4 +1,4 @@
-"""Made-up embeddings, for audits without a file."""
+"""Synthetic embeddings, for audits without a file."""
 
 from hashlib import sha256
 
@@ -10,13 +10,13 @@ from leakgauge.domains.federated.plan_tables import FederatedSyntheticTable
 
 
 def generate_rows(table: FederatedSyntheticTable, seed: int) -> FederatedDataset:
-    """Draw the rows; a seed decides them."""
+    """Draw the rows from a Gaussian mixture."""
     rng = stream(seed, Role.DATA, ROWS)
     place = np.arange(table.features)
     deviation, between = 8.4 * (1 + place / 5) ** -0.57, 0.55 / (1 + place / 2)
     means = rng.standard_normal((table.classes, table.features))
     means -= means.mean(axis=0)
-    means /= means.std(axis=0)  # two classes or more, so that no feature has all means at 0
+    means /= means.std(axis=0)  # there are at least two classes, so no standard deviation is 0
     labels = rng.permutation(np.arange(table.rows) % table.classes)
     rows = rng.standard_normal((table.rows, table.features), dtype=np.float32)
     rows *= (deviation * np.sqrt(1 - between)).astype(np.float32)

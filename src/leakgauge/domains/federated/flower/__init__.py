@@ -1,1 +1,1 @@
-"""The same clients and the same server as apps of Flower, run by its simulation."""
+"""The clients and the server as Flower apps, run by Flower's simulation."""

@@ -1,4 +1,4 @@
-"""A Flower client: rows of its own, a model in, a gradient out."""
+"""A Flower client that answers a model with the gradient on its own rows."""
 
 import os
 from collections.abc import Callable
@@ -22,37 +22,37 @@ if TYPE_CHECKING:
     from flwr.app import Context, Message
     from flwr.clientapp import ClientApp
 
-FlowerApp: TypeAlias = Callable[[Any, Any], Any]  # a ClientApp: a message and a context in, a message out
+FlowerApp: TypeAlias = Callable[[Any, Any], Any]  # a ClientApp: (message, context) -> message
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedClients:
-    """All clients of a block, and the app that they run, if it is not ours."""
+    """All clients of a block, and the user's app that they run, if there is one."""
 
     clients: ClientGroups
     app: FlowerApp | None = None
-    home: str | None = None  # of whose app it is; the simulation itself has another
+    home: str | None = None  # HOME for the user's app; the simulation itself uses another
 
 
-def client_app(cast: Path) -> "ClientApp":
-    """The app of every client: which of them it is, is said in the message; its rows are not.
+def client_app(path: Path) -> "ClientApp":
+    """Return the app of all clients; the message states which client it is.
 
-    Rows are drawn where the client is, from the file of its cast. The server never sends any.
+    A client draws its rows itself, from the file at ``path``. The server never sends rows.
     """
     from flwr.clientapp import ClientApp
 
     app = ClientApp()
-    app.train()(partial(_train, cast))
+    app.train()(partial(_train, path))
     return app
 
 
-def _train(cast: Path, message: "Message", context: "Context") -> "Message":
-    found, config = _load_clients(cast), message.content.config_records[CONFIG]
+def _train(path: Path, message: "Message", context: "Context") -> "Message":
+    simulated, config = _load_clients(path), message.content.config_records[CONFIG]
     row, target, iteration, place = (config[name] for name in ("round", "target", "iteration", "client"))
-    held = found.clients.held(row, target, iteration)[place]
-    if found.app is None:
-        return _answer(message, found.clients.training, held)
-    return _user_app_answer(message, context, held, found.app)
+    held = simulated.clients.held(row, target, iteration)[place]
+    if simulated.app is None:
+        return _answer(message, simulated.clients.training, held)
+    return _user_app_answer(message, context, held, simulated.app)
 
 
 def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "Message":
@@ -65,7 +65,7 @@ def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "
 
 
 def _user_app_answer(message: "Message", context: "Context", held: ClientRows, app: FlowerApp) -> "Message":
-    """Let somebody's own app answer: with the rows beside the model, and as a client that is asked once."""
+    """Let the user's app answer a message with the model and the rows, in a context without state."""
     from flwr.app import ConfigRecord, Context, RecordDict
 
     rows = array_record({"rows": held.rows, "labels": held.labels})
@@ -76,25 +76,25 @@ def _user_app_answer(message: "Message", context: "Context", held: ClientRows, a
             CONFIG: ConfigRecord({"seed": held.seed}),
         }
     )
-    afresh = Context(
+    empty_context = Context(
         run_id=context.run_id,
         node_id=context.node_id,
         node_config=context.node_config,
         state=RecordDict(),
         run_config=context.run_config,
     )
-    return app(message, afresh)
+    return app(message, empty_context)
 
 
 @lru_cache(maxsize=1)
-def _load_clients(file: Path) -> SimulatedClients:
-    """Read the cast once in each process."""
+def _load_clients(path: Path) -> SimulatedClients:
+    """Load the clients once in each process."""
     import cloudpickle
     import torch
 
     torch.set_num_threads(1)
-    with file.open("rb") as content:
-        found: SimulatedClients = cloudpickle.load(content)
-    if found.home is not None:
-        os.environ["HOME"] = found.home
-    return found
+    with path.open("rb") as content:
+        simulated: SimulatedClients = cloudpickle.load(content)
+    if simulated.home is not None:
+        os.environ["HOME"] = simulated.home
+    return simulated

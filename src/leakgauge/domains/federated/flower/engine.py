@@ -1,4 +1,4 @@
-"""Run the clients of a block as Flower clients in a simulation process, by our app or the user's."""
+"""Run the clients of a block as Flower clients in a simulation process, with our app or the user's."""
 
 import os
 import pickle
@@ -30,14 +30,17 @@ _QUIET = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # loopback only, on any system
 }
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-_BOOTSTRAP = "ray_bootstrap_config.yaml"  # without it at home, Ray asks the network which cloud it is in
+_BOOTSTRAP = (
+    "ray_bootstrap_config.yaml"  # without this file in HOME, Ray asks the network which cloud it runs in
+)
 _LONGEST_FOLDER = 20  # characters
 _STOP_TIMEOUT = 30.0  # seconds, for a simulation to end
+_CLIENT_APP_KEY = "challenger.client_app"
 
 
 @dataclass(frozen=True, eq=False)
 class FlowerClients:
-    """The same clients, each as an app of Flower's; all attackers of a block meet in one simulation."""
+    """The clients of a block as Flower apps; one simulation serves all attackers of the block."""
 
     clients: ClientGroups
     app: FlowerApp | None = None
@@ -55,53 +58,53 @@ class FlowerClients:
 
 
 class SimulationProcess:
-    """A process that simulates; it ends when nobody holds this any more, or with the process of the audit."""
+    """A simulation process; it ends with the audit's process, or when this object is no longer referenced."""
 
-    def __init__(self, cast: SimulatedClients) -> None:
+    def __init__(self, clients: SimulatedClients) -> None:
         import cloudpickle
 
         folder = TemporaryDirectory(
             prefix="leakgauge-", dir=_short_temporary_folder(gettempdir()), ignore_cleanup_errors=True
         )
-        place = Path(folder.name)
-        (place / CLIENTS_FILE).write_bytes(cloudpickle.dumps(cast))
-        (place / _BOOTSTRAP).write_text("{}\n")
-        self._said = place / "said.txt"
-        with self._said.open("wb") as said:
+        path = Path(folder.name)
+        (path / CLIENTS_FILE).write_bytes(cloudpickle.dumps(clients))
+        (path / _BOOTSTRAP).write_text("{}\n")
+        self._log = path / "stderr.txt"
+        with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _PROGRAM, folder.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=log,
                 env=_environment(folder.name),
-                start_new_session=True,  # an interrupt is for us: we end it in order
+                start_new_session=True,  # an interrupt reaches only us, and we end the simulation in order
             )
         finalize(self, _close, self._process, folder)
 
     def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
-        """Rounds x targets: the averaged gradients."""
-        given, taken = self._process.stdin, self._process.stdout
-        assert given is not None
-        assert taken is not None
+        """Return rounds x targets of averaged gradients."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
         try:
-            pickle.dump(list(networks), given)
-            given.flush()
-            found: Any = pickle.load(taken)
+            pickle.dump(list(networks), stdin)
+            stdin.flush()
+            answer: Any = pickle.load(stdout)
         except (BrokenPipeError, EOFError):
-            found = self._last_words()
-        if isinstance(found, BadInput):
-            raise found
-        if isinstance(found, str):
-            raise BadInput(f'challenger.engine = "flower": the simulation stopped ({found})')
-        return found
+            answer = self._last_log_line()
+        if isinstance(answer, BadInput):
+            raise answer
+        if isinstance(answer, str):
+            raise BadInput(f'challenger.engine = "flower": the simulation stopped ({answer})')
+        return answer
 
-    def _last_words(self) -> str:
-        lines = self._said.read_text(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+    def _last_log_line(self) -> str:
+        lines = self._log.read_text(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "no message")
 
 
 def _environment(folder: str) -> dict[str, str]:
-    """Ours, so that the same modules are found, without what a cluster that we may be part of has set."""
+    """Return our environment, so that the same modules are found, without the settings of a Ray cluster."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     path = os.pathsep.join(filter(None, sys.path))
     places = dict.fromkeys(("FLWR_HOME", "HOME", "TMPDIR"), folder)
@@ -109,7 +112,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _short_temporary_folder(folder: str) -> str | None:
-    """Where the system's temporary folder is too long for the names of Ray's sockets, another one."""
+    """Return a shorter folder if the temporary one is too long for the names of Ray's sockets."""
     return None if len(folder) <= _LONGEST_FOLDER else "/tmp"
 
 
@@ -127,24 +130,21 @@ def _close(process: "subprocess.Popen[bytes]", folder: "TemporaryDirectory[str]"
     folder.cleanup()
 
 
-_WHERE = "challenger.client_app"
-
-
 @dataclass(frozen=True, eq=False)
 class FlowerEngine:
-    """Flower as the place where clients run; with an app of somebody's own, or with ours."""
+    """Runs clients in Flower's simulation, with the user's app or with ours."""
 
     app: FlowerApp | None = None
     notes: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()  # of the app
+    sources: tuple[str, ...] = ()  # source texts of the app
 
     def start(self, clients: ClientGroups) -> FlowerClients:
-        """Clients that a simulation will be started for, once they are asked."""
+        """Return clients for which a simulation starts at the first request."""
         return FlowerClients(clients, self.app)
 
 
 def read_flower_engine(client_app: str | None, folder: Path) -> FlowerEngine:
-    """Look for Flower, and load the app that a plan names."""
+    """Check that Flower is installed, and load the app that a plan names."""
     for module in ("flwr", "ray", "torch"):
         if find_spec(module) is None:
             raise BadInput(
@@ -167,9 +167,11 @@ def _load_app(loader: UserCodeLoader, client_app: str) -> FlowerApp:
     with catch_warnings():
         simplefilter("ignore", DeprecationWarning)  # Flower's own, while it is imported
         from flwr.clientapp import ClientApp
-    app = loader.load(client_app, _WHERE)
+    app = loader.load(client_app, _CLIENT_APP_KEY)
     if not isinstance(app, ClientApp):
-        raise BadInput(f"{_WHERE}: {client_app} must be a ClientApp of flwr, got {type(app).__name__}")
+        raise BadInput(
+            f"{_CLIENT_APP_KEY}: {client_app} must be a ClientApp of flwr, got {type(app).__name__}"
+        )
     _require_portable(app, client_app)
     return app
 
@@ -181,6 +183,6 @@ def _require_portable(app: FlowerApp, client_app: str) -> None:
         cloudpickle.dumps(app)
     except Exception as error:
         raise BadInput(
-            f"{_WHERE}: {client_app} cannot be sent to the simulation ({type(error).__name__}: {error}); "
-            "make what it needs inside its functions"
+            f"{_CLIENT_APP_KEY}: {client_app} cannot be sent to the simulation "
+            f"({type(error).__name__}: {error}); create what it needs inside its functions"
         ) from None

@@ -1,4 +1,4 @@
-"""Networks and gradients as Flower's messages carry them."""
+"""Conversion between networks or gradients and the records of Flower messages."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,36 +13,36 @@ if TYPE_CHECKING:
     from flwr.app import ArrayRecord, RecordDict
 
 ARRAYS, GRADIENTS, CONFIG, DATA = "arrays", "gradients", "config", "data"
-LAYERS = ("0", "2", "4")  # the linear ones of torch.nn.Sequential(Linear, ReLU, Linear, ReLU, Linear)
+LAYERS = ("0", "2", "4")  # the linear layers of torch.nn.Sequential(Linear, ReLU, Linear, ReLU, Linear)
 WEIGHT_NAMES = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))
-CHOSEN_NAMES = ("2.weight", "2.bias")  # of the layer in which neurons are planted
+CHOSEN_NAMES = ("2.weight", "2.bias")  # of the layer with the planted neurons
 
 
 def array_record(arrays: dict[str, npt.NDArray[Any]]) -> "ArrayRecord":
-    """Arrays by their names."""
+    """Return a record of named arrays."""
     from flwr.app import Array, ArrayRecord
 
     return ArrayRecord({name: Array(values) for name, values in arrays.items()})
 
 
 def network_record(network: PlantedNetwork) -> "ArrayRecord":
-    """A network under the names that a torch.nn.Sequential of its layers gives to their weights."""
+    """Return the weights of a network, named as in a torch.nn.Sequential of its layers."""
     return array_record(dict(zip(WEIGHT_NAMES, (part for layer in network.layers for part in layer))))
 
 
 def network_in(arrays: "ArrayRecord", chosen: int) -> PlantedNetwork:
-    """The network that came with a message."""
+    """Return the network in a message."""
     parts = [arrays[name].numpy() for name in WEIGHT_NAMES]
     return PlantedNetwork((parts[0], parts[1]), (parts[2], parts[3]), (parts[4], parts[5]), chosen)
 
 
 def gradient_record(gradient: Reals) -> "ArrayRecord":
-    """The gradient of the chosen neurons, as part of the layer in which they are."""
+    """Return the gradient of the chosen neurons, named as the weights of their layer."""
     return array_record(dict(zip(CHOSEN_NAMES, (gradient[:, :-1], gradient[:, -1]))))
 
 
 def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
-    """Chosen neurons x (units + 1): the gradient in an answer, or what an update took off the weights."""
+    """Return the gradient in an answer, or old minus new weights: chosen neurons x (units + 1)."""
     if GRADIENTS in content.array_records:
         weights, biases = _chosen_arrays(content.array_records[GRADIENTS], GRADIENTS)
     elif ARRAYS in content.array_records:
@@ -54,10 +54,10 @@ def gradient_in(content: "RecordDict", network: PlantedNetwork) -> Reals:
             f"the answer holds {sorted(content)}; it must hold {GRADIENTS!r}, or new weights as {ARRAYS!r}"
         )
     _require_shape((weights, biases), network)
-    found = np.concatenate([weights, biases[:, None]], axis=1)[: network.chosen].astype(np.float64)
-    if not np.isfinite(found).all():
-        raise BadInput("the answer holds a number that is not finite; the client must send finite ones")
-    return found
+    gradient = np.concatenate([weights, biases[:, None]], axis=1)[: network.chosen].astype(np.float64)
+    if not np.isfinite(gradient).all():
+        raise BadInput("the answer holds a number that is not finite; the client must send finite numbers")
+    return gradient
 
 
 def _chosen_arrays(arrays: "ArrayRecord", where: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -68,7 +68,7 @@ def _chosen_arrays(arrays: "ArrayRecord", where: str) -> tuple[npt.NDArray[Any],
 
 
 def _require_shape(parts: tuple[npt.NDArray[Any], npt.NDArray[Any]], network: PlantedNetwork) -> None:
-    """Take all neurons of the layer, or the chosen ones alone."""
+    """Accept all neurons of the layer, or the chosen ones alone."""
     for part, sent, name in zip(parts, network.second, CHOSEN_NAMES):
         if part.shape not in (sent.shape, sent[: network.chosen].shape):
             raise BadInput(

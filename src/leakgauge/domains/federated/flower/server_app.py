@@ -1,4 +1,4 @@
-"""A Flower server that is not honest: it sends what was crafted, and averages what comes back."""
+"""A dishonest Flower server, which sends crafted networks and averages the answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 TargetNetworks: TypeAlias = Sequence[PlantedNetwork]  # one for each target
 BlockGradients: TypeAlias = list[list[Reals]]  # rounds x targets
-MOST_NODES = 64  # the simulation looks through all messages for each node
+MOST_NODES = 64  # the simulation searches all messages once per node
 _PAUSE = 0.05  # seconds
 
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """Which client is asked: by round, target, iteration, and its place in the group."""
+    """A request to one client, given by round, target, iteration, and its place in the group."""
 
     round: int
     target: int
@@ -33,7 +33,7 @@ class ClientRequest:
 
 
 def client_requests(clients: ClientGroups) -> list[ClientRequest]:
-    """All that is asked in a block, for every group its iterations and in these its clients."""
+    """Return all requests of a block, ordered by round, target, iteration and client."""
     training, (n_rounds, n_targets) = clients.training, clients.members.shape
     return [
         ClientRequest(*numbers)
@@ -47,7 +47,7 @@ def server_app(
     jobs: Iterator[TargetNetworks],
     done: Callable[[BlockGradients], None],
 ) -> "ServerApp":
-    """The app of the server: for every list of networks, ask each client once for every iteration."""
+    """Return the server's app: for every list of networks, it asks each client once per iteration."""
     from flwr.serverapp import ServerApp
 
     def main(grid: "Grid", context: "Context") -> None:  # noqa: ARG001
@@ -78,34 +78,34 @@ def _gather(
 
 
 def _ask(
-    grid: "Grid", nodes: list[int], asked: list[ClientRequest], networks: TargetNetworks
+    grid: "Grid", nodes: list[int], requests: list[ClientRequest], networks: TargetNetworks
 ) -> Iterator[Reals]:
-    """One gradient for each question, in order; no node has more than one question at a time."""
+    """Yield one gradient per request, in order; no node has more than one request at a time."""
     from flwr.app import ConfigRecord, Message, RecordDict
 
     records = [network_record(network) for network in networks]
-    for first in range(0, len(asked), len(nodes)):
-        wave = dict(zip(nodes, asked[first : first + len(nodes)]))
+    for first in range(0, len(requests), len(nodes)):
+        wave = dict(zip(nodes, requests[first : first + len(nodes)]))
         messages = [
             Message(
                 content=RecordDict(
                     {
-                        ARRAYS: records[one.target],
-                        CONFIG: ConfigRecord({**asdict(one), "chosen": networks[one.target].chosen}),
+                        ARRAYS: records[request.target],
+                        CONFIG: ConfigRecord({**asdict(request), "chosen": networks[request.target].chosen}),
                     }
                 ),
                 message_type="train",
                 dst_node_id=node,
             )
-            for node, one in wave.items()
+            for node, request in wave.items()
         ]
         replies = {reply.metadata.src_node_id: reply for reply in grid.send_and_receive(messages)}
-        for node, one in wave.items():
-            yield _gradient(replies[node], networks[one.target], one)
+        for node, request in wave.items():
+            yield _gradient(replies[node], networks[request.target], request)
 
 
-def _gradient(reply: "Message", network: PlantedNetwork, asked: ClientRequest) -> Reals:
-    where = f"the client of round {asked.round} and target {asked.target}"
+def _gradient(reply: "Message", network: PlantedNetwork, request: ClientRequest) -> Reals:
+    where = f"the client of round {request.round} and target {request.target}"
     if reply.has_error():
         raise BadInput(f"{where} failed: {' '.join(reply.error.reason.split())}")
     try:

@@ -1,4 +1,4 @@
-"""The process in which Flower's simulation runs, apart from the audit's own: it is started for one block."""
+"""The process that runs Flower's simulation for one block, separate from the audit's process."""
 
 import os
 import pickle
@@ -21,15 +21,15 @@ from leakgauge.domains.federated.flower.server_app import (
     server_app,
 )
 
-CLIENTS_FILE = "cast.pickle"
-_STORE = 256 * 2**20  # bytes, for messages on their way
+CLIENTS_FILE = "clients.pickle"
+_STORE = 256 * 2**20  # bytes, for messages in transit
 _exit_lock = Lock()
 
 
 def main() -> None:
-    """Simulate while somebody asks: networks come in by standard input, answers go out by standard output.
+    """Answer requests: networks arrive on standard input, gradients go to standard output.
 
-    What Flower and Ray say goes to standard error.
+    Messages of Flower and Ray go to standard error.
     """
     folder, jobs = Path(sys.argv[1]), SimpleQueue[TargetNetworks]()
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _listen(source: IO[bytes], jobs: "SimpleQueue[TargetNetworks]", folder: Path) -> None:
-    """Take jobs until the audit is done, or gone."""
+    """Queue jobs until the audit closes its end of the pipe."""
     with suppress(EOFError, pickle.UnpicklingError):
         while True:
             jobs.put(pickle.load(source))
@@ -60,8 +60,8 @@ def _simulate(folder: Path, jobs: Iterator[TargetNetworks], done: Any) -> None:
     from flwr.simulation import run_simulation
 
     with (folder / CLIENTS_FILE).open("rb") as content:
-        cast: SimulatedClients = pickle.load(content)
-    n_nodes = min(len(client_requests(cast.clients)), MOST_NODES)
+        simulated: SimulatedClients = pickle.load(content)
+    n_nodes = min(len(client_requests(simulated.clients)), MOST_NODES)
     ray = {
         "address": "local",
         "num_cpus": 1,
@@ -73,7 +73,7 @@ def _simulate(folder: Path, jobs: Iterator[TargetNetworks], done: Any) -> None:
         "_temp_dir": str(folder),
     }
     run_simulation(
-        server_app(cast.clients, n_nodes, jobs, done),
+        server_app(simulated.clients, n_nodes, jobs, done),
         client_app(folder / CLIENTS_FILE),
         num_supernodes=n_nodes,
         backend_config={"init_args": ray, "client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
@@ -81,9 +81,9 @@ def _simulate(folder: Path, jobs: Iterator[TargetNetworks], done: Any) -> None:
 
 
 def _exit_process(folder: Path) -> None:
-    """End this process and all that Ray started, though threads of Flower's may wait for messages.
+    """End this process and all that Ray started, even if threads of Flower wait for messages.
 
-    Whoever comes here first does it. Nothing is left behind, for the folder holds the rows of the clients.
+    Only the first caller gets past the lock. The folder is removed because it holds the clients' rows.
     """
     _exit_lock.acquire()
     try:
