@@ -50,8 +50,8 @@ def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
     if label == LIKELIHOOD:
         crafted: CraftedNeuron = setup.craft(1)[1][0]
     else:
-        course = Attack(neurons=NEURONS).course(noisy=True)
-        crafted = NeuronTrainer.of(setup.server, course, rng)((0, int(rng.integers(2**63)))).neuron
+        options = Attack(neurons=NEURONS).options(noisy=True)
+        crafted = NeuronTrainer.of(setup.server, options, rng)((0, int(rng.integers(2**63)))).neuron
     units, features = crafted.first.shape
     return CraftedWeights(
         flat_weights((crafted.first, crafted.first_bias)),

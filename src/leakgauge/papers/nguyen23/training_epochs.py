@@ -176,7 +176,7 @@ def _train(setup: AuditSetup) -> TrainedNeuron:
     """The neuron of the first target, once more, for what its epochs show."""
     attack = read_dataclass(Attack, setup.attacks[f"r-{NEURONS[-1]}"], "trained_neuron")
     rng = setup.rng()
-    trainer = NeuronTrainer.of(setup.server, attack.course(noisy=False), rng)
+    trainer = NeuronTrainer.of(setup.server, attack.options(noisy=False), rng)
     return trainer((0, int(rng.integers(2**63))))
 
 

@@ -14,7 +14,7 @@ from leakgauge.domains.federated.neurons.neuron_training import (
 )
 
 
-def lessons(n, rng):
+def epoch_rows(n, rng):
     for _ in range(n):
         yield EpochRows(rng.normal(size=(30, 4)).astype(np.float32), rng.random(30) < 0.3, 2.5)
 
@@ -32,17 +32,17 @@ def test_a_neuron_learns_as_a_torch_module_would(batch):
     )
     module = torch.nn.Sequential(first, torch.nn.ReLU(), second)
     adam = torch.optim.Adam(module.parameters(), lr=0.01)
-    for lesson in lessons(5, np.random.default_rng(2)):
+    for epoch in epoch_rows(5, np.random.default_rng(2)):
         size = batch or 30
         for low in range(0, 30, size):
-            rows = torch.from_numpy(lesson.rows[low : low + size])
-            wanted = torch.from_numpy(lesson.active[low : low + size]).float()
+            rows = torch.from_numpy(epoch.rows[low : low + size])
+            wanted = torch.from_numpy(epoch.active[low : low + size]).float()
             chance = torch.sigmoid(module(rows)[:, 0])
             losses = -(2.5 * wanted * torch.log(chance) + (1 - wanted) * torch.log(1 - chance))
             adam.zero_grad()
             losses.mean().backward()
             adam.step()
-    *_, found = train_epochs(start, lessons(5, np.random.default_rng(2)), batch=batch, rate=0.01)
+    *_, found = train_epochs(start, epoch_rows(5, np.random.default_rng(2)), batch=batch, rate=0.01)
     rows = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
     np.testing.assert_allclose(found.values(rows), module(torch.from_numpy(rows))[:, 0].detach(), atol=1e-4)
     assert np.abs(found.values(rows) - start.values(rows)).max() > 0.1
@@ -51,7 +51,7 @@ def test_a_neuron_learns_as_a_torch_module_would(batch):
 def test_each_epoch_is_a_neuron_of_its_own():
     start = initial_neuron(6, 4, np.random.default_rng(1))
     kept = start.first.copy()
-    epochs = list(train_epochs(start, lessons(3, np.random.default_rng(2)), batch=None, rate=0.01))
+    epochs = list(train_epochs(start, epoch_rows(3, np.random.default_rng(2)), batch=None, rate=0.01))
     assert len(epochs) == 3
     assert (start.first == kept).all()
     assert (epochs[0].first != epochs[1].first).any()
@@ -64,14 +64,14 @@ SMALL = Attack(neurons=40, positives=300, rate=1e-3, batch=50, epochs=4)
 
 def taught(mechanism, attack, **setting):
     _, server = small_server(mechanism, targets=1, **setting)
-    teacher = NeuronTrainer.of(
-        server, attack.course(noisy=mechanism["name"] != "none"), np.random.default_rng(1)
+    trainer = NeuronTrainer.of(
+        server, attack.options(noisy=mechanism["name"] != "none"), np.random.default_rng(1)
     )
-    return server, teacher, teacher((0, 2))
+    return server, trainer, trainer((0, 2))
 
 
 def test_without_noise_training_ends_when_the_target_alone_is_active():
-    server, teacher, trained = taught({"name": "none"}, Attack(neurons=60, rate=1e-2))
+    server, trainer, trained = taught({"name": "none"}, Attack(neurons=60, rate=1e-2))
     assert trained.separated
     assert len(trained.history) == trained.epochs
     assert trained.on_top <= trained.epochs
@@ -81,7 +81,7 @@ def test_without_noise_training_ends_when_the_target_alone_is_active():
     own = trained.neuron.values(server.targets)[0]
     assert own > 0 > values.max()
     assert own == pytest.approx(-values.max(), rel=1e-3)  # the bias is midway
-    assert len(teacher.rows) + len(teacher.held_back) == len(server.rows)
+    assert len(trainer.rows) + len(trainer.held_back) == len(server.rows)
 
 
 def test_a_limit_of_epochs_is_kept_to():
@@ -91,26 +91,26 @@ def test_a_limit_of_epochs_is_kept_to():
 
 
 def test_under_noise_the_epoch_that_is_kept_wins_most_on_rows_that_were_held_back():
-    server, teacher, trained = taught(BITRAND, SMALL)
+    server, trainer, trained = taught(BITRAND, SMALL)
     assert len(trained.history) == 4
     mechanism, rng = server.training.mechanism, np.random.default_rng(3)
     copies = np.tile(server.targets.astype(float), (2_000, 1))
     own = trained.neuron.values(mechanism.sample(copies, rng).astype(np.float32))
-    others = trained.neuron.values(teacher.held_back)
+    others = trained.neuron.values(trainer.held_back)
     won = (np.mean(own > 0) + np.mean(others <= 0) ** 19) / 2
     assert won >= max(rates.won for rates in trained.history) - 0.03
 
 
 def test_noise_is_fresh_in_every_epoch():
-    _, teacher, _ = taught(BITRAND, SMALL)
-    lessons = list(teacher._lessons(teacher.knowledge.targets[:1], np.random.default_rng(4)))
-    assert [lesson.active.sum() for lesson in lessons] == [300] * 4
-    assert [len(lesson.rows) for lesson in lessons] == [300 + len(teacher.rows)] * 4
-    drawn = {row.tobytes() for lesson in lessons for row in lesson.rows[lesson.active]}
+    _, trainer, _ = taught(BITRAND, SMALL)
+    epoch_rows = list(trainer._epoch_rows(trainer.knowledge.targets[:1], np.random.default_rng(4)))
+    assert [epoch.active.sum() for epoch in epoch_rows] == [300] * 4
+    assert [len(epoch.rows) for epoch in epoch_rows] == [300 + len(trainer.rows)] * 4
+    drawn = {row.tobytes() for epoch in epoch_rows for row in epoch.rows[epoch.active]}
     assert len(drawn) == 4 * 300
 
 
 def test_no_row_is_both_trained_on_and_held_back():
-    _, teacher, _ = taught({"name": "none"}, Attack(neurons=5, epochs=1))
-    trained_on = {row.tobytes() for row in teacher.rows}
-    assert not any(row.tobytes() in trained_on for row in teacher.held_back)
+    _, trainer, _ = taught({"name": "none"}, Attack(neurons=5, epochs=1))
+    trained_on = {row.tobytes() for row in trainer.rows}
+    assert not any(row.tobytes() in trained_on for row in trainer.held_back)

@@ -1,4 +1,4 @@
-"""A single unit, active on one side of a plane: what a server could plant without a second layer."""
+"""Plant a single unit that is active on one side of a plane, without a second layer."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,7 +19,7 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 from leakgauge.domains.federated.release import FederatedView
 
-ENOUGH = 20_000  # perturbed rows of others, for thresholds
+ENOUGH = 20_000  # perturbed rows of the attacker's own, for thresholds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +28,9 @@ class Attack:
 
     Appendix A of Nguyen et al. (2023) shows that no plane has the target t alone on one side among all
     possible rows: t + c and t - c, with c in one feature, cannot both be on the other. It does not show that
-    there is no plane between t and the rows that there are: among rows of hundreds of features there mostly
-    is one, perturbed or not, and this control wins as well. It falls behind where there is much noise and the
-    sign of a feature says nothing: then perturbed values of a target are near some, rather than beyond some.
+    there is no plane between t and the rows that occur: among rows of hundreds of features there usually is
+    one, perturbed or not, and this control wins as well. It is weaker under much noise if the sign of a
+    feature carries no information: perturbed values of a target are then near some value, not beyond one.
     The weights are Fisher's (1936) for independent features: difference of the means over the mean variance,
     of the perturbed target and of perturbed rows of the attacker's own; the threshold is found on rows that
     were held back.
@@ -49,7 +49,7 @@ class Attack:
         return study_neurons(knowledge, self.craft(knowledge, rng), rng, certify=self.certify)
 
     def craft(self, knowledge: ServerKnowledge, rng: Generator) -> list[CraftedNeuron]:
-        """Find the plane of each target."""
+        """Craft the unit of each target."""
         mechanism = knowledge.training.mechanism
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
         half = len(rows) // 2
@@ -68,7 +68,7 @@ class Attack:
 
 
 def _weights(own: FeatureDistribution, others: FeatureDistribution) -> Reals:
-    """One for each feature; none for those that are the same in all rows that were looked at."""
+    """Return one weight per feature; 0 for features that are constant in all rows."""
     one, other = own.moments(_identity_basis), others.moments(_identity_basis)
     spread = ((one.covariances + other.covariances) / 2)[:, 0, 0]
     difference = (one.means - other.means)[:, 0]

@@ -1,4 +1,4 @@
-"""Build a neuron that is active where a row looks like the perturbed target: no training."""
+"""Build, without training, a neuron that is active if a row looks like the perturbed target."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,18 +27,21 @@ from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, HingeB
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
+ENOUGH = 20_000  # perturbed rows of the attacker's own, for thresholds
+REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # for values of 1 + 5 + 4 bits
+
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A sum over features of functions that say how much likelier a value is with the target than without.
+    """A sum over features of functions that approximate the log-likelihood ratio of target and other rows.
 
-    The form "clipped" draws each function with two ReLUs: the feature cut to -a .. a. "ratio" draws it with
-    ``hinges`` ReLUs at equal distances: needed where features are never negative, so that the sign bit says
-    nothing. At most ``units`` are planted; then the features that tell most are kept. The threshold wins
-    most games of this batch size on perturbed rows of the attacker's own that were not used for building.
-    Without noise on rows the target is one point, and the neuron's value falls with the distance from it:
-    two units a feature, whatever the form. ``certify`` adds what fresh draws prove of the neurons before any
-    round.
+    The form "clipped" builds each function from two ReLUs: the feature clipped to -a .. a. "ratio" builds it
+    from ``hinges`` ReLUs at equal distances, which is needed if features are never negative, so that the sign
+    bit carries no information. With a limit on ``units``, the most informative features are kept. The
+    threshold is the one that wins most games of this batch size on perturbed rows of the attacker's own that
+    were not used for building. Without noise on rows the neuron's value falls with the distance from the
+    target, with two units per feature in either form. ``certify`` adds bounds that new draws of the noise
+    prove for the neurons before any round.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("server",)
@@ -77,19 +80,13 @@ class Attack:
         return parallel_map(builder, list(enumerate(seeds)))
 
 
-ENOUGH = 20_000  # perturbed rows of others, for thresholds
-REACHES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # for values of 1 + 5 + 4 bits
-
-
 @dataclass(frozen=True, eq=False)
 class LikelihoodNeuronBuilder:
-    """Makes the neuron of a target."""
+    """Builds the neuron of a target."""
 
     knowledge: ServerKnowledge
-    others: dict[
-        ClippedBasis | HingeBasis, FeatureMoments
-    ]  # of perturbed rows, by the first half of the attacker's own
-    held_back: PerturbedRows  # perturbed rows of the other half
+    others: dict[ClippedBasis | HingeBasis, FeatureMoments]  # perturbed first half of the attacker's rows
+    held_back: PerturbedRows  # of the second half
     units: int
     draws: int
 
@@ -102,13 +99,13 @@ class LikelihoodNeuronBuilder:
         draws: int,
         rng: Generator,
     ) -> "LikelihoodNeuronBuilder":
-        """Work out the law of other rows, and perturb some of them for thresholds."""
+        """Compute the distribution of perturbed other rows, and perturb held-out rows for thresholds."""
         rows, mechanism = knowledge.rows[rng.permutation(len(knowledge.rows))], knowledge.training.mechanism
         half = len(rows) // 2
-        law = feature_distribution(rows[:half], mechanism, rng)
+        distribution = feature_distribution(rows[:half], mechanism, rng)
         widest = max(function.knots.size for function in functions)
         held_back = _row_sampler(widest)(rows[half:], max(1, ENOUGH // (len(rows) - half)), mechanism, rng)
-        others = {function: law.moments(function) for function in functions}
+        others = {function: distribution.moments(function) for function in functions}
         return cls(knowledge, others, held_back, units or widest * rows.shape[1], draws)
 
     def __call__(self, target: tuple[int, int]) -> CraftedNeuron:
@@ -123,12 +120,12 @@ class LikelihoodNeuronBuilder:
 
 
 def _row_sampler(n_knots: int) -> Callable[[Floats, int, Mechanism | None, Generator], PerturbedRows]:
-    """How rows are kept: to be looked up, unless the score of a value is about as quick to compute."""
+    """Return how rows are stored: as level indices for table lookup, or as numbers if that is as fast."""
     return draw_perturbed_rows if n_knots > 2 else draw_perturbed_real_rows
 
 
 def clipped_bases(knowledge: ServerKnowledge) -> tuple[ClippedBasis, ...]:
-    """Where values are cut, for what the bits can hold; without bits, for the size of the server's rows."""
+    """Return clipping bounds that suit the range of the bits; without bits, the size of the server's rows."""
     mechanism = knowledge.training.mechanism
     if isinstance(mechanism, TabulatedNoise):
         unit = 2.0 ** (np.frexp(mechanism.encoding.levels[-1])[1] - 5)
@@ -139,7 +136,7 @@ def clipped_bases(knowledge: ServerKnowledge) -> tuple[ClippedBasis, ...]:
 
 
 def hinge_basis(knowledge: ServerKnowledge, n: int) -> HingeBasis:
-    """Hinges at equal distances, from the least value that can be told to the largest."""
+    """Return hinges at equal distances over the range of values."""
     mechanism = knowledge.training.mechanism
     if isinstance(mechanism, TabulatedNoise):
         levels = mechanism.encoding.levels
@@ -148,12 +145,12 @@ def hinge_basis(knowledge: ServerKnowledge, n: int) -> HingeBasis:
 
 
 def peak_neuron(row: Floats, rows: Floats, others: int, units: int | None = None) -> CraftedNeuron:
-    """The distance of a row from the target, in standard deviations of each feature, turned upside down.
+    """Build a neuron whose value is minus the distance from the target, in units of standard deviations.
 
-    -|x - t| = (x - least) - 2 ReLU(x - t) + constant wherever x is at least ``least``: two units a feature.
-    Any other row has a smaller value, and is told apart unless it comes nearer to the target than every row
-    of the attacker's own (``rows``), from which the threshold is half the way. With few ``units``, the
-    features in which the target stands out are kept.
+    -|x - t| = (x - least) - 2 ReLU(x - t) + constant if x is at least ``least``: two units per feature. Any
+    other row has a smaller value. The threshold is halfway between the target and the nearest of the
+    attacker's own ``rows``, so only a nearer row of a client is mistaken for the target. With few ``units``,
+    the features in which the target deviates most are kept.
     """
     spread = rows.std(axis=0, dtype=np.float64)
     spread = np.where(spread > 0, spread, max(float(spread.mean()), 1e-6))

@@ -19,21 +19,21 @@ from leakgauge.domains.federated.neurons.neuron_training import (
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 
-EPOCHS, BATCH = 6, 250  # where rows are perturbed
-MOST_EPOCHS = 2_000  # where they are not
+EPOCHS, BATCH = 6, 250  # if rows are perturbed
+MOST_EPOCHS = 2_000  # if they are not
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """A network with one hidden layer that tells the target from rows of the attacker's own (eq. 5 to 7).
+    """A network with one hidden layer that separates the target from the attacker's own rows (eq. 5 to 7).
 
-    Where clients perturb their rows, every epoch sees ``positives`` new perturbations of the target and one
-    of each other row; 6 epochs in steps of 250 rows, unless said otherwise. Where they do not, a step is on
-    all rows, the target counts ``weight`` times as much as all others together (5 in what was published for
-    CIFAR-10), and training ends when it is told from all of them; ``epochs`` is only a limit then. Which
-    epoch is kept, and the final bias, follow from the attacker's own rows, a quarter of which are held back.
-    Nguyen et al. (2023) choose them by rows of clients, and never draw new noise; theirs is a softmax of
-    sigmoids. ``certify`` adds what fresh draws prove of the neurons before any round.
+    If clients perturb their rows, every epoch has ``positives`` new perturbations of the target and one of
+    each other row; the default is 6 epochs in steps of 250 rows. If they do not, a step is on all rows, the
+    target has ``weight`` times the weight of all others together (5 in the published experiments on
+    CIFAR-10), and training ends when it is separated from all of them; ``epochs`` is then only a limit. The
+    epoch that is kept and the final bias are chosen on the attacker's own rows, a quarter of which are held
+    back. Nguyen et al. (2023) choose them on rows of clients, do not draw new noise, and use a softmax of
+    sigmoids. ``certify`` adds bounds that new draws of the noise prove for the neurons before any round.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("server",)
@@ -62,14 +62,14 @@ class Attack:
 
     def train(self, knowledge: ServerKnowledge, rng: Generator) -> list[TrainedNeuron]:
         """Train the neuron of each target."""
-        teacher = NeuronTrainer.of(
-            knowledge, self.course(noisy=knowledge.training.mechanism is not None), rng
+        trainer = NeuronTrainer.of(
+            knowledge, self.options(noisy=knowledge.training.mechanism is not None), rng
         )
         seeds = rng.integers(2**63, size=len(knowledge.targets)).tolist()
-        return parallel_map(teacher, list(enumerate(seeds)))
+        return parallel_map(trainer, list(enumerate(seeds)))
 
-    def course(self, *, noisy: bool) -> NeuronTrainingOptions:
-        """What this means for clients who perturb their rows, and for those who do not."""
+    def options(self, *, noisy: bool) -> NeuronTrainingOptions:
+        """Return the training options, with defaults for clients that perturb their rows or do not."""
         return NeuronTrainingOptions(
             neurons=self.neurons,
             epochs=self.epochs or (EPOCHS if noisy else MOST_EPOCHS),
@@ -81,12 +81,12 @@ class Attack:
 
 
 def _epochs(trained: Sequence[TrainedNeuron]) -> dict[str, float]:
-    """Epochs, over targets: until a neuron was taken, and until some bias would have told all rows seen."""
+    """Summarise over targets the epochs until a neuron was kept, and until some bias separated the target."""
     epochs = [one.epochs for one in trained]
     on_top = [one.on_top for one in trained if one.on_top is not None]
-    found = {
+    summary = {
         "epochs_mean": float(np.mean(epochs)),
         "epochs_most": float(max(epochs)),
         "separated": float(np.mean([one.separated for one in trained])),
     }
-    return found | ({"epochs_on_top_mean": float(np.mean(on_top))} if len(on_top) == len(trained) else {})
+    return summary | ({"epochs_on_top_mean": float(np.mean(on_top))} if len(on_top) == len(trained) else {})

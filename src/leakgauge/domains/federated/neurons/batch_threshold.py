@@ -1,4 +1,4 @@
-"""Where to cut a score, for a batch in which one row may be the target."""
+"""The best threshold of a score for batches in which one row may be the target."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from leakgauge.core.game import Reals
 
 @dataclass(frozen=True)
 class BatchRates:
-    """How often a batch with the target is told, and how often one without it."""
+    """How often batches with the target, and batches without it, are classified correctly."""
 
     tpr: float
     tnr: float
@@ -21,11 +21,10 @@ class BatchRates:
 
 
 def batch_rates(own: Reals, others: Reals, n_others: int, threshold: float = 0.0) -> BatchRates:
-    """The rates by these scores, if a batch is told by any of its rows above the threshold.
+    """Return the rates if a batch is classified as a member's when any of its rows is above the threshold.
 
-    That none of ``n_others`` rows is above it has the probability (1 - FPR)^n: rows are independent. The
-    chance that one of them is above it where the target is not, which would be a game won by luck, is left
-    out of the TPR.
+    None of ``n_others`` independent rows is above it with probability (1 - FPR)^n. The TPR counts only the
+    target, not the chance that another row is above the threshold when the target is not.
 
     >>> batch_rates(np.array([1.0, -1.0]), np.array([-1.0, -2.0, -3.0, 1.0]), 2)
     BatchRates(tpr=0.5, tnr=0.5625)
@@ -34,10 +33,10 @@ def batch_rates(own: Reals, others: Reals, n_others: int, threshold: float = 0.0
 
 
 def best_batch_threshold(own: Reals, others: Reals, n_others: int) -> tuple[float, float]:
-    """The threshold that wins most games by these scores, and the share it wins.
+    """Return the threshold that wins most games by these scores, and the share it wins.
 
-    A game is won if the target is above it, or if none of ``n_others`` other rows is: the mean of TPR and
-    (1 - FPR)^n. It is midway between two scores; where several win as often, those farthest apart.
+    The share of games won is the mean of TPR and (1 - FPR)^n with n = ``n_others``. The threshold is midway
+    between two scores; of several that are equally good, the one with the widest gap is taken.
 
     >>> best_batch_threshold(np.array([1.0, 3.0]), np.array([0.0, 2.0, 2.1]), 2)
     (2.55, 0.75)

@@ -16,41 +16,39 @@ from leakgauge.domains.federated.neurons.stealth import mean_stealth
 from leakgauge.domains.federated.release import FederatedView
 
 LARGEST_UNIT_RMS = 64.0  # root mean square over units; logits of the honest layers are about a quarter of it
-N_REFERENCE_ROWS = 32  # rows of the attacker that are looked at
+N_REFERENCE_ROWS = 32  # of the attacker's rows that are examined
+SMALLEST_GRADIENT = float(np.nextafter(0, 1))  # any gradient that is not zero
 
 
 def rescale_first_layers(
     knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
 ) -> list[CraftedNeuron]:
-    """The same neurons, with first layers that are quiet at the target and at other rows.
+    """Return the same neurons with first layers whose outputs are small at the target and at other rows.
 
-    Loud units make the honest neurons beside the chosen one large, and their logits: where one class exceeds
-    all others by a hundred, softmax says exactly 0 and 1 in single precision, and the gradient of an active
-    neuron is exactly zero. What leaves the first layer is divided by a power of two, and the weights of the
-    chosen neuron are multiplied by it: its value is the same to the last bit.
+    Large outputs make the other neurons and the logits large. If one logit exceeds all others by a hundred,
+    softmax is exactly 0 or 1 in single precision, and the gradient of an active neuron is exactly zero. The
+    outputs of the first layer are therefore divided by a power of two, and the weights of the chosen neuron
+    multiplied by it, which leaves its value the same to the last bit.
     """
-    apart = rng.spawn(1)[0]  # so that nothing else is drawn otherwise
+    own_rng = rng.spawn(1)[0]  # leaves the draws of rng itself unchanged
     mechanism = knowledge.training.mechanism
-    others = perturb(knowledge.rows[:N_REFERENCE_ROWS], 1, mechanism, apart)
-    found = []
+    others = perturb(knowledge.rows[:N_REFERENCE_ROWS], 1, mechanism, own_rng)
+    rescaled = []
     for one, target in zip(crafted, knowledge.targets[:, None]):
-        own = perturb(target, 8, mechanism, apart)
-        found.append(one.with_smaller_units(_n_halvings(one, np.concatenate([own, others]))))
-    return found
+        own = perturb(target, 8, mechanism, own_rng)
+        rescaled.append(one.with_smaller_units(_n_halvings(one, np.concatenate([own, others]))))
+    return rescaled
 
 
 def _n_halvings(crafted: CraftedNeuron, rows: Floats) -> int:
     hidden = np.maximum(rows @ crafted.first.T + crafted.first_bias, 0).astype(np.float64)
-    loudest = float(np.sqrt(np.mean(hidden**2, axis=1)).max())
-    return int(np.ceil(np.log2(loudest / LARGEST_UNIT_RMS))) if loudest > LARGEST_UNIT_RMS else 0
-
-
-SMALLEST_GRADIENT = float(np.nextafter(0, 1))  # any gradient that is not zero
+    largest = float(np.sqrt(np.mean(hidden**2, axis=1)).max())
+    return int(np.ceil(np.log2(largest / LARGEST_UNIT_RMS))) if largest > LARGEST_UNIT_RMS else 0
 
 
 @dataclass(frozen=True, eq=False)
 class GradientNormScorer:
-    """The norm of the gradient: exactly zero where no row of the batch made the neuron active."""
+    """Scores by the norm of the gradient, which is exactly zero if no row activates the neuron."""
 
     networks: Sequence[PlantedNetwork]
 
@@ -60,29 +58,31 @@ class GradientNormScorer:
 
 @dataclass(frozen=True, eq=False)
 class MatchedFilterScorer:
-    """How much of the target's own gradient is in the average of noisy ones, beyond half of what is due.
+    """Scores by the projection of the noisy average gradient on the gradient expected of the target.
 
-    The server knows the target, its label and the model, and so the clipped gradient that is looked for: the
-    projection on it is what is left of the noise (a matched filter, the best there is under Gaussian noise
-    if nobody else makes the neuron active).
+    The server knows the target, its label and the model, and so the clipped gradient to look for. The score
+    is the log-likelihood ratio (a matched filter), optimal under Gaussian noise if no other row activates the
+    neuron.
     """
 
     networks: Sequence[PlantedNetwork]
-    expected: Sequence[Reals]  # of a batch in which the target is, for every target
-    unit: float  # the standard deviation of the noise on one number
+    expected: Sequence[Reals]  # for every target, the gradient of a batch with the target
+    unit: float  # the standard deviation of the noise on each entry
 
     def __call__(self, view: FederatedView, rng: Generator) -> Reals:
         rows = view.train(self.networks)
-        return np.array([[self._score(one, due) for one, due in zip(row, self.expected)] for row in rows])
+        return np.array(
+            [[self._score(one, expected) for one, expected in zip(row, self.expected)] for row in rows]
+        )
 
-    def _score(self, gradient: Reals, due: Reals) -> float:
-        return float(np.sum((gradient - due / 2) * due)) / self.unit**2
+    def _score(self, gradient: Reals, expected: Reals) -> float:
+        return float(np.sum((gradient - expected / 2) * expected)) / self.unit**2
 
 
 def gradient_scorer(
     knowledge: ServerKnowledge, crafted: Sequence[CraftedNeuron], rng: Generator
 ) -> Scorer[FederatedView]:
-    """Send what was crafted, and read the answers: exactly zero or not, or above the noise or not."""
+    """Return a scorer that sends the crafted neurons and scores the answering gradients."""
     networks, training = knowledge.networks(crafted, rng), knowledge.training
     if training.noise is None:
         return Scorer(GradientNormScorer(networks), Reading(threshold=SMALLEST_GRADIENT))
@@ -106,7 +106,7 @@ def study_neurons(
     certify: bool,
     more: Mapping[str, float] | None = None,
 ) -> Scorer[FederatedView]:
-    """Send one neuron for each target; say how far they are from honest ones, and what is certain of them."""
+    """Return a scorer with one neuron per target, and the numbers on stealth and certificates."""
     crafted = rescale_first_layers(knowledge, crafted, rng)
     scorer = gradient_scorer(knowledge, crafted, rng)
     numbers = {

@@ -1,4 +1,4 @@
-"""What the server sends: an honest-looking network in which a first layer and a few neurons are planted."""
+"""The network that the server sends: honest weights except a planted first layer and a few neurons."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,12 +12,12 @@ from leakgauge.core.game import Reals
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Layer: TypeAlias = tuple[Floats, Floats]  # weights (outputs x inputs) and biases
-TARGET_TO_OTHERS = 4.0  # values of a target, beside a standard deviation of one for other rows
+TARGET_TO_OTHERS = 4.0  # largest value of a target, if other rows have a standard deviation of 1
 
 
 @dataclass(frozen=True, eq=False)
 class CraftedNeuron:
-    """A first layer, and a neuron of the second that is to be active for one target alone.
+    """A first layer, and a neuron of the second layer that should be active for one target alone.
 
     Its value at a row x is second . ReLU(first x + first_bias) + bias (Nguyen et al., eq. 5, with biases).
     """
@@ -40,28 +40,28 @@ class CraftedNeuron:
         return self.first.shape[0]
 
     def values(self, rows: Floats) -> Reals:
-        """The value of the chosen neuron at each row; above zero it is active."""
+        """Return the value of the chosen neuron at each row; it is active above zero."""
         hidden = np.maximum(rows @ self.first.T + self.first_bias, 0)
         return (hidden @ self.second).astype(np.float64) + self.bias
 
     def scaled(self, factor: float) -> "CraftedNeuron":
-        """The same neuron with all its values multiplied by a positive number: active for the same rows."""
+        """Return the neuron with its values times a positive factor; it is active for the same rows."""
         return CraftedNeuron(
             self.first, self.first_bias, np.float32(factor) * self.second, factor * self.bias
         )
 
     def with_smaller_units(self, halvings: int) -> "CraftedNeuron":
-        """The same neuron, with the values of the units before it halved so often; exactly the same value."""
+        """Return the neuron with the outputs of its units halved so often, and exactly the same value."""
         if halvings == 0:
             return self
         less, more = np.float32(2.0**-halvings), np.float32(2.0**halvings)
         return CraftedNeuron(less * self.first, less * self.first_bias, more * self.second, self.bias)
 
     def normalised(self, own: Reals, others: Reals) -> "CraftedNeuron":
-        """The same neuron with small values, given those of the target and of other rows as they are now.
+        """Return the neuron scaled to small values, given its values at the target and at other rows.
 
-        Large ones would make the softmax of the honest layers behind it say exactly 0 or 1, and the gradient
-        of an active neuron exactly zero.
+        Large values would make the softmax after the next layers exactly 0 or 1, and the gradient of an
+        active neuron exactly zero.
         """
         size = max(float(np.std(others)), float(np.abs(own).max()) / TARGET_TO_OTHERS)
         return self.scaled(1 / size) if size > 0 else self
@@ -72,7 +72,7 @@ class PlantedNetworkShape:
     """The parts of the network that the server leaves honest."""
 
     classes: int
-    neurons: int = 64  # of the second layer, chosen ones among them
+    neurons: int = 64  # of the second layer, including the chosen ones
     chosen: int = 1  # copies of the crafted neuron
 
     def __post_init__(self) -> None:
@@ -95,7 +95,7 @@ class PlantedNetwork:
 
 
 def plant_neuron(crafted: CraftedNeuron, shape: PlantedNetworkShape, rng: Generator) -> PlantedNetwork:
-    """Put the crafted weights into a network that is otherwise drawn as an honest server would."""
+    """Return a network with the crafted weights, and all others drawn as an honest server would."""
     weights, biases = honest_layer(crafted.units, shape.neurons, rng)
     weights[: shape.chosen], biases[: shape.chosen] = crafted.second, crafted.bias
     head = honest_layer(shape.neurons, shape.classes, rng)
@@ -103,7 +103,7 @@ def plant_neuron(crafted: CraftedNeuron, shape: PlantedNetworkShape, rng: Genera
 
 
 def honest_layer(inputs: int, outputs: int, rng: Generator) -> Layer:
-    """A layer as PyTorch initialises it: uniform within one over the root of its inputs."""
+    """Draw a layer as PyTorch initialises it: uniform within 1 / sqrt(number of inputs)."""
     reach = 1 / np.sqrt(inputs)
     weights = rng.uniform(-reach, reach, (outputs, inputs)).astype(np.float32)
     return weights, rng.uniform(-reach, reach, outputs).astype(np.float32)

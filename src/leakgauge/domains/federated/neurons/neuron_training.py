@@ -12,29 +12,33 @@ from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batc
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 
+HELD_BACK = 4  # one row in so many
+ENOUGH = 8_000  # perturbed rows that are held back
+DRAWS = 1_000  # of a target, to compare with them
+
 
 @dataclass(frozen=True, eq=False)
 class EpochRows:
-    """The rows of one epoch, in order, and where the neuron is to be active."""
+    """The rows of one epoch, in order, and for which of them the neuron should be active."""
 
     rows: Floats
     active: Bits
-    weight: float = 1.0  # of a row that is to be active, in the loss; that of another row is 1
+    weight: float = 1.0  # in the loss, of rows for which it should be active; others have weight 1
 
 
 def initial_neuron(neurons: int, features: int, rng: Generator) -> CraftedNeuron:
-    """A neuron before its first epoch: as PyTorch initialises two linear layers."""
+    """Return a neuron before training, as PyTorch initialises two linear layers."""
     first, (second, bias) = honest_layer(features, neurons, rng), honest_layer(neurons, 1, rng)
     return CraftedNeuron(*first, second[0], float(bias[0]))
 
 
 def train_epochs(
-    neuron: CraftedNeuron, lessons: Iterable[EpochRows], *, batch: int | None, rate: float
+    neuron: CraftedNeuron, epochs: Iterable[EpochRows], *, batch: int | None, rate: float
 ) -> Iterator[CraftedNeuron]:
-    """The neuron after each lesson: Adam (Kingma and Ba 2015) on the cross-entropy of sigmoid(value).
+    """Yield the neuron after each epoch: Adam (Kingma and Ba 2015) on the cross-entropy of sigmoid(value).
 
-    That is eq. 6 of Nguyen et al. with biases. A step is on ``batch`` rows, or on the whole lesson. Nothing
-    random happens here: where a neuron starts and the order of rows are given.
+    That is eq. 6 of Nguyen et al. with biases. A step is on ``batch`` rows, or on the whole epoch. Nothing
+    is random here: the initial neuron and the order of rows are given.
     """
     import torch
 
@@ -42,9 +46,9 @@ def train_epochs(
     parts = [torch.from_numpy(part.copy()).requires_grad_() for part in given]
     first, first_bias, second, bias = parts
     adam = torch.optim.Adam(parts, lr=rate)
-    for lesson in lessons:
-        rows, active = torch.from_numpy(lesson.rows), torch.from_numpy(lesson.active.astype(np.float32))
-        weight = torch.tensor(lesson.weight)
+    for epoch in epochs:
+        rows, active = torch.from_numpy(epoch.rows), torch.from_numpy(epoch.active.astype(np.float32))
+        weight = torch.tensor(epoch.weight)
         size = batch or len(rows)
         for some, wanted in zip(rows.split(size), active.split(size)):
             hidden = torch.relu(torch.nn.functional.linear(some, first, first_bias))
@@ -58,11 +62,6 @@ def train_epochs(
         yield CraftedNeuron(now[0], now[1], now[2], float(now[3][0]))
 
 
-HELD_BACK = 4  # one row in so many
-ENOUGH = 8_000  # perturbed rows that were held back
-DRAWS = 1_000  # of a target, beside them
-
-
 @dataclass(frozen=True, kw_only=True)
 class NeuronTrainingOptions:
     """How long a neuron is trained, and on what."""
@@ -71,8 +70,8 @@ class NeuronTrainingOptions:
     epochs: int  # at most
     batch: int | None  # rows of a step; all of an epoch, if none
     rate: float  # of Adam
-    positives: int  # perturbations of the target in an epoch, where rows are perturbed
-    weight: float  # of the target against all other rows, where they are not
+    positives: int  # perturbations of the target in an epoch, if rows are perturbed
+    weight: float  # of the target against all other rows, if they are not
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,51 +79,55 @@ class TrainedNeuron:
     """A neuron, and what its training showed on rows of the attacker's own."""
 
     neuron: CraftedNeuron
-    epochs: int  # after which it was taken
+    epochs: int  # after which it was kept
     separated: bool  # the target was active, no row it was trained on was, and none had as large a value
     on_top: int | None  # the first epoch after which no other row had as large a value as the target
-    history: tuple[BatchRates, ...]  # by epoch, of the neuron as it was, on rows that were held back
+    history: tuple[BatchRates, ...]  # by epoch, on held-back rows, at a threshold of zero
 
 
 @dataclass(frozen=True, eq=False)
 class NeuronTrainer:
-    """Trains the neuron of a target, on one part of the attacker's rows; the other part judges it."""
+    """Trains the neuron of a target on one part of the attacker's rows, and tests it on the other."""
 
     knowledge: ServerKnowledge
-    course: NeuronTrainingOptions
+    options: NeuronTrainingOptions
     rows: Floats
     held_back: Floats  # perturbed
 
     @classmethod
-    def of(cls, knowledge: ServerKnowledge, course: NeuronTrainingOptions, rng: Generator) -> "NeuronTrainer":
-        """Divide the attacker's rows, at random, and perturb those that are held back."""
+    def of(
+        cls, knowledge: ServerKnowledge, options: NeuronTrainingOptions, rng: Generator
+    ) -> "NeuronTrainer":
+        """Divide the attacker's rows at random, and perturb those that are held back."""
         rows = knowledge.rows[rng.permutation(len(knowledge.rows))]
         n = max(1, len(rows) // HELD_BACK)
         held_back = perturb(rows[:n], max(1, ENOUGH // n), knowledge.training.mechanism, rng)
-        return cls(knowledge, course, rows[n:], held_back)
+        return cls(knowledge, options, rows[n:], held_back)
 
     def __call__(self, target: tuple[int, int]) -> TrainedNeuron:
-        """Train, and keep the epoch that wins most games by rows that were held back; the latest of several.
+        """Train, and keep the epoch that wins most games on held-back rows, the latest of several.
 
-        Without noise the last epoch is the first at which the target is active and no row beside it (Nguyen
-        et al., section 3.2); of those that were held back it need only have the largest value. The bias is
-        put where it wins most games: without noise, midway between the target and the next of all rows.
+        Without noise, training ends at the first epoch at which the target is active and no training row is
+        (Nguyen et al., section 3.2) and all held-back rows have smaller values than the target. The bias is
+        set to win most games: without noise, midway between the target and the next of all rows.
         """
         place, seed = target
         rng, noisy = np.random.default_rng(seed), self.knowledge.training.mechanism is not None
         row = self.knowledge.targets[place][None]
-        start = initial_neuron(self.course.neurons, row.shape[1], rng)
+        start = initial_neuron(self.options.neurons, row.shape[1], rng)
         own_rows = perturb(row, DRAWS, self.knowledge.training.mechanism, rng)
         history, kept, most, on_top = [], None, -1.0, None
-        epochs = train_epochs(start, self._lessons(row, rng), batch=self.course.batch, rate=self.course.rate)
+        epochs = train_epochs(
+            start, self._epoch_rows(row, rng), batch=self.options.batch, rate=self.options.rate
+        )
         for epoch, neuron in enumerate(epochs, 1):
             own, held_back = neuron.values(own_rows), neuron.values(self.held_back)
             history.append(batch_rates(own, held_back, self.knowledge.others))
-            seen = np.empty(0) if noisy else neuron.values(self.rows)  # with noise they are never seen again
+            seen = np.empty(0) if noisy else neuron.values(self.rows)  # with noise, each epoch draws new ones
             others = np.append(held_back, seen)
-            told = bool(own.min() > others.max())
-            on_top = on_top or (epoch if told else None)
-            separated = told and bool(own.min() > 0 >= seen.max(initial=-np.inf))
+            above = bool(own.min() > others.max())
+            on_top = on_top or (epoch if above else None)
+            separated = above and bool(own.min() > 0 >= seen.max(initial=-np.inf))
             threshold, won = best_batch_threshold(own, others, self.knowledge.others)
             if won >= most:
                 cut = replace(neuron, bias=neuron.bias - threshold).normalised(
@@ -136,12 +139,12 @@ class NeuronTrainer:
         assert kept is not None
         return TrainedNeuron(*kept, on_top, tuple(history))
 
-    def _lessons(self, row: Floats, rng: Generator) -> Iterator[EpochRows]:
-        """Target and others for every epoch, perturbed again; without noise the target is once among them."""
-        course, mechanism = self.course, self.knowledge.training.mechanism
-        often = 1 if mechanism is None else course.positives
-        weight = course.weight * len(self.rows) if mechanism is None else 1.0
-        for _ in range(course.epochs):
+    def _epoch_rows(self, row: Floats, rng: Generator) -> Iterator[EpochRows]:
+        """Yield newly perturbed target and other rows for every epoch; without noise the target once."""
+        options, mechanism = self.options, self.knowledge.training.mechanism
+        often = 1 if mechanism is None else options.positives
+        weight = options.weight * len(self.rows) if mechanism is None else 1.0
+        for _ in range(options.epochs):
             rows = np.concatenate(
                 [perturb(row, often, mechanism, rng), perturb(self.rows, 1, mechanism, rng)]
             )

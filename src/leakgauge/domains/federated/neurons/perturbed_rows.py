@@ -1,4 +1,4 @@
-"""Rows perturbed as clients would, and the scores and values that a neuron has at them."""
+"""Rows perturbed as clients perturb them, and scores and neuron values at these rows."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,18 +12,19 @@ from leakgauge.domains.federated.neurons.feature_distributions import TabulatedN
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
 from leakgauge.domains.federated.neurons.relu_scores import ReluScore
 
-CHUNK_ROWS = 256  # rows at a time: more would not stay near the processor
+CHUNK_ROWS = 256  # rows at a time, which fit into the cache of a processor
+MAX_HELD_VALUES = 2**22  # numbers that are in memory at once
 
 
 class PerturbedRows(Protocol):
-    """Rows of which scores are asked."""
+    """Perturbed rows for which a score can be computed."""
 
     def scores(self, score: ReluScore) -> Reals: ...
 
 
 @dataclass(frozen=True, eq=False)
 class PerturbedLevelRows:
-    """Features that take few levels: what each adds is looked up."""
+    """Rows of features with few levels; the contribution of each feature is looked up in a table."""
 
     levels: Reals
     places: npt.NDArray[np.uint16]  # features x rows
@@ -38,28 +39,28 @@ class PerturbedLevelRows:
 
 @dataclass(frozen=True, eq=False)
 class PerturbedRealRows:
-    """Rows of any numbers."""
+    """Rows of real numbers."""
 
     rows: Floats
 
     def scores(self, score: ReluScore) -> Reals:
         weights = np.zeros((score.knots.size, self.rows.shape[1]), dtype=np.float32)
         weights[:, score.features] = score.weights.T
-        knots, found = score.knots.astype(np.float32), np.empty(len(self.rows))
+        knots, totals = score.knots.astype(np.float32), np.empty(len(self.rows))
         for low in range(0, len(self.rows), CHUNK_ROWS):
             rows = self.rows[low : low + CHUNK_ROWS]
             if score.clips:
-                found[low : low + CHUNK_ROWS] = (np.clip(rows, *knots) - knots[0]) @ weights[0]
+                totals[low : low + CHUNK_ROWS] = (np.clip(rows, *knots) - knots[0]) @ weights[0]
             else:
                 each = [np.maximum(rows - knot, 0) @ some for knot, some in zip(knots, weights)]
-                found[low : low + CHUNK_ROWS] = np.sum(each, axis=0, dtype=np.float64)
-        return found
+                totals[low : low + CHUNK_ROWS] = np.sum(each, axis=0, dtype=np.float64)
+        return totals
 
 
 def draw_perturbed_rows(
     rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
 ) -> PerturbedRows:
-    """Perturb each row ``often`` times, as clients would; without noise once is as good."""
+    """Perturb each row ``often`` times as clients do; without noise, return each row once."""
     if mechanism is None:
         return PerturbedRealRows(rows)
     drawn = mechanism.sample(_repeated(rows, often), rng)
@@ -73,12 +74,12 @@ def draw_perturbed_rows(
 def draw_perturbed_real_rows(
     rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
 ) -> PerturbedRows:
-    """The same rows, kept as numbers."""
+    """Perturb rows in the same way, and store them as numbers."""
     return PerturbedRealRows(perturb(rows, often, mechanism, rng))
 
 
 def perturb(rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator) -> Floats:
-    """Each row ``often`` times, as clients would perturb it; without noise once is as good."""
+    """Return each row perturbed ``often`` times as clients do; without noise, each row once."""
     if mechanism is None:
         return rows
     return mechanism.sample(_repeated(rows, often), rng).astype(np.float32)
@@ -88,20 +89,17 @@ def _repeated(rows: Floats, often: int) -> Reals:
     return np.tile(rows.astype(np.float64), (often, 1))
 
 
-MAX_HELD_VALUES = 2**22  # numbers that are held at once
-
-
 def perturbed_values(
     crafted: CraftedNeuron, rows: Floats, often: int, mechanism: Mechanism | None, rng: Generator
 ) -> Reals:
-    """The value at each row, perturbed ``often`` times; without noise once is as good."""
+    """Return the values at rows perturbed ``often`` times; without noise, at each row once."""
     return neuron_values(crafted, perturb(rows, often, mechanism, rng))
 
 
 def neuron_values(crafted: CraftedNeuron, rows: Floats) -> Reals:
-    """What ``crafted.values`` says, row by row, in single precision as a client computes it.
+    """Return ``crafted.values`` of each row, in single precision as a client computes it.
 
-    Where no unit looks at more than one feature, the first layer is read off instead of multiplied by.
+    If no unit uses more than one feature, columns are selected instead of multiplying by the first layer.
     """
     step = max(1, MAX_HELD_VALUES // crafted.units)
     parts = [rows[first : first + step] for first in range(0, len(rows), step)]
@@ -110,10 +108,10 @@ def neuron_values(crafted: CraftedNeuron, rows: Floats) -> Reals:
         return np.concatenate([crafted.values(part) for part in parts])
     features = used.argmax(axis=1)
     slopes = crafted.first[np.arange(crafted.units), features]
-    found = []
+    values = []
     for part in parts:
         hidden = part[:, features] * slopes
         hidden += crafted.first_bias
         np.maximum(hidden, 0, out=hidden)
-        found.append((hidden @ crafted.second).astype(np.float64) + crafted.bias)
-    return np.concatenate(found)
+        values.append((hidden @ crafted.second).astype(np.float64) + crafted.bias)
+    return np.concatenate(values)

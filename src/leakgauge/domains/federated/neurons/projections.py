@@ -1,4 +1,4 @@
-"""What a perturbed target looks like among others: points of a map, and values of a neuron."""
+"""Pictures of a perturbed target among other rows: points of a plane, and histograms of neuron values."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,10 +14,10 @@ from leakgauge.domains.federated.neurons.perturbed_rows import perturb, perturbe
 
 
 class ProjectionMethod(StrEnum):
-    """How rows become points of a plane."""
+    """How rows are projected to a plane."""
 
     PCA = "pca"  # the two directions in which the points differ most
-    TSNE = "tsne"  # neighbours stay neighbours (van der Maaten and Hinton 2008); distances mean little
+    TSNE = "tsne"  # keeps neighbourhoods (van der Maaten and Hinton 2008), not distances
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +38,18 @@ def project_rows(
     copies: int = 200,
     others: int = 500,
 ) -> RowProjection:
-    """Perturb a target many times and other rows once, and lay all of them out together.
+    """Perturb a target many times and other rows once, and project all of them together.
 
-    The others are rows of the attacker: a map shows what it can know before the games.
+    The other rows are the attacker's, so the picture shows what it can know before the rounds.
     """
     if not (copies >= 1 and others >= 1):
-        raise BadInput(f"a map needs copies and others >= 1, got {copies} and {others}")
+        raise BadInput(f"a projection needs copies and others >= 1, got {copies} and {others}")
     target, n_others = knowledge.targets[[place]], min(others, len(knowledge.rows))
     rows = knowledge.rows[rng.choice(len(knowledge.rows), n_others, replace=False)]
     mechanism = knowledge.training.mechanism
     own = perturb(target, copies, mechanism, rng)
-    everyone = np.concatenate([target, own, perturb(rows, 1, mechanism, rng)])
-    points = _tsne(everyone, rng) if projection is ProjectionMethod.TSNE else _pca(everyone)
+    rows_together = np.concatenate([target, own, perturb(rows, 1, mechanism, rng)])
+    points = _tsne(rows_together, rng) if projection is ProjectionMethod.TSNE else _pca(rows_together)
     return RowProjection(points[:1], points[1 : 1 + len(own)], points[1 + len(own) :])
 
 
@@ -59,7 +59,9 @@ def _pca(rows: Floats) -> Reals:
     first = np.zeros((2, rows.shape[1]))
     first[: min(2, len(axes))] = axes[:2]
     ends = first[np.arange(2), np.abs(first).argmax(axis=1)]
-    return centred @ (first * np.where(ends < 0, -1, 1)[:, None]).T  # a sign that no library decides
+    return (
+        centred @ (first * np.where(ends < 0, -1, 1)[:, None]).T
+    )  # a sign that does not depend on the library
 
 
 def _tsne(rows: Floats, rng: Generator) -> Reals:
@@ -101,13 +103,13 @@ def value_histogram(
 
 
 def _edges(least: float, most: float, bins: int) -> Reals:
-    """About so many bins that cover least .. most, with an edge at zero: no bin is half active."""
+    """Return the edges of about ``bins`` bins over least .. most, with an edge at zero."""
     least, most = min(float(least), 0.0), max(float(most), 0.0)
     width = (most - least) / bins or 1.0
     return width * np.arange(np.ceil(least / width) - 1, np.ceil(most / width) + 1)
 
 
 def _shares(values: Reals, edges: Reals) -> Reals:
-    """A value at an edge belongs to the bin below it: at zero a neuron is not active."""
+    """Return the share of values in each bin; a value at an edge belongs to the bin below it."""
     places = np.searchsorted(edges, values, side="left") - 1
     return np.bincount(np.clip(places, 0, edges.size - 2), minlength=edges.size - 1) / values.size

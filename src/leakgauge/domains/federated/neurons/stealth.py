@@ -1,4 +1,4 @@
-"""Would a client notice? Crafted weights beside those of an honest server."""
+"""How far crafted weights differ from those of an honest server, as a client could test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from numpy.random import Generator
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Layer, honest_layer
 
-MAX_WEIGHTS = 50_000  # weights that are compared; of more, so many are drawn
-DENSITY_BINS = 1_024  # bins behind a density
+MAX_WEIGHTS = 50_000  # most weights that are compared; of more, so many are drawn
+DENSITY_BINS = 1_024  # for a kernel density estimate
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stealth:
-    """How a crafted layer differs from one that is drawn as PyTorch initialises it, biases included.
+    """Comparison of a crafted layer with one that PyTorch initialises, biases included.
 
     ``statistic`` is the largest distance of the two distribution functions (Kolmogorov and Smirnov): 0 if
-    the weights look alike, 1 if a look at one of them would do.
+    they are equal, 1 if a single weight shows which layer it is from.
     """
 
     statistic: float
     p_value: float
     norm: float
     honest_norm: float
-    zeros: float  # share of weights that are zero; an honest layer has none
+    zeros: float  # share of weights that are zero; none in an honest layer
 
     @property
     def times_honest(self) -> float:
@@ -34,7 +34,7 @@ class Stealth:
 
 
 def first_layer_stealth(crafted: CraftedNeuron, rng: Generator) -> Stealth:
-    """Of the first layer."""
+    """Compare the first layer with an honest one."""
     units, features = crafted.first.shape
     return compare_weights(
         flat_weights((crafted.first, crafted.first_bias)),
@@ -44,30 +44,30 @@ def first_layer_stealth(crafted: CraftedNeuron, rng: Generator) -> Stealth:
 
 
 def chosen_neuron_stealth(crafted: CraftedNeuron, rng: Generator) -> Stealth:
-    """Of the chosen neuron."""
+    """Compare the chosen neuron with an honest one."""
     return compare_weights(
         chosen_neuron_weights(crafted), flat_weights(honest_layer(crafted.units, 1, rng)), rng
     )
 
 
 def chosen_neuron_weights(crafted: CraftedNeuron) -> Reals:
-    """The weights and the bias of the chosen neuron."""
+    """Return the weights and the bias of the chosen neuron."""
     return np.append(crafted.second.astype(np.float64), crafted.bias)
 
 
 def flat_weights(layer: Layer) -> Reals:
-    """The weights and biases of a layer in one row."""
+    """Return the weights and biases of a layer as one vector."""
     return np.concatenate([part.ravel() for part in layer]).astype(np.float64)
 
 
 def compare_weights(crafted: Reals, usual: Reals, rng: Generator) -> Stealth:
-    """Set crafted weights beside honest ones."""
+    """Compare crafted weights with honest ones."""
     from scipy.stats import ks_2samp
 
-    found = ks_2samp(_subsample(crafted, rng), _subsample(usual, rng), method="asymp")
+    test = ks_2samp(_subsample(crafted, rng), _subsample(usual, rng), method="asymp")
     return Stealth(
-        statistic=float(found.statistic),
-        p_value=float(found.pvalue),
+        statistic=float(test.statistic),
+        p_value=float(test.pvalue),
         norm=float(np.linalg.norm(crafted)),
         honest_norm=float(np.linalg.norm(usual)),
         zeros=float(np.mean(crafted == 0)),
@@ -75,12 +75,12 @@ def compare_weights(crafted: Reals, usual: Reals, rng: Generator) -> Stealth:
 
 
 def mean_stealth(crafted: Sequence[CraftedNeuron], rng: Generator) -> dict[str, float]:
-    """The distances of first layer and chosen neuron, averaged over targets, by name."""
-    found = [
+    """Return the distances of first layer and chosen neuron, averaged over targets, by name."""
+    distances = [
         (first_layer_stealth(one, rng).statistic, chosen_neuron_stealth(one, rng).statistic)
         for one in crafted
     ]
-    first, second = np.mean(found, axis=0).tolist()
+    first, second = np.mean(distances, axis=0).tolist()
     return {"stealth_first": first, "stealth_second": second}
 
 
@@ -97,7 +97,7 @@ class WeightDensities:
 
 
 def weight_densities(crafted: Reals, usual: Reals, bins: int = 60, points: int = 241) -> WeightDensities:
-    """Histograms and kernel density estimates over the range of both."""
+    """Return histograms and kernel density estimates over the range of both."""
     least, most = (float(end) for end in (min(crafted.min(), usual.min()), max(crafted.max(), usual.max())))
     room = (most - least) / 10 or 1.0
     edges = np.linspace(least - room, most + room, bins + 1)
@@ -108,10 +108,10 @@ def weight_densities(crafted: Reals, usual: Reals, bins: int = 60, points: int =
 
 
 def kernel_density(values: Reals, points: Reals) -> Reals:
-    """Gaussian kernel density estimate at some points, with Silverman's width (1986, eq. 3.31).
+    """Return the Gaussian kernel density estimate at some points, with Silverman's width (1986, eq. 3.31).
 
-    Values are first counted in many narrow bins, so that many weights cost no more than a few. Where most
-    values are equal the width would vanish: it is never below the distance of two points.
+    Values are first counted in narrow bins, so that the cost does not grow with their number. If most values
+    are equal the width would be 0, so it is at least the distance of two points.
     """
     low, high = np.quantile(values, [0.25, 0.75])
     spread = min(x for x in (float(np.std(values)), float(high - low) / 1.34, np.inf) if x > 0)
