@@ -82,10 +82,10 @@ import time
 from pathlib import Path
 
 from domains.federated.flower.small_blocks import block, networks
-from leakgauge.domains.federated.flower.engine import read_flower
+from leakgauge.domains.federated.flower.engine import read_flower_engine
 
 clients = block(mechanism=None, clients=2)
-played = read_flower("mine:app", Path()).start(clients)
+played = read_flower_engine("mine:app", Path()).start(clients)
 here, there = clients.train(networks()), played.train(networks())
 print(max(abs(got - 0.1 * due).max() for row, other in zip(there, here) for got, due in zip(row, other)))
 print([bool(got.any()) for row in there for got in row] == [bool(due.any()) for row in here for due in row])
