@@ -37,5 +37,5 @@ def test_where_nothing_can_be_written_loops_are_compiled_all_the_same():
             raise RuntimeError("cannot cache function: no locator available")
         return loop
 
-    assert count_kernels._compile(njit, count_kernels.turn) is count_kernels.turn
+    assert count_kernels._compile(njit, count_kernels.flip_members) is count_kernels.flip_members
     assert asked == [True, False]

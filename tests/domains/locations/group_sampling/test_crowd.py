@@ -261,9 +261,9 @@ def test_rounds_are_independent():
 
 def test_few_classes_are_drawn_class_by_class_and_many_one_by_one():
     alike = crowd(np.repeat(np.eye(3), 1_000, axis=0)).on(np.arange(3))
-    assert isinstance(alike._way(1_000), VisitorClasses)
+    assert isinstance(alike._sampler(1_000), VisitorClasses)
     different = random_crowd(1_000, 60, 0.1).on(np.arange(60))
-    assert isinstance(different._way(300), SubsetSampler)
+    assert isinstance(different._sampler(300), SubsetSampler)
 
 
 def test_cells_without_visitors_count_nobody(path):

@@ -1,4 +1,4 @@
-"""Group the cells that people visit by the number of other visitors and the rate an attacker believes in."""
+"""Group the cells that people visit by the number of other visitors and the rate an attacker assumes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,21 +13,21 @@ from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates
 
-PLACES = TARGET, POOL, REFERENCE = range(3)  # where a person is drawn from
+PLACES = TARGET, POOL, REFERENCE = range(3)  # the part of the population that a person belongs to
 
 
 @dataclass(frozen=True, eq=False)
 class CellKinds:
-    """Kinds of cells by how many others visit them and what an attacker believes, and who moves which."""
+    """Kinds of cells by number of other visitors and assumed rate, and how many of each kind people visit."""
 
     visitors: Ints  # of each kind
-    rates: Reals | None  # believed, of each kind
+    rates: Reals | None  # assumed by the attacker, of each kind
     cells: csr_array  # people x kinds
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdCells:
-    """The cells of everybody in the traces, seen from each person's own place."""
+    """The cells of all people, and how many others of the pool visit them."""
 
     traces: Traces
     places: npt.NDArray[np.int8]  # of the people: target, pool or reference
@@ -41,33 +41,33 @@ class CrowdCells:
         return cls(traces, places, np.bincount(in_pool, minlength=traces.map.n_cells).astype(np.int64))
 
     def only(self, people: Ints) -> "CrowdCells":
-        """The same crowd, of which some people matter."""
+        """The same pool, with the cells of some people only."""
         return CrowdCells(self.traces.of(people), self.places[people], self.in_pool)
 
     @property
     def others(self) -> Ints:
-        """How many of the pool visit each cell beside the person itself: places x cells."""
+        """How many of the pool visit each cell, without the person itself: places x cells."""
         return np.stack([np.maximum(self.in_pool - (place == POOL), 0) for place in PLACES])
 
     def by_count(self, *, exactly: bool = False) -> CellKinds:
-        """Kinds by the number of others alone."""
+        """Kinds by the number of others only."""
         counts = self.others if exactly else round_counts(self.others)
         kinds, cells = self._kinds(counts.astype(np.float64))
         return CellKinds(kinds.astype(np.int64), None, cells)
 
     def by_belief(self, rates: Reals, *, exactly: bool = False) -> CellKinds:
-        """Kinds by the number of others, and by the rate that an attacker believes in: places x cells."""
+        """Kinds by the number of others and by the rate that an attacker assumes: places x cells."""
         counts = self.others if exactly else round_counts(self.others)
         kinds, cells = self._kinds(counts + 1j * (rates if exactly else round_rates(rates)))
         return CellKinds(kinds.real.astype(np.int64), kinds.imag, cells)
 
     def believed(self, rates: ReferenceRates) -> Reals:
-        """What an attacker with the reference, less the person itself, believes: places x cells."""
+        """The rates from the reference without the person itself: places x cells."""
         cells = np.arange(self.in_pool.size)
         return np.stack([rates(cells, weight) for weight in (1.0, 1.0, 0.0)])
 
     def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> tuple[npt.NDArray[Any], csr_array]:
-        """The different keys, places x cells, of cells that are visited; and who visits which."""
+        """The distinct keys (places x cells) of visited cells, and the matrix people x keys."""
         visits, n_cells = self.traces.visits, keys.shape[1]
         owners = np.repeat(self.places, self.traces.n_visits)
         seen = np.zeros(keys.shape, dtype=bool)
@@ -76,6 +76,8 @@ class CrowdCells:
         distinct, kind = np.unique(keys[seen], return_inverse=True)
         kinds = np.zeros(keys.size, dtype=np.int32)
         kinds[np.flatnonzero(seen)] = kind
-        moved = kinds[owners.astype(np.int64) * n_cells + visits.indices]
-        ones = np.ones(moved.size, dtype=np.uint8)
-        return distinct, csr_array((ones, moved, visits.indptr), shape=(self.traces.n_people, distinct.size))
+        kind_of_visit = kinds[owners.astype(np.int64) * n_cells + visits.indices]
+        ones = np.ones(kind_of_visit.size, dtype=np.uint8)
+        return distinct, csr_array(
+            (ones, kind_of_visit, visits.indptr), shape=(self.traces.n_people, distinct.size)
+        )

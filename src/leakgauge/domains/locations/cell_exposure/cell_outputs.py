@@ -12,8 +12,14 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.mechanisms._count_noise import IntegerOutputs
 
-_REACH = 7.0  # standard deviations
-_TAIL = 12.0  # counts beyond them where few people are expected
+_REACH = 7.0  # standard deviations of the counts that are kept
+_TAIL = 12.0  # further counts, for small expectations
+_RARE = 1e-13  # outputs less likely than this for members and non-members are left out
+_NODES = 4  # Gauss-Legendre nodes per interval
+_PIECES = 4  # intervals per scale of the noise
+_LEAST, _MOST = 48, 256  # intervals within the range of counts
+_FAR = 30.0  # scales of the noise that are integrated, if little probability is beyond
+_FALLEN = -27.6  # log of that probability: 1e-12
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,7 @@ class CountProbabilities:
     chances: Reals
 
     def over(self, first: int, last: int) -> Reals:
-        """The same over all counts of a range that holds them."""
+        """The probabilities of all counts from ``first`` to ``last``, padded with zeros."""
         return np.pad(self.chances, (self.first - first, last + 1 - self.first - self.chances.size))
 
     @property
@@ -41,10 +47,12 @@ class HypergeometricDraw:
 
     def __post_init__(self) -> None:
         if not 0 <= self.size <= self.n_people:
-            raise BadInput(f"a group of {self.size} cannot be drawn from {self.n_people} people")
+            raise BadInput(
+                f"a group of {self.size} cannot be drawn from {self.n_people} people; lower the group size"
+            )
 
     def of(self, visitors: int) -> CountProbabilities:
-        """The hypergeometric law of how many are drawn of so many visitors; all but 1e-11 of it.
+        """The hypergeometric distribution of how many of the visitors are drawn, up to 1e-11.
 
         >>> HypergeometricDraw(4, 2).of(1).chances.tolist()
         [0.5, 0.5]
@@ -69,19 +77,11 @@ def _log_binomial(n: int, k: Reals) -> Reals:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
-_RARE = 1e-13  # outputs less likely than this in both worlds are left out
-_NODES = 4  # of Gauss and Legendre, on each piece
-_PIECES = 4  # per scale of the noise
-_LEAST, _MOST = 48, 256  # pieces inside the counts
-_FAR = 30.0  # scales of the noise, where hardly any is left beyond them
-_FALLEN = -27.6  # the log of the probability that may be: 1e-12
-
-
 @dataclass(frozen=True, eq=False)
 class CellOutputs:
     """Outputs, and the probability of each for a member and for a non-member.
 
-    Outputs that vary continuously stand for a piece of the line each; the ratio of the worlds is exact there.
+    A continuous output stands for an interval; the ratio of the two probabilities is exact at the output.
     """
 
     outputs: Reals
@@ -90,51 +90,59 @@ class CellOutputs:
 
 
 def outputs_of_cell(
-    chain: ReleaseChain, company: CountProbabilities, others: CountProbabilities
+    chain: ReleaseChain, with_member: CountProbabilities, without: CountProbabilities
 ) -> CellOutputs:
-    """The outputs of a cell with ``company`` in it beside a member, and with ``others`` without one."""
+    """The outputs of a cell. The others in it are ``with_member`` beside a member, else ``without``."""
     if chain.mute:
         return CellOutputs(np.zeros(1), np.ones(1), np.ones(1))
-    first, last = min(company.first, others.first), max(company.last, others.last)
-    worlds = company.over(first, last), others.over(first, last)
-    found = (
-        _integer_outputs(chain, first, *worlds) if chain.whole else _continuous_outputs(chain, first, *worlds)
+    first, last = min(with_member.first, without.first), max(with_member.last, without.last)
+    counts = with_member.over(first, last), without.over(first, last)
+    cell = (
+        _integer_outputs(chain, first, *counts) if chain.whole else _continuous_outputs(chain, first, *counts)
     )
-    likely = (found.members > _RARE) | (found.others > _RARE)
-    return CellOutputs(found.outputs[likely], found.members[likely], found.others[likely])
+    likely = (cell.members > _RARE) | (cell.others > _RARE)
+    return CellOutputs(cell.outputs[likely], cell.members[likely], cell.others[likely])
 
 
-def _integer_outputs(chain: ReleaseChain, first: int, company: Reals, others: Reals) -> CellOutputs:
-    law = _noise_probabilities(chain)
-    reach = law.size // 2
-    places = np.arange(first - reach, first + company.size + reach + 1, dtype=np.float64)
-    members = np.pad(np.convolve(company, law), (1, 0))
-    without = np.pad(np.convolve(others, law), (0, 1))
+def _integer_outputs(chain: ReleaseChain, first: int, with_member: Reals, without: Reals) -> CellOutputs:
+    noise = _noise_probabilities(chain)
+    reach = noise.size // 2
+    places = np.arange(first - reach, first + with_member.size + reach + 1, dtype=np.float64)
+    members = np.pad(np.convolve(with_member, noise), (1, 0))
+    nonmembers = np.pad(np.convolve(without, noise), (0, 1))
     outputs = places
     if chain.lumps_below is not None:
         outputs = np.where(places <= chain.lumps_below, 0.0, outputs)
     if chain.lumps_above is not None:
         outputs = np.minimum(outputs, float(chain.lumps_above))
     starts = np.flatnonzero(np.append(True, np.diff(outputs) != 0))
-    return CellOutputs(outputs[starts], np.add.reduceat(members, starts), np.add.reduceat(without, starts))
+    return CellOutputs(outputs[starts], np.add.reduceat(members, starts), np.add.reduceat(nonmembers, starts))
 
 
 @lru_cache(maxsize=8)
 def _noise_probabilities(chain: ReleaseChain) -> Reals:
     reach = chain.added.reach
-    law = np.exp(chain.added.log_at(np.arange(-reach, reach + 1, dtype=np.float64)))
-    return law / law.sum()
+    noise = np.exp(chain.added.log_at(np.arange(-reach, reach + 1, dtype=np.float64)))
+    return noise / noise.sum()
 
 
-def _continuous_outputs(chain: ReleaseChain, first: int, company: Reals, others: Reals) -> CellOutputs:
-    counts = first + np.arange(company.size, dtype=np.float64)
+def _continuous_outputs(chain: ReleaseChain, first: int, with_member: Reals, without: Reals) -> CellOutputs:
+    counts = first + np.arange(with_member.size, dtype=np.float64)
     low, high = (
         end if lump is None else float(lump)
         for lump, end in ((chain.lumps_below, -np.inf), (chain.lumps_above, np.inf))
     )
     outputs, weights = _quadrature(chain, counts, low, high)
-    law = [chain.added.log_at(outputs[:, None] - (counts + more)) for more in (1, 0)]
-    parts = [(outputs, *(weights * (np.exp(log) @ chances) for log, chances in zip(law, (company, others))))]
+    log_densities = [chain.added.log_at(outputs[:, None] - (counts + more)) for more in (1, 0)]
+    parts = [
+        (
+            outputs,
+            *(
+                weights * (np.exp(log) @ chances)
+                for log, chances in zip(log_densities, (with_member, without))
+            ),
+        )
+    ]
     for lump, published_as, tail in (
         (low, 0.0, chain.added.log_at_most),
         (high, high, chain.added.log_at_least),
@@ -144,21 +152,21 @@ def _continuous_outputs(chain: ReleaseChain, first: int, company: Reals, others:
             parts.append(
                 (
                     np.array([published_as]),
-                    np.atleast_1d(chances[0] @ company),
-                    np.atleast_1d(chances[1] @ others),
+                    np.atleast_1d(chances[0] @ with_member),
+                    np.atleast_1d(chances[1] @ without),
                 )
             )
     return CellOutputs(*(np.concatenate(columns) for columns in zip(*parts)))
 
 
 def _quadrature(chain: ReleaseChain, counts: Reals, low: float, high: float) -> tuple[Reals, Reals]:
-    """Places and weights that integrate the density of outputs between two ends (Gauss and Legendre).
+    """Nodes and weights that integrate the density of outputs between two ends (Gauss-Legendre).
 
-    Pieces end at whole numbers inside the counts, where Laplace densities have kinks, unless the counts vary
-    so much that kinks do not show. Outside they are a quarter of a scale long.
+    Within the range of counts, intervals end at whole numbers, where Laplace densities have kinks, unless the
+    range is so large that kinks do not matter. Outside, intervals are a quarter of a scale long.
     """
     if isinstance(chain.added.between, IntegerOutputs):
-        raise AssertionError("whole outputs have no density")
+        raise AssertionError("integer outputs have no density")
     scale = chain.added.between.scale
     bulk = counts[-1] + 1 - counts[0]
     step = bulk // _MOST if bulk >= _MOST else 1 / ceil(max(1.0, _LEAST / bulk, _PIECES / scale))

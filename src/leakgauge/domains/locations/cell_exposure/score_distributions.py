@@ -1,4 +1,4 @@
-"""Distributions of the scores that attackers compute from cells, by what the attackers know."""
+"""Distributions of the scores that attackers compute from cells, for informed and other attackers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,21 +19,21 @@ from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.theory.characteristic_functions import ScoreLaws, laws_on_nodes, score_nodes
 
-_FEW, _STEP = 16, 0.05  # cells of so many visitors and more are taken together within 5 %
-_RATES = 0.06  # believed rates within 6 %
-_REACHED = -21.0  # log of a probability that does not matter
+_FEW, _STEP = 16, 0.05  # numbers of visitors above 16 are rounded within 5 %
+_RATES = 0.06  # assumed rates are rounded within 6 %
+_REACHED = -21.0  # log of a negligible probability
 
 
 @dataclass(frozen=True)
 class GroupDraws:
-    """How groups are drawn beside a target who is in, and who is out."""
+    """How many others are drawn if the target is a member, and if not."""
 
-    n_people: int  # whom they are drawn from
+    n_people: int  # that they are drawn from
     n_in: int
     n_out: int
 
     def masses(self, visitors: int) -> tuple[CountProbabilities, CountProbabilities]:
-        """The laws of how many visitors of a cell are in the group, beside a member and without it."""
+        """The distributions of the number of drawn visitors of a cell, with the target and without."""
         return HypergeometricDraw(self.n_people, self.n_in).of(visitors), HypergeometricDraw(
             self.n_people, self.n_out
         ).of(visitors)
@@ -44,21 +44,21 @@ class GroupDraws:
 
 
 def round_counts(visitors: Ints) -> Ints:
-    """Numbers of visitors, those of nearly the same size made the same."""
+    """Round large numbers of visitors, so that similar ones become equal."""
     many = np.maximum(visitors, _FEW)
     steps = np.round(np.log(many / _FEW) / _STEP)
     return np.where(visitors <= _FEW, visitors, np.round(_FEW * np.exp(_STEP * steps)).astype(np.int64))
 
 
 def round_rates(rates: Reals) -> Reals:
-    """Rates, those of nearly the same size made the same."""
+    """Round rates, so that similar ones become equal."""
     return np.asarray(np.minimum(np.exp(_RATES * np.round(np.log(rates) / _RATES)), 0.999))
 
 
 def informed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints) -> ScoreLaws:
-    """Losses of cells with so many visitors, to who knows how many others are there in every round.
+    """Score distributions of cells for an attacker who knows the number of others in every round.
 
-    Without clamp and suppression the count does not matter, and there is one law for all of them.
+    Without clamping and suppression the count does not matter, and all cells have the same distribution.
     """
     visitors = np.minimum(visitors, groups.n_people)
     certain = _distinct_counts(chain, groups, visitors)
@@ -78,7 +78,7 @@ def informed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints)
 
 
 def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints, rates: Reals) -> ScoreLaws:
-    """Scores of cells with so many visitors to who believes that anybody is there with a chance ``rates``.
+    """Score distributions of cells for an attacker who assumes that each person visits them with ``rates``.
 
     Both arrays have an entry for each kind of cell.
     """
@@ -87,8 +87,8 @@ def believed_score_laws(chain: ReleaseChain, groups: GroupDraws, visitors: Ints,
     parts: list[tuple[Ints, Reals, CellOutputs]] = []
     for n in np.unique(visitors):
         kinds = np.flatnonzero(visitors == n)
-        law = outputs_of_cell(chain, *groups.masses(int(n)))
-        parts.append((kinds, _scores(ratios, groups, law.outputs, rates[kinds]), law))
+        cell = outputs_of_cell(chain, *groups.masses(int(n)))
+        parts.append((kinds, _scores(ratios, groups, cell.outputs, rates[kinds]), cell))
     scores = np.concatenate([scores.T.ravel() for _, scores, _ in parts])
     members, others = (
         np.concatenate([np.tile(getattr(law, world), kinds.size) for kinds, _, law in parts])
@@ -117,17 +117,17 @@ def _largest(scores: Reals) -> float:
 
 
 def _distinct_counts(chain: ReleaseChain, groups: GroupDraws, visitors: Ints) -> Ints:
-    """The counts that must be told apart: those near enough to where outputs are lumped together."""
+    """The counts with different score distributions: those near a clamping or suppression limit."""
     if chain.shift_free:
         return np.zeros(1, dtype=np.int64)
     draw = HypergeometricDraw(groups.n_people, groups.n_in)
-    found = [draw.of(int(n)) for n in visitors]
-    counts = [one.first + np.arange(one.chances.size) for one in found]
+    draws = [draw.of(int(n)) for n in visitors]
+    counts = [one.first + np.arange(one.chances.size) for one in draws]
     return np.unique(_representative_counts(chain, np.concatenate(counts)))
 
 
 def _representative_counts(chain: ReleaseChain, counts: npt.NDArray[np.int64]) -> Ints:
-    """For each count the one whose losses have the same law, as near as matters."""
+    """For each count, one with (nearly) the same score distribution."""
     if chain.shift_free:
         return np.zeros_like(counts)
     reach = _reach(chain.added.log_at_least, chain.added.log_at_most)
@@ -139,7 +139,7 @@ def _representative_counts(chain: ReleaseChain, counts: npt.NDArray[np.int64]) -
 
 
 def _reach(at_least: Callable[[Reals], Reals], at_most: Callable[[Reals], Reals]) -> int:
-    """A distance that noise hardly ever goes, up or down."""
+    """A distance that the noise exceeds with negligible probability."""
     distances = np.ceil(np.concatenate([[0.0], 1.1 ** np.arange(200)]))
     rare = (at_least(distances) < _REACHED) & (at_most(-distances) < _REACHED)
     return int(distances[np.argmax(rare)])

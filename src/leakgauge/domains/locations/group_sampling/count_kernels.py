@@ -11,22 +11,26 @@ from scipy.sparse import csr_array
 from leakgauge.core.errors import BadInput
 
 Array = npt.NDArray[Any]
+Whole = npt.NDArray[Any]  # of integers
 Kernel = Callable[..., None]
+
+_AT_ONCE = 1 << 21  # visits, or counts, held in temporary arrays
+_MANY = 16  # groups of more than 1/16 of all people are counted in the order of the data
 
 
 class Kernels(NamedTuple):
-    """The compiled loops; each does exactly what its numpy counterpart does."""
+    """The compiled loops; each gives exactly the result of its numpy counterpart."""
 
     add_visits: Kernel
     tally: Kernel
-    turn: Kernel
+    flip_members: Kernel
 
 
 @cache
 def kernels() -> Kernels | None:
-    """The compiled loops, or nothing where numba is missing or told not to compile.
+    """The compiled loops; None if numba is not installed or its compiler is disabled.
 
-    The randomness of a draw is drawn outside, so a worker without numba gets the same groups, only later.
+    Random numbers are drawn outside the loops, so the groups are the same without numba, only slower.
     """
     try:
         import numba
@@ -34,11 +38,11 @@ def kernels() -> Kernels | None:
         return None
     if numba.config.DISABLE_JIT:
         return None
-    return Kernels(*(_compile(numba.njit, loop) for loop in (add_visits, tally, turn)))
+    return Kernels(*(_compile(numba.njit, loop) for loop in (add_visits, tally, flip_members)))
 
 
 def _compile(njit: Any, loop: Kernel) -> Kernel:
-    """Compile a loop, kept for the next process beside the byte code or in the user's cache folder."""
+    """Compile a loop, cached on disk for the next process where possible."""
     try:
         return njit(loop, cache=True)
     except RuntimeError:  # no folder to write to: compile again in every process
@@ -46,7 +50,7 @@ def _compile(njit: Any, loop: Kernel) -> Kernel:
 
 
 def add_visits(people: Array, starts: Array, cells: Array, counts: Array) -> None:
-    """Add everybody's visits to the counts of their round; -1 is nobody."""
+    """Add the visits of each round's people to its counts; -1 stands for no person."""
     for round_ in range(people.shape[0]):
         for person in people[round_]:
             if person < 0:
@@ -79,7 +83,7 @@ def tally(words: Array, starts: Array, visitors: Array, counts: Array) -> None:
                         counts[64 * place + 8 * lane + shift, column] += np.int32(some)
 
 
-def turn(
+def flip_members(
     words: Array,
     need: Array,
     rounds: Array,
@@ -88,7 +92,7 @@ def turn(
     columns: Array,
     counts: Array,
 ) -> None:
-    """Let visitors in (need > 0) or out (need < 0), trying them in turn until the need is met."""
+    """Add (need > 0) or remove (need < 0) visitors, trying them in order until the need is met."""
     one = np.uint64(1)
     for i in range(rounds.size):
         round_ = rounds[i]
@@ -109,16 +113,10 @@ def turn(
         need[round_] = left * step
 
 
-_AT_ONCE = 1 << 21  # visits, or counts, held in temporary arrays
-_MANY = 16  # a group of at least one person in so many is counted in the order of the data
-
-Whole = npt.NDArray[Any]
-
-
 def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] = np.int32) -> Whole:
     """Count the visits of each round's people: a row for each round, a column for each of ``visits``.
 
-    -1 is nobody; somebody named twice is counted twice.
+    -1 stands for no person; a person listed twice is counted twice.
     """
     if people.size and not (people.min() >= -1 and people.max() < visits.shape[0]):
         raise BadInput(
@@ -129,7 +127,7 @@ def count_visits(people: Whole, visits: csr_array, dtype: type[np.integer[Any]] 
             f"counts of {people.shape[1]} people do not fit into {np.dtype(dtype).name}; use int32"
         )
     if visits.nnz > _AT_ONCE and _MANY * people.shape[1] > visits.shape[0]:
-        people = np.sort(people, axis=1)  # read the visits in the order in which they lie in memory
+        people = np.sort(people, axis=1)  # read the visits in memory order
     counts = np.zeros((len(people), visits.shape[1]), dtype)
     if loops := kernels():
         loops.add_visits(np.ascontiguousarray(people), visits.indptr, visits.indices, counts)
@@ -159,5 +157,5 @@ def _add_visits_numpy(people: Whole, visits: csr_array, counts: Whole) -> None:
             lengths = np.where(some < 0, 0, visits.indptr[some + 1] - starts)
             offsets = np.repeat(n_cells * np.arange(len(some)), lengths.sum(axis=1))
             cells = visits.indices[ranges(starts.ravel(), lengths.ravel())] + offsets
-            found = np.bincount(cells, minlength=n_cells * len(some))
-            counts[top : top + height] += found.reshape(len(some), n_cells).astype(counts.dtype)
+            block = np.bincount(cells, minlength=n_cells * len(some))
+            counts[top : top + height] += block.reshape(len(some), n_cells).astype(counts.dtype)

@@ -21,20 +21,20 @@ from leakgauge.domains.locations.group_sampling.shadow_groups import (
 Counts = npt.NDArray[np.int32]
 Drawn = npt.NDArray[np.int32]
 
-_AT_ONCE = 1 << 22  # people drawn before they are counted
+_AT_ONCE = 1 << 22  # people drawn per block of rounds
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
     """The people that groups are drawn from, all of them equally likely.
 
-    Installing numba makes counting and shadows faster; the groups are the same with it and without.
+    With numba installed, counting and shadows are faster; the groups are the same.
     """
 
     traces: Traces
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"traces": self.traces}  # what was computed from them need not travel
+        return {"traces": self.traces}  # cached values are not pickled
 
     @property
     def n_people(self) -> int:
@@ -45,7 +45,7 @@ class Crowd:
         return self.traces.visits
 
     def people(self, n_rounds: int, size: int, rng: Generator) -> Drawn:
-        """Draw groups, a row each, nobody twice; in random order, so a first part of one is a random part."""
+        """Draw groups without replacement, one per row; any first part of a row is a random part of it."""
         require_enough_people(n_rounds, size, self.n_people)
         people = np.empty((n_rounds, size), np.int32)
         for group in people:
@@ -55,7 +55,7 @@ class Crowd:
     def counts(
         self, people: Drawn, columns: Ints | None = None, dtype: type[np.integer[Any]] = np.int32
     ) -> npt.NDArray[Any]:
-        """How many of each row's people visit each cell, or each of some cells; -1 is nobody."""
+        """How many of each row's people visit each cell, or each of ``columns``; -1 stands for no person."""
         visits = self.visits if columns is None else self._on(columns)
         return count_visits(people, visits, dtype)
 
@@ -65,13 +65,13 @@ class Crowd:
         return VisitorSampler(self.n_people, visits[np.flatnonzero(np.diff(visits.indptr))])
 
     def shadow_counts(self, n_rounds: int, size: int, columns: Ints | None, rng: Generator) -> Counts:
-        """The counts of random groups; on some cells alone, without drawing all of their people."""
+        """The counts of random groups; for some cells, only their visitors are drawn."""
         if columns is not None:
             return self.on(columns).counts(n_rounds, size, rng)
         return self._whole(n_rounds, size, 0, rng)[0]
 
     def shadow_pairs(self, n_rounds: int, size: int, columns: Ints | None, rng: Generator) -> PairedGroups:
-        """The same, and for each group of this size one further person of the crowd."""
+        """The counts of random groups, and for each group one further person of the crowd."""
         if columns is not None:
             return self.on(columns).pairs(n_rounds, size, rng)
         counts, extra = self._whole(n_rounds, size, 1, rng)
@@ -90,7 +90,7 @@ class Crowd:
         return counts, further
 
     def _on(self, columns: Ints) -> csr_array:
-        """Everybody's visits to some cells."""
+        """The visits of all people to some cells."""
         starts, people = self._by_cell
         columns = np.asarray(columns)
         if columns.size and not (columns.min() >= 0 and columns.max() < starts.size - 1):
@@ -98,12 +98,12 @@ class Crowd:
                 f"cells are numbered 0 to {starts.size - 2}, got {columns.min()} to {columns.max()}"
             )
         lengths = starts[columns + 1] - starts[columns]
-        found = people[ranges(starts[columns], lengths)]
-        ones, which = np.ones(found.size, np.uint8), np.repeat(np.arange(columns.size), lengths)
-        return csr_array((ones, (found, which)), shape=(self.n_people, columns.size))
+        visitors = people[ranges(starts[columns], lengths)]
+        ones, which = np.ones(visitors.size, np.uint8), np.repeat(np.arange(columns.size), lengths)
+        return csr_array((ones, (visitors, which)), shape=(self.n_people, columns.size))
 
     @cached_property
     def _by_cell(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Who visits each cell: the people of cell c stand from starts[c] to starts[c + 1]."""
+        """(starts, people): the visitors of cell c are ``people[starts[c]:starts[c + 1]]``."""
         by_cell = self.visits.tocsc()
         return by_cell.indptr, by_cell.indices

@@ -13,22 +13,23 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import Ints
 from leakgauge.domains.locations.group_sampling.subset_sampler import Counts, SubsetSampler, fastest_entry
 
-MOST_COLUMNS = 64  # a pattern of visits is a whole number of so many bits
-NANOSECONDS = 100.0  # about how long it takes to draw how many of one class are in one group
-_AT_ONCE = 1 << 20  # rounds x classes
+MOST_COLUMNS = 64  # a pattern of visits is a 64-bit integer
+NANOSECONDS = 100.0  # approximate time to draw the members of one class in one group
+_AT_ONCE = 1 << 20  # rounds x classes drawn together
+_PLACES = 1 << 21  # positions drawn together
 
 
 @dataclass(frozen=True, eq=False)
 class VisitorClasses:
-    """The visitors of a crowd of ``n_people``, by the columns that they visit."""
+    """The visitors of a crowd of ``n_people``, grouped into classes with the same visited columns."""
 
     n_people: int
-    sizes: Ints  # how many visitors there are of each class; the last class is everybody else
+    sizes: Ints  # visitors in each class; the last class is all other people
     patterns: csr_array  # the visits of each class; none in the last
 
     @classmethod
     def of(cls, n_people: int, visits: csr_array) -> "VisitorClasses":
-        """Sort visitors into classes; there can be at most 64 columns."""
+        """Group visitors into classes; at most ``MOST_COLUMNS`` columns."""
         powers = np.left_shift(np.uint64(1), np.arange(visits.shape[1], dtype=np.uint64))
         _, first, sizes = np.unique(visits @ powers, return_index=True, return_counts=True)
         nothing = csr_array((1, visits.shape[1]), dtype=visits.dtype)
@@ -65,14 +66,11 @@ class VisitorClasses:
             )
 
 
-_PLACES = 1 << 21  # drawn together
-
-
 @dataclass(frozen=True, eq=False)
 class PairedGroups:
     """Random groups, and for each of them one further person who is not in it.
 
-    With the target in a group, and with the further person instead, two groups differ in nothing else: the
+    The group with the target and the group with the further person instead differ in one person only: the
     paired sampling of Guan et al. (2024).
     """
 
@@ -80,7 +78,7 @@ class PairedGroups:
     extra: csr_array  # the visits of the further person, a row for each group
 
     def completed(self) -> Counts:
-        """The counts once the further person has joined."""
+        """The counts of the groups with the further person added."""
         counts = self.common.copy()
         counts[np.repeat(np.arange(len(counts)), np.diff(self.extra.indptr)), self.extra.indices] += 1
         return counts
@@ -88,7 +86,7 @@ class PairedGroups:
 
 @dataclass(frozen=True, eq=False)
 class VisitorSampler:
-    """Those of a crowd who visit one of some cells, ready for any number of shadow groups on these cells."""
+    """The people of a crowd who visit one of some cells, for repeated draws of shadow groups."""
 
     n_people: int  # of the crowd that groups are drawn from
     visits: csr_array  # a row for each visitor, a column for each cell
@@ -98,20 +96,21 @@ class VisitorSampler:
         require_enough_people(n_rounds, size, self.n_people)
         if self.visits.nnz * n_rounds == 0:
             return np.zeros((n_rounds, self.visits.shape[1]), np.int32)
-        return self._way(size).groups(n_rounds, size, rng)
+        return self._sampler(size).groups(n_rounds, size, rng)
 
     def pairs(self, n_rounds: int, size: int, rng: Generator) -> PairedGroups:
-        """The same, and for each group of this size one further person of the crowd."""
+        """The counts of random groups, and for each group one further person of the crowd."""
         require_enough_people(n_rounds, size + 1, self.n_people)
         if self.visits.nnz * n_rounds == 0:
             shape = (n_rounds, self.visits.shape[1])
             return PairedGroups(np.zeros(shape, np.int32), csr_array(shape, dtype=np.uint8))
-        return PairedGroups(*self._way(size).pairs(n_rounds, size, rng))
+        return PairedGroups(*self._sampler(size).pairs(n_rounds, size, rng))
 
     def parts(self, bounds: npt.NDArray[np.int64], rng: Generator) -> list[Counts]:
-        """Everybody in random order: how many of those from one place of it to the next visit each cell.
+        """Shuffle all people and split them: how many people of each part visit each cell.
 
-        A row of ``bounds`` holds the places of one round, first to last. Only visitors are given places.
+        A row of ``bounds`` holds the positions in one round at which parts begin and the last ends. Positions
+        are drawn for visitors only.
         """
         n_rounds, n_parts = len(bounds), bounds.shape[1] - 1
         n, by_column = self.visits.shape[0], csr_array(self.visits.T, dtype=np.int32)
@@ -124,8 +123,8 @@ class VisitorSampler:
                 part[rows] = (by_column @ within.T.astype(np.int32)).T
         return parts
 
-    def _way(self, size: int) -> VisitorClasses | SubsetSampler:
-        """Class by class where there are few classes for that many visitors."""
+    def _sampler(self, size: int) -> VisitorClasses | SubsetSampler:
+        """Sample class by class if that is faster, else visitor by visitor."""
         n, share = self.visits.shape[0], size / self.n_people
         if self._classes and NANOSECONDS * self._classes.sizes.size < fastest_entry(n, share).nanoseconds(
             n, share
@@ -146,7 +145,7 @@ def require_enough_people(n_rounds: int, size: int, n_people: int) -> None:
     """Refuse to draw more people than there are."""
     if n_rounds < 0 or size < 0:
         raise BadInput(
-            f"groups: {n_rounds} groups of {size} people are wanted; neither number may be negative"
+            f"groups: {n_rounds} groups of {size} people requested; neither number may be negative"
         )
     if size > n_people:
         raise BadInput(f"groups: {size} people cannot be drawn from {n_people}; lower the group size")

@@ -1,4 +1,9 @@
-"""Draw uniform random subsets of a given size, 64 rounds at a time, and count their visits."""
+"""Draw uniform random subsets of a given size, 64 rounds at a time, and count their visits.
+
+First each visitor enters each group independently, with a probability that takes few random bits. Given its
+size, such a set is uniform among the sets of that size. It stays uniform while uniformly chosen visitors are
+added or removed, until the group has the number of visitors drawn for the round (hypergeometric).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,15 +20,20 @@ from leakgauge.domains.locations.group_sampling import count_kernels
 from leakgauge.domains.locations.group_sampling.count_kernels import ranges
 
 Words = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int32]
+Whole = npt.NDArray[Any]  # of integers
 
 _MOST_COINS = 6
-# Nanoseconds, roughly: one coin of a visitor, counting a visitor, one try to let somebody in or out.
+# Approximate nanoseconds: a random bit of a visitor, counting a visitor, a try to add or remove a visitor.
 _COIN, _COUNT, _TRY = 0.05, 0.1, 12.0
+_WORDS = 1 << 16  # in a block, if that is 8 to 64 words per visitor: they fit into the processor's cache
+_BYTES = 1 << 26  # visitors x rounds in a block, at most, unless 64 rounds take more
+_TRIES = 256  # of a round, drawn at a time
 
 
 @dataclass(frozen=True, order=True)
 class BernoulliEntry:
-    """Every visitor enters every group with chance ``wins / 2**coins``, independently."""
+    """Every visitor enters every group independently with probability ``wins / 2**coins``."""
 
     coins: int
     wins: int
@@ -33,10 +43,10 @@ class BernoulliEntry:
         return self.wins / 2**self.coins
 
     def words(self, shape: tuple[int, int], rng: Generator) -> Words:
-        """Words of 64 independent bits, each set with the chance of entry.
+        """Words of 64 independent bits, each set with the probability of entry.
 
-        Fair bits, read as a binary fraction, fall below the chance with that very chance. They are compared
-        from the last place to the first, 64 fractions at a time.
+        A random binary fraction is below the probability with exactly that probability. The fractions are
+        compared from the last binary digit to the first, 64 at a time.
 
         >>> BernoulliEntry(1, 1).words((1, 1), np.random.default_rng(0)).dtype
         dtype('uint64')
@@ -53,25 +63,21 @@ class BernoulliEntry:
         return words
 
     def nanoseconds(self, n_visitors: int, share: float) -> float:
-        """About how long one group takes of which this share of the visitors are to be members."""
+        """The approximate time to draw one group with this share of the visitors."""
         spread = sqrt(n_visitors * (self.chance * (1 - self.chance) + share * (1 - share))) + 1e-9
         lack = n_visitors * (share - self.chance)
         density = exp(-0.5 * (lack / spread) ** 2) / sqrt(2 * pi)
-        to_let_in = lack * (1 + erf(lack / spread / sqrt(2))) / 2 + spread * density
-        tries = to_let_in / max(1 - share, 1e-9) + (to_let_in - lack) / max(share, 1e-9)
+        n_to_add = lack * (1 + erf(lack / spread / sqrt(2))) / 2 + spread * density
+        tries = n_to_add / max(1 - share, 1e-9) + (n_to_add - lack) / max(share, 1e-9)
         return n_visitors * (_COUNT + _COIN * self.coins) * (self.coins > 0) + _TRY * tries
 
 
 def fastest_entry(n_visitors: int, share: float) -> BernoulliEntry:
-    """The entry from which groups with this share of the visitors are reached soonest."""
+    """The entry with which groups of this share of the visitors are drawn fastest."""
     options = [BernoulliEntry(0, 0), BernoulliEntry(0, 1)]
     rounded = (BernoulliEntry(coins, round(share * 2**coins)) for coins in range(1, _MOST_COINS + 1))
     options += [entry for entry in rounded if 0 < entry.chance < 1]
     return min(options, key=lambda entry: (entry.nanoseconds(n_visitors, share), entry))
-
-
-Counts = npt.NDArray[np.int32]
-Whole = npt.NDArray[Any]
 
 
 class MembershipBits(Protocol):
@@ -81,17 +87,17 @@ class MembershipBits(Protocol):
         """How many members visit each column: a row for each round."""
         ...
 
-    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
-        """Let visitors in where a round's need is above zero, out where it is below; update need and counts.
+    def flip_members(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+        """Add visitors if a round's need is positive, remove them if it is negative; update need and counts.
 
-        Column i of ``tries`` names the visitors to try, in turn, in ``rounds[i]``. One who is in, or out,
-        already is passed over.
+        Column i of ``tries`` lists the visitors to try in ``rounds[i]``, in order. Those already in, or out,
+        are skipped.
         """
         ...
 
 
 def membership_bits(words: Words, visits: csr_array, by_column: csr_array) -> MembershipBits:
-    """The members that the words name, a row for each visitor; ``by_column`` are the visits, transposed."""
+    """Membership by the bits of ``words``, a row for each visitor; ``by_column`` is ``visits`` transposed."""
     if loops := count_kernels.kernels():
         return PackedMembershipBits(words, visits, by_column, loops)
     bits = np.unpackbits(words.astype("<u8", copy=False).view(np.uint8), axis=1, bitorder="little")
@@ -112,9 +118,9 @@ class PackedMembershipBits:
         self.loops.tally(self.words, self.by_column.indptr, self.by_column.indices, counts)
         return counts
 
-    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+    def flip_members(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
         visits = self.visits
-        self.loops.turn(self.words, need, rounds, tries, visits.indptr, visits.indices, counts)
+        self.loops.flip_members(self.words, need, rounds, tries, visits.indptr, visits.indices, counts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,15 +134,15 @@ class UnpackedMembershipBits:
     def counts(self) -> Counts:
         return np.ascontiguousarray((self.by_column @ self.bits).T, dtype=np.int32)
 
-    def turn(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
+    def flip_members(self, need: Whole, rounds: Whole, tries: Whole, counts: Counts) -> None:
         wanted, flat = need[rounds], self.bits.reshape(-1)
         where = tries * np.int64(self.bits.shape[1]) + rounds
         fit = (flat[where] == (wanted < 0)) & _first_occurrence(where)
-        turned = fit & (np.cumsum(fit, axis=0, dtype=np.int32) <= np.abs(wanted))
-        k, i = np.nonzero(turned)
+        flipped = fit & (np.cumsum(fit, axis=0, dtype=np.int32) <= np.abs(wanted))
+        k, i = np.nonzero(flipped)
         flat[where[k, i]] ^= 1
         steps = np.sign(wanted)
-        need[rounds] -= steps * turned.sum(axis=0)
+        need[rounds] -= steps * flipped.sum(axis=0)
         starts = self.visits.indptr[tries[k, i]]
         lengths = self.visits.indptr[tries[k, i] + 1] - starts
         cells = self.visits.indices[ranges(starts, lengths)] + np.repeat(rounds[i] * counts.shape[1], lengths)
@@ -144,7 +150,7 @@ class UnpackedMembershipBits:
 
 
 def _first_occurrence(where: Whole) -> npt.NDArray[np.bool_]:
-    """Whether a number has not been seen higher up in its column."""
+    """Whether a number does not occur above in its column."""
     n = len(where)
     in_order = np.sort(where * n + np.arange(n)[:, None], axis=0)
     k, i = np.nonzero(in_order[1:] // n == in_order[:-1] // n)
@@ -153,23 +159,9 @@ def _first_occurrence(where: Whole) -> npt.NDArray[np.bool_]:
     return first
 
 
-# Groups drawn person by person, many rounds at once.
-#
-# Every visitor enters every group by a few coins. Given its size, such a set is uniform among the sets of
-# that size; it remains so while uniformly chosen visitors are let in, or out, until the group has as many of
-# them as the round asks for: a hypergeometric number.
-
-
-_WORDS = (
-    1 << 16
-)  # in a block, where that is 8 to 64 words for each visitor: they stay in the processor's cache
-_BYTES = 1 << 26  # visitors x rounds in a block, at most, unless 64 rounds take more
-_TRIES = 256  # of a round, drawn at a time
-
-
 @dataclass(frozen=True, eq=False)
 class SubsetBlock:
-    """Some rounds of a draw, and the state in which it left the groups."""
+    """Some rounds of a draw, and their groups."""
 
     rows: slice
     counts: Counts  # the last column counts the visitors in the group
@@ -178,7 +170,7 @@ class SubsetBlock:
 
 @dataclass(frozen=True, eq=False)
 class SubsetSampler:
-    """Draws from a crowd of ``n_people`` of whom only the visitors, a row each of ``visits``, are counted."""
+    """Draws groups from ``n_people`` people; only the visitors, a row each of ``visits``, are counted."""
 
     n_people: int
     visits: csr_array
@@ -200,7 +192,7 @@ class SubsetSampler:
             left = self._n_visitors - block.counts[:, -1]
             one = (rng.integers(0, self.n_people - size, left.size) < left).astype(np.int64)
             extra = np.zeros_like(block.counts)
-            self._settle(block.chosen, one, extra, rng)
+            self._adjust_sizes(block.chosen, one, extra, rng)
             further.append(csr_array(extra[:n, :-1].astype(np.uint8)))
         return counts, vstack(further, format="csr")
 
@@ -210,13 +202,13 @@ class SubsetSampler:
 
     @cached_property
     def _with_all(self) -> csr_array:
-        """The visits and a last column that everybody visits."""
+        """The visits, with a last column that all visitors visit."""
         everybody = csr_array(np.ones((self._n_visitors, 1), np.uint8))
         return csr_array(hstack([self.visits, everybody], format="csr"))
 
     @cached_property
     def _by_column(self) -> csr_array:
-        """The same by column, in a type that can hold any count."""
+        """``_with_all`` transposed, in a type that can hold any count."""
         return csr_array(self._with_all.T, dtype=np.min_scalar_type(self._n_visitors))
 
     def _blocks(self, n_rounds: int, size: int, rng: Generator) -> Iterator[SubsetBlock]:
@@ -227,24 +219,24 @@ class SubsetSampler:
             n_words = min(most, -(-(n_rounds - first) // 64))
             wanted = rng.hypergeometric(n, self.n_people - n, size, 64 * n_words)
             group = membership_bits(entry.words((n, n_words), rng), self._with_all, self._by_column)
-            counts = self._at_entry(entry, group, wanted.size)
-            self._settle(group, wanted - counts[:, -1], counts, rng)
+            counts = self._counts_at_entry(entry, group, wanted.size)
+            self._adjust_sizes(group, wanted - counts[:, -1], counts, rng)
             yield SubsetBlock(slice(first, first + wanted.size), counts, group)
 
-    def _at_entry(self, entry: BernoulliEntry, group: MembershipBits, n_rounds: int) -> Counts:
+    def _counts_at_entry(self, entry: BernoulliEntry, group: MembershipBits, n_rounds: int) -> Counts:
         if entry.coins:
             return group.counts()
         all_in = np.diff(self._by_column.indptr).astype(np.int32) * np.int32(entry.wins)
         return np.tile(all_in, (n_rounds, 1))
 
-    def _settle(
+    def _adjust_sizes(
         self, group: MembershipBits, need: npt.NDArray[np.int64], counts: Counts, rng: Generator
     ) -> None:
-        """Let visitors in and out, in random order, until nothing is needed."""
+        """Add and remove random visitors until every group has its number of visitors."""
         small = np.uint16 if self._n_visitors < 2**16 else np.uint32
         rounds = np.flatnonzero(need)
         while rounds.size:
             n_tries = min(_TRIES, max(8 + 2 * int(np.abs(need[rounds]).mean()), 8192 // rounds.size))
             tries = rng.integers(0, self._n_visitors, size=(n_tries, rounds.size), dtype=small)
-            group.turn(need, rounds, tries, counts)
+            group.flip_members(need, rounds, tries, counts)
             rounds = rounds[need[rounds] != 0]
