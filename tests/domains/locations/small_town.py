@@ -37,16 +37,16 @@ def town(n_people=60, n_places=4, n_epochs=6, density=0.15, seed=0) -> Traces:
 def game(people: Traces, mechanism=LAPLACE, seed=1, loader=None, **setting) -> Challenger:
     """The challenger of a plan's tables, for people who are there already."""
     rules = read_challenger_table({"group_size": 20, **setting})
-    said = read_mechanism_table(mechanism, rules)
+    steps = read_mechanism_table(mechanism, rules)
     divided = split_population(people, rules, stream(seed, Role.DATA, SPLIT))
-    chain = _user_chain(said, people, loader) if isinstance(said, LocationsUserMechanismTable) else said
+    chain = _user_chain(steps, people, loader) if isinstance(steps, LocationsUserMechanismTable) else steps
     return Challenger(
         traces=people,
         people=divided,
         crowd=Crowd(people.of(divided.pool)),
         chain=chain,
         table=rules,
-        guarantee=_guarantee(said, people, divided, rules),
+        guarantee=_guarantee(steps, people, divided, rules),
         digest="",
         seed=seed,
     )

@@ -94,7 +94,7 @@ def test_where_everybody_is_somewhere_nobody_is_told_by_it(relation):
     visits[::2, 1] = True
     found = expose(game(traces(visits), SUPPRESSED, group_size=30, relation=relation))
     informed = found.against[0]
-    if relation == "replace_one":  # whoever takes their place is there too
+    if relation == "replace_one":  # their replacement is there too
         np.testing.assert_allclose(informed.auc[1::2], 0.5, atol=1e-6)
     assert (informed.auc[::2] > 0.55).all()
 

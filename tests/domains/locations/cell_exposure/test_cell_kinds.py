@@ -31,7 +31,7 @@ def test_others_are_all_of_the_pool_but_the_person_itself(crowd):
     assert counts == [[2], [1, 2], [2], [1, 2], [0, 2], [0]]
 
 
-def test_kinds_are_told_apart_by_belief_too(crowd):
+def test_kinds_differ_by_assumed_rate_too(crowd):
     rates = np.array([[0.1, 0.2, 0.3]] * 3)
     kinds = crowd.by_belief(rates, exactly=True)
     assert kinds.rates is not None

@@ -17,7 +17,7 @@ from leakgauge.domains.locations.plan_tables import LocationsDataTable, Publishe
 
 
 @pytest.mark.parametrize(
-    ("said", "zone"),
+    ("keys", "zone"),
     [
         ({}, "UTC"),
         ({"timezone": "Asia/Tokyo"}, "Asia/Tokyo"),
@@ -27,8 +27,8 @@ from leakgauge.domains.locations.plan_tables import LocationsDataTable, Publishe
         ({"format": PublishedFormat.FOURSQUARE, "timezone": "Asia/Tokyo"}, "Asia/Tokyo"),
     ],
 )
-def test_the_zone_is_the_one_said_or_that_of_the_data_set(said, zone):
-    assert time_zone_of_table(LocationsDataTable(source="v.csv", grid=(1, 1), **said)) == ZoneInfo(zone)
+def test_the_zone_is_that_of_the_plan_or_of_the_data_set(keys, zone):
+    assert time_zone_of_table(LocationsDataTable(source="v.csv", grid=(1, 1), **keys)) == ZoneInfo(zone)
 
 
 def test_check_ins_bring_their_own_clocks():
@@ -36,7 +36,7 @@ def test_check_ins_bring_their_own_clocks():
 
 
 @pytest.mark.parametrize(
-    ("said", "epoch"),
+    ("keys", "epoch"),
     [
         ({"origin": "2013-11-01"}, 8),
         ({"origin": "2013-11-01", "clock": "utc"}, 9),
@@ -44,10 +44,10 @@ def test_check_ins_bring_their_own_clocks():
         ({"origin": "2013-11-01T00:00+00:00", "clock": "utc"}, 9),
     ],
 )
-def test_hours_count_from_an_origin_on_the_clock_that_is_meant(tmp_path, said, epoch):
+def test_hours_count_from_an_origin_on_the_clock_that_is_meant(tmp_path, keys, epoch):
     written(tmp_path, "v.csv", "user,time,place", "a,8,p")
     window = {"window": ["2013-11-01", "2013-11-02"], "timezone": "Europe/Rome", "time_unit": "h"}
-    assert spelled(loaded(tmp_path, source="v.csv", **window, **said)) == {"a": [(0, epoch)]}
+    assert spelled(loaded(tmp_path, source="v.csv", **window, **keys)) == {"a": [(0, epoch)]}
 
 
 GOOD = ("ann,2013-11-01 00:30:00,0.5,0.5", "bob,2013-11-01 01:00:00,0.5,1.5")
@@ -63,7 +63,7 @@ def refused(folder, **table):
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("keys", "message"),
     [
         ({"timezone": "Europe/Roma"}, r"no time zone is called 'Europe/Roma'; did you mean 'Europe/Rome'"),
         ({"timezone": "../etc/passwd"}, r"data.timezone: no time zone is called"),
@@ -127,7 +127,7 @@ def refused(folder, **table):
         ({"source": "?[v].csv"}, r"data.source: there is no file"),
     ],
 )
-def test_bad_input_is_told_in_one_line(tmp_path, said, message):
+def test_bad_input_gives_a_message_of_one_line(tmp_path, keys, message):
     written(tmp_path, "v.csv", HEADER, *GOOD)
     written(tmp_path, "v.xlsx", "PK")
     written(tmp_path, "header.csv", HEADER)
@@ -137,9 +137,9 @@ def test_bad_input_is_told_in_one_line(tmp_path, said, message):
     whole = written(tmp_path, "cut.csv.gz", HEADER, *GOOD).read_bytes()
     (tmp_path / "cut.csv.gz").write_bytes(whole[:20])
     (tmp_path / "empty.csv").touch()
-    said = {key: value for key, value in said.items() if value is not None}
-    table = {**SQUARE, **said}
-    if "cell" in said and said["cell"] != 5:
+    keys = {key: value for key, value in keys.items() if value is not None}
+    table = {**SQUARE, **keys}
+    if "cell" in keys and keys["cell"] != 5:
         del table["grid"]
     with pytest.raises(BadInput) as caught:
         loaded(tmp_path, **{"source": "v.csv", **table})
@@ -148,7 +148,7 @@ def test_bad_input_is_told_in_one_line(tmp_path, said, message):
 
 
 @pytest.mark.parametrize(
-    ("bad", "told"),
+    ("bad", "shown"),
     [
         ("ann,yesterday,0.5,0.5", "time 'yesterday'"),
         ("ann,,0.5,0.5", "time missing"),
@@ -167,11 +167,11 @@ def test_bad_input_is_told_in_one_line(tmp_path, said, message):
         ("ann,2013-11-01 00:30:00,0.5,0.5,0.5", "columns"),
     ],
 )
-def test_a_bad_row_is_counted_and_found(tmp_path, bad, told):
+def test_a_bad_row_is_counted_and_found(tmp_path, bad, shown):
     written(tmp_path, "v.csv", HEADER, GOOD[0], "", bad, GOOD[1])
     message = refused(tmp_path)
     assert "1 of 3 rows of v.csv are bad" in message
-    assert f"first line 4 ({told}" in message
+    assert f"first line 4 ({shown}" in message
     found = loaded(tmp_path, source="v.csv", bad_share=0.34, **SQUARE)
     assert (found.tally.rows, found.tally.bad, found.traces.n_people) == (3, 1, 2)
     assert len(found.tally.bad_rows) == 1
@@ -205,9 +205,9 @@ def test_bad_rows_of_parquet_and_features_of_geojson_are_numbered(tmp_path):
 
 def test_a_file_is_named_once_and_another_one_before_its_own_bad_rows(tmp_path):
     written(tmp_path, "v.csv", HEADER, *GOOD, *["ann,never,0.5,0.5"] * 2)
-    told = refused(tmp_path)
-    assert told.count("v.csv") == 1
-    assert "first line 4 (time 'never'), line 5 (time 'never');" in told
+    shown = refused(tmp_path)
+    assert shown.count("v.csv") == 1
+    assert "first line 4 (time 'never'), line 5 (time 'never');" in shown
     written(tmp_path, "v-1.csv", HEADER, *["ann,never,0.5,0.5"] * 2)
     written(tmp_path, "v-2.csv", HEADER, "ann,never,0.5,0.5")
     rows = loaded(tmp_path, source="v*.csv", bad_share=0.9, **SQUARE).tally.bad_rows
