@@ -117,7 +117,7 @@ def test_several_targets_are_refused_each_for_themselves():
 def test_refusals_are_not_read_where_known_records_are_asked_about_twice():
     setting = {"accountant": "per_row", "budget": 3.0, "targets": 5}
     for attack in (refusal.Attack(queries=12), combined.Attack(queries=12)):
-        with pytest.raises(BadInput, match="which takes 60 of them"):
+        with pytest.raises(BadInput, match="which takes 60 records"):
             trials(attack, setting, laplace(0.3), 10, records=59)
 
 

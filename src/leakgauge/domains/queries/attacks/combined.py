@@ -1,4 +1,4 @@
-"""Decide by refusals where they tell, and by the answers where they do not: the attacker of Huang et al."""
+"""Use refusals where they reveal membership, and the answers elsewhere: the attacker of Huang et al."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,19 +15,19 @@ from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import AskAndScore, TargetQuestions, require_enough_records
 from leakgauge.domains.queries.release import QueriesView
 
-_SURE = 1e6  # beyond any score of answers
-_CLOSE = 1 + 1e-8  # sums of epsilons are rounded
+_CERTAIN_SCORE = 1e6  # larger than any score of answers
+_ROUNDING = 1 + 1e-8  # tolerance for rounded sums of epsilons
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack(TTestOptions):
-    """Split the question into ``queries``; a refusal, or its absence, decides where only members are refused.
+    """Split the query into ``queries`` queries; a refusal or its absence decides if only members are refused.
 
-    (Huang et al., section 4.5.) Under an accountant that charges only records that exist: who was refused
-    after an answer is in (case 4); who was not, although queries x epsilon exceeds the budget, is out (case
-    3); with fewer questions than that (cases 1 and 2), or under any other accountant, the ``test`` decides by
-    the answers there are. The paper leaves case 3 to the t-test, which however many answers there are still
-    says "member" of a share ``level`` of the others.
+    (Huang et al., section 4.5.) Under an accountant that charges only existing records: a refusal after an
+    answer means member (case 4); no refusal although queries x epsilon exceeds the budget means non-member
+    (case 3). With fewer queries (cases 1 and 2), or under any other accountant, the ``test`` decides from the
+    answers. The paper uses the t-test in case 3, which accuses a share ``level`` of the non-members however
+    many answers there are.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)
@@ -39,7 +39,7 @@ class Attack(TTestOptions):
         decide = self._decide(knowledge)
         if knowledge.accountant == "per_row" and knowledge.budget is not None:
             require_enough_records(knowledge, self.queries)
-            enough = self.queries * knowledge.epsilon > knowledge.budget * _CLOSE
+            enough = self.queries * knowledge.epsilon > knowledge.budget * _ROUNDING
             decide = _Cases(decide, enough)
         return Scorer(AskAndScore(questions, decide), Reading(threshold=0.0, signed=self.test != "t_test"))
 
@@ -57,12 +57,12 @@ class Attack(TTestOptions):
 
 @dataclass(frozen=True, eq=False)
 class _Cases:
-    """The four cases: refused or not, with enough questions to be refused or not."""
+    """The four cases: refused or not, with or without enough queries to exceed the budget."""
 
     test: ScoreAnswers
     enough: bool
 
     def __call__(self, samples: Reals) -> Reals:
         refusals = refusal_scores(samples)
-        told = (refusals > 0) | ((refusals < 0) & self.enough)
-        return np.where(told, _SURE * np.sign(refusals), self.test(samples))
+        decided = (refusals > 0) | ((refusals < 0) & self.enough)
+        return np.where(decided, _CERTAIN_SCORE * np.sign(refusals), self.test(samples))

@@ -1,4 +1,4 @@
-"""Ask about the target until the oracle refuses, and read the moment of refusal alone."""
+"""Query the target until the oracle refuses, and use only the time of the first refusal."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -20,12 +20,12 @@ from leakgauge.domains.queries.release import QueriesView
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Split the question into ``queries``, and say "member" where one of them is refused.
+    """Split the query into ``queries`` queries; answer "member" where one of them is refused.
 
-    (Huang et al., theorem 4.) An accountant that charges only records that exist charges the target for every
-    question if it is in, and every known record once: with queries x epsilon above the budget it refuses
-    members alone. One that looks at predicates, or charges everything, refuses in both worlds at the same
-    moment, and nothing is learned.
+    (Huang et al., theorem 4.) An accountant that charges only existing records charges the target for every
+    query if it is present, and every known record once. With queries x epsilon above the budget it therefore
+    refuses only if the target is present. Accountants that charge predicates, or every answer, refuse at the
+    same time in both worlds, so that refusals reveal nothing.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)
@@ -43,9 +43,9 @@ class Attack:
 
 
 def refusal_scores(samples: Reals) -> Reals:
-    """The share of questions that were left at the first refusal; -1 without any.
+    """Return the share of queries left at the first refusal; -1 without a refusal.
 
-    Zero where the first question was refused: before it nobody was charged, so no record can have caused it.
+    Zero where the first query was refused: no record was charged before it, so no record can have caused it.
 
     >>> refusal_scores(np.array([[[7.0, np.nan]], [[np.nan, np.nan]], [[0.0, 0.0]]])).ravel().tolist()
     [0.5, 0.0, -1.0]

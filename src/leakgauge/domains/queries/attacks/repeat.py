@@ -1,4 +1,4 @@
-"""Ask the same question about the target again and again, in the same words or in others, and average."""
+"""Repeat one query about the target, with the same or another wording, and average the answers."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -20,17 +20,17 @@ from leakgauge.domains.queries.query_splitting import (
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
-_CASES = 127  # ways to write "and true" with a small letter somewhere
+_CASES = 127  # ways to write "ANDTRUE" with at least one lower-case letter
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Ask ``queries`` times for the target alone, and cut the mean answer midway between the two worlds.
+    """Query the target alone ``queries`` times; the threshold is midway between the two true means.
 
-    Needs no known record. In the "same" words it gains by repeating only where nothing is cached; "reworded"
-    (blanks, case, AND TRUE, the order of conjuncts) a cache that compares texts gives new answers too, and
-    only one that compares canonical forms does not. "equivalent" predicates differ in what they say, though
-    not in whom they select: no parser sees that they are the same, and only the budget ends them.
+    Needs no known record. The "same" wording gains only where nothing is cached. "reworded" predicates
+    (blanks, case, AND TRUE, the order of conjuncts) get fresh answers from a cache that compares texts, but
+    not from one that compares canonical forms. "equivalent" predicates are different conditions that select
+    the same record: no parser recognizes them as equal, and only the budget limits them.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)
@@ -68,7 +68,7 @@ class Attack:
 
 
 def reworded(column: str, target: Id, i: int) -> str:
-    """The i-th of many texts that a parser takes for the same predicate, no two of them equal.
+    """Return the i-th of many different texts of the same predicate.
 
     >>> [reworded("id", 7, i) for i in range(4)]
     ['"id" = 7', '"id" = 7 AND TRUE', 'TRUE AND "id" = 7', '"id" = 7 aND TRUE']
@@ -87,7 +87,7 @@ def reworded(column: str, target: Id, i: int) -> str:
 
 
 def equivalent(column: str, target: Id, i: int) -> str:
-    """The i-th of many predicates that select the target alone but say something else.
+    """Return the i-th of many different predicates that select only the target.
 
     >>> equivalent("id", 7, 0), equivalent("id", "ann", 1)
     ('"id" = 7 AND "id" <> 8', '"id" = \\'ann\\' AND "id" <> \\'annxx\\'')
@@ -98,6 +98,6 @@ def equivalent(column: str, target: Id, i: int) -> str:
 
 
 def _cased(word: str, pattern: int) -> str:
-    """Small letters where the pattern has a bit set, and a blank after the third."""
+    """Lower the letters where the pattern has a bit set, and insert a blank after the third."""
     letters = [letter.lower() if pattern >> i & 1 else letter for i, letter in enumerate(word)]
     return "".join(letters[:3]) + " " + "".join(letters[3:])

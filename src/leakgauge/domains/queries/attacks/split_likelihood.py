@@ -1,4 +1,4 @@
-"""Ask how much likelier the answers are with the target than without it: the best there is, given the law."""
+"""Likelihood-ratio test on the answers: the optimal attack when the noise distribution is known."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,10 +19,10 @@ from leakgauge.domains.queries.release import QueriesView
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Split the question into ``queries``, and add up the log-likelihood ratios of the answers.
+    """Split the query into ``queries`` queries, and sum the log-likelihood ratios of the answers.
 
-    (Neyman and Pearson 1933.) Exact for every noise of known law, for counts and for sums; under Laplace
-    noise the answers count clipped to the stretch between the two worlds.
+    (Neyman and Pearson 1933.) Exact for every known noise distribution, for counts and for sums. Under
+    Laplace noise, each answer is clipped to the interval between its two true values.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)

@@ -1,4 +1,4 @@
-"""Ask whether the mean of the answers about the target is nearer to its value than to zero."""
+"""Test whether the mean answer is closer to the target's contribution than to zero."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -19,9 +19,9 @@ from leakgauge.domains.queries.release import QueriesView
 
 @dataclass(frozen=True, kw_only=True)
 class Attack:
-    """Split the question into ``queries``, and cut the mean answer midway between the two worlds.
+    """Split the query into ``queries`` queries; the threshold is midway between the two true means.
 
-    For who knows the target's value, which a t-test does not use; the best there is under Gaussian noise.
+    Uses the target's value, which a t-test does not. Optimal under Gaussian noise.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("known",)

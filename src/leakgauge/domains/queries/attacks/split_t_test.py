@@ -1,4 +1,4 @@
-"""Ask whether the answers about the target have mean zero: the t-test of Huang et al."""
+"""Test whether the answers about the target have mean zero: the t-test of Huang et al."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -21,7 +21,7 @@ from leakgauge.theory.t_test_power import TTestForm
 
 @dataclass(frozen=True, kw_only=True)
 class TTestOptions:
-    """How often to ask, in which words, and the test: its form, its sides and its level."""
+    """Number of queries, how they select records, and the form, sides and level of the test."""
 
     queries: int = 10
     form: TTestForm = "textbook"
@@ -33,24 +33,24 @@ class TTestOptions:
         require_n_queries(self.queries, 2)
         if not 0 < self.level < 1:
             raise BadInput(f"level must be in (0, 1), got {self.level}")
-        self._test()  # checks the others
+        self._test()  # checks form and sides
 
     def _test(self) -> TTest:
         return TTest(form=self.form, sides=self.sides)
 
     def t_test(self, knowledge: KnownRecords) -> TTestScore:
-        """Decide by the test."""
+        """Return the score of the test."""
         return TTestScore(self._test(), self.level, knowledge.shifts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attack(TTestOptions):
-    """Split the question into ``queries``, and say "member" where a t-test rejects that nothing was added.
+    """Split the query into ``queries`` queries; answer "member" where a t-test rejects a mean of zero.
 
-    (Huang et al., section 4.4.) ``form`` "paper" divides by m where the textbook divides by m - 1: for normal
-    noise it rejects too often (7 % at m = 4 instead of 5), for Laplace noise it happens to come near the
-    level, and the textbook's test stays below (3.2 %). Two ``sides`` are as printed, though a target moves
-    answers to one side only, which its record tells.
+    (Huang et al., section 4.4.) ``form`` "paper" divides by m where the textbook divides by m - 1. For normal
+    noise it rejects too often (7 % at m = 4 instead of 5 %); for Laplace noise it is close to the level, and
+    the textbook form is below it (3.2 %). The paper tests two ``sides``, although a target changes answers
+    in one direction only, which its record determines.
     The score is log(level / p): at or above zero the test rejects.
     """
 
