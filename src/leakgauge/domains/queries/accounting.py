@@ -14,31 +14,31 @@ from leakgauge.support.table_reader import require_known
 
 
 class Accountant(Protocol):
-    """Counts the answers that somebody may have been in, for every world: who of the targets is there.
+    """Counts answers, in every world; a world is one choice of the targets that are in the table.
 
-    All answers of an oracle cost the same, so that whole numbers suffice.
+    All answers of an oracle cost the same, so that counts are enough.
     """
 
-    sound: bool  # whether refusing beyond a number of answers promises anything
+    sound: bool  # whether a limit on the count gives a guarantee
 
     def __init__(self, members: Bits) -> None: ...
 
-    def after(self, asked: ResolvedQuery) -> Ints:
-        """The answers of whoever would have had most, if this were answered too."""
+    def after(self, resolved: ResolvedQuery) -> Ints:
+        """Return the largest count per record, per world, if this query were answered too."""
         ...
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
-        """Take note of an answer, in the worlds where it was given."""
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
+        """Count an answer, in the worlds where it was given."""
         ...
 
     @property
     def spent(self) -> Ints:
-        """The answers of whoever has had most."""
+        """The largest count per record so far, per world."""
         ...
 
 
 def accountant_names() -> list[str]:
-    """Name the accountants.
+    """Return the names of the accountants.
 
     >>> accountant_names()
     ['none', 'per_predicate', 'per_row', 'sequential']
@@ -54,83 +54,83 @@ def find_accountant(name: str) -> type[Accountant]:
 
 @dataclass(eq=False)
 class AnswerCounts:
-    """Things (0, 1, ...) that have had the same answers are kept together, and told apart when they differ.
+    """Number of answers per item (0, 1, ...) and world; items with the same history share one row.
 
-    So memory follows the number of different fates, not the number of things.
+    Memory therefore grows with the number of different histories, not with the number of items.
     """
 
     n_worlds: int
     _group_of: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     _sizes: list[int] = field(default_factory=lambda: [0])
-    _counts: list[Ints] = field(default_factory=list)  # one row for each group; the first had nothing
+    _counts: list[Ints] = field(default_factory=list)  # one row for each group; the first has no answers
 
     def __post_init__(self) -> None:
         self._counts.append(np.zeros(self.n_worlds, dtype=np.int64))
 
-    def most(self, things: Ints) -> Ints:
-        """The largest number of answers that any of these things has had; 0 for no thing."""
-        groups = np.unique(self._group_of[things[things < self._group_of.size]])
+    def most(self, items: Ints) -> Ints:
+        """Return the largest number of answers of any of these items; 0 without items."""
+        groups = np.unique(self._group_of[items[items < self._group_of.size]])
         return np.max([self._counts[group] for group in (0, *groups)], axis=0)
 
-    def add(self, things: Ints, answered: Bits) -> None:
-        """Count one more answer for these things, in the worlds where it was given."""
-        if things.size == 0:
+    def add(self, items: Ints, answered: Bits) -> None:
+        """Count one more answer for these items, in the worlds where it was given."""
+        if items.size == 0:
             return
-        self._make_room(int(things.max()) + 1)
-        groups, place, touched = np.unique(self._group_of[things], return_inverse=True, return_counts=True)
+        self._make_room(int(items.max()) + 1)
+        groups, place, touched = np.unique(self._group_of[items], return_inverse=True, return_counts=True)
         moved = groups.copy()
         for i, (group, n_touched) in enumerate(zip(groups.tolist(), touched.tolist())):
-            more = self._counts[group] + answered
+            counts = self._counts[group] + answered
             if n_touched == self._sizes[group] and group != 0:
-                self._counts[group] = more
+                self._counts[group] = counts
                 continue
             moved[i] = len(self._counts)
             self._sizes[group] -= n_touched
             self._sizes.append(n_touched)
-            self._counts.append(more)
-        self._group_of[things] = moved[place]
+            self._counts.append(counts)
+        self._group_of[items] = moved[place]
 
-    def _make_room(self, n_things: int) -> None:
-        missing = max(n_things, 2 * self._group_of.size) - self._group_of.size
-        if n_things > self._group_of.size:
+    def _make_room(self, n_items: int) -> None:
+        missing = max(n_items, 2 * self._group_of.size) - self._group_of.size
+        if n_items > self._group_of.size:
             self._group_of = np.concatenate([self._group_of, np.zeros(missing, dtype=np.int64)])
             self._sizes[0] += missing
 
     @property
     def largest(self) -> Ints:
-        """The largest number of answers of any thing, in every world."""
+        """The largest number of answers of any item, in every world."""
         return np.max(self._counts, axis=0)
 
 
 class Ledger:
-    """Fresh answers, and the worlds that got them; a world is who of the targets is in the table.
+    """Fresh answers, and the worlds in which they were given.
 
-    An answer that is given again costs nothing and is not written down.
+    An answer repeated from the cache costs nothing and is not recorded.
     """
 
     def __init__(self, worlds: Bits, epsilon: float) -> None:
         self._worlds, self._epsilon = worlds, epsilon
         self._lines: list[tuple[ResolvedQuery, Bits]] = []
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
-        """Write down a question, and the worlds in which it got a fresh answer."""
-        self._lines.append((asked, answered))
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
+        """Record a query, and the worlds in which it got a fresh answer."""
+        self._lines.append((resolved, answered))
 
     @property
     def obtained(self) -> Reals:
         """Worlds x targets: epsilon of the answers whose queries contain a target, all added up."""
         n_answers = np.zeros(self._worlds.shape)
-        for asked, answered in self._lines:
-            n_answers += np.outer(answered, asked.targets)
+        for resolved, answered in self._lines:
+            n_answers += np.outer(answered, resolved.targets)
         return self._epsilon * n_answers
 
     @property
     def believed(self) -> dict[str, Reals]:
-        """What each accountant would say that the answers of each world have cost, by its name."""
+        """The cost of the answers of each world according to each accountant, by name."""
         return {name: self._epsilon * self._recount(name) for name in accountant_names()}
 
     def _recount(self, name: str) -> Reals:
         account = find_accountant(name)(self._worlds)
-        for asked, answered in self._lines:
-            account.add(asked, answered)
+        for resolved, answered in self._lines:
+            account.add(resolved, answered)
         return account.spent.astype(np.float64)

@@ -1,1 +1,1 @@
-"""How an oracle counts what its answers have cost: one file is one way."""
+"""Accountants: how an oracle counts the cost of its answers, one per file."""

@@ -1,4 +1,4 @@
-"""Nothing is counted, and nothing is ever refused."""
+"""No accounting: nothing is counted, and nothing is refused."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from leakgauge.domains.queries.records import Ints, ResolvedQuery
 
 
 class Accountant:
-    """Believes that answers cost nothing."""
+    """Counts no answers."""
 
     sound = False
 
     def __init__(self, members: Bits) -> None:
         self._n_worlds = len(members)
 
-    def after(self, asked: ResolvedQuery) -> Ints:
+    def after(self, resolved: ResolvedQuery) -> Ints:
         return np.zeros(self._n_worlds, dtype=np.int64)
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
         pass
 
     @property

@@ -1,4 +1,4 @@
-"""An answer costs whoever its predicate could select, there or not (parallel composition, McSherry 2009)."""
+"""An answer costs every record its predicate could select (parallel composition, McSherry 2009)."""
 
 from typing import TypeAlias
 
@@ -14,11 +14,12 @@ _Answer: TypeAlias = tuple[ResolvedQuery, Bits]  # and the worlds in which it wa
 
 
 class Accountant:
-    """Counts, for every record that might exist, the answers that could be about it; goes by the most.
+    """Counts, for every record that could exist, the answers that could contain it; reports the largest.
 
-    Queries that name ids are counted id by id. Others are counted together with every earlier query that is
-    not provably disjoint. Of all answers about a record the last was charged for all of them: so nobody can
-    lose more. No row is ever looked at: tables that differ in a record get the same refusals.
+    Queries that name ids are counted per id. Other queries are counted together with every earlier query
+    that is not provably disjoint. The last answer that contains a record is charged for all answers that
+    contain it, so the count is an upper bound for every record. No row is read: tables that differ in one
+    record get the same refusals.
     """
 
     sound = True
@@ -26,31 +27,31 @@ class Accountant:
     def __init__(self, members: Bits) -> None:
         self._by_id = AnswerCounts(len(members))
         self._number_of: dict[Id, int] = {}
-        self._naming: list[_Answer] = []  # those that name ids
+        self._naming: list[_Answer] = []  # queries that name ids
         self._others: list[_Answer] = []
         self._spent = np.zeros(len(members), dtype=np.int64)
 
-    def after(self, asked: ResolvedQuery) -> Ints:
-        return np.maximum(self._spent, self._cost(asked))
+    def after(self, resolved: ResolvedQuery) -> Ints:
+        return np.maximum(self._spent, self._cost(resolved))
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
-        self._spent = np.where(answered, self.after(asked), self._spent)
-        ids = _ids(asked)
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
+        self._spent = np.where(answered, self.after(resolved), self._spent)
+        ids = _ids(resolved)
         if ids is None:
-            self._others.append((asked, answered))
+            self._others.append((resolved, answered))
         else:
-            self._naming.append((asked, answered))
+            self._naming.append((resolved, answered))
             self._by_id.add(self._numbers(ids), answered)
 
     @property
     def spent(self) -> Ints:
         return self._spent
 
-    def _cost(self, asked: ResolvedQuery) -> Ints:
-        """Answers that a record in this query could have had, with this one."""
-        cost = 1 + _overlapping(asked, self._others, self._spent.size)
-        if (ids := _ids(asked)) is None:
-            return cost + _overlapping(asked, self._naming, self._spent.size)
+    def _cost(self, resolved: ResolvedQuery) -> Ints:
+        """Return the number of answers that could contain a record of this query, including this one."""
+        cost = 1 + _overlapping(resolved, self._others, self._spent.size)
+        if (ids := _ids(resolved)) is None:
+            return cost + _overlapping(resolved, self._naming, self._spent.size)
         return cost + self._by_id.most(self._numbers(ids))
 
     def _numbers(self, ids: frozenset[Id]) -> Ints:
@@ -58,16 +59,16 @@ class Accountant:
         return np.array(numbers, dtype=np.int64)
 
 
-def _ids(asked: ResolvedQuery) -> frozenset[Id] | None:
-    """The ids beyond which a query selects nobody, where it names any."""
-    span = asked.spans.get(asked.id_operand)
+def _ids(resolved: ResolvedQuery) -> frozenset[Id] | None:
+    """Return the only ids that a query can select, or nothing if it names none."""
+    span = resolved.spans.get(resolved.id_operand)
     return None if span is None else span.values  # type: ignore[return-value]
 
 
-def _overlapping(asked: ResolvedQuery, earlier: list[_Answer], n_worlds: int) -> Ints:
-    """How many earlier answers are not provably about others."""
+def _overlapping(resolved: ResolvedQuery, earlier: list[_Answer], n_worlds: int) -> Ints:
+    """Count the earlier answers whose queries are not provably disjoint from this one."""
     count = np.zeros(n_worlds, dtype=np.int64)
     for other, answered in earlier:
-        if not are_disjoint(asked.spans, other.spans):
+        if not are_disjoint(resolved.spans, other.spans):
             count += answered
     return count

@@ -1,4 +1,4 @@
-"""An answer costs the records that are there and in it: refusals depend on who is there (Huang et al.)."""
+"""An answer costs the records present in it, so that refusals depend on the data (Huang et al.)."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from leakgauge.domains.queries.records import Ints, ResolvedQuery
 
 
 class Accountant:
-    """Counts the answers about each record that exists, and goes by the one with the most.
+    """Counts the answers that contain each existing record, and reports the largest count.
 
-    Queries about disjoint sets of others and one target cost one answer together if the target is absent, and
-    one each if it is there (theorem 4): whoever is refused learns that it is.
+    Queries about one target and disjoint sets of other records cost one answer together if the target is
+    absent, and one answer each if it is present (theorem 4). A refusal then reveals that it is present.
     """
 
     sound = False
@@ -21,16 +21,16 @@ class Accountant:
         self._others = AnswerCounts(len(members))
         self._targets = np.zeros(members.shape, dtype=np.int64)
 
-    def after(self, asked: ResolvedQuery) -> Ints:
-        present = self._members & asked.targets
+    def after(self, resolved: ResolvedQuery) -> Ints:
+        present = self._members & resolved.targets
         most = np.max(np.where(present, self._targets + 1, 0), axis=1)
-        if asked.others.size:
-            most = np.maximum(most, self._others.most(asked.others) + 1)
+        if resolved.others.size:
+            most = np.maximum(most, self._others.most(resolved.others) + 1)
         return np.maximum(most, self.spent)
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
-        self._others.add(asked.others, answered)
-        self._targets = self._targets + (answered[:, None] & self._members & asked.targets)
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
+        self._others.add(resolved.others, answered)
+        self._targets = self._targets + (answered[:, None] & self._members & resolved.targets)
 
     @property
     def spent(self) -> Ints:

@@ -1,4 +1,4 @@
-"""Every answer costs its epsilon (Dwork et al. 2006: sequential composition)."""
+"""Every answer costs its epsilon (sequential composition, Dwork et al. 2006)."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from leakgauge.domains.queries.records import Ints, ResolvedQuery
 
 
 class Accountant:
-    """Counts answers, whomever they are about: nobody can lose more than that."""
+    """Counts all answers, whichever records they contain: an upper bound for every record."""
 
     sound = True
 
     def __init__(self, members: Bits) -> None:
         self._answers = np.zeros(len(members), dtype=np.int64)
 
-    def after(self, asked: ResolvedQuery) -> Ints:
+    def after(self, resolved: ResolvedQuery) -> Ints:
         return self._answers + 1
 
-    def add(self, asked: ResolvedQuery, answered: Bits) -> None:
+    def add(self, resolved: ResolvedQuery, answered: Bits) -> None:
         self._answers = self._answers + answered
 
     @property
