@@ -102,5 +102,5 @@ def test_a_dry_run_asks_no_service(call, plan):
     elsewhere = ', own_service = true, service = { url = "http://127.0.0.1:1" }'
     outcome = call("run", plan({"more": elsewhere}), "--dry-run")
     assert outcome.code == 2
-    assert "a dry run would question the service" in outcome.err
+    assert "a dry run would query the service" in outcome.err
     assert "100 requests a second" in outcome.err

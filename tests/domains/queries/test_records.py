@@ -63,7 +63,7 @@ def test_only_numbers_can_be_summed():
 
 
 def test_ids_must_be_there_and_differ():
-    with pytest.raises(BadInput, match="1 values of 'id' are there twice"):
+    with pytest.raises(BadInput, match="1 values of 'id' are repeated"):
         records(id=np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 0]))
     with pytest.raises(BadInput, match="1 records have no 'id'"):
         records(id=np.ma.masked_array(np.arange(10), mask=[True] + [False] * 9))

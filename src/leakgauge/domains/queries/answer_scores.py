@@ -1,4 +1,9 @@
-"""Scores from the answers about a target: t-test, midpoint and likelihood ratio; refusals are no evidence."""
+"""Scores from the answers about a target: t-test, midpoint and likelihood ratio.
+
+Samples are rounds x targets x queries: the contribution of the target if it is present, plus noise. NaN
+marks a refused query. Scores use the remaining answers; a score of zero means no evidence, for example if all
+queries were refused.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,14 +17,18 @@ from leakgauge.core.game import Reals
 from leakgauge.strategies.likelihood_ratio import LogLikelihoodRatio
 from leakgauge.theory.t_test_power import TTestForm
 
+ScoreAnswers: TypeAlias = Callable[[Reals], Reals]  # samples -> rounds x targets
+
+_SMALLEST_P_VALUE = 1e-300
+
 
 @dataclass(frozen=True, kw_only=True)
 class TTest:
-    """Whether samples along the last axis have mean zero (Student 1908); NaN marks what is missing.
+    """Tests whether samples along the last axis have mean zero (Student 1908); NaN marks missing ones.
 
-    In "textbook" form S has 1/(m - 1); in the "paper" form of Huang et al. it has 1/m, with sqrt(m) and m - 1
-    degrees of freedom all the same, so that normal samples are rejected too often. With one side, only means
-    above zero count against it.
+    The "textbook" form divides by m - 1 in S; the "paper" form of Huang et al. divides by m but keeps sqrt(m)
+    and m - 1 degrees of freedom, so that it rejects normal samples too often. With one side, only means above
+    zero are evidence.
     """
 
     form: TTestForm = "textbook"
@@ -32,15 +41,15 @@ class TTest:
             raise BadInput(f"sides must be 1 or 2, got {self.sides}")
 
     def statistics(self, samples: Reals) -> tuple[Reals, Reals]:
-        """T of each sample, and its degrees of freedom; NaN and less than one where fewer than two are left.
+        """Return T and its degrees of freedom; T is NaN where fewer than two samples are left.
 
-        Where all are equal T is infinite, or zero if they are zero.
+        Where all samples are equal T is infinite, or zero if they are zero.
         """
-        there = ~np.isnan(samples)
-        n = there.sum(axis=-1)
-        filled = np.where(there, samples, 0.0)
+        present = ~np.isnan(samples)
+        n = present.sum(axis=-1)
+        filled = np.where(present, samples, 0.0)
         means = filled.sum(axis=-1) / np.maximum(n, 1)
-        squares = (np.where(there, samples - means[..., None], 0.0) ** 2).sum(axis=-1)
+        squares = (np.where(present, samples - means[..., None], 0.0) ** 2).sum(axis=-1)
         divisor = n if self.form == "paper" else n - 1
         with np.errstate(divide="ignore", invalid="ignore"):
             t = means * np.sqrt(n) / np.sqrt(squares / divisor)
@@ -48,7 +57,7 @@ class TTest:
         return np.where(n < 2, np.nan, t), (n - 1).astype(np.float64)
 
     def p_values(self, samples: Reals) -> Reals:
-        """How rare so large a T is if the mean is zero; NaN where fewer than two samples are left.
+        """Return the p values; NaN where fewer than two samples are left.
 
         >>> TTest().p_values(np.array([[1.0, 2.0, 3.0], [-1.0, 0.0, 1.0]])).round(4).tolist()
         [0.0742, 1.0]
@@ -58,27 +67,16 @@ class TTest:
         return np.asarray(self.sides * above)
 
 
-# From answers about a target to a score: rules that never take a refusal for evidence.
-#
-# Samples are rounds x targets x questions, of what the target adds, if it is in, and noise. A rule uses the
-# answers there are; a score of zero stands for no evidence, as where all were refused.
-
-
-ScoreAnswers: TypeAlias = Callable[[Reals], Reals]  # samples -> rounds x targets
-
-_SMALLEST_P_VALUE = 1e-300  # of p values
-
-
 @dataclass(frozen=True, eq=False)
 class TTestScore:
-    """How far the p value of "the mean is zero" lies below the level, in logarithms (Huang et al.).
+    """log(level / p) of the test of mean zero (Huang et al.).
 
-    Fewer than two answers have no p value: zero.
+    The score is zero with fewer than two answers, which have no p value.
     """
 
     test: TTest
     level: float
-    shifts: Reals  # of the targets; one-sided tests look to their side
+    shifts: Reals  # of the targets; they give the side of one-sided tests
 
     def __call__(self, samples: Reals) -> Reals:
         p = self.test.p_values(samples * np.sign(self.shifts)[:, None])
@@ -88,9 +86,9 @@ class TTestScore:
 
 @dataclass(frozen=True, eq=False)
 class MidpointScore:
-    """How far the mean lies beyond half of what the target would add, times the number of answers.
+    """Distance of the mean from half of the target's contribution, times the number of answers.
 
-    In units of log odds under normal noise as wide as the ``unit``, so that targets can be compared.
+    In log odds under normal noise of standard deviation ``unit``, so that targets can be compared.
     """
 
     shifts: Reals
@@ -103,12 +101,12 @@ class MidpointScore:
 
 @dataclass(frozen=True, eq=False)
 class LikelihoodScore:
-    """The log-likelihood ratio, added up over the answers (Neyman and Pearson 1933): the best there is.
+    """The log-likelihood ratio, summed over the answers: the optimal test (Neyman and Pearson 1933).
 
-    Under Laplace noise that is the sum of answers clipped to what lies between the two worlds.
+    Under Laplace noise it is the sum of the answers clipped to the interval between the two true values.
     """
 
-    log_law: Callable[[Reals, Reals], Reals]  # of one answer given its true value
+    log_law: Callable[[Reals, Reals], Reals]  # log density of an answer given its true value
     shifts: Reals
 
     def __call__(self, samples: Reals) -> Reals:

@@ -32,65 +32,63 @@ from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 
 TARGETS_KEY = "challenger.targets"
+SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
 
 
 def choose_targets(records: OracleRecords, query: Query, wanted: QueriesTargetsTable, rng: Generator) -> Ints:
-    """Draw or look up the targets: records that the query selects, and that move its answer."""
+    """Draw or look up the targets: records that the query selects and that change its answer."""
     selected = records.rows(records.condition(query))
     if wanted.names:
         return _named_targets(records, query, wanted.names, selected)
     values = records.values(query, selected)
-    able, weights = selected[values != 0], np.abs(values[values != 0])
-    if able.size < wanted.how_many:
+    candidates, weights = selected[values != 0], np.abs(values[values != 0])
+    if candidates.size < wanted.how_many:
         raise BadInput(
-            f"{TARGETS_KEY}: {wanted.how_many} wanted, but the query selects {able.size} records that move "
-            "its answer; lower n, or change query"
+            f"{TARGETS_KEY}: {wanted.how_many} wanted, but the query selects {candidates.size} records that "
+            "change its answer; lower n, or change query"
         )
-    order = rng.permutation(able.size)
+    order = rng.permutation(candidates.size)
     if wanted.choose is QueriesTargetOrder.MOST:
         order = order[np.argsort(-weights[order], kind="stable")]
-    return np.sort(able[order[: wanted.how_many]])
+    return np.sort(candidates[order[: wanted.how_many]])
 
 
 def _named_targets(records: OracleRecords, query: Query, names: Sequence[Id], selected: Ints) -> Ints:
-    """The records of the ids that the owner has named, in that order."""
-    known, called = {str(name): row for name, row in records.row_of.items()}, list(map(str, names))
-    found = rows_by_name(called, known, f"{TARGETS_KEY}.names", _no_such_record)
-    for name, row in zip(called, found.tolist()):
+    """Return the rows of the ids that the owner has named, in that order."""
+    known, names_as_text = {str(name): row for name, row in records.row_of.items()}, list(map(str, names))
+    rows = rows_by_name(names_as_text, known, f"{TARGETS_KEY}.names", _no_such_record)
+    for name, row in zip(names_as_text, rows.tolist()):
         if row not in selected:
             raise BadInput(
-                f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}; no answer "
-                "would depend on that record; change one of them"
+                f"{TARGETS_KEY}.names: query.where = {query.where!r} does not select {name!r}, so that "
+                "no answer depends on that record; change one of them"
             )
-    still = [name for name, value in zip(called, records.values(query, found)) if value == 0]
-    if still:
+    unchanged = [name for name, value in zip(names_as_text, records.values(query, rows)) if value == 0]
+    if unchanged:
         raise BadInput(
-            f"{TARGETS_KEY}.names: {query.column!r} of {still[0]!r} is 0, so that no answer depends on that "
-            "record; remove it"
+            f"{TARGETS_KEY}.names: {query.column!r} of {unchanged[0]!r} is 0, so that no answer depends on "
+            "that record; remove it"
         )
-    return found
+    return rows
 
 
 def _no_such_record(name: str) -> str:
     return f"no record has the id {name!r}; fix or remove it"
 
 
-SERVICE_NOTE = "answers came from a service: the same seed does not give the same answers again"
-
-
 @dataclass(frozen=True, eq=False)
 class Challenger(ChallengerDefaults):
-    """Owns the table; in each round, the targets are in it by fair coins, and all else stays.
+    """Owns the table; in each round every target is in it with probability 1/2, all other records always.
 
-    With an ``adapter``, a service holds the table too, and answers instead of this process.
+    With an ``adapter``, a service that also holds the table answers instead of this process.
     """
 
     table: OracleTable
     rules: OracleRules
-    query: Query  # that the audit is about
+    query: Query  # the query that is audited
     guarantee: Guarantee | None
     digest: str
-    notes: tuple[str, ...] = ()  # about the data, for reports: they hold nothing of anybody
+    notes: tuple[str, ...] = ()  # about the data, for reports; without personal values
     adapter: ServiceAdapter | None = None
 
     coins = Coins.FAIR
@@ -104,15 +102,15 @@ class Challenger(ChallengerDefaults):
 
     @property
     def most_workers(self) -> int | None:
-        """How many may play at once: one, where it takes care of a service's rate and total."""
+        """One worker if a service is queried, so that its rate and total are kept; otherwise no limit."""
         return None if self.adapter is None else 1
 
     def refuse_dry_run(self) -> None:
-        """Refuse to ask a service just to see how long that takes."""
+        """Refuse to query a service only to estimate the running time."""
         if self.adapter is not None:
             raise BadInput(
-                "a dry run would question the service; reckon with a request for each question, two more for "
-                f"each round of each attacker, and {self.adapter.service.rate:g} requests a second"
+                "a dry run would query the service; estimate the time yourself: one request per question, "
+                f"two more per round and attacker, {self.adapter.service.rate:g} requests per second"
             )
 
     def release(self, members: Bits, rng: Generator) -> QueriesBlock | RemoteQueriesBlock:
@@ -122,12 +120,12 @@ class Challenger(ChallengerDefaults):
         return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
 
     def end(self) -> None:
-        """Close the rounds of a block that was played."""
+        """Close the rounds of a completed block."""
         if self.adapter is not None:
             self.adapter.end()
 
     def abandon(self) -> None:
-        """Close the rounds of a block that could not be played."""
+        """Close the rounds of a block that failed."""
         if self.adapter is not None:
             self.adapter.abandon()
 
@@ -135,32 +133,32 @@ class Challenger(ChallengerDefaults):
 def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
-    """Make the challenger that the tables of a plan describe."""
-    setting = read_challenger_table(challenger)
-    rules = read_oracle_rules(mechanism, setting, folder)
+    """Build the challenger from the tables of a plan."""
+    table = read_challenger_table(challenger)
+    rules = read_oracle_rules(mechanism, table, folder)
     records = load_records(data, folder, seed)
-    query = setting.query
+    query = table.query
     _require_answers(records, query)
     _require_whole(records, query, rules)
-    targets = choose_targets(records, query, setting.targets, stream(seed, Role.DATA, TARGETS_STREAM))
-    words = "\n".join((records.digest, repr(setting), repr(rules)))
+    targets = choose_targets(records, query, table.targets, stream(seed, Role.DATA, TARGETS_STREAM))
+    identity = "\n".join((records.digest, repr(table), repr(rules)))
     return Challenger(
         table=OracleTable(records, targets),
         rules=rules,
         query=query,
-        guarantee=oracle_guarantee(rules, setting.promise),
-        digest=sha256(words.encode(errors="surrogatepass")).hexdigest(),
+        guarantee=oracle_guarantee(rules, table.promise),
+        digest=sha256(identity.encode(errors="surrogatepass")).hexdigest(),
         notes=(
             *(() if "source" not in data else (f"{Path(data['source']).name}: {len(records)} records",)),
             *opendp_notes(rules.noise),
-            *(() if setting.service is None else (SERVICE_NOTE,)),
+            *(() if table.service is None else (SERVICE_NOTE,)),
         ),
-        adapter=None if setting.service is None else ServiceAdapter(setting.service),
+        adapter=None if table.service is None else ServiceAdapter(table.service),
     )
 
 
 def _require_answers(records: OracleRecords, query: Query) -> None:
-    """Refuse a query that the table has no answer to, before anybody asks it."""
+    """Refuse a query that the table cannot answer."""
     try:
         records.condition(query)
         if query.column is not None:
@@ -170,7 +168,7 @@ def _require_answers(records: OracleRecords, query: Query) -> None:
 
 
 def _require_whole(records: OracleRecords, query: Query, rules: OracleRules) -> None:
-    """Refuse sums that are not whole numbers, where the noise takes only these."""
+    """Refuse sums of fractions where the noise is for whole numbers only."""
     if query.column is None or not rules.whole:
         return
     values = records.values(query, np.arange(len(records)))

@@ -16,13 +16,18 @@ from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.tabular import open_table_file
 
-# Blocks of the data stream: none depends on another.
+# Blocks of the data stream, independent of one another.
 TABLE_STREAM, TARGETS_STREAM, KNOWN_STREAM = range(3)
 REGIONS = ("north", "east", "south", "west")
+SYNTHETIC = "synthetic"
+ID = "id"
+_loaded: RecentCache[OracleRecords] = RecentCache()
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
 
 
 def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
-    """Draw the people; a seed decides them."""
+    """Draw the people from a seed."""
     rng, n = stream(seed, Role.DATA, TABLE_STREAM), table.records
     columns = {
         "id": np.arange(n, dtype=np.int64),
@@ -41,26 +46,19 @@ def generate_records(table: QueriesSyntheticTable, seed: int) -> OracleRecords:
     return OracleRecords(types, columns, "id", sha256(f"{table!r} {seed}".encode()).hexdigest())
 
 
-SYNTHETIC = "synthetic"
-ID = "id"
-_loaded: RecentCache[OracleRecords] = RecentCache()
-_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
-_REAL = ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT", "DECIMAL")
-
-
 def load_records(table: Mapping[str, Any], folder: Path, seed: int) -> OracleRecords:
-    """Read or generate the records; files are looked for in ``folder``.
+    """Read or generate the records; files are relative to ``folder``.
 
-    The last tables are kept in memory, and given again while neither the plan's nor a file has changed.
+    Recent tables are cached in memory, until the plan or the file changes.
     """
-    said = dict(table)
-    source = said.pop("source", SYNTHETIC)
+    parameters = dict(table)
+    source = parameters.pop("source", SYNTHETIC)
     if source == SYNTHETIC:
-        generated = read_dataclass(QueriesSyntheticTable, said, "data")
+        generated = read_dataclass(QueriesSyntheticTable, parameters, "data")
         return _loaded.once((generated, seed), lambda: generate_records(generated, seed))
     if not isinstance(source, str):
         raise BadInput(f'data.source: must be a file, or "{SYNTHETIC}", got {source!r}')
-    file = read_dataclass(QueriesFileTable, {"source": source, **said}, "data")
+    file = read_dataclass(QueriesFileTable, {"source": source, **parameters}, "data")
     path = folder / file.source
     if not path.is_file():
         raise BadInput(f"data.source: there is no file {file.source!r} in {folder}; check the path")
@@ -77,17 +75,17 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
         )
         columns = connection.execute(f"SELECT {typed} FROM given").fetchnumpy()
     with path.open("rb") as content:
-        words = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
+        identity = f"{file_digest(content, 'sha256').hexdigest()}\n{table.id}"
     if table.id is None and ID not in types:
         types = {ID: ColumnType.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
     id_column = ID if table.id is None else table.id
     require_known(id_column, list(types), f"data.id: {path.name} has no column that")
-    return OracleRecords(types, columns, id_column, sha256(words.encode()).hexdigest())
+    return OracleRecords(types, columns, id_column, sha256(identity.encode()).hexdigest())
 
 
 def _type(kind: str) -> ColumnType:
-    """How a column is held: numbers as whole or real ones, days as times, and all else as texts."""
+    """Return the type of a column: whole or real numbers, truth values, times, or else texts."""
     name = kind.partition("(")[0]
     if name in _WHOLE:
         return ColumnType.WHOLE

@@ -1,4 +1,4 @@
-"""What an oracle promises to a record, however many questions are asked."""
+"""The guarantee of an oracle for one record, over all its answers."""
 
 from dataclasses import replace
 
@@ -8,14 +8,14 @@ from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition
 
-SLACK = 1e-5  # of delta, beyond what the answers give up themselves
+SLACK = 1e-5  # delta added by the composition, besides the delta of the answers
 
 
 def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | None:
-    """The promise to a record: that of all answers about it, where refusals bound their number.
+    """Return the guarantee for one record: of all answers about it, where refusals bound their number.
 
-    Where they do not (no budget, or an accountant whose refusals depend on the data), there is none, unless
-    the owner has ``stated`` an epsilon.
+    Otherwise (no budget, or an accountant whose refusals depend on the data) there is none, unless the owner
+    has ``stated`` an epsilon.
     """
     if rules.bounded:
         assert rules.most_answers is not None
@@ -35,7 +35,7 @@ def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | No
 
 
 def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
-    """So many answers about one record, each moved by as much as a record can: tight composition.
+    """Compose ``n_answers`` answers about one record tightly, each changed by the full sensitivity.
 
     The nominal epsilon is that of one answer.
     """
@@ -57,10 +57,10 @@ def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
 
 
 def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
-    """So many answers at the price of the measurement's map, beside what the stated distribution supports.
+    """Compose answers by the measurement's privacy map, and by the stated noise distribution for comparison.
 
-    The curve of the distribution is the whole promise where it supports exactly what the map promises, and no
-    part of it where the map promises more or less.
+    The curve of the distribution belongs to the guarantee only where the distribution supports exactly the
+    epsilon of the map.
     """
     total = noise.price.times(n_answers)
     by_law = guarantee_of_answers(noise.law_at(total.delta), n_answers)
@@ -76,7 +76,7 @@ def _of_measurements(noise: opendp.Mechanism, n_answers: int) -> Guarantee:
 
 
 def _composed(noise: AdditiveNoise, n_answers: int) -> ComposedGuarantee:
-    """Epsilon of so many answers from what each promises and from the noise distribution, with slack."""
+    """Compose answers by the guarantee of each and by the noise distribution, at a delta with slack."""
     known = composition.with_slack(noise.guarantee, n_answers, SLACK)
     tight = noise.epsilon_at([(noise.sensitivity, n_answers)], known.delta)
     return ComposedGuarantee(

@@ -1,4 +1,4 @@
-"""What an attacker of a query oracle may know; nothing else reaches an attack."""
+"""What an attacker of a query oracle knows; attacks receive nothing else."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,15 +19,15 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 
 @dataclass(frozen=True, eq=False)
 class KnownRecords:
-    """Holds records that are certainly in the table, the targets' own, and the rules of the oracle.
+    """Knows records that are certainly in the table, the targets' records, and the rules of the oracle.
 
-    ``ids`` and ``values`` are of known records that the audit's query selects; ``values`` are what each adds
-    to an answer, 1 in a count. ``whole`` says whether they are all that it selects, but for the targets.
+    ``ids`` and ``values`` belong to the known records that the audit's query selects; ``values`` are their
+    contributions to an answer, 1 in a count. ``whole``: these are all selected records except the targets.
     """
 
-    query: Query  # that the audit is about; its ``where`` selects every target
+    query: Query  # the query that is audited; its ``where`` selects every target
     noise: Mechanism  # of one answer to it
-    epsilon: float  # that one answer costs
+    epsilon: float  # of one answer
     budget: float | None
     accountant: str
     cache: str
@@ -35,16 +35,16 @@ class KnownRecords:
     ids: tuple[Id, ...]
     values: Reals
     targets: tuple[Id, ...]
-    shifts: Reals  # by how much each target moves an answer
+    shifts: Reals  # contribution of each target to an answer
     whole: bool
 
     def view(self, block: QueriesBlock) -> QueriesView:
         return QueriesView(len(block.members), block)
 
     def spent(self, view: QueriesView) -> dict[str, Reals]:
-        """The budget from both sides: epsilon obtained about each target, and what accountants believe.
+        """Return the epsilon obtained about each target, and the epsilon that accountants record.
 
-        ``believed`` is what the accountant in charge says; all of them follow by their names.
+        ``believed`` is that of the accountant in charge; all accountants follow by name.
         """
         oracle = view._oracle  # noqa: SLF001 (hidden from attacks, not from here)
         believed = {name: epsilon[:, None] for name, epsilon in oracle.believed.items()}
@@ -52,7 +52,7 @@ class KnownRecords:
 
 
 def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: int) -> KnownRecords:
-    """Give an attacker what it may know of a challenger; who knows fewer records knows some of the same."""
+    """Build the knowledge of an attacker; fewer known records are a subset of more."""
     require_known(name, list(DOMAIN.knowledge_terms), "knowledge: none")
     table = read_dataclass(QueriesKnowledgeTable, parameters, f"knowledge {name!r}")
     records, targets = challenger.table.records, challenger.table.targets

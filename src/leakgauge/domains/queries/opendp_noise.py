@@ -1,4 +1,4 @@
-"""The noise of an answer as an OpenDP measurement of your own draws it, read from a plan."""
+"""Noise drawn by your own OpenDP measurement, read from a plan."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ WHERE = "mechanism 'opendp'"
 class QueriesOpenDPTable:
     """A measurement ("module:function" beside the plan), and the distribution of its noise.
 
-    ``law`` is a name, for the scale that the measurement's map speaks of, or a table as of any noise.
+    ``law`` is a name, with the scale that follows from the measurement's map, or a table as for any noise.
     """
 
     measurement: str
@@ -41,10 +41,10 @@ class QueriesOpenDPTable:
 
 
 def read_opendp(
-    said: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
+    parameters: Mapping[str, Any], sensitivity: float, folder: Path, noise: Callable[[Mapping[str, Any]], Any]
 ) -> Mechanism:
     """Load the measurement and its stated noise; ``noise`` reads the table of such noise."""
-    table = read_dataclass(QueriesOpenDPTable, said, WHERE)
+    table = read_dataclass(QueriesOpenDPTable, parameters, WHERE)
     loader = UserCodeLoader(folder)
     make = loader.load(table.measurement, f"{WHERE}.measurement")
     try:
@@ -52,28 +52,28 @@ def read_opendp(
         _require_portable(make)
         law = _law(table, make, sensitivity, noise)
         delta = law.delta if table.delta is None and isinstance(law, ApproximateNoise) else table.delta
-        found = Mechanism(
+        mechanism = Mechanism(
             make=MeasurementFactory.here(make), law=law, delta=delta, source=_source(table, loader)
         )
-        found.carrier, found.price  # noqa: B018 (say now what is wrong with them)
-        found.require_law()
+        mechanism.carrier, mechanism.price  # noqa: B018 (report errors in them now)
+        mechanism.require_law()
     except BadInput as error:
         raise BadInput(f"{WHERE}: {str(error).removeprefix('opendp: ').removeprefix(f'{WHERE}: ')}") from None
-    return found
+    return mechanism
 
 
 def opendp_notes(noise: Any) -> tuple[str, ...]:
-    """What a report should say about noise that is drawn elsewhere."""
+    """Return the notes for a report about noise that OpenDP draws."""
     if not isinstance(noise, Mechanism):
         return ()
-    drawn = f"the noise is drawn by OpenDP {version('opendp')}, by its own randomness"
-    return (f"{drawn}: the same plan and seed give other answers next time, and every attacker its own",)
+    drawn = f"the noise is drawn by OpenDP {version('opendp')} with its own randomness"
+    return (f"{drawn}: answers differ between runs with the same seed, and between attackers",)
 
 
 def _law(
     table: QueriesOpenDPTable, make: Any, sensitivity: float, noise: Callable[[Mapping[str, Any]], Any]
 ) -> AdditiveNoise:
-    """Return the noise distribution as it is stated, or of the scale that explains what the map promises."""
+    """Return the stated noise distribution, or one with the scale that matches the privacy map."""
     names = mechanism_names(adds_noise)
     if not isinstance(table.law, str):
         if not isinstance(table.law, Mapping):
@@ -98,19 +98,19 @@ def _law(
 
 
 def _require_portable(make: Any) -> None:
-    """Refuse a function that holds on to things of OpenDP, which cannot be sent to workers."""
+    """Refuse a function that captures OpenDP objects, which cannot be sent to workers."""
     import cloudpickle
 
     try:
         cloudpickle.dumps(make)
     except Exception as error:
         raise BadInput(
-            f"the function cannot be sent to workers ({one_line_error(error)}); make domains, metrics and "
-            "all else of OpenDP inside it"
+            f"the function cannot be sent to workers ({one_line_error(error)}); create all "
+            "OpenDP objects inside it"
         ) from None
 
 
 def _source(table: QueriesOpenDPTable, loader: UserCodeLoader) -> str:
-    """A name for the code behind the measurement that is the same in every process."""
-    words = [table.measurement, *(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))]
-    return sha256("\n".join(words).encode(errors="surrogatepass")).hexdigest()
+    """Return a digest of the code of the measurement, the same in every process."""
+    parts = [table.measurement, *(f"{name}\n{text}" for name, text in sorted(loader.sources.items()))]
+    return sha256("\n".join(parts).encode(errors="surrogatepass")).hexdigest()

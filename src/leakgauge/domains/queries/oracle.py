@@ -1,4 +1,4 @@
-"""An oracle over a table: one query at a time, an answer for every round of a block."""
+"""An oracle over a table: each query gets one answer for every round of a block."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
 
 
 class Oracle(Protocol):
-    """Answers queries about the tables of a block of rounds, until it refuses."""
+    """Answers queries about the tables of a block of rounds, within its budget."""
 
     @property
     def n_rounds(self) -> int: ...
 
     def ask(self, query: Query) -> Reals:
-        """One noisy answer for each round; NaN where it is refused."""
+        """Return one noisy answer for each round; NaN where it is refused."""
         ...
 
 
 class AccountedOracle(Oracle, Protocol):
-    """An oracle with its accounts; they depend on who is in the table, and are not for attackers."""
+    """An oracle with its accounts, which depend on the data and are hidden from attackers."""
 
     @property
     def obtained(self) -> Reals:
@@ -34,13 +34,13 @@ class AccountedOracle(Oracle, Protocol):
 
     @property
     def believed(self) -> dict[str, Reals]:
-        """What each accountant would say that the answers of each round have cost, by its name."""
+        """The cost of the answers of each round according to each accountant, by name."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class _GivenAnswers:
-    """Answers to a question, and the worlds in which it was answered."""
+    """Answers to a query, and the worlds in which it was answered."""
 
     answers: Reals
     worlds: Bits
@@ -49,9 +49,9 @@ class _GivenAnswers:
 class LocalOracle:
     """The oracle in this process, for all rounds of a block at once.
 
-    Rounds with the same targets in the table are one world to accountants and caches: there, the same is
-    refused and the same is repeated. Noise is drawn for every round. One seed gives one stream of noise,
-    whoever asks; a question that is answered in no world draws none of it.
+    Rounds with the same targets in the table are one world: accountants and caches treat them alike. Noise
+    is drawn for every round. The seed alone decides the stream of noise; a query that is refused in all
+    worlds draws nothing from it.
     """
 
     def __init__(self, table: OracleTable, rules: OracleRules, members: Bits, seed: int) -> None:
@@ -68,26 +68,26 @@ class LocalOracle:
         return len(self._members)
 
     def ask(self, query: Query) -> Reals:
-        asked = self._table.ask(query)
-        key = cache_key(self._rules.cache, asked)
+        resolved = self._table.ask(query)
+        key = cache_key(self._rules.cache, resolved)
         before = None if key is None else self._given.get(key)
-        answers, answered = self._fresh(asked, before)
+        answers, answered = self._fresh(resolved, before)
         if key is not None:
             self._given[key] = _GivenAnswers(answers, answered)
         return answers.copy()
 
-    def _fresh(self, asked: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
-        """Answer where nothing was answered before, and the budget allows it."""
+    def _fresh(self, resolved: ResolvedQuery, before: _GivenAnswers | None) -> tuple[Reals, Bits]:
+        """Answer in the worlds without an earlier answer, where the budget allows it."""
         new = np.ones(len(self._worlds), dtype=bool) if before is None else ~before.worlds
         if (most := self._rules.most_answers) is not None and new.any():
-            new &= self._account.after(asked) <= most
+            new &= self._account.after(resolved) <= most
         old = np.full(self.n_rounds, np.nan) if before is None else before.answers
         if not new.any():
             return old, np.zeros_like(new) if before is None else before.worlds
-        self._account.add(asked, new)
-        self._ledger.add(asked, new)
-        true = asked.total + self._members @ asked.shifts
-        noisy = self._rules.noise_of(asked.query).sample(true, self._rng)
+        self._account.add(resolved, new)
+        self._ledger.add(resolved, new)
+        true = resolved.total + self._members @ resolved.shifts
+        noisy = self._rules.noise_of(resolved.query).sample(true, self._rng)
         answers = np.where(new[self._world_of], noisy, old)
         return answers, new if before is None else new | before.worlds
 

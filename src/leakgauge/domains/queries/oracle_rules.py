@@ -14,13 +14,18 @@ from leakgauge.domains.queries.records import ResolvedQuery
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 
+OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
+
+MOST_ANSWERS = 1_000_000
+ROUNDING = 1e-9  # so that a budget of 3 pays for ten answers at epsilon 0.3 in floating point
+
 
 class AnswerCache(StrEnum):
-    """How questions are compared; never by the records they select, for that would depend on the data.
+    """How queries are compared; never by the records they select, which would depend on the data.
 
-    ``canonical`` knows a question by its condition in normal form: blanks, case, brackets, the order of parts
-    and of values, double negation do not matter, and ids are a condition on their column. A rewording that
-    it does not see through is a new question, and is charged as one.
+    ``canonical`` compares conditions in normal form: blanks, case, brackets, the order of parts and values,
+    and double negation do not matter, and ids are a condition on their column. A rewording that the normal
+    form does not remove is a new query, and is charged as one.
     """
 
     NONE = "none"
@@ -28,32 +33,26 @@ class AnswerCache(StrEnum):
     CANONICAL = "canonical"
 
 
-def cache_key(cache: AnswerCache, asked: ResolvedQuery) -> Hashable | None:
-    """What questions share that are the same to a cache; nothing if none ever are."""
+def cache_key(cache: AnswerCache, resolved: ResolvedQuery) -> Hashable | None:
+    """Return the key by which a cache recognizes a query; nothing without a cache."""
     match cache:
         case AnswerCache.NONE:
             return None
         case AnswerCache.TEXT:
-            return asked.query
+            return resolved.query
         case AnswerCache.CANONICAL:
-            query = asked.query
-            return (query.kind, query.column, query.bound, asked.condition)
-
-
-OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
-
-MOST_ANSWERS = 1_000_000
-ROUNDING = 1e-9  # ten answers at epsilon 0.3 cost no more than 3, whatever binary fractions say
+            query = resolved.query
+            return (query.kind, query.column, query.bound, resolved.condition)
 
 
 @dataclass(frozen=True, kw_only=True)
 class OracleRules:
-    """How an oracle answers; every answer costs the same: noise grows with what one record can move."""
+    """How an oracle answers. Noise grows with the sensitivity, so that every answer costs the same."""
 
     noise: OracleNoise  # of an answer to a query with the noise's own sensitivity
     accountant: str = "sequential"
     cache: AnswerCache = AnswerCache.CANONICAL
-    budget: float | None = None  # none: it never refuses
+    budget: float | None = None  # none: nothing is refused
 
     def __post_init__(self) -> None:
         find_accountant(self.accountant)
@@ -74,19 +73,19 @@ class OracleRules:
 
     @cached_property
     def epsilon(self) -> float:
-        """What the noise of one answer supports."""
+        """The epsilon of one answer."""
         return self.noise.guarantee.epsilon
 
     @cached_property
     def most_answers(self) -> int | None:
-        """How many answers about one record the budget pays for; nothing: as many as anybody likes."""
+        """How many answers about one record the budget pays for; nothing without a budget."""
         if self.budget is None:
             return None
         return math.floor(self.budget / self.epsilon * (1 + ROUNDING))
 
     @property
     def bounded(self) -> bool:
-        """Whether refusals bound what a record can lose."""
+        """Whether refusals bound the privacy loss of every record."""
         return self.budget is not None and find_accountant(self.accountant).sound
 
     @property
@@ -97,18 +96,18 @@ class OracleRules:
         return self.noise.lattice
 
     def noise_of(self, query: Query) -> OracleNoise:
-        """The noise of an answer to a query."""
+        """Return the noise of an answer to a query."""
         return _noise_for_sensitivity(self.noise, query.sensitivity)
 
 
 @lru_cache(maxsize=64)
 def _noise_for_sensitivity(noise: OracleNoise, sensitivity: float) -> OracleNoise:
-    """The same noise for queries that one record can move by ``sensitivity``; worked out once."""
+    """Return the same noise scaled to another sensitivity."""
     if isinstance(noise, opendp.Mechanism):
         if sensitivity == noise.sensitivity:
             return noise
         raise BadInput(
-            f"mechanism 'opendp': its measurement is for queries that one record moves by "
-            f"{noise.sensitivity:g}, got one that it moves by {sensitivity:g}; ask what the plan is about"
+            f"mechanism 'opendp': its measurement is for queries of sensitivity "
+            f"{noise.sensitivity:g}, got {sensitivity:g}; ask the query of the plan"
         )
     return noise.scaled_to(sensitivity, noise.noise_scale * sensitivity / noise.sensitivity)

@@ -19,36 +19,37 @@ from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.target_choice import expand_targets
 
 COUNT_ALL = Query()  # of all records
-SERVICE_KEYS = ("service", "own_service")  # keys that have a service asked instead of this process
+SERVICE_KEYS = ("service", "own_service")  # with these keys a service answers instead of this process
 HERE = Path()
 OPENDP = "opendp"
+MOST_RECORDS = 10_000_000
 
 
 class QueriesTargetOrder(StrEnum):
-    """Which records become targets, of those that the query selects and that can move its answer."""
+    """Which of the records that the query selects, and that change its answer, become targets."""
 
     RANDOM = "random"
-    MOST = "most"  # those that move the answer most
+    MOST = "most"  # those that change the answer most
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesTargetsTable(target_choice.TargetChoice):
-    """Records, by their ids where they are named."""
+    """The targets: how many and how chosen, or named by their ids."""
 
     choose: QueriesTargetOrder = QueriesTargetOrder.RANDOM
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.names and self.choose is not QueriesTargetOrder.RANDOM:
-            raise BadInput("names say who the targets are; leave out choose")
+            raise BadInput("names already lists the targets; leave out choose")
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesChallengerTable:
-    """What is asked about whom, and how the oracle keeps its accounts.
+    """The query of the audit, the targets, and the accounting of the oracle.
 
-    ``promise`` is the epsilon that the owner states where refusals promise nothing by themselves. With a
-    ``service``, the rest says how that keeps its accounts.
+    ``promise`` is an epsilon stated by the owner, for oracles whose refusals give no guarantee. With a
+    ``service``, the accounting keys describe that service.
     """
 
     targets: QueriesTargetsTable = QueriesTargetsTable()
@@ -62,7 +63,7 @@ class QueriesChallengerTable:
 
     def __post_init__(self) -> None:
         if self.query.ids is not None:
-            raise BadInput("query.ids: attacks choose the ids; leave them out, or narrow by query.where")
+            raise BadInput("query.ids: attacks choose the ids; leave it out, or use query.where")
         if self.promise is not None and not 0 < self.promise < math.inf:
             raise BadInput(f"promise must be > 0 and finite, got {self.promise}; leave it out for none")
         if self.service is not None:
@@ -72,17 +73,17 @@ class QueriesChallengerTable:
         """Refuse a service that is not the owner's, or in which rounds would not be independent."""
         if not self.own_service:
             raise BadInput(
-                "service: only your own service may be questioned; if it is yours, say own_service = true"
+                "service: only your own service may be queried; if it is yours, set own_service = true"
             )
         if service.by_world and self.targets.how_many > 1:
             raise BadInput(
-                f"service: {{world}} tells of one target, but there are {self.targets.how_many}; use "
+                f"service: {{world}} describes one target, but there are {self.targets.how_many}; use "
                 "{absent}, or targets = 1"
             )
         if service.open is None and (self.cache is not AnswerCache.NONE or self.budget is not None):
             raise BadInput(
-                "service: without open, all rounds share what the service keeps, so that with a cache or a "
-                'budget they are not independent; have it keep none and say cache = "none", or add open'
+                "service: without open, all rounds share the state of the service, so that with a cache or a "
+                'budget they are not independent; turn both off and set cache = "none", or add open'
             )
 
 
@@ -92,54 +93,52 @@ def read_challenger_table(table: Mapping[str, Any]) -> QueriesChallengerTable:
 
 
 def mechanism_lines() -> dict[str, str | None]:
-    """Name the noise that one answer can have: all mechanisms that add noise, and measurements of OpenDP."""
+    """Return the names of the possible noise: all mechanisms that add noise, and OpenDP measurements."""
     return dict.fromkeys((*mechanism_names(adds_noise), OPENDP))
 
 
 def read_oracle_rules(
-    mechanism: Mapping[str, Any], setting: QueriesChallengerTable, folder: Path = HERE
+    mechanism: Mapping[str, Any], table: QueriesChallengerTable, folder: Path = HERE
 ) -> OracleRules:
-    """Read the noise of one answer, and join it with what the challenger's table says."""
-    noise = _noise(mechanism, setting.query.sensitivity, folder)
+    """Read the noise of one answer, and combine it with the accounting in the challenger's table."""
+    noise = _noise(mechanism, table.query.sensitivity, folder)
     try:
-        rules = OracleRules(
-            noise=noise, accountant=setting.accountant, cache=setting.cache, budget=setting.budget
-        )
+        rules = OracleRules(noise=noise, accountant=table.accountant, cache=table.cache, budget=table.budget)
     except BadInput as error:
-        said = str(error)
-        raise BadInput(said if said.startswith("challenger.") else f"challenger: {said}") from None
-    if setting.promise is not None and rules.bounded:
+        message = str(error)
+        prefixed = message if message.startswith("challenger.") else f"challenger: {message}"
+        raise BadInput(prefixed) from None
+    if table.promise is not None and rules.bounded:
         raise BadInput(
-            f"challenger.promise: follows from budget under {setting.accountant!r}; leave one of the two out"
+            f"challenger.promise: follows from budget under {table.accountant!r}; leave one of the two out"
         )
     return rules
 
 
 def _noise(mechanism: Mapping[str, Any], sensitivity: float, folder: Path) -> OracleNoise:
-    """Build the noise; what one record can move follows from the query. ``folder`` is the plan's."""
-    said, names = dict(mechanism), list(mechanism_lines())
-    if "name" not in said:
+    """Build the noise; its sensitivity follows from the query. ``folder`` is the folder of the plan."""
+    parameters, names = dict(mechanism), list(mechanism_lines())
+    if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
-    name = said.pop("name")
+    name = parameters.pop("name")
     require_known(name, names, "mechanism: none")
     for key, way_out in {
         "sensitivity": "it follows from challenger.query; leave it out",
         "relation": "a record is added or removed; leave it out",
         "unit": "the game is about a record; leave it out",
     }.items():
-        if key in said:
-            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
+        if key in parameters:
+            raise BadInput(f"mechanism {name!r}: {key} cannot be set: {way_out}")
     if name == OPENDP:
-        return read_opendp(said, sensitivity, folder, lambda law: _noise(law, sensitivity, folder))
-    return read_dataclass(mechanism_class(name), {**said, "sensitivity": sensitivity}, f"mechanism {name!r}")
-
-
-MOST_RECORDS = 10_000_000
+        return read_opendp(parameters, sensitivity, folder, lambda law: _noise(law, sensitivity, folder))
+    return read_dataclass(
+        mechanism_class(name), {**parameters, "sensitivity": sensitivity}, f"mechanism {name!r}"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesSyntheticTable:
-    """How many people: each with an id, an age, an income in thousands, a region, and whether they smoke."""
+    """Synthetic people: each has an id, an age, an income in thousands, a region, and smokes or not."""
 
     records: int = 1_000
 
@@ -150,7 +149,7 @@ class QueriesSyntheticTable:
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesFileTable:
-    """A file of records, and the column of their ids: ``id`` if there is one, else rows count from 0."""
+    """A file of records and its id column: by default ``id``, or else row numbers from 0."""
 
     source: str
     id: str | None = None
@@ -158,7 +157,7 @@ class QueriesFileTable:
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesKnowledgeTable:
-    """How many records an attacker knows; all others, if nothing is said."""
+    """How many records an attacker knows; by default all records that are not targets."""
 
     records: int | None = None
 

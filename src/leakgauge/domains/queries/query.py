@@ -1,4 +1,4 @@
-"""A question to an oracle: how many records, or what sum over them, and which records."""
+"""A query to an oracle: a count of records or a sum over them, and the selected records."""
 
 import math
 import re
@@ -14,7 +14,7 @@ _VALUES = re.compile(r"'(?:[^']|'')*'|(?<![\w\"])[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\
 
 
 class QueryKind(StrEnum):
-    """What is asked of the selected records."""
+    """What is computed over the selected records."""
 
     COUNT = "count"
     SUM = "sum"  # of a column, every value clipped to [-bound, bound]
@@ -38,7 +38,7 @@ class Query:
 
     def __post_init__(self) -> None:
         if self.kind is QueryKind.COUNT and (self.column is not None or self.bound is not None):
-            raise BadInput('a count has no column and no bound; leave them out, or ask kind = "sum"')
+            raise BadInput('a count has no column and no bound; leave them out, or set kind = "sum"')
         if self.kind is QueryKind.SUM and self.column is None:
             raise BadInput("a sum needs a column; add column = ...")
         if self.kind is QueryKind.SUM and self.bound is None:
@@ -52,20 +52,20 @@ class Query:
 
     @property
     def sensitivity(self) -> float:
-        """How far one record can move the answer when it is added or removed."""
+        """How much one record can change the answer when it is added or removed."""
         return 1.0 if self.bound is None else self.bound
 
     def on(self, ids: "list[Id] | tuple[Id, ...]") -> "Query":
-        """The same question about the records of these ids."""
+        """Return the same query about the records with these ids."""
         return replace(self, where=None, ids=tuple(ids))
 
     def such_that(self, where: str) -> "Query":
-        """The same question about the records that a predicate selects."""
+        """Return the same query about the records that a predicate selects."""
         return replace(self, where=where, ids=None)
 
 
 def without_values(where: str) -> str:
-    """A predicate as a report may show it: with its columns, without the values, which may be somebody's.
+    """Remove the values of a predicate, which may be personal, so that a report can show it.
 
     >>> without_values("name = 'Ann O''Hara' AND age >= 18.5")
     'name = … AND age >= …'

@@ -15,9 +15,11 @@ from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.release import QueriesView
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
+MOST_QUERIES = 100_000  # about each target
+
 
 class SelectBy(StrEnum):
-    """How records are named in a query."""
+    """How a query selects records."""
 
     IDS = "ids"
     PREDICATE = "predicate"  # "id" IN (...)
@@ -25,13 +27,13 @@ class SelectBy(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class SplitQuery:
-    """Queries about disjoint sets of known records, each with the target; and what the known ones add."""
+    """Queries about the target and disjoint sets of known records, and the contributions of the latter."""
 
     queries: tuple[Query, ...]
-    known: Reals  # one for each query
+    known: Reals  # contribution of the known records to each query
 
     def ask(self, oracle: Oracle) -> Reals:
-        """Rounds x queries: what the target adds, and noise; NaN where an answer is refused.
+        """Return rounds x queries: the target's contribution plus noise; NaN where an answer is refused.
 
         Theorem 1 of Huang et al.: independent and identically distributed, whatever the sets.
         """
@@ -40,10 +42,10 @@ class SplitQuery:
 
 
 def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy = SelectBy.IDS) -> SplitQuery:
-    """Divide known records into as many sets, and ask about each with the target.
+    """Build ``n_queries`` queries, each about the target and one known record.
 
-    A set is one record. Sets of one target are disjoint; those of different targets, as far as records go.
-    Theorem 2 of Huang et al. asks for more than ``n_queries`` known records; as many are enough.
+    The known records of one target differ; those of different targets differ while there are enough.
+    Theorem 2 of Huang et al. requires more than ``n_queries`` known records; ``n_queries`` are enough.
     """
     if not n_queries >= 1:
         raise BadInput(f"queries must be >= 1, got {n_queries}")
@@ -58,7 +60,7 @@ def split_query(known: KnownRecords, target: int, n_queries: int, by: SelectBy =
 
 
 def more_records_advice(known: KnownRecords) -> str:
-    """The way out for an attacker who knows too few records."""
+    """Return the advice in errors about too few known records."""
     return f"lower queries, or {'widen challenger.query' if known.whole else 'raise knowledge.records'}"
 
 
@@ -70,28 +72,25 @@ def _about(known: KnownRecords, ids: tuple[Id, ...], by: SelectBy) -> Query:
     )
 
 
-MOST_QUERIES = 100_000  # about each target
-
-
 @dataclass(frozen=True, eq=False)
 class TargetQuestions:
-    """As many questions about each target; question i about all of them comes before i + 1 about any.
+    """The same number of queries about each target; query i of every target precedes query i + 1 of any.
 
-    So a budget that runs out runs out for all targets alike.
+    If the budget runs out, it therefore does so for all targets alike.
     """
 
     splits: tuple[SplitQuery, ...]  # one for each target
 
     @classmethod
     def about_all(cls, knowledge: KnownRecords, n_queries: int, by: SelectBy) -> "TargetQuestions":
-        """Split the question about each target."""
+        """Split the query for each target."""
         targets = range(len(knowledge.targets))
         return cls(tuple(split_query(knowledge, target, n_queries, by) for target in targets))
 
     def ask(self, oracle: Oracle) -> Reals:
-        """Rounds x targets x questions: what the target adds, if it is in, and noise; NaN where refused."""
+        """Return rounds x targets x queries: contribution of a present target plus noise; NaN if refused."""
         n = len(self.splits[0].queries)
-        samples = np.empty((len(self.splits), n, oracle.n_rounds))  # an answer of all rounds in one piece
+        samples = np.empty((len(self.splits), n, oracle.n_rounds))  # the rounds of one answer are contiguous
         for i in range(n):
             for target, one in enumerate(self.splits):
                 samples[target, i] = oracle.ask(one.queries[i]) - one.known[i]
@@ -100,7 +99,7 @@ class TargetQuestions:
 
 @dataclass(frozen=True, eq=False)
 class AskAndScore:
-    """Scores a block: asks an oracle that nobody asked before, and decides by the answers."""
+    """Scores a block: asks a fresh oracle, and computes scores from the answers."""
 
     questions: TargetQuestions
     decide: ScoreAnswers
@@ -110,17 +109,17 @@ class AskAndScore:
 
 
 def require_enough_records(knowledge: KnownRecords, n_queries: int) -> None:
-    """Refuse to read refusals where a known record is asked about twice: they might be about that record."""
+    """Refuse attacks by refusals if a known record occurs in two queries and could cause the refusal."""
     needed = n_queries * len(knowledge.targets)
     if len(knowledge.ids) < needed:
         raise BadInput(
-            f"queries = {n_queries}: refusals tell of targets only if no known record is asked about twice, "
-            f"which takes {needed} of them, but the attacker knows {len(knowledge.ids)}; "
+            f"queries = {n_queries}: refusals identify targets only if every query has its own known record, "
+            f"which takes {needed} records, but the attacker knows {len(knowledge.ids)}; "
             + more_records_advice(knowledge)
         )
 
 
 def require_n_queries(n_queries: int, least: int = 1) -> None:
-    """Refuse a number of questions that no attack could use."""
+    """Refuse a number of queries that is out of range."""
     if not least <= n_queries <= MOST_QUERIES:
         raise BadInput(f"queries must be in {least}..{MOST_QUERIES}, got {n_queries}")

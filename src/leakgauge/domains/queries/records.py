@@ -26,10 +26,12 @@ from leakgauge.support.tabular import Connection, lock_database, open_database
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
+MOST_CACHED_ROWS = 20_000_000  # selected rows in the cache of resolved queries
+
 
 @dataclass(frozen=True, eq=False)
 class OracleRecords:
-    """A table in DuckDB, made again in every process; targets are among its records."""
+    """A table in DuckDB, rebuilt in every process; it includes the targets."""
 
     types: dict[str, ColumnType]
     columns: dict[str, npt.NDArray[Any]]  # masked where there is no value
@@ -44,11 +46,13 @@ class OracleRecords:
             )
         found = self.columns[self.id_column]
         if found.size == 0:
-            raise BadInput("data: there is no record; a table has at least one")
-        if (absent := int(_absent(found).sum())) > 0:
-            raise BadInput(f"data.id: {absent} records have no {self.id_column!r}; every record needs an id")
-        if twice := len(self) - len(self.row_of):
-            raise BadInput(f"data.id: {twice} values of {self.id_column!r} are there twice; ids must differ")
+            raise BadInput("data: there is no record in the table; add at least one")
+        if (n_absent := int(_absent(found).sum())) > 0:
+            raise BadInput(f"data.id: {n_absent} records have no {self.id_column!r}; add their ids")
+        if n_repeated := len(self) - len(self.row_of):
+            raise BadInput(
+                f"data.id: {n_repeated} values of {self.id_column!r} are repeated; ids must differ"
+            )
 
     def __len__(self) -> int:
         return int(self.columns[self.id_column].size)
@@ -69,18 +73,18 @@ class OracleRecords:
         return Operand(quote_identifier(self.id_column), self.types[self.id_column])
 
     def condition(self, query: Query) -> Condition:
-        """What a query selects by, in normal form: ids are a condition on their column."""
+        """Return the condition of a query in normal form; ids are a condition on their column."""
         if query.ids is not None:
             kind = str if self.id_operand.type is ColumnType.TEXT else int
-            if odd := [name for name in query.ids if type(name) is not kind]:
+            if wrong_type := [name for name in query.ids if type(name) is not kind]:
                 raise BadInput(
-                    f"ids: {odd[0]!r} is no id here; the ids of this table are {self._called(kind)}"
+                    f"ids: {wrong_type[0]!r} is not an id; the ids of this table are {_id_type_name(kind)}"
                 )
             return IsIn(self.id_operand, frozenset(query.ids)) if query.ids else BooleanConstant(False)
         return BooleanConstant(True) if query.where is None else parse_predicate(query.where, self.types)
 
     def rows(self, condition: Condition) -> Ints:
-        """The records that a condition selects, if they are all there; in order."""
+        """Return the rows that a condition selects from the whole table, in order."""
         match condition:
             case BooleanConstant(holds):
                 return np.arange(len(self) if holds else 0, dtype=np.int64)
@@ -93,7 +97,7 @@ class OracleRecords:
         return np.sort(np.asarray(rows, dtype=np.int64))
 
     def values(self, query: Query, rows: Ints) -> Reals:
-        """What each of these records adds to the answer."""
+        """Return the contribution of each of these records to the answer."""
         if query.kind is QueryKind.COUNT:
             return np.ones(rows.size)
         assert query.column is not None
@@ -101,7 +105,7 @@ class OracleRecords:
         return np.clip(self.numbers(query.column)[rows], -query.bound, query.bound)
 
     def numbers(self, column: str) -> Reals:
-        """A column that can be summed: it has a finite number for every record."""
+        """Return a column that can be summed: it has a finite number for every record."""
         if column not in self._summed:
             self._summed[column] = self._numbers(column)
         return self._summed[column]
@@ -144,9 +148,9 @@ class OracleRecords:
         connection.unregister("given")
         return lock_database(connection)
 
-    @staticmethod
-    def _called(kind: type) -> str:
-        return "texts" if kind is str else "whole numbers"
+
+def _id_type_name(kind: type) -> str:
+    return "texts" if kind is str else "whole numbers"
 
 
 def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
@@ -156,25 +160,22 @@ def _absent(column: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
 
 
 def _filled(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column with some value everywhere; not every version of DuckDB looks at masks."""
+    """Fill missing values, because not every version of DuckDB respects masks."""
     data = np.ma.getdata(column)
     return np.where(_absent(column), "", data) if data.dtype == object else data
 
 
-MOST_CACHED_ROWS = 20_000_000  # that are kept of queries looked up
-
-
 @dataclass(frozen=True, eq=False)
 class ResolvedQuery:
-    """A query, what it selects by, and whom: others who are always there, and targets who may be."""
+    """A query, its condition, and the records it selects: targets, and others that are always present."""
 
     query: Query
     condition: Condition
     id_operand: Operand
     others: Ints  # rows
     targets: Bits  # one for each target
-    total: float  # what the others add up to
-    shifts: Reals  # what each target adds if it is there; 0 where it is not selected
+    total: float  # contribution of the others
+    shifts: Reals  # contribution of each target if present; 0 where it is not selected
 
     @cached_property
     def spans(self) -> dict[Operand, ValueRange]:
@@ -183,32 +184,32 @@ class ResolvedQuery:
 
 @dataclass(frozen=True, eq=False)
 class OracleTable:
-    """The records of a game: some are targets, all others are there in every round."""
+    """The records of a game: some are targets, all others are present in every round."""
 
     records: OracleRecords
     targets: Ints  # rows
-    _memory: dict[Query, ResolvedQuery] = field(default_factory=dict)
-    _n_kept: list[int] = field(default_factory=lambda: [0])  # rows in memory
+    _cache: dict[Query, ResolvedQuery] = field(default_factory=dict)
+    _n_cached: list[int] = field(default_factory=lambda: [0])  # rows in the cache
 
     def __post_init__(self) -> None:
         if self.targets.size == 0 or np.unique(self.targets).size < self.targets.size:
-            raise BadInput("targets must be some records, each once")
+            raise BadInput("targets must be at least one record, each once")
 
     def ask(self, query: Query) -> ResolvedQuery:
-        """Look up whom a query is about; the last ones are looked up once."""
-        if query not in self._memory:
-            asked = self._look_up(query)
-            self._n_kept[0] += asked.others.size
-            while self._memory and self._n_kept[0] > MOST_CACHED_ROWS:
-                oldest = self._memory.pop(next(iter(self._memory)))
-                self._n_kept[0] -= oldest.others.size
-            self._memory[query] = asked
-        return self._memory[query]
+        """Find the records that a query selects; recent queries are cached."""
+        if query not in self._cache:
+            resolved = self._resolve(query)
+            self._n_cached[0] += resolved.others.size
+            while self._cache and self._n_cached[0] > MOST_CACHED_ROWS:
+                oldest = self._cache.pop(next(iter(self._cache)))
+                self._n_cached[0] -= oldest.others.size
+            self._cache[query] = resolved
+        return self._cache[query]
 
     def __reduce__(self) -> tuple[type["OracleTable"], tuple[OracleRecords, Ints]]:
         return OracleTable, (self.records, self.targets)
 
-    def _look_up(self, query: Query) -> ResolvedQuery:
+    def _resolve(self, query: Query) -> ResolvedQuery:
         condition = self.records.condition(query)
         rows = self.records.rows(condition)
         selected = np.isin(self.targets, rows)

@@ -1,4 +1,4 @@
-"""What a round of the query game shows: the oracles of a block, and an attacker's view of them."""
+"""The release of the query game: the oracles of a block, and an attacker's view of them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +12,7 @@ from leakgauge.domains.queries.records import OracleTable
 
 @dataclass(frozen=True, eq=False)
 class QueriesBlock:
-    """The oracles of a block: who is in the table of each round, and the seed of their noise."""
+    """The oracles of a block: the targets present in each round, and the seed of the noise."""
 
     table: OracleTable
     rules: OracleRules
@@ -20,13 +20,13 @@ class QueriesBlock:
     seed: int
 
     def oracle(self) -> LocalOracle:
-        """A fresh oracle, to which nobody has put a question; all draw the same noise in the same order."""
+        """Return a fresh oracle; all fresh oracles draw the same noise in the same order."""
         return LocalOracle(self.table, self.rules, self.members, self.seed)
 
 
 @dataclass(frozen=True, eq=False)
 class OracleView:
-    """An oracle as an attacker meets it: it answers, and keeps its accounts to itself."""
+    """An oracle as an attacker sees it: it answers, and hides its accounts."""
 
     _oracle: AccountedOracle = field(repr=False)
 
@@ -35,7 +35,7 @@ class OracleView:
         return self._oracle.n_rounds
 
     def ask(self, query: Query) -> Reals:
-        """One noisy answer for each round; NaN where it is refused."""
+        """Return one noisy answer for each round; NaN where it is refused."""
         return self._oracle.ask(query)
 
 
@@ -51,8 +51,8 @@ class QueriesView:
         return self._block.oracle()
 
     def oracle(self) -> Oracle:
-        """The attacker's oracle, with its one budget; whenever it is asked for, the same.
+        """Return the attacker's oracle, the same one at every call, with a single budget.
 
-        A second one would draw the same noise: the difference of two answers would have none.
+        A second oracle would draw the same noise, so that an attacker could cancel it.
         """
         return OracleView(self._oracle)

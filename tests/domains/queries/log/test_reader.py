@@ -202,7 +202,7 @@ def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
     [
         ("name,age\nann,20\n", None, "--id: people.csv has no column that is called 'id'"),
         ("name,age\nann,20\n", "nam", "--id: .*did you mean 'name'"),
-        ("id,age\n1,20\n1,30\n", None, "--id: 1 values of 'id' are there twice"),
+        ("id,age\n1,20\n1,30\n", None, "--id: 1 values of 'id' are repeated"),
         ("id,age\n", None, "--data: there is no record"),
         ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),
     ],

@@ -44,7 +44,7 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
 @pytest.mark.parametrize(
     ("service", "challenger", "said"),
     [
-        ({"url": URL}, {"own_service": False}, "only your own service may be questioned"),
+        ({"url": URL}, {"own_service": False}, "only your own service may be queried"),
         ({"url": "http://audit.example.org"}, {}, "over https only"),
         ({"url": "http://10.0.0.1:80"}, {}, "over https only"),
         ({"url": "http://0.0.0.0:80"}, {}, "over https only"),
@@ -80,7 +80,7 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
         ({"url": URL, "ask": {**COPIES, "headers": {"X": "{token}"}}}, {}, "a header says {token}, but"),
         ({"url": URL, "ask": COPIES}, {"cache": "canonical"}, "without open, all rounds share"),
         ({"url": URL, "ask": COPIES}, {"cache": "none", "budget": 3.0}, "without open, all rounds share"),
-        ({"url": URL, "ask": COPIES}, {"cache": "none", "targets": 2}, "{world} tells of one target"),
+        ({"url": URL, "ask": COPIES}, {"cache": "none", "targets": 2}, "{world} describes one target"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {}}, {}, "by status, by field, or by both"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 500}}, {}, "tell of faults"),
         ({"url": URL, "open": OPEN, "ask": IN_ROUND, "refused": {"status": 404}}, {}, "tell of faults"),

@@ -127,7 +127,7 @@ def test_many_at_once_are_charged_one_by_one(url):
         ({"kind": "sum", "column": "income"}, "needs a bound"),
         ({"kind": "sum", "column": "region", "bound": 1}, "only numbers"),
         ({"kind": "sum", "column": "income", "bound": -1}, "bound must be > 0"),
-        ({"ids": ["3"]}, "is no id here"),
+        ({"ids": ["3"]}, "is not an id"),
         ({"ids": [True]}, "query.ids"),
         ({"ids": [1, 1]}, "ids must differ"),
         ({"id": [1]}, "did you mean 'ids'"),
