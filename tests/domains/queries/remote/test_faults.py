@@ -237,7 +237,7 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
     with running(second_ask(drip)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, timeout=0.4), [[True]])
         asked.ask(TWO[0])
-        with pytest.raises(ReleaseLost, match=r"no whole reply within 0\.4 seconds"):
+        with pytest.raises(ReleaseLost, match=r"no complete reply within 0\.4 seconds"):
             asked.ask(TWO[1])
 
 

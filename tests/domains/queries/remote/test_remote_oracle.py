@@ -211,11 +211,11 @@ def test_no_more_than_the_total_is_ever_sent():
 def test_a_total_into_which_no_block_fits_is_told_from_one_that_was_of_use():
     with running() as service:
         play = block(service, Asker(6), settings={"total": 20})
-        with pytest.raises(IncompleteRun, match="before one block was played: raise total, or lower block"):
+        with pytest.raises(IncompleteRun, match="before one block was complete: raise total, or lower block"):
             play(BLOCK)
         play = block(service, Asker(6), settings={"total": 90})  # 8 rounds of 6 questions take 64
         play(BLOCK)
-        with pytest.raises(IncompleteRun, match="the same command sends as many again"):
+        with pytest.raises(IncompleteRun, match="run the same command again to send as many more"):
             play(RoundBlock(1, range(8, 16)))
 
 
@@ -309,6 +309,6 @@ def test_a_refusal_where_rounds_have_no_budget_of_their_own_stops_the_run():
     plain = AskRequest(path="/{world}", json={"where": "{where}"})
     with (
         running(lambda kind, n: (403, {})) as service,
-        pytest.raises(BadInput, match="without open no round has a budget of its own"),
+        pytest.raises(BadInput, match="without open no round has its own budget"),
     ):
         oracle(adapter(service, ask=plain), [[True]]).ask(Query())

@@ -50,12 +50,12 @@ def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
         ({"path": "/{ronud}"}, "did you mean 'round'"),
         ({"path": "/", "json": {"a": [{"b": "{nobody}"}]}}, "known: absent, present"),
         ({"path": "/", "json": {"t": "{token}"}}, "no placeholder here is called 'token'"),
-        ({"path": "/", "json": {"t": float("nan")}}, "JSON cannot"),
-        ({"path": "/", "json": object()}, "JSON cannot"),
+        ({"path": "/", "json": {"t": float("nan")}}, "not valid JSON"),
+        ({"path": "/", "json": object()}, "not valid JSON"),
         ({"path": "/", "headers": {"X": 3}}, "must be a string"),
-        ({"path": "/", "headers": {"Authorization": "Bearer abc"}}, "would be written to the manifest"),
-        ({"path": "/", "headers": {"x-api-key": "abc"}}, "would be written to the manifest"),
-        ({"path": "/", "headers": {"X-Auth-Token": "abc"}}, "would be written to the manifest"),
+        ({"path": "/", "headers": {"Authorization": "Bearer abc"}}, "would be stored in the manifest"),
+        ({"path": "/", "headers": {"x-api-key": "abc"}}, "would be stored in the manifest"),
+        ({"path": "/", "headers": {"X-Auth-Token": "abc"}}, "would be stored in the manifest"),
         ({"path": "/", "headers": {"X": "{toke}"}}, "did you mean 'token'"),
     ],
 )
@@ -106,8 +106,8 @@ def test_the_sql_of_a_question_gives_its_true_answer():
 @pytest.mark.parametrize(
     ("template", "query", "said"),
     [
-        ({"ids": "{ids}"}, Query(where="age > 3"), "by a predicate, which {ids} does not tell"),
-        ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not tell"),
+        ({"ids": "{ids}"}, Query(where="age > 3"), "by a predicate, which {ids} does not contain"),
+        ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not contain"),
     ],
 )
 def test_a_question_that_a_template_would_leave_out_is_refused(template, query, said):

@@ -1,4 +1,4 @@
-"""Send requests over a few connections, within a rate and a total, and repeat them where that is safe."""
+"""Send requests over a few connections, within a rate and a total, and retry them where that is safe."""
 
 import math
 import os
@@ -20,14 +20,20 @@ if TYPE_CHECKING:
 
     import httpx
 
+Result = TypeVar("Result")
+
+LARGEST_REPLY = 1_000_000  # bytes of a reply
+LONGEST_WAIT = 120.0  # seconds that a service may ask for
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries
+
 
 class RateLimiter:
-    """Lets requests through one by one, evenly spaced."""
+    """Spaces requests evenly, and limits their total."""
 
     def __init__(self, rate: float, total: int, clock: Callable[[], float] = monotonic) -> None:
         self._gap, self._total, self._clock = 1 / rate, total, clock
         self._sent, self._next = 0, -math.inf
-        self.useful = False  # whether what was sent has led to anything that is kept
+        self.useful = False  # whether a block was completed with these requests
         self._lock = Lock()
 
     @property
@@ -35,47 +41,40 @@ class RateLimiter:
         return self._sent
 
     def take(self, stop: Event) -> None:
-        """Wait until a request may be sent; no more are once the total is reached."""
+        """Wait until a request may be sent; raise once the total is reached."""
         with self._lock:
             if self._sent >= self._total:
-                way_on = (
-                    "the same command sends as many again"
+                advice = (
+                    "run the same command again to send as many more"
                     if self.useful
-                    else "before one block was played: raise total, or lower block"
+                    else "before one block was complete: raise total, or lower block"
                 )
-                raise IncompleteRun(f"service.total = {self._total} requests were sent; {way_on}")
+                raise IncompleteRun(f"service.total = {self._total} requests were sent; {advice}")
             self._sent += 1
             at = max(self._next, self._clock())
             self._next = at + self._gap
         pause(stop, at - self._clock())
 
     def hold(self, seconds: float) -> None:
-        """Let nothing through for a while."""
+        """Send nothing for some seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + seconds)
 
 
 def pause(stop: Event, seconds: float) -> None:
-    """Wait, unless it is known meanwhile that waiting is of no use."""
+    """Wait, unless another request has failed."""
     if stop.wait(max(seconds, 0.0)):
-        raise ReleaseLost("given up: another request of the same rounds was lost")
-
-
-Found = TypeVar("Found")
-
-LARGEST_REPLY = 1_000_000  # bytes of a reply
-LONGEST_WAIT = 120.0  # seconds that a service may ask for
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between tries
+        raise ReleaseLost("stopped: another request of the same rounds was lost")
 
 
 def require_httpx() -> None:
-    """Refuse to ask a service where the library for it is missing."""
+    """Refuse to query a service if the HTTP library is missing."""
     if find_spec("httpx") is None:
         raise BadInput("challenger.service: httpx not installed; run: pip install 'leakgauge[service]'")
 
 
 def token_of(service: QueriesServiceTable) -> str | None:
-    """The token, from the environment variable that the plan names."""
+    """Return the token from the environment variable that the plan names."""
     if service.token is None:
         return None
     token = os.environ.get(service.token, "")
@@ -88,22 +87,22 @@ def token_of(service: QueriesServiceTable) -> str | None:
 
 @cache
 def _ssl_context() -> "SSLContext":
-    """Whom to believe who they are; read once."""
+    """Return the trusted certificates, loaded once."""
     import httpx
 
     return httpx.create_ssl_context(trust_env=False)
 
 
 class HttpClient:
-    """Sends requests to a service as gently as the plan says."""
+    """Sends requests to a service within the limits of the plan."""
 
     def __init__(self, service: QueriesServiceTable) -> None:
         self._service, self.meter = service, RateLimiter(service.rate, service.total)
         self._client: httpx.Client | None = None
         self._stop = Event()
 
-    def each(self, work: Callable[[int], Found], n: int) -> list[Found]:
-        """Do some work for every round, over a few connections; if one fails, all is given up."""
+    def each(self, work: Callable[[int], Result], n: int) -> list[Result]:
+        """Call ``work`` for every round, over a few connections; one failure stops all."""
         self._stop = Event()
         self._open()
         with ThreadPoolExecutor(min(self._service.connections, max(n, 1)), "service") as pool:
@@ -123,14 +122,14 @@ class HttpClient:
         self,
         url: str,
         call: HttpRequest,
-        understand: Callable[[HttpReply], Found],
+        interpret: Callable[[HttpReply], Result],
         *,
-        again: bool,
+        repeatable: bool,
         tries: int,
-    ) -> Found:
-        """Send a request; once more if nothing was done, or if that is unclear but ``again`` is safe.
+    ) -> Result:
+        """Send a request; retry if the service did nothing, or if that is unclear and ``repeatable`` is set.
 
-        ``understand`` says what a reply means. What remains unclear is lost.
+        ``interpret`` converts a reply. A reply that stays unclear is lost.
         """
         problem: Exception | None = None
         for i in range(tries):
@@ -138,27 +137,29 @@ class HttpClient:
                 pause(self._stop, min(FIRST_PAUSE * 2 ** (i - 1), LONGEST_PAUSE))
             self.meter.take(self._stop)
             try:
-                return understand(self._exchange(url, call))
+                return interpret(self._exchange(url, call))
             except RetryLater as error:
                 problem = error
-                self._wait_for(error.after, call)
+                self._pause_all(error.after, call)
             except UnclearReply as error:
                 problem = error
-                if not again:
+                if not repeatable:
                     break
             except BadInput as error:
                 raise BadInput(f"challenger.service: {call.name}: {error}") from None
         raise ReleaseLost(f"{call.name}: {problem}") from None
 
     def close(self) -> None:
-        """Close the connections; the next request opens others."""
+        """Close the connections; the next request opens new ones."""
         if self._client is not None:
             self._client.close()
             self._client = None
 
-    def _wait_for(self, seconds: float, call: HttpRequest) -> None:
+    def _pause_all(self, seconds: float, call: HttpRequest) -> None:
         if seconds > LONGEST_WAIT:
-            raise IncompleteRun(f"{call.name}: the service asks to wait {seconds:.0f} seconds; continue then")
+            raise IncompleteRun(
+                f"{call.name}: the service asks to wait {seconds:.0f} seconds; continue after that"
+            )
         self.meter.hold(seconds)
 
     def _open(self) -> None:
@@ -174,7 +175,9 @@ class HttpClient:
                 follow_redirects=False,
                 trust_env=False,
                 verify=_ssl_context(),
-                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),  # rounds share nothing
+                cookies=CookieJar(
+                    DefaultCookiePolicy(allowed_domains=[])
+                ),  # no cookies: rounds must be independent
                 headers={
                     "Accept-Encoding": "identity",
                     "Cache-Control": "no-store",
@@ -183,7 +186,7 @@ class HttpClient:
             )
 
     def _exchange(self, url: str, call: HttpRequest) -> HttpReply:
-        """One request and its reply; nothing has reached the service if no connection was made."""
+        """Send one request and read its reply; without a connection, nothing has reached the service."""
         import httpx
 
         assert self._client is not None
@@ -197,7 +200,7 @@ class HttpClient:
                     if len(content) > LARGEST_REPLY:
                         raise UnclearReply(f"a reply of more than {LARGEST_REPLY} bytes")
                     if monotonic() > deadline:
-                        raise UnclearReply(f"no whole reply within {self._service.timeout:g} seconds")
+                        raise UnclearReply(f"no complete reply within {self._service.timeout:g} seconds")
                 return HttpReply(response.status_code, response.headers, bytes(content))
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise RetryLater(f"no connection to {url} ({str(error) or type(error).__name__})") from None
@@ -206,5 +209,5 @@ class HttpClient:
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL, UnicodeError) as error:
             raise BadInput(f"cannot be sent ({error}); check the template") from None
         except httpx.TransportError as error:
-            words = str(error) or type(error).__name__
-            raise UnclearReply(f"the connection broke before the reply was there ({words})") from None
+            cause = str(error) or type(error).__name__
+            raise UnclearReply(f"the connection broke before the reply arrived ({cause})") from None

@@ -1,4 +1,4 @@
-"""The service that a plan names: its address, its requests, and how many may be sent."""
+"""The service table of a plan: its address, its requests, and how many may be sent."""
 
 import math
 from collections.abc import Mapping
@@ -20,20 +20,22 @@ from leakgauge.domains.queries.remote.request_templates import (
 
 
 def require_safe_url(url: str) -> None:
-    """Refuse an address where a token or an answer could be read on its way, or written down."""
+    """Refuse an address that would expose tokens or answers in transit or in the manifest."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        raise BadInput(f"url = {url!r}: is no address; write http://127.0.0.1:8700") from None
+        raise BadInput(
+            f"url = {url!r}: is not an address; write, for example, http://127.0.0.1:8700"
+        ) from None
     if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
-        raise BadInput(f"url = {url!r}: is no address; write http://127.0.0.1:8700")
+        raise BadInput(f"url = {url!r}: is not an address; write, for example, http://127.0.0.1:8700")
     if parts.username is not None or parts.password is not None:
-        raise BadInput("url: holds a name or password, which would be written to the manifest; use token")
+        raise BadInput("url: contains a name or password, which would be stored in the manifest; use token")
     if parts.scheme == "http" and not _loopback(host):
         raise BadInput(
-            f"url = {url!r}: another machine is asked over https only, for answers and tokens could be read "
-            "on their way; http is for 127.0.0.1"
+            f"url = {url!r}: other machines are reached over https only, because answers and tokens could be "
+            "read in transit; use https, or a service on 127.0.0.1"
         )
 
 
@@ -44,13 +46,13 @@ def _loopback(host: str) -> bool:
         return host == "localhost"
 
 
-TOO_MANY_REQUESTS = 429  # requests: by itself, no evidence
-NEVER_REFUSALS = (401, 404, 407, 408, 410)  # statuses that tell of tokens, routes and restarts
+TOO_MANY_REQUESTS = 429  # also asks to slow down, so alone it is not a refusal
+NEVER_REFUSALS = (401, 404, 407, 408, 410)  # statuses about tokens, routes and restarts
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenRequest(RequestTemplate):
-    """How a round is opened; ``round`` is where the reply says what it is called."""
+    """How a round is opened; ``round`` is the field of the reply with its name."""
 
     round: str = "round"
 
@@ -59,7 +61,7 @@ class OpenRequest(RequestTemplate):
 
 @dataclass(frozen=True, kw_only=True)
 class AskRequest(RequestTemplate):
-    """How a question is put; ``answer`` is where the reply holds the number."""
+    """How a query is sent; ``answer`` is the field of the reply with the number."""
 
     answer: str = "answer"
 
@@ -75,10 +77,10 @@ class CloseRequest(RequestTemplate):
 
 @dataclass(frozen=True, kw_only=True)
 class RefusalRule:
-    """How a refusal is told from all else: by its status, by a field of the reply, or by both.
+    """How a refusal is recognized: by its status, by a field of the reply, or by both.
 
-    A field that ``equals`` nothing in particular need only be there, and be neither null nor false. Without a
-    status, refusals are looked for in replies that report success.
+    Without ``equals``, the field must be present, and neither null nor false. Without a status, only replies
+    that report success can be refusals.
     """
 
     status: int | None = None
@@ -87,15 +89,15 @@ class RefusalRule:
 
     def __post_init__(self) -> None:
         if self.status is None and self.field is None:
-            raise BadInput("a refusal is told by status, by field, or by both; add one")
+            raise BadInput("a refusal is recognized by status, by field, or by both; add one")
         if self.status == TOO_MANY_REQUESTS and self.field is None:
             raise BadInput(
-                f"status = {self.status}: asks for patience as often as it refuses; name the field that tells"
+                f"status = {self.status}: also asks to slow down; add the field that marks a refusal"
             )
         if self.status is not None and (not 200 <= self.status < 500 or self.status in NEVER_REFUSALS):
             raise BadInput(
-                f"status = {self.status}: replies of that kind tell of faults, which are no evidence; have "
-                "the service refuse by another one, such as 403"
+                f"status = {self.status}: reports a fault, which is not a refusal; use another status for "
+                "refusals, such as 403"
             )
 
 
@@ -119,10 +121,10 @@ SERVE_ORACLE_REQUESTS = {
 
 @dataclass(frozen=True, kw_only=True)
 class QueriesServiceTable:
-    """A service of the owner's; one that ``leakgauge serve-oracle`` serves, unless ``ask`` says otherwise.
+    """The owner's service; by default one started with ``leakgauge serve-oracle``, otherwise ``ask`` is set.
 
-    ``token`` names an environment variable. ``rate`` is requests per second, ``total`` all that an audit may
-    send whenever it is started, ``tries`` how often one is sent.
+    ``token`` names an environment variable. ``rate`` is requests per second, ``total`` the requests of an
+    audit each time it is started, ``tries`` how often one request is sent at most.
     """
 
     url: str
@@ -149,13 +151,13 @@ class QueriesServiceTable:
         if self.worlds[0] == self.worlds[1]:
             raise BadInput(f"worlds must differ, got {self.worlds[0]!r} twice")
         for place in placeholders(self.url) - {"world"}:
-            raise BadInput(f"url: {{{place}}} cannot stand here; only {{world}} can")
+            raise BadInput(f"url: {{{place}}} is not allowed here; only {{world}} is")
         for world in self.worlds:
             require_safe_url(self.url_of(world))
         if self.ask is None:
             for name in ("open", "close", "refused"):
                 if getattr(self, name) is not None:
-                    raise BadInput(f"{name} without ask: say how a question is put as well; add ask = ...")
+                    raise BadInput(f"{name} without ask: the request of a query is missing; add ask = ...")
             for name, template in SERVE_ORACLE_REQUESTS.items():
                 object.__setattr__(self, name, template)
         if self.refused is None:
@@ -163,7 +165,9 @@ class QueriesServiceTable:
         self._require_worlds()
         self._require_question()
         if self.token is None and "token" in self._places:
-            raise BadInput("a header says {token}, but there is none; name its environment variable by token")
+            raise BadInput(
+                "a header uses {token}, but there is none; set token to the name of an environment variable"
+            )
 
     @property
     def asking(self) -> AskRequest:
@@ -172,7 +176,7 @@ class QueriesServiceTable:
 
     @property
     def by_world(self) -> bool:
-        """Whether the service is told of a world by its name, and not of targets by their ids."""
+        """Whether requests name a world instead of the ids of targets."""
         return "world" in self._places
 
     @property
@@ -184,20 +188,20 @@ class QueriesServiceTable:
         return self.url.replace("{world}", world).rstrip("/")
 
     def _require_worlds(self) -> None:
-        """Refuse templates by which every round would be about the same table."""
-        where, telling = ("ask", self.asking) if self.open is None else ("open", self.open)
-        if not (telling.places | placeholders(self.url)) & {"absent", "present", "world"}:
+        """Refuse templates that would use the same table in every round."""
+        where, template_of_world = ("ask", self.asking) if self.open is None else ("open", self.open)
+        if not (template_of_world.places | placeholders(self.url)) & {"absent", "present", "world"}:
             raise BadInput(
-                f"{where}: says nothing of who is in the table, so that all rounds would be alike; put "
-                "{absent}, {present} or {world} somewhere"
+                f"{where}: does not state which targets are in the table, so that all rounds would be alike; "
+                "use {absent}, {present} or {world}"
             )
         if self.open is not None and "round" not in self.asking.places:
-            raise BadInput("ask: does not say in which round; put {round} somewhere, or leave out open")
+            raise BadInput("ask: does not state the round; use {round}, or leave out open")
         if self.open is None and "round" in self.asking.places:
-            raise BadInput("ask: {round} needs a round that was opened; add open = ...")
+            raise BadInput("ask: {round} needs an open round; add open = ...")
         if self.open is None and self.close is not None:
             raise BadInput("close: no round is ever opened; leave it out, or add open = ...")
 
     def _require_question(self) -> None:
         if not self.asking.places & {"where", "predicate", "ids", "sql"}:
-            raise BadInput("ask: does not say what is asked; put {where}, {ids} or {sql} somewhere")
+            raise BadInput("ask: does not contain the query; use {where}, {ids} or {sql}")

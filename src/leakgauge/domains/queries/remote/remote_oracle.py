@@ -1,4 +1,4 @@
-"""The oracle of a service: queries written for its templates, and a round of its own for every round."""
+"""The oracle of a service: fills its request templates, and opens a separate round for every round."""
 
 import weakref
 from collections.abc import Hashable
@@ -18,9 +18,12 @@ from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
+MANY_ROUNDS = 64  # so many rounds do not get the same noise by chance
+LEAST_NOISE = 0.5  # noise scale below which rounded noise is often zero
+
 
 def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> PlaceholderValues:
-    """What the placeholders of a question stand for."""
+    """Return the values of the placeholders of a query."""
     _require_template_selects(query, service)
     where = as_predicate(query, id_column)
     return {
@@ -35,7 +38,7 @@ def query_values(query: Query, service: QueriesServiceTable, id_column: str) -> 
 
 
 def as_predicate(query: Query, id_column: str) -> str:
-    """What follows WHERE in SQL.
+    """Return what follows WHERE in SQL.
 
     >>> as_predicate(Query(ids=(3, 1)), "id"), as_predicate(Query(), "id")
     ('"id" IN (3, 1)', 'TRUE')
@@ -58,31 +61,27 @@ def _aggregate_sql(query: Query) -> str:
 
 
 def _require_template_selects(query: Query, service: QueriesServiceTable) -> None:
-    """Refuse a template that would leave out which records a question is about."""
-    said = service.asking.places
-    if said & {"where", "sql"}:
+    """Refuse a template that does not contain the selection of a query."""
+    places = service.asking.places
+    if places & {"where", "sql"}:
         return
-    if query.ids is not None and "ids" not in said:
+    if query.ids is not None and "ids" not in places:
         raise BadInput(
-            "challenger.service.ask: an attack names records by ids, which {predicate} does not tell; write "
-            '{where} instead, or have the attack name them by = "predicate"'
+            "challenger.service.ask: an attack selects records by ids, which {predicate} does not contain; "
+            'use {where} instead, or set by = "predicate" in the attack'
         )
-    if query.where is not None and "predicate" not in said:
+    if query.where is not None and "predicate" not in places:
         raise BadInput(
-            "challenger.service.ask: an attack names records by a predicate, which {ids} does not tell; put "
-            "{where} somewhere, or choose attacks that go by ids"
+            "challenger.service.ask: an attack selects records by a predicate, which {ids} does not contain; "
+            "use {where} instead, or choose attacks that select by ids"
         )
-
-
-MANY_ROUNDS = 64  # rounds that cannot all have the same noise by chance
-LEAST_NOISE = 0.5  # below that, whole numbers may well have none
 
 
 class HttpOracle:
-    """Asks a service over HTTP; what its answers cost is counted here, from what was asked and answered.
+    """Queries a service over HTTP; the cost is counted here, from the queries and answers.
 
-    Rounds are opened by the first question. An answer that repeats an earlier one, as the stated cache
-    has it, costs nothing; if it differs, it is a fresh one, whatever was stated.
+    Rounds are opened by the first query. A query that the stated cache treats as repeated costs nothing if
+    its answer is the same; if the answer differs, it counts as fresh.
     """
 
     def __init__(
@@ -98,12 +97,12 @@ class HttpOracle:
         return len(self._members)
 
     def ask(self, query: Query) -> Reals:
-        asked = self._table.ask(query)
+        resolved = self._table.ask(query)
         question = query_values(query, self._adapter.service, self._table.records.id_column)
         answers = self._adapter.ask(self._rounds, question)
         self._require_noise(answers, query)
         answered = ~np.isnan(answers)
-        self._ledger.add(asked, answered & ~self._repeated(asked, answers))
+        self._ledger.add(resolved, answered & ~self._repeated(resolved, answers))
         return answers
 
     @property
@@ -116,25 +115,25 @@ class HttpOracle:
 
     @cached_property
     def _rounds(self) -> list[PlaceholderValues]:
-        rounds = self._adapter.open([self._words(i) for i in range(self.n_rounds)])
+        rounds = self._adapter.open([self._table_values(i) for i in range(self.n_rounds)])
         weakref.finalize(self, self._adapter.finish, rounds).atexit = False
         return rounds
 
-    def _words(self, i: int) -> PlaceholderValues:
-        """Who is in the table of a round, in the words of a template."""
+    def _table_values(self, i: int) -> PlaceholderValues:
+        """Return the placeholder values for the table of a round."""
         ids = self._table.records.ids
-        there = dict(zip((ids[row] for row in self._table.targets.tolist()), self._members[i].tolist()))
-        single = len(there) == 1
+        presence = dict(zip((ids[row] for row in self._table.targets.tolist()), self._members[i].tolist()))
+        single = len(presence) == 1
         return {
-            "absent": [name for name, present in there.items() if not present],
-            "present": [name for name, present in there.items() if present],
+            "absent": [name for name, present in presence.items() if not present],
+            "present": [name for name, present in presence.items() if present],
             "world": self._adapter.service.worlds[int(self._members[i, 0])] if single else None,
             "seed": self._seeds[i],
         }
 
-    def _repeated(self, asked: ResolvedQuery, answers: Reals) -> Bits:
-        """Where an answer is one that was given before to the same question."""
-        key = cache_key(self._rules.cache, asked)
+    def _repeated(self, resolved: ResolvedQuery, answers: Reals) -> Bits:
+        """Return where the answer equals an earlier answer to the same query."""
+        key = cache_key(self._rules.cache, resolved)
         if key is None:
             return np.zeros(self.n_rounds, dtype=bool)
         before = self._given.get(key, np.full(self.n_rounds, np.nan))
@@ -142,24 +141,23 @@ class HttpOracle:
         return answers == before
 
     def _require_noise(self, answers: Reals, query: Query) -> None:
-        """Refuse answers without noise of their own: rounds that share it are one, counted many times."""
+        """Refuse rounds that share their noise: they would be one round counted many times."""
         scale = getattr(self._rules.noise_of(query), "noise_scale", None)
         if scale is None or not scale >= LEAST_NOISE:
             return
         for world in np.unique(self._members, axis=0):
-            there = answers[(self._members == world).all(axis=1)]
-            there = there[~np.isnan(there)]
-            if there.size >= MANY_ROUNDS and (there == there[0]).all():
+            same_world = answers[(self._members == world).all(axis=1)]
+            same_world = same_world[~np.isnan(same_world)]
+            if same_world.size >= MANY_ROUNDS and (same_world == same_world[0]).all():
                 raise BadInput(
-                    f"challenger.service: {there.size} rounds got the same answer to a question, which the "
-                    "stated noise does not do: rounds must not share answers; give each a cache of its own, "
-                    "or none"
+                    f"challenger.service: {same_world.size} rounds got the same answer to a query, which the "
+                    "stated noise rules out; rounds must not share answers: use one cache per round, or none"
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class RemoteQueriesBlock:
-    """The oracles of a block at a service: who is in the table of each round, and numbers for their seeds."""
+    """The oracles of a block at a service: the targets present in each round, and the seed of each."""
 
     adapter: ServiceAdapter
     table: OracleTable
@@ -168,5 +166,5 @@ class RemoteQueriesBlock:
     seeds: list[int]
 
     def oracle(self) -> HttpOracle:
-        """A fresh oracle with rounds of its own, to which nobody has put a question."""
+        """Return a fresh oracle with new rounds."""
         return HttpOracle(self.adapter, self.table, self.rules, self.members, self.seeds)

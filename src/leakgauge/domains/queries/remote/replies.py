@@ -1,4 +1,4 @@
-"""What a service replied: an answer, a refusal, a fault, or something that its owner must fix."""
+"""Replies of a service: an answer, a refusal, a fault, or an error that its owner must fix."""
 
 import json
 import math
@@ -11,28 +11,28 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.remote.plan_tables import RefusalRule
 
-_SHOWN = 200  # characters of what a service said
+_SHOWN = 200  # characters of a reply in messages
 
 
 class RetryLater(Exception):
-    """A request was turned away before anything was done: it may be sent again ``after`` some seconds."""
+    """A request was rejected before it had any effect: it may be sent again ``after`` some seconds."""
 
-    def __init__(self, words: str, after: float = 0.0) -> None:
-        super().__init__(words)
+    def __init__(self, text: str, after: float = 0.0) -> None:
+        super().__init__(text)
         self.after = after
 
 
 class UnclearReply(Exception):
-    """Something may have been answered, and charged, that did not arrive."""
+    """The service may have answered, and charged, but no usable reply arrived."""
 
 
 class UnknownToService(Exception):
-    """The service knows nothing of what it was asked about."""
+    """The service reports an unknown path or round."""
 
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What came back."""
+    """The status, headers and content of a reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,7 +42,7 @@ class HttpReply:
     def body(self) -> Any:
         try:
             return json.loads(self.content, parse_constant=_not_finite)
-        except ValueError as error:  # that includes text in no known encoding
+        except ValueError as error:  # includes text that cannot be decoded
             raise UnclearReply(
                 f"status {self.status}, and a reply that cannot be read as JSON ({error})"
             ) from None
@@ -52,15 +52,15 @@ class HttpReply:
             ) from None
 
     @property
-    def said(self) -> str:
-        """The beginning of what the service said, in one line."""
-        words = " ".join(self.content.decode(errors="replace").split())
-        words = "".join(letter for letter in words if letter.isprintable())
-        return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+    def excerpt(self) -> str:
+        """The beginning of the reply, in one line."""
+        text = " ".join(self.content.decode(errors="replace").split())
+        text = "".join(letter for letter in text if letter.isprintable())
+        return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 def field_at(body: Any, path: str) -> Any:
-    """What stands at a dotted path; numbers count into lists.
+    """Return the value at a dotted path; numbers are positions in lists.
 
     >>> field_at({"rows": [[3.5]]}, "rows.0.0")
     3.5
@@ -77,9 +77,9 @@ def field_at(body: Any, path: str) -> Any:
 
 
 def finite_answer(value: Any) -> float:
-    """A finite number; all else is no answer."""
+    """Return a finite number; anything else is not an answer."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnclearReply(f"an answer that is no number but {type(value).__name__}")
+        raise UnclearReply(f"an answer that is not a number but {type(value).__name__}")
     try:
         real = float(value)
     except OverflowError:
@@ -90,7 +90,7 @@ def finite_answer(value: Any) -> float:
 
 
 def is_refusal(reply: HttpReply, refused: RefusalRule) -> bool:
-    """Whether a reply says, as the plan says it would, that the question is refused; it must be whole."""
+    """Return whether a complete reply is a refusal according to the plan."""
     if refused.status is not None and reply.status != refused.status:
         return False
     if refused.field is None:
@@ -105,7 +105,7 @@ def is_refusal(reply: HttpReply, refused: RefusalRule) -> bool:
 
 
 def require_success(reply: HttpReply) -> None:
-    """Sort out replies that are neither answers nor refusals, by their status."""
+    """Raise the error that fits the status of a reply that reports no success."""
     status = reply.status
     if 200 <= status < 300:
         return
@@ -115,18 +115,18 @@ def require_success(reply: HttpReply) -> None:
     if status >= 500 or status == 408:
         raise UnclearReply(f"status {status}")
     if status in (404, 410):
-        raise UnknownToService(f"status {status}: {reply.said}")
+        raise UnknownToService(f"status {status}: {reply.excerpt}")
     if status in (401, 407):
         raise BadInput(f"status {status}: the token is missing or wrong; check service.token")
     if 300 <= status < 400:
-        raise BadInput(f"status {status}: redirects are not followed; write the final address to service.url")
+        raise BadInput(f"status {status}: redirects are not followed; set service.url to the final address")
     raise BadInput(
-        f"status {status}, which is neither an answer nor a refusal as the plan tells it: {reply.said}"
+        f"status {status}, which is neither an answer nor a refusal according to the plan: {reply.excerpt}"
     )
 
 
 def retry_after(text: str | None) -> float | None:
-    """The seconds that a service asks to be left alone; it may say a date (RFC 9110).
+    """Return the seconds of a Retry-After header, which may also be a date (RFC 9110).
 
     >>> retry_after("3"), retry_after("soon")
     (3.0, None)
@@ -144,4 +144,4 @@ def retry_after(text: str | None) -> float | None:
 
 
 def _not_finite(text: str) -> Any:
-    raise ValueError(f"{text} is no finite number")
+    raise ValueError(f"{text} is not a finite number")

@@ -1,4 +1,4 @@
-"""Requests as a plan writes them, with places for what differs from one to the next."""
+"""Request templates of a plan, with placeholders for what differs between requests."""
 
 import json
 import re
@@ -11,33 +11,41 @@ from urllib.parse import quote
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import require_known
 
-PlaceholderValues: TypeAlias = Mapping[str, Any]  # what the placeholders of a request stand for
+PlaceholderValues: TypeAlias = Mapping[str, Any]  # values of the placeholders of a request
 
 TABLES = {
-    "absent": "ids of the targets that are not in the table in this round",
-    "present": "ids of the targets that are",
+    "absent": "ids of the targets that are not in the table of this round",
+    "present": "ids of the targets that are in it",
     "world": "one of `worlds`: the first without the target, the second with it; one target only",
-    "seed": "a whole number of the round, the same whenever its block is played",
+    "seed": "a whole number for the round, the same whenever its block is run",
 }
-ROUND = {"round": "what the service called the round when it was opened"}
+ROUND = {"round": "the name that the service gave to the round"}
 QUESTION = {
     "kind": '"count" or "sum"',
-    "column": "what is summed, or null",
-    "bound": "to which every value is clipped, or null",
+    "column": "the column that is summed, or null",
+    "bound": "the bound to which every value is clipped, or null",
     "where": "what follows WHERE in SQL; ids are written as a predicate",
     "predicate": "the same, but null where records are named by ids",
     "ids": "a list of ids, or null where there is a predicate",
-    "sql": "the whole question in SQL, about `table`",
+    "sql": "the whole query in SQL, on `table`",
 }
-REQUEST = {"request": "a key of this request; the same when it is sent again"}
+REQUEST = {"request": "a key of this request; the same if it is sent again"}
 TOKEN = {"token": "the token, in headers only"}
-SECRET = ("api-key", "apikey", "auth", "cookie", "password", "secret", "token")  # in names of secret headers
+SECRET = (
+    "api-key",
+    "apikey",
+    "auth",
+    "cookie",
+    "password",
+    "secret",
+    "token",
+)  # parts of the names of secret headers
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class HttpMethod(StrEnum):
-    """What a request does, as HTTP calls it."""
+    """An HTTP method."""
 
     GET = "GET"
     POST = "POST"
@@ -48,7 +56,7 @@ class HttpMethod(StrEnum):
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request that is ready to be sent; ``name`` holds nothing of anybody."""
+    """A request ready to be sent; ``name`` contains no personal values."""
 
     name: str
     method: str
@@ -61,8 +69,8 @@ class HttpRequest:
 class RequestTemplate:
     """A request with placeholders.
 
-    A string of ``json`` that is one placeholder becomes what that stands for, be it a number or a list; in
-    longer strings, paths and headers it becomes its text.
+    A string in ``json`` that is a single placeholder becomes its value, for example a number or a list; in
+    longer strings, paths and headers a placeholder becomes its text.
     """
 
     path: str
@@ -78,14 +86,14 @@ class RequestTemplate:
         try:
             json.dumps(self.json, allow_nan=False)
         except (TypeError, ValueError):
-            raise BadInput("json holds something JSON cannot: only tables, lists, texts, numbers") from None
+            raise BadInput("json: not valid JSON; use only tables, lists, texts, numbers") from None
         for name, text in self.headers.items():
             if not isinstance(text, str):
                 raise BadInput(f"headers.{name}: must be a string, got {text!r}")
             if "token" not in placeholders(text) and any(word in name.lower() for word in SECRET):
                 raise BadInput(
-                    f"headers.{name}: would be written to the manifest; name an environment variable by "
-                    "service.token, and write {token} here"
+                    f"headers.{name}: would be stored in the manifest; set service.token to the name of an "
+                    "environment variable, and write {token} here"
                 )
         for place in sorted(placeholders([self.path, self.json])):
             require_known(place, list(self.known), "no placeholder here")
@@ -96,21 +104,23 @@ class RequestTemplate:
     def places(self) -> set[str]:
         return placeholders([self.path, self.json, self.headers])
 
-    def fill(self, words: PlaceholderValues, token: str | None) -> HttpRequest:
-        """Write one request."""
-        headers = {name: str(_filled(text, {**words, "token": token})) for name, text in self.headers.items()}
+    def fill(self, values: PlaceholderValues, token: str | None) -> HttpRequest:
+        """Fill in the placeholders of one request."""
+        headers = {
+            name: str(_filled(text, {**values, "token": token})) for name, text in self.headers.items()
+        }
         if token is not None and "token" not in self.places:
             headers["Authorization"] = f"Bearer {token}"
         content = None
         if self.json is not None:
-            content = json.dumps(_filled(self.json, words), allow_nan=False).encode()
+            content = json.dumps(_filled(self.json, values), allow_nan=False).encode()
             headers["Content-Type"] = "application/json"
-        path = _PLACE.sub(lambda place: quote(_text(words[place[1]]), safe=""), self.path)
+        path = _PLACE.sub(lambda place: quote(_text(values[place[1]]), safe=""), self.path)
         return HttpRequest(f"{self.method} {self.path}", self.method.value, path, content, headers)
 
 
 def placeholders(template: Any) -> set[str]:
-    """The names of the placeholders in a template.
+    """Return the names of the placeholders in a template.
 
     >>> sorted(placeholders({"a": ["{ids}", 3], "b": "round {round}"}))
     ['ids', 'round']
@@ -130,16 +140,16 @@ def _texts(template: Any) -> Iterator[str]:
                 yield from _texts(value)
 
 
-def _filled(template: Any, words: PlaceholderValues) -> Any:
+def _filled(template: Any, values: PlaceholderValues) -> Any:
     match template:
         case str() if whole := _PLACE.fullmatch(template):
-            return words[whole[1]]
+            return values[whole[1]]
         case str():
-            return _PLACE.sub(lambda place: _text(words[place[1]]), template)
+            return _PLACE.sub(lambda place: _text(values[place[1]]), template)
         case Mapping():
-            return {key: _filled(value, words) for key, value in template.items()}
+            return {key: _filled(value, values) for key, value in template.items()}
         case list() | tuple():
-            return [_filled(value, words) for value in template]
+            return [_filled(value, values) for value in template]
         case _:
             return template
 

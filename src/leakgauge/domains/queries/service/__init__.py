@@ -1,1 +1,1 @@
-"""The oracle as a service over HTTP, on this machine alone."""
+"""The oracle as an HTTP service, on this machine only."""

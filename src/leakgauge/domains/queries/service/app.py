@@ -1,4 +1,4 @@
-"""The oracle over HTTP: whoever holds the token opens, asks and closes rounds."""
+"""The oracle as an HTTP application: clients with the token open, query and close rounds."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from leakgauge.support.table_reader import read_dataclass
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-
 LARGEST_BODY = 4_000_000  # bytes
+LONGEST_REQUEST = 200  # characters of a key
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -23,7 +23,7 @@ App: TypeAlias = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[N
 
 
 class BodySizeLimit:
-    """Stands before a service and reads bodies for it, up to a limit; whatever lengths are declared."""
+    """Middleware that reads request bodies up to a limit, whatever length is declared."""
 
     def __init__(self, app: App) -> None:
         self._app = app
@@ -40,41 +40,38 @@ class BodySizeLimit:
             body += message.get("body", b"")
             more = message.get("more_body", False)
             if len(body) > LARGEST_BODY:
-                await _turn_away(send)
+                await _reject_body(send)
                 return
 
         whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
 
-        async def again() -> Message:
+        async def replay() -> Message:
             return whole.pop() if whole else await receive()
 
-        await self._app(scope, again, send)
+        await self._app(scope, replay, send)
 
 
-async def _turn_away(send: Send) -> None:
-    words = b'{"error": "the body is larger than 4 MB"}'
+async def _reject_body(send: Send) -> None:
+    content = b'{"error": "the body is larger than 4 MB"}'
     headers = [
         (b"content-type", b"application/json"),
-        (b"content-length", str(len(words)).encode()),
+        (b"content-length", str(len(content)).encode()),
         (b"connection", b"close"),
     ]
     await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": words})
-
-
-LONGEST_REQUEST = 200  # characters of a key
+    await send({"type": "http.response.body", "body": content})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Opening:
-    """Who is not in the table in a round to be opened."""
+    """The ids that are not in the table of a new round."""
 
     absent: tuple[Id, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Question(Query):
-    """A query, and a key under which the same reply can be had again."""
+    """A query, and a key under which its reply can be requested again."""
 
     request: str | None = None
 
@@ -89,35 +86,35 @@ class _Question(Query):
 
 
 def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
-    """Make the service; every path but ``/health`` asks for the token."""
+    """Build the application; every path but ``/health`` requires the token."""
     from fastapi import Body, Depends, FastAPI, Header, HTTPException
     from fastapi.responses import JSONResponse
 
-    def holds_token(authorization: Annotated[str, Header()] = "") -> None:
+    def require_token(authorization: Annotated[str, Header()] = "") -> None:
         if not compare_digest(authorization.encode(), f"Bearer {token}".encode()):
             raise HTTPException(401, "the token is missing or wrong", {"WWW-Authenticate": "Bearer"})
 
     app = FastAPI(title="leakgauge oracle", openapi_url=None, docs_url=None, redoc_url=None)
     app.add_middleware(BodySizeLimit)
-    guarded = [Depends(holds_token)]
+    with_token = [Depends(require_token)]
 
     @app.get("/health")
     def health() -> dict[str, str]:
         return {"status": "ok"}
 
-    @app.post("/rounds", status_code=201, dependencies=guarded)
+    @app.post("/rounds", status_code=201, dependencies=with_token)
     def open_round(body: Annotated[dict[str, Any], Body()]) -> dict[str, str]:
         return {"round": rounds.open(read_dataclass(_Opening, body, "round").absent)}
 
-    @app.post("/rounds/{name}/ask", dependencies=guarded)
+    @app.post("/rounds/{name}/ask", dependencies=with_token)
     def ask(name: str, body: Annotated[dict[str, Any], Body()]) -> JSONResponse:
-        said = read_dataclass(_Question, body, "query")
-        answer = rounds.ask(name, said.query, said.request)
+        question = read_dataclass(_Question, body, "query")
+        answer = rounds.ask(name, question.query, question.request)
         if answer is None:
             return JSONResponse({"refused": "the budget of this round is used up"}, 403)
         return JSONResponse({"answer": answer})
 
-    @app.delete("/rounds/{name}", status_code=204, dependencies=guarded)
+    @app.delete("/rounds/{name}", status_code=204, dependencies=with_token)
     def close_round(name: str) -> None:
         rounds.close(name)
 
@@ -126,7 +123,7 @@ def build_app(rounds: ServiceRounds, token: str) -> "FastAPI":
 
 
 def _add_error_handlers(app: "FastAPI") -> None:
-    """Reply to what cannot be done with one line."""
+    """Reply to errors with one line."""
     from fastapi import Request
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
@@ -137,8 +134,8 @@ def _add_error_handlers(app: "FastAPI") -> None:
 
     @app.exception_handler(RequestValidationError)
     def no_table(_: Request, __: RequestValidationError) -> JSONResponse:
-        return JSONResponse({"error": "the body must be one table in JSON"}, 422)
+        return JSONResponse({"error": "the body must be one JSON object"}, 422)
 
     @app.exception_handler(UnknownRound)
     def no_round(_: Request, __: UnknownRound) -> JSONResponse:
-        return JSONResponse({"error": "no such round is open; open another"}, 404)
+        return JSONResponse({"error": "no such round is open; open a new one"}, 404)

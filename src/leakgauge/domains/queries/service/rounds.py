@@ -1,4 +1,4 @@
-"""The rounds that a service holds open: an oracle each, in memory, and what it has replied."""
+"""The open rounds of a service, in memory: an oracle for each, and its replies."""
 
 import secrets
 from collections import OrderedDict
@@ -13,35 +13,35 @@ from leakgauge.domains.queries.oracle_rules import OracleRules
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import OracleTable
 
-MOST_OPEN = 20_000  # rounds; the one that was idle longest makes room for a new one
+MOST_OPEN = 20_000  # rounds; beyond that, the round idle for longest is dropped
 MOST_QUESTIONS = 100_000  # in a round
 
 
 class UnknownRound(Exception):
-    """Nothing is known of a round: it was closed, had to make room, or the service was started again."""
+    """A round is not open: it was closed or dropped, or the service was restarted."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Round:
-    """An oracle with one round, and by request what was asked and replied; no reply: refused."""
+    """An oracle with one round, and its queries and replies by request key; no reply means refused."""
 
     oracle: LocalOracle
     replies: dict[str | int, tuple[Query, float | None]] = field(default_factory=dict)
 
 
 class ServiceRounds:
-    """Opens, asks and closes rounds; one at a time, for a database is not to be asked by two at once."""
+    """Opens, queries and closes rounds, one at a time: the database is not used concurrently."""
 
     def __init__(self, table: OracleTable, rules: OracleRules, most_open: int = MOST_OPEN) -> None:
         self._table, self._rules, self._most_open = table, rules, most_open
-        self._open: OrderedDict[str, _Round] = OrderedDict()  # the longest idle first
+        self._open: OrderedDict[str, _Round] = OrderedDict()  # the round idle for longest comes first
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._open)
 
     def open(self, absent: tuple[Id, ...]) -> str:
-        """Open a round in which some targets are not in the table, with noise that nobody can foresee."""
+        """Open a round without some of the targets, with noise from a secret seed."""
         members = ~np.isin(self._table.targets, [self._row(name) for name in absent])
         oracle = LocalOracle(self._table, self._rules, members[None, :], secrets.randbits(63))
         name = secrets.token_hex(12)
@@ -52,26 +52,26 @@ class ServiceRounds:
         return name
 
     def ask(self, name: str, query: Query, request: str | None) -> float | None:
-        """The answer of a round, or nothing where it is refused; a request that came before gets its reply.
+        """Return the answer, or nothing if it is refused; a repeated request gets the same reply.
 
-        So a reply that was lost on the way can be asked for again, and is charged once.
+        A client can therefore repeat a request whose reply was lost, and is charged once.
         """
         with self._lock:
-            held = self._open.get(name)
-            if held is None:
+            round_ = self._open.get(name)
+            if round_ is None:
                 raise UnknownRound(name)
             self._open.move_to_end(name)
-            if request is not None and request in held.replies:
-                return _replied(held, query, request)
-            if len(held.replies) >= MOST_QUESTIONS:
-                raise BadInput(f"a round takes {MOST_QUESTIONS} questions at most; open another")
-            answer = float(held.oracle.ask(query)[0])
+            if request is not None and request in round_.replies:
+                return _earlier_reply(round_, query, request)
+            if len(round_.replies) >= MOST_QUESTIONS:
+                raise BadInput(f"a round allows at most {MOST_QUESTIONS} queries; open a new one")
+            answer = float(round_.oracle.ask(query)[0])
             reply = None if np.isnan(answer) else answer
-            held.replies[len(held.replies) if request is None else request] = query, reply
+            round_.replies[len(round_.replies) if request is None else request] = query, reply
             return reply
 
     def close(self, name: str) -> None:
-        """Forget a round."""
+        """Close a round and drop its replies."""
         with self._lock:
             if self._open.pop(name, None) is None:
                 raise UnknownRound(name)
@@ -80,14 +80,14 @@ class ServiceRounds:
         row = self._table.records.row_of.get(name)
         if row is None or row not in self._table.targets:
             raise BadInput(
-                f"absent: {name!r} is no target of the plan that is served; targets alone can be absent: "
-                "audit by the same plan and seed"
+                f"absent: {name!r} is not a target of the served plan, and only targets can be absent; "
+                "audit with the same plan and seed"
             )
         return row
 
 
-def _replied(held: _Round, query: Query, request: str) -> float | None:
-    asked, reply = held.replies[request]
-    if asked != query:
-        raise BadInput(f"request: {request!r} stands for another question of this round; give it another key")
+def _earlier_reply(round_: _Round, query: Query, request: str) -> float | None:
+    earlier, reply = round_.replies[request]
+    if earlier != query:
+        raise BadInput(f"request: {request!r} was used for another query of this round; use a new key")
     return reply

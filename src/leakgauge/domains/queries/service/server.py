@@ -1,4 +1,4 @@
-"""A service is kept running on this machine until somebody ends it."""
+"""Run the service on this machine until it is stopped."""
 
 import os
 import secrets
@@ -13,9 +13,9 @@ from leakgauge.domains.queries.challenger import Challenger
 from leakgauge.domains.queries.oracle_rules import OracleRules
 from leakgauge.domains.queries.records import OracleTable
 
-HOST = "127.0.0.1"  # never another: what is served may say who is in the data
+HOST = "127.0.0.1"  # this machine only: the answers depend on who is in the data
 TOKEN_VARIABLE = "LEAKGAUGE_TOKEN"
-SHUTDOWN_SECONDS = 5  # seconds that questions on their way are given when the service ends
+SHUTDOWN_SECONDS = 5  # for requests in progress when the service is stopped
 
 
 def require_fastapi() -> None:
@@ -25,31 +25,29 @@ def require_fastapi() -> None:
 
 
 def read_token() -> tuple[str, bool]:
-    """The token of the environment, or one made up; and whether it was made up."""
-    said = os.environ.get(TOKEN_VARIABLE)
-    if said is None:
+    """Return the token of the environment, or a generated one; and whether it was generated."""
+    token = os.environ.get(TOKEN_VARIABLE)
+    if token is None:
         return secrets.token_urlsafe(24), True
-    if not said.strip() or not said.isascii() or not said.isprintable():
-        raise BadInput(
-            f"{TOKEN_VARIABLE}: a token is some visible ASCII characters; unset it, and one is made up"
-        )
-    return said, False
+    if not token.strip() or not token.isascii() or not token.isprintable():
+        raise BadInput(f"{TOKEN_VARIABLE}: a token consists of visible ASCII characters; fix or unset it")
+    return token, False
 
 
 def listen(port: int) -> socket.socket:
-    """Open the door; 0 is any free port."""
+    """Open the listening socket; 0 is any free port."""
     if not 0 <= port < 2**16:
         raise BadInput(f"port must be in 0..65535, got {port}")
-    # Named, TCP gets its short replies sent at once: asyncio looks at this number.
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # With the protocol named, asyncio sets TCP_NODELAY, so that short replies are sent at once.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        door.bind((HOST, port))
+        listener.bind((HOST, port))
     except OSError as error:
-        door.close()
+        listener.close()
         raise BadInput(f"port {port} cannot be used ({error.strerror}); choose another --port") from None
-    door.listen(128)
-    return door
+    listener.listen(128)
+    return listener
 
 
 def serve_challenger(
@@ -63,8 +61,8 @@ def serve_challenger(
     serve(challenger.table, challenger.rules, token, listener)
 
 
-def serve(table: OracleTable, rules: OracleRules, token: str, door: socket.socket) -> None:
-    """Answer until Ctrl-C or SIGTERM; nothing is kept."""
+def serve(table: OracleTable, rules: OracleRules, token: str, listener: socket.socket) -> None:
+    """Answer until Ctrl-C or SIGTERM; nothing is stored."""
     import uvicorn
 
     from leakgauge.domains.queries.service.app import build_app
@@ -80,13 +78,13 @@ def serve(table: OracleTable, rules: OracleRules, token: str, door: socket.socke
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         server_header=False,
     )
-    with door, _ended_by_signals():
-        uvicorn.Server(config).run(sockets=[door])
+    with listener, _ended_by_signals():
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Let the server have the signals that end it: it raises them once more when it has ended."""
+    """Ignore the signals that the server raises again after it was stopped by them."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         for number in before:
