@@ -103,4 +103,4 @@ def test_a_dry_run_asks_no_service(call, plan):
     outcome = call("run", plan({"more": elsewhere}), "--dry-run")
     assert outcome.code == 2
     assert "a dry run would query the service" in outcome.err
-    assert "100 requests a second" in outcome.err
+    assert "100 requests per second" in outcome.err

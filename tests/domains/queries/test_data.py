@@ -69,7 +69,7 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
         ({"source": "records.xlsx"}, "unknown ending"),
         ({"source": "broken.parquet"}, "cannot be read"),
         ({"source": "empty.csv"}, "no record|cannot be read"),
-        ({"source": "twice.csv"}, "twice"),
+        ({"source": "twice.csv"}, "repeated"),
         ({"source": "records.csv", "id": "idd"}, "did you mean 'id'"),
         ({"source": "records.csv", "records": 5}, "records"),
         ({"source": 3}, "must be a file"),
