@@ -37,7 +37,7 @@ def test_gaussian_noise_follows_from_epsilon_and_delta(tmp_path):
 def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
     rows = "1,a,0.5,2\n2,a,0.5,4\n3,a,,4\n"
     notes = read(tmp_path, "query,records,epsilon,scale\n" + rows).notes
-    assert any("scale is not that of their epsilon" in note and note.endswith(": 1.") for note in notes)
+    assert any("scale does not match their epsilon" in note and note.endswith(": 1.") for note in notes)
 
 
 @pytest.mark.parametrize(

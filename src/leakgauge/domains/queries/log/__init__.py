@@ -1,1 +1,1 @@
-"""What a log of answered queries has already given away about each record."""
+"""What a log of answered queries has already revealed about each record."""

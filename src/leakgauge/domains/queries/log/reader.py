@@ -1,4 +1,4 @@
-"""A query log, read from its files: the answers, the records, and which query contains which record."""
+"""Read a query log: the answers, the records, and the records that each query contains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,42 +30,44 @@ from leakgauge.support.tabular import Connection, open_database
 
 @dataclass(frozen=True, eq=False)
 class QueryLog:
-    """All that is known of the answers so far."""
+    """The answers so far, the names of the records, and the queries that contain each record."""
 
     answers: LoggedAnswers
-    names: npt.NDArray[Any]  # of records: whole numbers or texts
+    names: npt.NDArray[Any]  # ids of the records: whole numbers or texts
     incidence: Incidence
     notes: tuple[str, ...]
 
 
 def read_query_log(files: QueryLogFiles) -> QueryLog:
-    """Read a log; whatever is wrong with it is told with its row."""
+    """Read a log; errors name the row."""
     table = None if files.data is None else _table(files.data, files.id)
     with open_database() as connection:
         connection.execute("SET enable_progress_bar = false")  # the command shows its own
-        # the pairs stream past tables of queries and records, whichever DuckDB takes for the larger one
+        # stream the pairs, and hash the tables of queries and records, whichever DuckDB expects to be larger
         connection.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
         source = open_source(connection, files.log, LOG_FLAG)
         long = files.contains is None and source.has("record")
-        made = log_answers.create_log_table(connection, source, long=long)
-        found, disagree = read_answers(log_answers.fetch_noise_columns(connection), source.path.name)
+        log_table = log_answers.create_log_table(connection, source, long=long)
+        answers, disagree = read_answers(log_answers.fetch_noise_columns(connection), source.path.name)
         if table is not None:
             _register(connection, table)
-        pairs = _joined(list(_pairs(connection, source, files, table, made.whole)))
+        pairs = _joined(list(_pairs(connection, source, files, table, log_table.whole)))
         names = _names(connection, table)
-        pairs, notes = log_incidence.clip_contributions(connection, pairs, found, table, source.path.name)
-    sparse = build_incidence(pairs, found.rows, names.size)
+        pairs, notes = log_incidence.clip_contributions(connection, pairs, answers, table, source.path.name)
+    sparse = build_incidence(pairs, answers.rows, names.size)
     del pairs
-    return QueryLog(found, names, sparse, (*_notes(files, found, sparse, made.repeated, disagree), *notes))
+    return QueryLog(
+        answers, names, sparse, (*_notes(files, answers, sparse, log_table.repeated, disagree), *notes)
+    )
 
 
 def _table(path: Path, id_column: str | None) -> OracleRecords:
-    """The table that was asked."""
+    """Read the table that was queried."""
     if not path.is_file():
         raise BadInput(f"{DATA_FLAG}: there is no file {path}; check the path")
-    said = {"source": str(path.absolute()), "id": ID if id_column is None else id_column}
+    table = {"source": str(path.absolute()), "id": ID if id_column is None else id_column}
     try:
-        return load_records(said, path.parent, seed=0)
+        return load_records(table, path.parent, seed=0)
     except BadInput as error:
         key, _, rest = str(error).partition(":")
         raise BadInput(f"{'--id' if key == 'data.id' else DATA_FLAG}:{rest}") from None
@@ -78,17 +80,17 @@ def _pairs(
     table: OracleRecords | None,
     log_whole: bool,
 ) -> Iterator[CodedPairs]:
-    """The pairs of query and record, from wherever the log has them."""
+    """Return the pairs of query and record, from whichever columns or file has them."""
     if files.contains is not None:
         if clash := [name for name in ("where", "records") if source.has(name)]:
             raise BadInput(
-                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS_FLAG} says which records "
-                "queries contain; leave one of them out"
+                f"{source.path.name}: has a column {clash[0]!r}, and {CONTAINS_FLAG} also lists the "
+                "records of queries; leave one of them out"
             )
-        kept = open_source(connection, files.contains, CONTAINS_FLAG)
-        if missing := [name for name in ("query", "record") if not kept.has(name)]:
-            raise BadInput(f"{kept.path.name}: no column is called {missing[0]!r}; needed are query, record")
-        yield _coded(connection, record_pairs.pairs_from_rows(kept), table, log_whole)
+        contains = open_source(connection, files.contains, CONTAINS_FLAG)
+        if missing := [name for name in ("query", "record") if not contains.has(name)]:
+            raise BadInput(f"{contains.path.name}: no column is called {missing[0]!r}; needed: query, record")
+        yield _coded(connection, record_pairs.pairs_from_rows(contains), table, log_whole)
     elif source.has("record"):
         yield _coded(connection, record_pairs.pairs_from_rows(source), table, log_whole)
     elif source.has("records") or source.has("where"):
@@ -99,8 +101,8 @@ def _pairs(
             yield record_pairs.pairs_from_predicates(connection, source, table)
     else:
         raise BadInput(
-            f"{source.path.name}: nothing says which records a query contains; add a column records, record "
-            f"or where, or give {CONTAINS_FLAG} FILE"
+            f"{source.path.name}: does not list the records of a query; add a column records, record "
+            f"or where, or the option {CONTAINS_FLAG} FILE"
         )
 
 
@@ -119,11 +121,11 @@ def _joined(parts: list[CodedPairs]) -> CodedPairs:
     queries, records = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("queries", "records")
     )
-    return CodedPairs(queries, records, None)  # neither lists nor predicates say what a record contributes
+    return CodedPairs(queries, records, None)  # neither lists nor predicates have contributions
 
 
 def _register(connection: Connection, table: OracleRecords) -> None:
-    """Put the ids of the table into the database, as ``records``."""
+    """Copy the ids of the table into the database, as ``records``."""
     ids = np.ma.getdata(table.columns[table.id_column])
     kind = "BIGINT" if isinstance(table.ids[0], int) else "VARCHAR"
     connection.register("given", {"code": np.arange(len(table), dtype=np.int32), "record": ids})
@@ -134,24 +136,26 @@ def _register(connection: Connection, table: OracleRecords) -> None:
 def _names(connection: Connection, table: OracleRecords | None) -> npt.NDArray[Any]:
     if table is not None:
         return np.ma.getdata(table.columns[table.id_column])
-    found = connection.execute("SELECT record FROM records ORDER BY code").fetchnumpy()["record"]
-    if not found.size:
-        raise BadInput("no query of the log contains a record; so nobody is exposed, or ids are missing")
-    return np.ma.getdata(found)
+    names = connection.execute("SELECT record FROM records ORDER BY code").fetchnumpy()["record"]
+    if not names.size:
+        raise BadInput(
+            "no query of the log contains a record, so nobody is exposed; check whether ids are missing"
+        )
+    return np.ma.getdata(names)
 
 
 def _notes(
-    files: QueryLogFiles, found: LoggedAnswers, sparse: Incidence, repeated: int, disagree: int
+    files: QueryLogFiles, answers: LoggedAnswers, sparse: Incidence, repeated: int, disagree: int
 ) -> Iterator[str]:
     yield (
-        f"Answers in {files.log.name}: {len(found):,}; records in them, once for each answer: "
+        f"Answers in {files.log.name}: {len(answers):,}; records in them, once for each answer: "
         f"{int(sparse.starts[-1]):,}."
     )
-    told = {
+    counts = {
         "Rows of the log that repeat an earlier id (the same release, counted once)": repeated,
-        "Records named again in the same query (they count once)": sparse.repeated,
-        "Answers whose scale is not that of their epsilon (the scale counts, epsilon is a label)": disagree,
+        "Records repeated in the same query (counted once)": sparse.repeated,
+        "Answers whose scale does not match their epsilon (the scale is used)": disagree,
     }
-    for words, number in told.items():
+    for title, number in counts.items():
         if number:
-            yield f"{words}: {number:,}."
+            yield f"{title}: {number:,}."

@@ -1,1 +1,1 @@
-"""Predicates in SQL: parsed, checked, brought to a normal form and compared."""
+"""SQL predicates: parsing, checks, normal form and comparison."""

@@ -8,9 +8,11 @@ from typing import TypeAlias
 
 Value: TypeAlias = int | float | str | bool | datetime.datetime
 
+_SIGNS = {(True, True): ">=", (True, False): ">", (False, True): "<=", (False, False): "<"}
+
 
 class ColumnType(StrEnum):
-    """What a column holds, as SQL calls it."""
+    """The SQL type of a column."""
 
     WHOLE = "BIGINT"
     REAL = "DOUBLE"
@@ -36,7 +38,7 @@ class BooleanConstant:
 
 @dataclass(frozen=True)
 class IsIn:
-    """The operand is one of the values; ``negated``: it is there and none of them."""
+    """The operand is one of the values; ``negated``: it is not null and none of them."""
 
     operand: Operand
     values: frozenset[Value]
@@ -45,7 +47,7 @@ class IsIn:
 
 @dataclass(frozen=True)
 class OneSidedBound:
-    """The operand is at least (``lower``) or at most a value; without it unless ``closed``."""
+    """The operand is at least (``lower``) or at most a value; the value is included if ``closed``."""
 
     operand: Operand
     value: Value
@@ -64,7 +66,7 @@ class OperandComparison:
 
 @dataclass(frozen=True)
 class IsNull:
-    """The operand has no value; ``negated``: it has one."""
+    """The operand is null; ``negated``: it is not null."""
 
     operand: Operand
     negated: bool = False
@@ -72,7 +74,7 @@ class IsNull:
 
 @dataclass(frozen=True)
 class LikePattern:
-    """A text matches a pattern of SQL; ``folded``: whatever the case of its letters."""
+    """A text matches a LIKE pattern; ``folded``: ignoring case."""
 
     operand: Operand
     pattern: str
@@ -100,7 +102,7 @@ Condition: TypeAlias = (
 
 
 def quote_identifier(column: str) -> str:
-    """A column as SQL writes it.
+    """Return a column name quoted for SQL.
 
     >>> quote_identifier("id")
     '"id"'
@@ -109,7 +111,7 @@ def quote_identifier(column: str) -> str:
 
 
 def quote_literal(value: int | str) -> str:
-    """An id as SQL writes it.
+    """Return an id as an SQL literal.
 
     >>> quote_literal("O'Hara"), quote_literal(7)
     ("'O''Hara'", '7')
@@ -117,11 +119,8 @@ def quote_literal(value: int | str) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
-_SIGNS = {(True, True): ">=", (True, False): ">", (False, True): "<=", (False, False): "<"}
-
-
 def where_clause(condition: Condition) -> tuple[str, list[str]]:
-    """What follows WHERE, and the texts that its question marks stand for.
+    """Return the SQL after WHERE, and the texts for its question marks.
 
     >>> where_clause(IsIn(Operand('"region"', ColumnType.TEXT), frozenset({"north"})))
     ('("region" IN (?))', ['north'])
@@ -135,8 +134,8 @@ def _sql(condition: Condition, texts: list[str]) -> str:
         case BooleanConstant(holds):
             return "true" if holds else "false"
         case IsIn(operand, values, negated):
-            word = "NOT IN" if negated else "IN"
-            return f"({operand.sql} {word} ({', '.join(_listed(values, texts))}))"
+            operator = "NOT IN" if negated else "IN"
+            return f"({operand.sql} {operator} ({', '.join(_listed(values, texts))}))"
         case OneSidedBound(operand, value, lower, closed):
             return f"({operand.sql} {_SIGNS[lower, closed]} {_value(value, texts)})"
         case OperandComparison(left, sign, right):
@@ -144,8 +143,8 @@ def _sql(condition: Condition, texts: list[str]) -> str:
         case IsNull(operand, negated):
             return f"({operand.sql} IS {'NOT ' if negated else ''}NULL)"
         case LikePattern(operand, pattern, folded, negated):
-            word = ("NOT " if negated else "") + ("ILIKE" if folded else "LIKE")
-            return f"({operand.sql} {word} {_value(pattern, texts)})"
+            operator = ("NOT " if negated else "") + ("ILIKE" if folded else "LIKE")
+            return f"({operand.sql} {operator} {_value(pattern, texts)})"
         case And(parts):
             return "(" + " AND ".join(_sql(part, texts) for part in _ordered(parts)) + ")"
         case Or(parts):

@@ -1,4 +1,4 @@
-"""Whether two conditions can select one and the same record, told from the conditions alone."""
+"""Whether two conditions can select the same record, decided from the conditions alone."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from leakgauge.domains.queries.sql.conditions import And, Condition, IsIn, OneSi
 
 @dataclass(frozen=True)
 class ValueRange:
-    """The values that an operand may have: some of a set, between two bounds."""
+    """The values that an operand can have: members of a set, between two bounds."""
 
     values: frozenset[Value] | None = None
     low: OneSidedBound | None = None
     high: OneSidedBound | None = None
 
     def within(self, other: "ValueRange") -> "ValueRange":
-        """What both allow."""
+        """Return the intersection of two ranges."""
         values = self.values if other.values is None else other.values
         if self.values is not None and other.values is not None:
             values = self.values & other.values
@@ -22,9 +22,11 @@ class ValueRange:
 
     @property
     def empty(self) -> bool:
-        """Whether no value at all is possible."""
+        """Whether no value is possible."""
         if self.values is not None:
-            return not any(_meets(value, self.low) and _meets(value, self.high) for value in self.values)
+            return not any(
+                _satisfies(value, self.low) and _satisfies(value, self.high) for value in self.values
+            )
         if self.low is None or self.high is None:
             return False
         low, high = self.low.value, self.high.value
@@ -32,7 +34,7 @@ class ValueRange:
 
 
 def value_ranges(condition: Condition) -> dict[Operand, ValueRange]:
-    """What a condition demands of single operands; it may demand more, never less.
+    """Return necessary ranges of single operands; the condition may be stricter.
 
     >>> from leakgauge.domains.queries.sql.conditions import ColumnType
     >>> age = Operand('"age"', ColumnType.WHOLE)
@@ -45,19 +47,19 @@ def value_ranges(condition: Condition) -> dict[Operand, ValueRange]:
         case OneSidedBound(operand, _, lower, _):
             return {operand: ValueRange(low=condition) if lower else ValueRange(high=condition)}
         case And(parts):
-            found: dict[Operand, ValueRange] = {}
+            ranges: dict[Operand, ValueRange] = {}
             for part in parts:
                 for operand, span in value_ranges(part).items():
-                    found[operand] = found.get(operand, ValueRange()).within(span)
-            return found
+                    ranges[operand] = ranges.get(operand, ValueRange()).within(span)
+            return ranges
         case _:
             return {}
 
 
 def are_disjoint(one: dict[Operand, ValueRange], other: dict[Operand, ValueRange]) -> bool:
-    """Whether no record whatever can satisfy both: some operand would need two values.
+    """Return whether no record can satisfy both, because some operand would need two values.
 
-    False may also mean that this cannot be told.
+    False may also mean that this is unknown.
     """
     return any(one[operand].within(other[operand]).empty for operand in one.keys() & other.keys())
 
@@ -70,7 +72,7 @@ def _tighter(one: OneSidedBound | None, other: OneSidedBound | None) -> OneSided
     return one if (one.value > other.value) == one.lower else other  # type: ignore[operator]
 
 
-def _meets(value: Value, bound: OneSidedBound | None) -> bool:
+def _satisfies(value: Value, bound: OneSidedBound | None) -> bool:
     if bound is None or value == bound.value:
         return bound is None or bound.closed
     return (value > bound.value) == bound.lower  # type: ignore[operator]

@@ -1,4 +1,4 @@
-"""The normal form of a condition: parts joined, negations moved to single tests, values simplified."""
+"""The normal form of a condition: nested parts flattened, negations moved inwards, values simplified."""
 
 import math
 from collections.abc import Iterable
@@ -23,23 +23,23 @@ _OPPOSITE = {"=": "<>", "<>": "="}
 
 
 def all_of(parts: Iterable[Condition]) -> Condition:
-    """The parts together: flat, each once; excluded values of an operand are one test."""
-    found = _flat(parts, And)
-    if BooleanConstant(False) in found:
+    """Join parts by AND: flat, without duplicates; excluded values of an operand become one test."""
+    flat = _flat(parts, And)
+    if BooleanConstant(False) in flat:
         return BooleanConstant(False)
-    return _unwrapped(And, _merged(found - {BooleanConstant(True)}, negated=True), empty=True)
+    return _unwrapped(And, _merged(flat - {BooleanConstant(True)}, negated=True), empty=True)
 
 
 def any_of(parts: Iterable[Condition]) -> Condition:
-    """One of the parts: flat, each once; accepted values of an operand are one test."""
-    found = _flat(parts, Or)
-    if BooleanConstant(True) in found:
+    """Join parts by OR: flat, without duplicates; accepted values of an operand become one test."""
+    flat = _flat(parts, Or)
+    if BooleanConstant(True) in flat:
         return BooleanConstant(True)
-    return _unwrapped(Or, _merged(found - {BooleanConstant(False)}, negated=False), empty=False)
+    return _unwrapped(Or, _merged(flat - {BooleanConstant(False)}, negated=False), empty=False)
 
 
 def negate(condition: Condition) -> Condition:
-    """What selects the records for which a condition is false; where it is unknown, so is this."""
+    """Return the negation of a condition; it is unknown where the condition is unknown."""
     match condition:
         case BooleanConstant(holds):
             return BooleanConstant(not holds)
@@ -60,10 +60,10 @@ def negate(condition: Condition) -> Condition:
 
 
 def _flat(parts: Iterable[Condition], kind: type[And] | type[Or]) -> frozenset[Condition]:
-    found: set[Condition] = set()
+    flat: set[Condition] = set()
     for part in parts:
-        found |= part.parts if isinstance(part, kind) else {part}
-    return frozenset(found)
+        flat |= part.parts if isinstance(part, kind) else {part}
+    return frozenset(flat)
 
 
 def _merged(parts: frozenset[Condition], *, negated: bool) -> frozenset[Condition]:
@@ -74,7 +74,7 @@ def _merged(parts: frozenset[Condition], *, negated: bool) -> frozenset[Conditio
             values[part.operand] = values.get(part.operand, frozenset()) | part.values
         else:
             others.add(part)
-    return frozenset(others | {IsIn(operand, found, negated) for operand, found in values.items()})
+    return frozenset(others | {IsIn(operand, flat, negated) for operand, flat in values.items()})
 
 
 def _unwrapped(kind: type[And] | type[Or], parts: frozenset[Condition], *, empty: bool) -> Condition:
@@ -84,10 +84,10 @@ def _unwrapped(kind: type[And] | type[Or], parts: frozenset[Condition], *, empty
 
 
 def simplify(condition: Condition) -> Condition:
-    """A condition that selects the same records.
+    """Return a simpler condition that selects the same records.
 
-    Bounds of whole numbers are whole and closed; numbers that a column cannot hold are left out of its
-    values; of two truth values, none but one is the other. Unknown may become false: both select nothing.
+    Bounds of whole numbers become whole and closed; values that a column of whole numbers cannot hold are
+    removed; "not true" becomes "false". Unknown may become false: neither selects a record.
     """
     match condition:
         case And(parts):

@@ -1,4 +1,9 @@
-"""Parse a predicate in SQL into a condition; DuckDB parses it, and nothing of it is ever executed."""
+"""Parse a predicate in SQL into a condition on the columns of the table.
+
+DuckDB parses the text, which is never executed. Those parts of the parse tree that are known to be harmless
+become a condition; everything else is refused. No condition can fail on some records and not on others, so
+errors reveal nothing about the data.
+"""
 
 import datetime
 import json
@@ -27,20 +32,35 @@ from leakgauge.domains.queries.sql.normal_form import all_of, any_of, negate, si
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import lock_database, open_database
 
+ParseTree: TypeAlias = dict[str, Any]  # of DuckDB's parser
+
 LARGEST_INTEGER = 2**63
+LONGEST_PREDICATE = 1_000_000
+DEEPEST_NESTING = 100
+TEXT_FUNCTIONS = ("length", "lower", "upper")  # allowed besides %, the remainder of a whole number
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+_LIKES = {"~~": (False, False), "!~~": (False, True), "~~*": (True, False), "!~~*": (True, True)}
+_BOUNDS = {  # whether the left is the greater one, and whether they may be equal
+    "COMPARE_LESSTHAN": (False, False),
+    "COMPARE_LESSTHANOREQUALTO": (False, True),
+    "COMPARE_GREATERTHAN": (True, False),
+    "COMPARE_GREATERTHANOREQUALTO": (True, True),
+}
 
 
 def is_literal(tree: dict[str, Any]) -> bool:
-    """Whether a constant stands here in the tree of DuckDB's parser."""
+    """Return whether a node of DuckDB's parse tree is a constant."""
     return tree["class"] == "CONSTANT" or _boolean_before_duckdb_2(tree) is not None
 
 
 def literal_of(tree: dict[str, Any]) -> Value:
-    """The value of a constant."""
+    """Return the value of a constant."""
     if (truth := _boolean_before_duckdb_2(tree)) is not None:
         return truth
     if tree["class"] != "CONSTANT":
-        raise BadInput("a value must stand on one side of a comparison, and everywhere in a list or pattern")
+        raise BadInput(
+            "one side of a comparison must be a value, and so must every item of a list and a pattern"
+        )
     kind, text = _kind_and_text(tree)
     match kind:
         case "BOOLEAN":
@@ -56,12 +76,14 @@ def literal_of(tree: dict[str, Any]) -> Value:
 
 
 def coerce_to_column(value: Value, operand: Operand) -> Value:
-    """A value as the operand would hold it; one of another type is refused, whatever the records hold."""
+    """Convert a value to the type of an operand; other types are refused, whatever the records are."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     match operand.type:
         case ColumnType.WHOLE if number:
             if not abs(value) < LARGEST_INTEGER:  # type: ignore[arg-type]
-                raise BadInput(f"{value!r} is larger than any whole number in {operand.sql}")
+                raise BadInput(
+                    f"{value!r} is larger than any whole number in {operand.sql}; use a smaller one"
+                )
             return value
         case ColumnType.REAL if number:
             return float(value)  # type: ignore[arg-type]
@@ -69,22 +91,24 @@ def coerce_to_column(value: Value, operand: Operand) -> Value:
             return value
         case ColumnType.TEXT if isinstance(value, str):
             if "\0" in value:
-                raise BadInput("a text holds a zero byte; remove it")
+                raise BadInput("a text contains a zero byte; remove it")
             return value
         case ColumnType.TIME if isinstance(value, str):
             return _time(value, operand)
-    raise BadInput(f"{operand.sql} is {operand.type}, and cannot be compared with {value!r}")
+    raise BadInput(
+        f"{operand.sql} is {operand.type} and cannot be compared with {value!r}; use a value of that type"
+    )
 
 
 def _boolean_before_duckdb_2(tree: dict[str, Any]) -> bool | None:
-    """True or false as it was parsed before DuckDB 2: a letter, to be read as a truth value."""
+    """Read true or false as parsed before DuckDB 2: a letter that is cast to a truth value."""
     if tree["class"] != "CAST" or (tree.get("cast_type") or {}).get("id") != "BOOLEAN":
         return None
     return {"t": True, "f": False}.get(str((tree["child"].get("value") or {}).get("value")))
 
 
 def _kind_and_text(tree: dict[str, Any]) -> tuple[str, str]:
-    """What kind of constant, and its text; before DuckDB 2 the value came with its SQL type."""
+    """Return the kind and the text of a constant; before DuckDB 2 it had an SQL type instead."""
     if "literal" in tree:
         return tree["literal"]["kind"], str(tree["literal"]["text"])
     value = tree.get("value") or {}
@@ -103,9 +127,9 @@ def _number(text: str) -> int | float:
         exact = Decimal(text.replace("_", ""))
         value = float(exact)
     except (InvalidOperation, OverflowError):
-        raise BadInput(f"{text[:40]!r} is no number that can be read") from None
+        raise BadInput(f"{text[:40]!r} is not a readable number; fix it") from None
     if not math.isfinite(value):
-        raise BadInput(f"{text[:40]} is larger than any number")
+        raise BadInput(f"{text[:40]} is larger than any number; use a smaller one")
     whole = exact == exact.to_integral_value()
     return int(exact) if whole and abs(value) < LARGEST_INTEGER else value
 
@@ -115,20 +139,15 @@ def _time(text: str, operand: Operand) -> datetime.datetime:
         time = datetime.datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            f"{operand.sql} is a time, and {text[:40]!r} is none; write 'YYYY-MM-DD HH:MM:SS'"
+            f"{operand.sql} is a time, and {text[:40]!r} is not; write 'YYYY-MM-DD HH:MM:SS'"
         ) from None
     if time.tzinfo is not None:
         raise BadInput(f"{operand.sql} is a time without a zone; leave the zone out of {text!r}")
     return time
 
 
-ParseTree: TypeAlias = dict[str, Any]  # of DuckDB's parser
-
-TEXT_FUNCTIONS = ("length", "lower", "upper")  # of a text; besides, the remainder of a whole number
-
-
 def operand_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Operand:
-    """The column, or the function of one, that stands here."""
+    """Return the column, or the function of a column, at a node."""
     if tree["class"] == "COLUMN_REF":
         return _column(tree["column_names"], columns)
     if tree["class"] == "FUNCTION":
@@ -138,7 +157,7 @@ def operand_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Operand:
 
 def _column(names: list[str], columns: Mapping[str, ColumnType]) -> Operand:
     if len(names) != 1:
-        raise BadInput(f"{'.'.join(names)} is not a column of the table; write a column alone")
+        raise BadInput(f"{'.'.join(names)} is not a column of the table; write only the column")
     spelling = {column.lower(): column for column in columns}
     require_known(names[0].lower(), list(spelling), "no column")
     column = spelling[names[0].lower()]
@@ -150,23 +169,23 @@ def _function(tree: ParseTree, operand: Callable[[ParseTree], Operand]) -> Opera
     if name == "%" and len(arguments) == 2:
         number, divisor = operand(arguments[0]), literal_of(arguments[1])
         if number.type is not ColumnType.WHOLE or isinstance(divisor, bool) or not isinstance(divisor, int):
-            raise BadInput("% takes a column of whole numbers and a whole number")
+            raise BadInput("% needs a column of whole numbers and a whole number")
         if not 0 < divisor < 2**63:
             raise BadInput(f"% {divisor}: the divisor must be > 0")
         return Operand(f"({number.sql} % {divisor})", ColumnType.WHOLE)
     if name not in TEXT_FUNCTIONS:
-        raise BadInput(f"{name} is no function that is allowed; allowed: %, {', '.join(TEXT_FUNCTIONS)}")
+        raise BadInput(f"{name} is not an allowed function; allowed: %, {', '.join(TEXT_FUNCTIONS)}")
     if len(arguments) != 1 or (text := operand(arguments[0])).type is not ColumnType.TEXT:
-        raise BadInput(f"{name} takes one text")
+        raise BadInput(f"{name} needs one text column")
     return Operand(f"{name}({text.sql})", ColumnType.WHOLE if name == "length" else ColumnType.TEXT)
 
 
 def arguments_of(tree: ParseTree) -> list[ParseTree]:
-    """What a function is applied to; refuses what aggregates and windows add."""
+    """Return the arguments of a function; clauses of aggregates and windows are refused."""
     if tree.get("filter") or tree.get("distinct") or (tree.get("order_bys") or {}).get("orders"):
-        raise BadInput(f"{tree['function_name']} is used as an aggregate; predicates are about one record")
+        raise BadInput(f"{tree['function_name']} is used as an aggregate; a predicate is about one record")
     if tree.get("schema") or tree.get("catalog"):
-        raise BadInput(f"{tree['function_name']} is called in a schema; write its name alone")
+        raise BadInput(f"{tree['function_name']} is called in a schema; write only its name")
     if "arguments" in tree:
         if any(argument.get("name") for argument in tree["arguments"]):
             raise BadInput(f"{tree['function_name']} takes no named arguments")
@@ -175,40 +194,26 @@ def arguments_of(tree: ParseTree) -> list[ParseTree]:
 
 
 def not_allowed(tree: ParseTree) -> BadInput:
-    """What to say of a part of a predicate that is not allowed."""
-    what = {
-        "SUBQUERY": "a query inside",
+    """Return the error for a part of a predicate that is not allowed."""
+    part_name = {
+        "SUBQUERY": "a subquery",
         "WINDOW": "a window",
         "PARAMETER": "a parameter",
         "STAR": "a star",
         "CAST": "a cast",
         "CASE": "a case",
         "LAMBDA": "a lambda",
-        "CONSTANT": "a value where a column belongs",
+        "CONSTANT": "a value in place of a column",
         "FUNCTION": f"the function {str(tree.get('function_name', '')).lower()}",
     }.get(tree["class"], str(tree["type"]).lower().replace("_", " "))
     return BadInput(
-        f"holds {what}, which is not allowed; compare columns with values by =, <, IN, BETWEEN, LIKE or "
-        "IS NULL, and join tests by AND, OR and NOT"
+        f"contains {part_name}, which is not allowed; compare columns with values by =, <, IN, BETWEEN, LIKE "
+        "or IS NULL, and join tests by AND, OR and NOT"
     )
 
 
-# A predicate as DuckDB's parser sees it becomes a condition; what is not known to be harmless is refused.
-#
-# No condition can fail on some records and not on others, so that errors tell nothing of the data.
-
-
-_LIKES = {"~~": (False, False), "!~~": (False, True), "~~*": (True, False), "!~~*": (True, True)}
-_BOUNDS = {  # whether the left is the greater one, and whether they may be equal
-    "COMPARE_LESSTHAN": (False, False),
-    "COMPARE_LESSTHANOREQUALTO": (False, True),
-    "COMPARE_GREATERTHAN": (True, False),
-    "COMPARE_GREATERTHANOREQUALTO": (True, True),
-}
-
-
 def condition_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
-    """The condition that a parsed predicate stands for; negations are carried through to its tests."""
+    """Return the condition of a parsed predicate; negations are moved to its tests."""
 
     def inner(part: ParseTree) -> Condition:
         return condition_of(part, columns)
@@ -243,23 +248,21 @@ def _boolean_column_or_literal(tree: ParseTree, columns: Mapping[str, ColumnType
     if is_literal(tree):
         if isinstance(value := literal_of(tree), bool):
             return BooleanConstant(value)
-        raise BadInput(f"{value!r} is neither true nor false; compare something")
+        raise BadInput(f"{value!r} is neither true nor false; write a comparison")
     operand = operand_of(tree, columns)
     if operand.type is not ColumnType.TRUTH:
-        raise BadInput(f"{operand.sql} is neither true nor false; compare it with something")
+        raise BadInput(f"{operand.sql} is neither true nor false; compare it with a value")
     return IsIn(operand, frozenset({True}))
 
 
 def _comparison(kind: str, left: ParseTree, right: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
     if kind not in _BOUNDS and kind not in ("COMPARE_EQUAL", "COMPARE_NOTEQUAL"):
-        raise BadInput(
-            f"{kind.removeprefix('COMPARE_').lower()} is no comparison that is allowed; use = or <"
-        )
+        raise BadInput(f"{kind.removeprefix('COMPARE_').lower()} is not an allowed comparison; use = or <")
     if is_literal(left) and is_literal(right):
         return _constants(kind, left, right)
     if is_literal(left):
-        turned = kind.replace("LESS", "?").replace("GREATER", "LESS").replace("?", "GREATER")
-        return _comparison(turned, right, left, columns)
+        mirrored = kind.replace("LESS", "?").replace("GREATER", "LESS").replace("?", "GREATER")
+        return _comparison(mirrored, right, left, columns)
     operand = operand_of(left, columns)
     if not is_literal(right):
         return _pair(kind, operand, operand_of(right, columns))
@@ -285,7 +288,9 @@ def _constants(kind: str, left: ParseTree, right: ParseTree) -> BooleanConstant:
 def _pair(kind: str, left: Operand, right: Operand) -> Condition:
     numbers = {ColumnType.WHOLE, ColumnType.REAL}
     if left.type is not right.type and not {left.type, right.type} <= numbers:
-        raise BadInput(f"{left.sql} and {right.sql} cannot be compared: {left.type} and {right.type}")
+        raise BadInput(
+            f"{left.sql} and {right.sql} cannot be compared: they are {left.type} and {right.type}"
+        )
     if kind not in _BOUNDS:
         first, second = sorted((left, right), key=repr)
         return OperandComparison(first, "=" if kind == "COMPARE_EQUAL" else "<>", second)
@@ -308,21 +313,10 @@ def _like(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Condition:
     return LikePattern(operand, str(coerce_to_column(value, operand)), folded, negated)
 
 
-# Predicates in SQL, checked: one condition on the columns of the table, and nothing else.
-#
-# DuckDB parses the text; nothing of it is ever executed. Of the tree that comes back, what is known to be
-# harmless becomes a condition, and everything else is refused.
-
-
-LONGEST_PREDICATE = 1_000_000
-DEEPEST_NESTING = 100
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-
-
 def parse_predicate(text: str, columns: Mapping[str, ColumnType]) -> Condition:
-    """The condition that a text stands for; texts that say the same in other words mostly give the same."""
+    """Parse a text into a condition in normal form; most equivalent texts give the same condition."""
     try:
-        return simplify(condition_of(_where(text), columns))
+        return simplify(condition_of(_parse_where(text), columns))
     except BadInput as error:
         raise BadInput(f"where = {_excerpt(text)}: {error}") from None
     except RecursionError:
@@ -333,31 +327,31 @@ def _excerpt(text: str) -> str:
     return repr(text) if len(text) <= 80 else repr(text[:77]) + "..."
 
 
-def _where(text: str) -> ParseTree:
-    """Parse a text as what follows WHERE; anything that would change the rest of the query is refused."""
+def _parse_where(text: str) -> ParseTree:
+    """Parse a text as what follows WHERE; refuse anything that changes the rest of the query."""
     import duckdb
 
     if len(text) > LONGEST_PREDICATE:
-        raise BadInput(f"has {len(text)} letters; at most {LONGEST_PREDICATE} are read; ask by ids instead")
+        raise BadInput(f"has {len(text)} characters, more than {LONGEST_PREDICATE}; select by ids instead")
     if not text.strip():
         raise BadInput("is empty; leave it out to select all records")
     bare = _QUOTED.sub("", text)
     if "--" in bare or "/*" in bare:
-        raise BadInput("holds a comment; write the predicate alone")
+        raise BadInput("contains a comment; write only the predicate")
     if bare.rstrip().endswith(";"):
-        raise BadInput("ends with a semicolon; write the predicate alone")
+        raise BadInput("ends with a semicolon; write only the predicate")
     try:
         text.encode()
         found = _parsed(f"SELECT 1 WHERE {text}")
     except (duckdb.Error, UnicodeError) as error:
         raise BadInput(
-            f"is no SQL: {_first_line(str(error))}; write what follows WHERE, as in age >= 30"
+            f"is not valid SQL: {_first_line(str(error))}; write what follows WHERE, as in age >= 30"
         ) from None
     if found.get("error"):
         _refuse_statement(str(found.get("error_message", "")))
     statements = found["statements"]
     if len(statements) != 1:
-        raise BadInput("holds more than one statement; write one predicate")
+        raise BadInput("contains more than one statement; write one predicate")
     node = dict(statements[0]["node"])
     where = node.pop("where_clause", None)
     rest = dict(_parsed("SELECT 1 WHERE true")["statements"][0]["node"])
@@ -367,16 +361,18 @@ def _where(text: str) -> ParseTree:
     return where
 
 
-def _refuse_statement(said: str) -> NoReturn:
-    if "Only SELECT" in said:
-        raise BadInput("holds a statement besides the predicate; write one predicate")
-    if "expression depth" in said:
+def _refuse_statement(message: str) -> NoReturn:
+    if "Only SELECT" in message:
+        raise BadInput("contains a statement besides the predicate; write one predicate")
+    if "expression depth" in message:
         raise BadInput(f"is nested more than {DEEPEST_NESTING} deep; write it with fewer brackets")
-    raise BadInput(f"is no predicate: {_first_line(said)}; write only what follows WHERE, as in age >= 30")
+    raise BadInput(
+        f"is not a predicate: {_first_line(message)}; write only what follows WHERE, as in age >= 30"
+    )
 
 
-def _first_line(said: str) -> str:
-    return said.partition("\n")[0].rstrip(" !.")
+def _first_line(message: str) -> str:
+    return message.partition("\n")[0].rstrip(" !.")
 
 
 def _parsed(sql: str) -> ParseTree:
@@ -392,7 +388,7 @@ def _parser() -> Any:
 
 
 def _without_positions(tree: Any) -> Any:
-    """A tree without the positions of its words."""
+    """Return a tree without text positions."""
     if isinstance(tree, dict):
         return {
             key: _without_positions(part)
