@@ -203,7 +203,7 @@ def test_a_total_stops_a_run_that_the_same_command_continues(serve, port, tmp_pa
     assert not Path("runs").exists()
 
     assert main(["run", "plan.toml"]) == 3
-    assert "service.total = 500 requests were sent; the same command" in capsys.readouterr().err
+    assert "service.total = 500 requests were sent; run the same command again" in capsys.readouterr().err
     assert 2 <= len(blocks("runs")) < 12
     assert main(["run", "plan.toml"]) == 0
     assert len(blocks("runs")) == 12

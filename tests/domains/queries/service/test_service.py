@@ -85,7 +85,7 @@ def test_a_request_gets_one_reply_and_is_charged_once_however_often_it_is_sent(c
     assert [{reply.status_code for reply in row} for row in replies] == [{200}, {200}, {403}]
     assert [len({reply.text for reply in row}) for row in replies] == [1, 1, 1]
     conflict = client.post(f"/rounds/{name}/ask", json={"ids": [5, 3], "request": "key 1"})
-    assert (conflict.status_code, "another question" in conflict.text) == (422, True)
+    assert (conflict.status_code, "another query" in conflict.text) == (422, True)
 
 
 def test_the_same_key_in_two_rounds_is_two_requests(client, opened):
@@ -133,8 +133,8 @@ def test_many_at_once_are_charged_one_by_one(url):
         ({"id": [1]}, "did you mean 'ids'"),
         ({"request": ""}, "request must have 1 to 200"),
         ({"request": "x" * 201}, "request must have 1 to 200"),
-        ([1], "one table in JSON"),
-        ("text", "one table in JSON"),
+        ([1], "one JSON object"),
+        ("text", "one JSON object"),
     ],
 )
 def test_a_question_that_cannot_be_asked_gets_one_line_and_costs_nothing(client, opened, body, said):

@@ -1,4 +1,4 @@
-"""The answers in a query log, one row per release: their noise, and how far one record can move them."""
+"""The answers in a query log, one row per release: their noise and their sensitivity."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -15,12 +15,15 @@ from leakgauge.support.tabular import Connection
 from leakgauge.theory import gdp
 
 LARGEST_EPSILON = 1e9  # epsilon of one answer
-MOST_STEPS = 1_000_000  # by which one record may move an answer with geometric noise
+MOST_STEPS = 1_000_000  # largest bound of an answer with geometric noise
 NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
+_NAME_FIELDS = ("mechanism", "kind")
+_TEXT_FIELDS = ("column", "where")
+LOG_FIELDS = (*NUMBER_FIELDS, *_NAME_FIELDS, *_TEXT_FIELDS)
 
 
 class LoggedNoise(IntEnum):
-    """The noise of an answer."""
+    """The noise distribution of an answer."""
 
     LAPLACE = 0
     GEOMETRIC = 1
@@ -29,13 +32,13 @@ class LoggedNoise(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class LoggedAnswers:
-    """One row for each release: rows of the log with the same query id are one."""
+    """One row for each release; rows of the log with the same query id are one release."""
 
     ids: npt.NDArray[Any]  # whole numbers or texts
     rows: Ints  # of the log, counted from 1
     noise: Ints
     scale: Reals  # of Laplace or geometric noise; the standard deviation of Gaussian noise
-    bound: Reals  # how far one record can move the answer: 1 for a count
+    bound: Reals  # how much one record can change the answer: 1 for a count
     is_sum: Bits
 
     def __len__(self) -> int:
@@ -43,46 +46,58 @@ class LoggedAnswers:
 
 
 def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[LoggedAnswers, int]:
-    """Make the answers of a table, and tell how many have a scale that is not the one of their epsilon.
+    """Read the answers of a table, and count those whose scale does not match their epsilon.
 
-    Where both are given the scale counts, and epsilon is a label, as in a plan.
+    Where both are given, the scale is used and epsilon is only a label, as in a plan.
     """
-    rows, said = np.asarray(table["n"], dtype=np.int64), _LogColumns(table, where)
-    noise = said.choice("mechanism", ("laplace", "geometric", "gaussian"))
+    rows, columns = np.asarray(table["n"], dtype=np.int64), _LogColumns(table, where)
+    noise = columns.choice("mechanism", ("laplace", "geometric", "gaussian"))
     noise = np.where(
-        noise < 0, np.where(said.given("sigma"), LoggedNoise.GAUSSIAN, LoggedNoise.LAPLACE), noise
+        noise < 0, np.where(columns.given("sigma"), LoggedNoise.GAUSSIAN, LoggedNoise.LAPLACE), noise
     )
-    is_sum = said.choice("kind", ("count", "sum")) == 1
+    is_sum = columns.choice("kind", ("count", "sum")) == 1
     for name in NUMBER_FIELDS:
-        odd = said.given(name) & ~((said.values(name) > 0) & (said.values(name) < np.inf))
-        said.refuse(odd, name, "must be > 0 and finite")
-    said.refuse(said.given("delta") & ~(said.values("delta") < 1), "delta", "must be in (0, 1)")
-    said.refuse(is_sum & ~said.given("bound"), "kind", "a sum needs a bound on one record's value; add it")
-    said.refuse(~is_sum & said.given("bound"), "bound", "a count has none; leave it out, or say kind = sum")
-    bound = np.where(is_sum, said.values("bound"), 1.0)
-    normal = noise == LoggedNoise.GAUSSIAN
-    said.refuse(~normal & said.given("sigma"), "sigma", "is of gaussian noise; say scale, or epsilon")
-    uneven = (noise == LoggedNoise.GEOMETRIC) & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
-    rule = f"must be a whole number up to {MOST_STEPS:,} under geometric noise; count in larger units"
-    said.refuse(uneven, "bound", rule)
-    scale = np.where(normal & said.given("sigma"), said.values("sigma"), said.values("scale"))
-    unset = ~(said.given("scale") | (normal & said.given("sigma")))
-    said.refuse(unset & ~said.given("epsilon"), "epsilon", "says nothing, nor does scale; add one of them")
-    said.refuse(
-        unset & normal & ~said.given("delta"), "epsilon", "of gaussian noise needs delta beside it, or sigma"
+        bad = columns.given(name) & ~((columns.values(name) > 0) & (columns.values(name) < np.inf))
+        columns.refuse(bad, name, "must be > 0 and finite")
+    columns.refuse(columns.given("delta") & ~(columns.values("delta") < 1), "delta", "must be in (0, 1)")
+    columns.refuse(
+        is_sum & ~columns.given("bound"), "kind", "a sum needs a bound on one record's value; add it"
     )
-    by_epsilon = _scale_for(said.values("epsilon"), said.values("delta"), bound, normal)
-    disagree = ~unset & ~normal & said.given("epsilon") & ~np.isclose(scale, by_epsilon, rtol=1e-6)
-    scale = np.where(unset, by_epsilon, scale)
+    columns.refuse(
+        ~is_sum & columns.given("bound"), "bound", "a count has none; leave it out, or set kind = sum"
+    )
+    bound = np.where(is_sum, columns.values("bound"), 1.0)
+    normal = noise == LoggedNoise.GAUSSIAN
+    columns.refuse(~normal & columns.given("sigma"), "sigma", "is for gaussian noise; use scale or epsilon")
+    uneven = (noise == LoggedNoise.GEOMETRIC) & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
+    rule = f"must be a whole number up to {MOST_STEPS:,} under geometric noise; use larger units"
+    columns.refuse(uneven, "bound", rule)
+    scale = np.where(normal & columns.given("sigma"), columns.values("sigma"), columns.values("scale"))
+    by_epsilon_only = ~(columns.given("scale") | (normal & columns.given("sigma")))
+    columns.refuse(
+        by_epsilon_only & ~columns.given("epsilon"), "epsilon", "is missing, and so is scale; add one of them"
+    )
+    columns.refuse(
+        by_epsilon_only & normal & ~columns.given("delta"),
+        "epsilon",
+        "of gaussian noise needs delta too; add delta, or use sigma",
+    )
+    by_epsilon = _scale_for(columns.values("epsilon"), columns.values("delta"), bound, normal)
+    disagree = (
+        ~by_epsilon_only & ~normal & columns.given("epsilon") & ~np.isclose(scale, by_epsilon, rtol=1e-6)
+    )
+    scale = np.where(by_epsilon_only, by_epsilon, scale)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        bare = ~((bound / scale <= LARGEST_EPSILON) & (scale < np.inf))
-    name = "epsilon" if unset[int(np.argmax(bare))] else "scale"
-    said.refuse(bare, name, f"is no protection: an answer of epsilon above {LARGEST_EPSILON:g}; fix it")
+        unprotected = ~((bound / scale <= LARGEST_EPSILON) & (scale < np.inf))
+    name = "epsilon" if by_epsilon_only[int(np.argmax(unprotected))] else "scale"
+    columns.refuse(
+        unprotected, name, f"gives no protection: epsilon of the answer is above {LARGEST_EPSILON:g}; fix it"
+    )
     return LoggedAnswers(table["query"], rows, noise, scale, bound, is_sum), int(np.count_nonzero(disagree))
 
 
 def _scale_for(epsilon: Reals, delta: Reals, bound: Reals, normal: Bits) -> Reals:
-    """The scale that an epsilon stands for; for Gaussian noise by analytic calibration."""
+    """Return the scale that follows from epsilon; for Gaussian noise by analytic calibration."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scale = bound / epsilon
     rows = np.flatnonzero(normal & np.isfinite(epsilon) & np.isfinite(delta))
@@ -95,7 +110,7 @@ def _scale_for(epsilon: Reals, delta: Reals, bound: Reals, normal: Bits) -> Real
 
 @dataclass(frozen=True, eq=False)
 class _LogColumns:
-    """What rows of a log say, and the first of them that says something odd."""
+    """The columns of a log, with checks that name the first bad row."""
 
     table: dict[str, npt.NDArray[Any]]
     where: str
@@ -107,74 +122,70 @@ class _LogColumns:
         return np.ma.filled(np.ma.asarray(self.table[name]), np.nan)
 
     def choice(self, name: str, known: tuple[str, ...]) -> Ints:
-        """Which of the known words each row says, -1 for none."""
-        words = np.ma.asarray(self.table[name])
-        found = np.full(words.size, -1)
+        """Return the position of each row's value among the known ones, -1 for no value."""
+        values = np.ma.asarray(self.table[name])
+        positions = np.full(values.size, -1)
         given = self.given(name)
-        for place, word in enumerate(known):
-            found[given & (words.data == word)] = place
-        self.refuse(given & (found < 0), name, f"known: {', '.join(known)}")
-        return found
+        for place, name_known in enumerate(known):
+            positions[given & (values.data == name_known)] = place
+        self.refuse(given & (positions < 0), name, f"known: {', '.join(known)}")
+        return positions
 
-    def refuse(self, odd: Bits, name: str, rule: str) -> None:
-        if not odd.any():
+    def refuse(self, bad: Bits, name: str, rule: str) -> None:
+        if not bad.any():
             return
-        first = int(np.argmax(odd))
+        first = int(np.argmax(bad))
         value = f" = {self.table[name][first]}" if self.given(name)[first] else ""
         raise BadInput(f"{self.where}, row {self.table['n'][first]}: {name}{value}: {rule}")
 
 
-_WORDS = ("mechanism", "kind")
-_TEXTS = ("column", "where")
-LOG_FIELDS = (*NUMBER_FIELDS, *_WORDS, *_TEXTS)
-
-
 @dataclass(frozen=True)
 class LogTable:
-    """The table ``log`` (n, query, code, records, and the fields), and how many rows repeated a release."""
+    """The table ``log`` (n, query, code, records, and the fields), and how many rows repeat a release."""
 
     whole: bool  # whether query ids are whole numbers
     repeated: int
 
 
 def create_log_table(connection: Connection, source: LogSource, *, long: bool) -> LogTable:
-    """Make the table of a log; ``long``: the log has a row for each record of a query."""
+    """Create the table of a log; ``long``: the log has a row for each record of a query."""
     if not source.has("query"):
         raise BadInput(
-            f"{source.path.name}: no column is called 'query'; a log has the id of each query there. "
+            f"{source.path.name}: no column is called 'query'; add one with the id of each query. "
             f"Found: {', '.join(source.types) or 'none'}"
         )
     whole = source.is_whole("query")
     fields = ", ".join(f"{_field(source, name)} AS {_name(name)}" for name in LOG_FIELDS)
     records = source.names["records"] if source.has("records") else "NULL"
-    odd = " ".join(f"WHEN {_odd(source, name)} THEN '{name}'" for name in NUMBER_FIELDS if source.has(name))
+    given = [name for name in NUMBER_FIELDS if source.has(name)]
+    bad = " ".join(f"WHEN {_not_a_number(source, name)} THEN '{name}'" for name in given)
     rows = (
         f"SELECT row_number() OVER () AS n, {source.names['query']} AS query, {records} AS records, "
-        f"{fields}, CASE {odd or 'WHEN false THEN NULL'} END AS odd FROM {source.sql}"
+        f"{fields}, CASE {bad or 'WHEN false THEN NULL'} END AS not_a_number FROM {source.sql}"
     )
     with duckdb_errors_as_bad_input(source.path):
         if long:
             same = ", ".join(_name(name) for name in LOG_FIELDS)
-            rows = f"SELECT min(n) AS n, query, records, {same}, odd FROM ({rows}) GROUP BY ALL"
-        connection.execute(f"CREATE TABLE said AS {rows}")
-    _refuse_odd(connection, source)
+            rows = f"SELECT min(n) AS n, query, records, {same}, not_a_number FROM ({rows}) GROUP BY ALL"
+        connection.execute(f"CREATE TABLE log_rows AS {rows}")
+    _refuse_bad_rows(connection, source)
     whole = whole or _all_whole(connection)
     key = "CAST(query AS BIGINT)" if whole else "CAST(query AS VARCHAR)"
     connection.execute(
         "CREATE TABLE log AS SELECT * EXCLUDE (first), CAST(row_number() OVER (ORDER BY n) - 1 AS INTEGER) "
-        f"AS code FROM (SELECT * EXCLUDE (odd) REPLACE ({key} AS query), min(n) OVER (PARTITION BY query) "
-        "AS first FROM said) WHERE n = first ORDER BY n"
+        f"AS code FROM (SELECT * EXCLUDE (not_a_number) REPLACE ({key} AS query), min(n) OVER "
+        "(PARTITION BY query) AS first FROM log_rows) WHERE n = first ORDER BY n"
     )
-    repeated = _count(connection, "said") - _count(connection, "log")
+    repeated = _count(connection, "log_rows") - _count(connection, "log")
     if repeated:
         _refuse_contradiction(connection, source)
-    connection.execute("DROP TABLE said")
+    connection.execute("DROP TABLE log_rows")
     return LogTable(whole, repeated)
 
 
 def fetch_noise_columns(connection: Connection) -> dict[str, npt.NDArray[Any]]:
-    """The columns that say how much noise each answer has."""
-    names = ", ".join(_name(name) for name in (*NUMBER_FIELDS, *_WORDS))
+    """Return the columns that describe the noise of each answer."""
+    names = ", ".join(_name(name) for name in (*NUMBER_FIELDS, *_NAME_FIELDS))
     return connection.execute(f"SELECT n, query, {names} FROM log ORDER BY code").fetchnumpy()
 
 
@@ -188,47 +199,49 @@ def _field(source: LogSource, name: str) -> str:
     if name in NUMBER_FIELDS:
         return f"TRY_CAST({source.names[name]} AS DOUBLE)"
     text = f"nullif(trim(CAST({source.names[name]} AS VARCHAR)), '')"
-    return f"lower({text})" if name in _WORDS else text
+    return f"lower({text})" if name in _NAME_FIELDS else text
 
 
-def _odd(source: LogSource, name: str) -> str:
+def _not_a_number(source: LogSource, name: str) -> str:
     text = f"trim(CAST({source.names[name]} AS VARCHAR))"
     return f"{text} <> '' AND TRY_CAST({source.names[name]} AS DOUBLE) IS NULL"
 
 
 def _all_whole(connection: Connection) -> bool:
-    """Whether texts are all whole numbers, written as such."""
+    """Return whether all query ids are texts of whole numbers."""
     number = "TRY_CAST(query AS BIGINT)"
-    (found,) = connection.execute(
-        f"SELECT bool_and(coalesce(CAST({number} AS VARCHAR) = query, false)) FROM said"
+    (positions,) = connection.execute(
+        f"SELECT bool_and(coalesce(CAST({number} AS VARCHAR) = query, false)) FROM log_rows"
     ).fetchall()[0]
-    return bool(found)
+    return bool(positions)
 
 
-def _refuse_odd(connection: Connection, source: LogSource) -> None:
+def _refuse_bad_rows(connection: Connection, source: LogSource) -> None:
     file = source.path.name
-    if _count(connection, "said") == 0:
-        raise BadInput(f"{file}: there is no query in it; a log has at least one row")
+    if _count(connection, "log_rows") == 0:
+        raise BadInput(f"{file}: there is no query in it; add at least one row")
     bad = "query IS NULL OR trim(CAST(query AS VARCHAR)) = ''"
-    for n, *_ in connection.execute(f"SELECT min(n) FROM said WHERE {bad} HAVING count(*) > 0").fetchall():
-        raise BadInput(f"{file}, row {n}: has no query id; every row needs one")
-    odd = "SELECT n, odd FROM said WHERE odd IS NOT NULL ORDER BY n LIMIT 1"
-    for n, name in connection.execute(odd).fetchall():
+    for n, *_ in connection.execute(
+        f"SELECT min(n) FROM log_rows WHERE {bad} HAVING count(*) > 0"
+    ).fetchall():
+        raise BadInput(f"{file}, row {n}: has no query id; add it")
+    bad = "SELECT n, not_a_number FROM log_rows WHERE not_a_number IS NOT NULL ORDER BY n LIMIT 1"
+    for n, name in connection.execute(bad).fetchall():
         raise BadInput(f"{file}, row {n}: {name} is not a number; fix it")
 
 
 def _refuse_contradiction(connection: Connection, source: LogSource) -> None:
-    """Rows with the same id are one release: a cache has given the same answer again."""
+    """Refuse rows with the same id but different fields: the same id means one release."""
     same = (*map(_name, LOG_FIELDS), "records")
     differ = " OR ".join(f"s.{name} IS DISTINCT FROM l.{name}" for name in same)
-    found = connection.execute(
-        "SELECT s.n, l.n FROM said s JOIN log l ON CAST(s.query AS VARCHAR) = CAST(l.query AS VARCHAR) "
+    positions = connection.execute(
+        "SELECT s.n, l.n FROM log_rows s JOIN log l ON CAST(s.query AS VARCHAR) = CAST(l.query AS VARCHAR) "
         f"WHERE s.n <> l.n AND ({differ}) ORDER BY s.n LIMIT 1"
     ).fetchall()
-    for n, first in found:
+    for n, first in positions:
         raise BadInput(
-            f"{source.path.name}, row {n}: has the query id of row {first} but says something else; rows "
-            "with the same id are one release, so give other releases other ids"
+            f"{source.path.name}, row {n}: has the query id of row {first} but different values; rows with "
+            "the same id are one release, so give different releases different ids"
         )
 
 

@@ -22,41 +22,44 @@ from leakgauge.theory.score_sums import AttackRates
 Keys: TypeAlias = npt.NDArray[np.complex128]  # rate + i shift, the shift 0 for Laplace noise
 
 MOST_KINDS = 4096
-STEP = 0.001  # rounding up makes a shift larger by this share at most
-LARGE = (1000, 300, 100, 30, 10)  # whole shifts from which on geometric noise is taken for Laplace noise
-MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, before the next of these shifts is taken
-CERTAIN = 700.0  # a shift of so many scales is recognised for sure
+STEP = 0.001  # rounding up increases a shift by at most this share
+LARGE = (1000, 300, 100, 30, 10)  # shifts from which on geometric noise is replaced by Laplace noise
+MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, beyond which the next of these shifts is used
+CERTAIN = 700.0  # a shift of so many scales is always detected
+_ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signature is bracketed
+_STEEPEST = float(np.log(1 / FPR))  # largest slope of any rate in the shift: that of TPR e^shift x 1 %
+_CHECKED = 12  # signatures that are bracketed for comparison, where there are more
 
 
 @dataclass(frozen=True, eq=False)
 class RecordSignatures:
-    """Different signatures: how many cells of which kind, and the square of mu; and who has which."""
+    """The different signatures (number of cells of each kind, and squared mu) and those of all records."""
 
     kinds: LossKinds
     cells: csr_array  # signatures x kinds
     mu_squared: Reals
     which: Ints  # the signature of each record
-    rounded: float  # the share by which shifts may be larger than they are
+    rounded: float  # the share by which rounding may have increased shifts
 
 
 def record_signatures(answers: LoggedAnswers, sparse: Incidence, mu_squared: Reals) -> RecordSignatures:
-    """Count the kinds of answers that contain each record, and find who has the same."""
+    """Count the kinds of answers that contain each record, and group records with equal counts."""
     kinds, large = _kinds(answers, sparse)
-    blocks = [_counted(*block, kinds.size) for block in _coded(answers, sparse, kinds, large)]
+    blocks = [_count_kinds(*block, kinds.size) for block in _kind_positions(answers, sparse, kinds, large)]
     empty = csr_array((0, max(kinds.size, 1)), dtype=np.float32)
     cells = vstack([empty, *blocks], format="csr")
     blocks.clear()
-    first, which = _grouped(cells, mu_squared)
+    first, which = _group_records(cells, mu_squared)
     found = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64))
     if not kinds.size:
         found = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
-    return RecordSignatures(found, cells[first], mu_squared[first], which, _share(answers, large))
+    return RecordSignatures(found, cells[first], mu_squared[first], which, _rounding_share(answers, large))
 
 
-def _coded(
+def _kind_positions(
     answers: LoggedAnswers, sparse: Incidence, kinds: Keys, large: int
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
-    """Of blocks of records: where the answers of each begin, and their kinds as positions."""
+    """Return for blocks of records where the answers of each start, and their kinds as positions."""
 
     def places(keys: Keys) -> npt.NDArray[np.int32]:
         found = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
@@ -80,7 +83,7 @@ def _coded(
 
 
 def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals) -> Keys:
-    """The kind of an answer that a record moves by some size; 0 if it is Gaussian or not moved."""
+    """Return the kind of an answer that a record shifts by some size; 0 if Gaussian or not shifted."""
     noise, rate = answers.noise[queries], 1 / answers.scale[queries]
     ratio = sizes * rate
     keys = np.where(noise == LoggedNoise.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
@@ -89,14 +92,14 @@ def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals)
 
 
 def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
-    """All kinds that occur, in order; if there are too many, those they are rounded up to.
+    """Return all kinds that occur, in order, rounded up if there are too many.
 
-    Then also the shift from which on geometric noise is taken for Laplace noise, which else is 0.
+    The second value is the shift from which on geometric noise is replaced by Laplace noise; 0 for none.
     """
     if sparse.contributions is None:
         exact = np.unique(_key(answers, np.arange(len(answers)), answers.bound))
         exact = exact[exact.real > 0]
-        return (exact, 0) if exact.size <= MOST_KINDS else _few(_rounded(exact, LARGE[0]))
+        return (exact, 0) if exact.size <= MOST_KINDS else _limit_kinds(_rounded(exact, LARGE[0]))
     exact, rough, many = np.zeros(0, dtype=np.complex128), np.zeros(0, dtype=np.complex128), False
     for block in sparse.blocks():
         own = slice(int(sparse.starts[block.start]), int(sparse.starts[block.stop]))
@@ -108,11 +111,11 @@ def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
         if many:
             rough = np.unique(np.concatenate([rough, _rounded(exact, LARGE[0]), _rounded(keys, LARGE[0])]))
             exact = exact[:0]
-    return _few(rough) if many else (exact, 0)
+    return _limit_kinds(rough) if many else (exact, 0)
 
 
-def _few(rough: Keys) -> tuple[Keys, int]:
-    """Rounded kinds, with as few shifts of geometric noise told apart as it takes."""
+def _limit_kinds(rough: Keys) -> tuple[Keys, int]:
+    """Round kinds, keeping as many shifts of geometric noise as the limit allows."""
     for large in LARGE:
         found = np.unique(_rounded(rough, large))
         if np.count_nonzero(found.imag) <= MOST_ROUNDED:
@@ -121,67 +124,62 @@ def _few(rough: Keys) -> tuple[Keys, int]:
 
 
 def _rounded(keys: Keys, large: int) -> Keys:
-    """The kinds that stand for these: rounded up once, and once more where fewer shifts are told apart."""
+    """Round kinds up once, and once more where fewer shifts are kept."""
     rough = _round_up(keys, LARGE[0])
     return rough if large == LARGE[0] else _round_up(rough, large)
 
 
 def _round_up(keys: Keys, large: int) -> Keys:
-    """The next larger rate of a scale, for the same shift; large shifts as those of Laplace noise.
+    """Round rates up on a logarithmic scale; large shifts become those of Laplace noise.
 
-    Geometric noise reveals no more than Laplace noise does of a shift by rate (shift + 1) scales: at every
+    Geometric noise reveals no more than Laplace noise with a shift of rate (shift + 1) scales: at every
     corner of its trade-off the two error rates multiply to e^(-rate (shift + 1)) / (1 + e^-rate)^2, and those
     of Laplace noise to e^(-rate (shift + 1)) / 4 at most.
     """
     steps = np.where(keys.imag >= large, keys.imag + 1, 1.0)
     rates = np.maximum(keys.real * steps, np.finfo(float).tiny)
-    rungs = np.exp(STEP * np.ceil(np.log(rates) / STEP - 1e-9))
-    return rungs + 1j * np.where(keys.imag >= large, 0.0, keys.imag)
+    rounded_rates = np.exp(STEP * np.ceil(np.log(rates) / STEP - 1e-9))
+    return rounded_rates + 1j * np.where(keys.imag >= large, 0.0, keys.imag)
 
 
-def _share(answers: LoggedAnswers, large: int) -> float:
-    """By how much rounding may have made a shift larger."""
+def _rounding_share(answers: LoggedAnswers, large: int) -> float:
+    """Return the largest share by which rounding may have increased a shift."""
     if not large:
         return 0.0
     reaching = (answers.noise == LoggedNoise.GEOMETRIC) & (answers.bound >= large)
     return STEP * (1 if large == LARGE[0] else 2) + (1.01 / large if reaching.any() else 0.0)
 
 
-def _counted(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
-    """How many answers of each kind: records x kinds."""
+def _count_kinds(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
+    """Count the answers of each kind: records x kinds."""
     ones = np.ones(codes.size, dtype=np.float32)
     cells = csr_array((ones, codes, starts), shape=(starts.size - 1, max(n_kinds, 1)))
     cells.sum_duplicates()
     return cells
 
 
-def _grouped(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
-    """The first record of each signature, and the signature of every record.
+def _group_records(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
+    """Return the first record of each signature, and the signature of every record.
 
     Signatures are compared by 64 random bits: two of a million records collide with a chance of 1e-8.
     """
     rng = np.random.default_rng(20240501)
-    words = rng.integers(2**63, size=cells.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    marks = mu_squared.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    multipliers = rng.integers(2**63, size=cells.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    hashes = mu_squared.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     rows = np.flatnonzero(np.diff(cells.indptr))
     if rows.size:
-        products = cells.data.astype(np.uint64) * words[cells.indices]
-        marks[rows] += np.add.reduceat(products, cells.indptr[rows])
-    _, first, which = np.unique(marks, return_index=True, return_inverse=True)
+        products = cells.data.astype(np.uint64) * multipliers[cells.indices]
+        hashes[rows] += np.add.reduceat(products, cells.indptr[rows])
+    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
     return first, which
 
 
-_ONE_BY_ONE = 400  # kinds of cells, of all signatures together, up to which each is bracketed
-_STEEPEST = float(np.log(1 / FPR))  # hits of e^shift x 1 % grow so fast with the shift, and nothing faster
-_CHECKED = 12  # signatures that are bracketed besides, where there are more
-
-
 def best_attack_per_record(found: RecordSignatures) -> tuple[AttackRates, float]:
-    """For each record: accuracy, AUC and TPR at 1 % FPR; and how far any of them may be off.
+    """Return accuracy, AUC and TPR at 1 % FPR for each record, and the largest error of any of them.
 
-    Few signatures are bracketed from both sides, and the error is half of the widest bracket. Many are
-    computed by characteristic functions; a few of them are bracketed too, and the error is the largest
-    difference.
+    A small number of signatures is bracketed from both sides; the error is half of the widest bracket. A
+    large number is computed by characteristic functions; some of them are bracketed too, and the error is
+    the largest difference.
     """
     n = found.cells.shape[0]
     if found.cells.nnz + n <= _ONE_BY_ONE:
@@ -190,7 +188,7 @@ def best_attack_per_record(found: RecordSignatures) -> tuple[AttackRates, float]
     else:
         many = loss_sum_rates(found.kinds, found.cells, found.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
-        some = _spread(found.kinds.largest @ found.cells.T + found.mu_squared)
+        some = _evenly_spaced(found.kinds.largest @ found.cells.T + found.mu_squared)
         low, high = _bracketed(found, some)
         error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
     error += _STEEPEST * found.rounded
@@ -198,13 +196,13 @@ def best_attack_per_record(found: RecordSignatures) -> tuple[AttackRates, float]
     return AttackRates(accuracy, auc, tpr), error
 
 
-def _spread(sizes: Reals) -> Ints:
+def _evenly_spaced(sizes: Reals) -> Ints:
     order = np.argsort(sizes, kind="stable")
     return order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
 
 
 def _bracketed(found: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
-    """The three numbers of some signatures, from below and from above."""
+    """Return lower and upper bounds on the three numbers of some signatures."""
     low, high = np.empty((2, 3, which.size))
     for place, row in enumerate(which.tolist()):
         cells, mu = _cells(found, found.cells[[row]]), float(np.sqrt(found.mu_squared[row]))

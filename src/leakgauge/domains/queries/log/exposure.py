@@ -15,16 +15,14 @@ from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
 
 BASIS = (
-    "the best possible attack on all answers of the log, by somebody who knows every other record and which "
-    "queries contain this one: nobody can do better, whatever they know"
+    "the best possible attack on all answers of the log, by an attacker who knows every other record and "
+    "which queries contain this one: no attacker can do better"
 )
 FRESH = (
-    "Every answer is taken to have fresh noise, independent of all others. Rows with the same query id are "
-    "one release: a service that repeats answers from a cache must log them so."
+    "Every answer is assumed to have fresh noise, independent of all others. Rows with the same query id are "
+    "one release: a service that repeats answers from a cache must log them with the same id."
 )
-ALONE = (
-    "Only the answers in this log count: not refusals, nor what other services or files tell of the records."
-)
+ALONE = "Only the answers in this log count, not refusals and not other services or files about the records."
 
 
 def expose_log_at(
@@ -44,7 +42,7 @@ def expose_log_at(
 def expose_query_log(
     files: QueryLogFiles, *, delta: float = DEFAULT_DELTA, begin: Callable[[str], None] = lambda _: None
 ) -> Exposure:
-    """Work out epsilon and the best attack for each record; ``begin`` is told of every step."""
+    """Compute epsilon and the best attack for each record; ``begin`` is called with the name of each step."""
     if not 0 < delta < 1:
         raise BadInput(f"--delta must be in (0, 1), got {delta}; 1e-5 is usual")
     begin("files")
@@ -79,9 +77,9 @@ def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
 
 def _notes(answers: LoggedAnswers, delta: float, rounded: float) -> Iterator[str]:
     if (answers.noise == LoggedNoise.GAUSSIAN).any():
-        yield f"Epsilon of Gaussian answers is exact, for all of a record's together, at delta = {delta:g}."
+        yield f"Epsilon of Gaussian answers is exact, for all answers of a record, at delta = {delta:g}."
     if rounded:
         yield (
-            f"Of very many different shifts, each is taken as larger by up to {rounded:.1%}: what is reached "
-            "is not understated by it. Epsilon is exact."
+            f"There are very many different shifts, so each was rounded up by up to {rounded:.1%}: the "
+            "success of attacks is not understated. Epsilon is exact."
         )

@@ -1,4 +1,4 @@
-"""What each record has spent: the epsilon of the answers that contain it, and which of them cost most."""
+"""Epsilon per record: of all answers that contain it, and of the costliest of them."""
 
 from dataclasses import dataclass
 
@@ -10,17 +10,17 @@ from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
 from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.records import Ints
 
-TOP = 3
+TOP = 3  # costliest answers that are listed
 _HALVINGS = 60
-_NODES = 4096  # of a table by which single Gaussian answers are ranked
+_NODES = 4096  # of the table that ranks single Gaussian answers
 
 
 @dataclass(frozen=True, eq=False)
 class RecordEpsilon:
     """For each record: epsilon by sequential composition over its own answers, and the costliest of them.
 
-    ``pure`` is the sum of what the record adds over the scale; ``mu_squared`` the sum of the squares of what
-    it adds over the standard deviation of Gaussian answers; ``top`` positions of answers, -1 for none.
+    ``pure`` is the sum of contribution / scale; ``mu_squared`` is the sum of the squares of contribution /
+    standard deviation over Gaussian answers; ``top`` are positions of answers, -1 for none.
     """
 
     pure: Reals
@@ -31,13 +31,13 @@ class RecordEpsilon:
 
 
 def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) -> RecordEpsilon:
-    """Add up, block by block."""
+    """Compute epsilon and the costliest answers of each record, block by block."""
     n = sparse.n_records
     pure, squares, top, costs = np.zeros(n), np.zeros(n), np.full((n, TOP), -1), np.zeros((n, TOP))
     normal = answers.noise == LoggedNoise.GAUSSIAN
     whole = answers.bound / answers.scale
-    alone = np.where(normal, gaussian_epsilons(np.where(normal, whole, 0.0), delta), whole)
-    table = _ranking(answers, delta) if normal.any() else None
+    single_epsilon = np.where(normal, gaussian_epsilons(np.where(normal, whole, 0.0), delta), whole)
+    table = _epsilon_table(answers, delta) if normal.any() else None
     for block in sparse.blocks():
         starts = sparse.starts[block.start : block.stop + 1]
         own = slice(int(starts[0]), int(starts[-1]))
@@ -47,7 +47,7 @@ def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) 
         if not rows.size:
             continue
         if sparse.contributions is None:
-            ratios, cost = whole[queries], alone[queries]
+            ratios, cost = whole[queries], single_epsilon[queries]
         else:
             ratios = np.abs(sparse.contributions[own]) / answers.scale[queries]
             cost = ratios if table is None else np.where(normal[queries], np.interp(ratios, *table), ratios)
@@ -67,22 +67,22 @@ def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) 
 
 
 def _costliest(cost: Reals, firsts: Ints, lengths: Ints) -> "list[tuple[Ints, Ints]]":
-    """For the first rank and those after it: which rows have one, and where it is; the earliest of equals."""
-    found = []
+    """Return per rank the rows with an answer of that rank, and its position; the first of equal ones."""
+    ranks = []
     row_of = np.repeat(np.arange(firsts.size, dtype=np.int32), lengths)
     for _ in range(TOP):
         most = np.maximum.reduceat(cost, firsts)
         hits = np.flatnonzero(cost == most[row_of])
         rows = row_of[hits]
         chosen = hits[np.flatnonzero(np.diff(rows, prepend=-1))]
-        some = most >= 0  # what was chosen before is below zero
-        found.append((np.flatnonzero(some), chosen[some]))
+        some = most >= 0  # answers of earlier ranks were set below zero
+        ranks.append((np.flatnonzero(some), chosen[some]))
         cost[chosen] = -1.0
-    return found
+    return ranks
 
 
-def _ranking(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
-    """Epsilon of one Gaussian answer over its mu, finely enough to compare answers."""
+def _epsilon_table(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
+    """Return a table of mu and epsilon of one Gaussian answer, to rank answers by interpolation."""
     normal = answers.noise == LoggedNoise.GAUSSIAN
     most = float(np.max(answers.bound[normal] / answers.scale[normal]))
     mus = np.concatenate([[0.0], np.geomspace(most * 1e-9, most, _NODES)])
@@ -90,9 +90,9 @@ def _ranking(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
 
 
 def gaussian_epsilons(mus: Reals, delta: float) -> Reals:
-    """The least epsilon of Gaussian noise at a delta, for many shifts in standard deviations at once.
+    """Return the smallest epsilon of Gaussian noise at a delta, for many shifts in standard deviations.
 
-    ``gdp.epsilon_at`` by halving: delta falls as epsilon grows (Balle and Wang 2018, theorem 8).
+    Bisection as in ``gdp.epsilon_at``: delta decreases in epsilon (Balle and Wang 2018, theorem 8).
 
     >>> gaussian_epsilons(np.array([0.0, 1.0]), 1e-5).round(3).tolist()
     [0.0, 4.377]
@@ -109,7 +109,7 @@ def gaussian_epsilons(mus: Reals, delta: float) -> Reals:
 
 
 def _delta(mu: Reals, epsilon: Reals) -> Reals:
-    """As in ``gdp.delta_at``: without cancellation where delta is small."""
+    """Compute delta as in ``gdp.delta_at``, without cancellation where it is small."""
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         tail = np.exp(-(near**2) / 2) * erfcx(far / np.sqrt(2)) / 2

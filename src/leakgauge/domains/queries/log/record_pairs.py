@@ -1,4 +1,4 @@
-"""Which query contains which record: pairs from rows, lists or predicates, with ids coded as positions."""
+"""Pairs of query and record, from rows, lists or predicates, with ids coded as positions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,16 +14,17 @@ from leakgauge.domains.queries.records import Ints, OracleRecords
 from leakgauge.support.tabular import Connection
 
 Positions = npt.NDArray[np.int32]
-_LARGEST_LOOKUP = 2**24  # whole numbers in a range of this size are looked up in a table
+_LARGEST_LOOKUP = 2**24  # largest range of whole ids that are looked up in an array
+_SPLIT = r"'[;\s]+'"
 
 
 @dataclass(frozen=True)
 class SqlPairs:
-    """Rows (query, record, contribution) in SQL: one for each record that a query contains."""
+    """SQL for rows (query, record, contribution), one for each record that a query contains."""
 
     path: Any
     sql: str  # a SELECT of query, record and perhaps contribution
-    numbered: str  # the same with n, the row of the file
+    numbered: str  # the same with n, the row number in the file
     query_whole: bool
     record_whole: bool
     contributes: bool
@@ -31,7 +32,7 @@ class SqlPairs:
 
 @dataclass(frozen=True, eq=False)
 class CodedPairs:
-    """Positions of queries and records, and what each record adds where that is said."""
+    """Positions of queries and records, and the contributions of records where they are given."""
 
     queries: Positions
     records: Positions
@@ -39,10 +40,10 @@ class CodedPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class _Dictionary:
+class _IdLookup:
     """How ids of one column become positions: by a join with a table, or by their distance from ``low``.
 
-    Without either a join or positions, the distances still are to be gathered.
+    Without a join and without positions, the distances still have to be numbered.
     """
 
     value: str
@@ -50,8 +51,8 @@ class _Dictionary:
     low: int = 0
     positions: Positions | None = None
 
-    def placed(self, found: npt.NDArray[Any]) -> Positions | None:
-        """The positions, or nothing where some id is unknown."""
+    def to_positions(self, found: npt.NDArray[Any]) -> Positions | None:
+        """Return the positions, or nothing if some id is unknown."""
         if np.ma.is_masked(found):
             return None
         places = np.ma.getdata(found)
@@ -65,35 +66,35 @@ class _Dictionary:
 def code_pairs(
     connection: Connection, pairs: SqlPairs, *, log_whole: bool, records: str | None
 ) -> CodedPairs:
-    """Read pairs as positions in ``log``, and in ``records``: a table, or made here if none is given."""
-    queries = _of_table(connection, "log", "query", whole=log_whole and pairs.query_whole)
+    """Read pairs as positions in ``log`` and in the table ``records``, created here if none is given."""
+    queries = _lookup_in_table(connection, "log", "query", whole=log_whole and pairs.query_whole)
     with duckdb_errors_as_bad_input(pairs.path):
-        dictionary = (
-            _of_pairs(connection, pairs)
+        record_lookup = (
+            _lookup_in_pairs(connection, pairs)
             if records is None
-            else _of_table(connection, records, "record", whole=pairs.record_whole)
+            else _lookup_in_table(connection, records, "record", whole=pairs.record_whole)
         )
-        more = ", TRY_CAST(c.contribution AS DOUBLE) AS contribution" if pairs.contributes else ""
+        added = ", TRY_CAST(c.contribution AS DOUBLE) AS contribution" if pairs.contributes else ""
         found = connection.execute(
-            f"SELECT {queries.value} AS query, {dictionary.value} AS record{more} FROM ({pairs.sql}) c "
-            f"{queries.join} {dictionary.join}"
+            f"SELECT {queries.value} AS query, {record_lookup.value} AS record{added} "
+            f"FROM ({pairs.sql}) c {queries.join} {record_lookup.join}"
         ).fetchnumpy()
-    q = queries.placed(found.pop("query"))
+    q = queries.to_positions(found.pop("query"))
     if q is None:
-        _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; fix one")
-    r = dictionary.placed(found.pop("record"))
+        _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; fix it")
+    r = record_lookup.to_positions(found.pop("record"))
     if r is None:
-        way_out = "no record of --data has that id; give the table as it was then, or leave --data out"
+        way_out = "no record of --data has this id; use the table as it was queried, or leave out --data"
         _refuse_unknown(connection, pairs, "record", records or "records", way_out)
     assert q is not None
     assert r is not None
-    if not (dictionary.join or dictionary.positions is not None):
-        r = _gathered(connection, r, dictionary.low)
+    if not (record_lookup.join or record_lookup.positions is not None):
+        r = _number_ids(connection, r, record_lookup.low)
     return CodedPairs(q, r, _finite(connection, pairs, found["contribution"]) if pairs.contributes else None)
 
 
-def _of_table(connection: Connection, table: str, column: str, *, whole: bool) -> _Dictionary:
-    """Look ids up among those of a table (code, and a column of the same name)."""
+def _lookup_in_table(connection: Connection, table: str, column: str, *, whole: bool) -> _IdLookup:
+    """Look up ids in a table (code, and a column of the same name)."""
     kind = connection.execute(f"SELECT typeof({column}) FROM {table} LIMIT 1").fetchall()
     if whole and kind and kind[0][0] == "BIGINT":
         low, high = connection.execute(f"SELECT min({column}), max({column}) FROM {table}").fetchall()[0]
@@ -104,30 +105,30 @@ def _of_table(connection: Connection, table: str, column: str, *, whole: bool) -
             value = (
                 f"CASE WHEN c.{column} BETWEEN {low} AND {high} THEN CAST(c.{column} - {low} AS INTEGER) END"
             )
-            return _Dictionary(value, low=low, positions=positions)
+            return _IdLookup(value, low=low, positions=positions)
         key = f"{column}_t.{column} = c.{column}"
     else:
         key = f"CAST({column}_t.{column} AS VARCHAR) = CAST(c.{column} AS VARCHAR)"
-    return _Dictionary(f"{column}_t.code", f"LEFT JOIN {table} {column}_t ON {key}")
+    return _IdLookup(f"{column}_t.code", f"LEFT JOIN {table} {column}_t ON {key}")
 
 
-def _of_pairs(connection: Connection, pairs: SqlPairs) -> _Dictionary:
-    """Ids of all records that occur: the table ``records``, in their order, or a range to look them up in."""
+def _lookup_in_pairs(connection: Connection, pairs: SqlPairs) -> _IdLookup:
+    """Look up the ids of all records that occur: in a new table ``records``, or in a range."""
     _refuse_missing(connection, pairs)
     if pairs.record_whole:
         low, high = connection.execute(f"SELECT min(record), max(record) FROM ({pairs.sql})").fetchall()[0]
         if low is not None and high - low < _LARGEST_LOOKUP:
-            return _Dictionary(f"CAST(c.record - {low} AS INTEGER)", low=low)
+            return _IdLookup(f"CAST(c.record - {low} AS INTEGER)", low=low)
     kind = "BIGINT" if pairs.record_whole else "VARCHAR"
     connection.execute(
         f"CREATE TABLE records AS SELECT CAST(row_number() OVER () - 1 AS INTEGER) AS code, record FROM "
         f"(SELECT DISTINCT CAST(record AS {kind}) AS record FROM ({pairs.sql}) ORDER BY record)"
     )
-    return _of_table(connection, "records", "record", whole=pairs.record_whole)
+    return _lookup_in_table(connection, "records", "record", whole=pairs.record_whole)
 
 
-def _gathered(connection: Connection, distances: Positions, low: int) -> Positions:
-    """Number the whole ids that occur, and put them into the table ``records``."""
+def _number_ids(connection: Connection, distances: Positions, low: int) -> Positions:
+    """Number the whole ids that occur, and store them in the table ``records``."""
     seen = np.zeros(int(distances.max(initial=-1)) + 1, dtype=bool)
     seen[distances] = True
     ids = low + np.flatnonzero(seen)
@@ -144,7 +145,7 @@ def _refuse_missing(connection: Connection, pairs: SqlPairs) -> None:
     (found,) = connection.execute(f"SELECT count(*) FROM ({pairs.sql}) WHERE {bad}").fetchall()[0]
     if found:
         rows = connection.execute(f"SELECT min(n) FROM ({pairs.numbered}) WHERE {bad}").fetchall()
-        raise BadInput(f"{pairs.path.name}, row {rows[0][0]}: has no record id; every row needs one")
+        raise BadInput(f"{pairs.path.name}, row {rows[0][0]}: has no record id; add it")
 
 
 def _refuse_unknown(connection: Connection, pairs: SqlPairs, column: str, table: str, way_out: str) -> None:
@@ -167,17 +168,14 @@ def _finite(connection: Connection, pairs: SqlPairs, found: npt.NDArray[Any]) ->
         ).fetchall()
         n, value = rows[0]
         raise BadInput(
-            f"{pairs.path.name}, row {n}: contribution = {value}: must be a finite number: what the record "
-            "adds to the answer"
+            f"{pairs.path.name}, row {n}: contribution = {value}: must be the finite number that the "
+            "record adds to the answer"
         )
     return np.asarray(values, dtype=np.float64)
 
 
-_SPLIT = r"'[;\s]+'"
-
-
 def pairs_from_rows(source: LogSource) -> SqlPairs:
-    """A row for each record of each query: query, record, and perhaps contribution."""
+    """Read rows of query, record and optionally contribution."""
     query, record = source.names["query"], source.names["record"]
     columns = f"{query} AS query, {record} AS record"
     if source.has("contribution"):
@@ -193,7 +191,7 @@ def pairs_from_rows(source: LogSource) -> SqlPairs:
 
 
 def pairs_from_lists(source: LogSource) -> SqlPairs:
-    """A list of ids for each query, or ids in one text between semicolons or blanks."""
+    """Read a list of ids for each query, or one text with ids separated by semicolons or blanks."""
     if source.is_list("records"):
         whole, ids = source.is_whole("records"), "records"
     else:
@@ -205,7 +203,7 @@ def pairs_from_lists(source: LogSource) -> SqlPairs:
 
 
 def require_one_selection(connection: Connection, source: LogSource, *, given: bool) -> None:
-    """Every query must say in one way which records it contains; predicates need the table."""
+    """Refuse queries without exactly one of where and records, and predicates without the table."""
     where = 'l."where" IS NOT NULL' if source.has("where") else "false"
     lists = "nullif(trim(CAST(l.records AS VARCHAR)), '') IS NOT NULL" if source.has("records") else "false"
     rules = [(f"{where} AND {lists}", "has both where and records; leave one out")]
@@ -213,7 +211,7 @@ def require_one_selection(connection: Connection, source: LogSource, *, given: b
         rules.append((f"NOT ({where}) AND NOT ({lists})", "has neither where nor records; add one"))
     if not given and source.has("where"):
         by_predicate = where if source.has("records") else "true"
-        rules.append((by_predicate, "selects by a predicate, so the table is needed: add --data FILE"))
+        rules.append((by_predicate, "selects by a predicate, which needs the table; add --data FILE"))
     for bad, rule in rules:
         found = connection.execute(f"SELECT min(n) FROM log l WHERE {bad}").fetchall()[0][0]
         if found is not None:
@@ -221,7 +219,7 @@ def require_one_selection(connection: Connection, source: LogSource, *, given: b
 
 
 def pairs_from_predicates(connection: Connection, source: LogSource, table: OracleRecords) -> CodedPairs:
-    """The records that predicates select; a query with none selects all, where lists are not in use."""
+    """Evaluate predicates; without lists of records, a query without a predicate selects all records."""
     rule = 'WHERE "where" IS NOT NULL' if source.has("records") else ""
     found = connection.execute(
         f'SELECT "where", min(n), list(code ORDER BY code) FROM log {rule} GROUP BY "where" ORDER BY min(n)'
