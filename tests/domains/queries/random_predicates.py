@@ -38,6 +38,6 @@ def predicate(rng, depth=3, columns=COLUMNS, *, truths=True):
         return single_test(rng, columns)
     if draw < 0.45:
         return f"NOT ({predicate(rng, depth - 1, columns, truths=truths)})"
-    word = str(rng.choice([" AND ", " OR "]))
+    connective = str(rng.choice([" AND ", " OR "]))
     parts = [predicate(rng, depth - 1, columns, truths=truths) for _ in range(int(rng.integers(2, 4)))]
-    return "(" + word.join(parts) + ")"
+    return "(" + connective.join(parts) + ")"

@@ -14,9 +14,9 @@ from leakgauge.domains.queries.query import Query, QueryKind
 SUM = Query(kind=QueryKind.SUM, column="income", bound=65.0)
 
 
-def chosen(query, seed=1, table=None, **said):
+def chosen(query, seed=1, table=None, **options):
     return choose_targets(
-        table or records(), query, QueriesTargetsTable(**said), np.random.default_rng(seed)
+        table or records(), query, QueriesTargetsTable(**options), np.random.default_rng(seed)
     ).tolist()
 
 
@@ -100,17 +100,17 @@ def test_every_oracle_of_a_block_is_fresh():
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ({"where": "agee > 3"}, "challenger.query.where = 'agee > 3': no column is called 'agee'"),
-        ({"where": "1=1; DROP TABLE records"}, "challenger.query.where = '1=1; DROP TABLE records': holds a"),
-        ({"where": "hello world"}, "challenger.query.where = 'hello world': is no predicate: syntax error"),
+        ({"where": "1=1; DROP TABLE records"}, "challenger.query.where = '1=1; DROP TABLE records': contains a"),
+        ({"where": "hello world"}, "challenger.query.where = 'hello world': is not a predicate: syntax error"),
         ({"kind": "sum", "column": "incom", "bound": 1.0}, "challenger.query.column: no column is called"),
         ({"kind": "sum", "column": "region", "bound": 1.0}, "challenger.query.column: 'region' is VARCHAR"),
     ],
 )
-def test_a_question_without_an_answer_is_refused_where_the_plan_says_it(query, said):
+def test_a_question_without_an_answer_is_refused_where_the_plan_says_it(query, message):
     with pytest.raises(BadInput) as refusal:
         game(query=query)
-    assert str(refusal.value).startswith(said)
+    assert str(refusal.value).startswith(message)
     assert "\n" not in str(refusal.value)

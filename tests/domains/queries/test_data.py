@@ -63,7 +63,7 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("table", "word"),
+    ("table", "message"),
     [
         ({"source": "absent.csv"}, "there is no file 'absent.csv'"),
         ({"source": "records.xlsx"}, "unknown ending"),
@@ -82,7 +82,7 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
         ({"people": 3}, "people"),
     ],
 )
-def test_data_that_cannot_be_used_are_refused(tmp_path, table, word):
+def test_data_that_cannot_be_used_are_refused(tmp_path, table, message):
     for name, text in {
         "records.csv": CSV,
         "records.xlsx": "x",
@@ -94,7 +94,7 @@ def test_data_that_cannot_be_used_are_refused(tmp_path, table, word):
         "latin.csv": "id,name\n1,ann\n2,J\xf6rg\n",
     }.items():
         (tmp_path / name).write_text(text, encoding="latin-1")
-    with pytest.raises(BadInput, match=word):
+    with pytest.raises(BadInput, match=message):
         load_records(table, tmp_path, 1)
 
 

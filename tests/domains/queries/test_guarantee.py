@@ -9,8 +9,8 @@ from leakgauge.mechanisms import gaussian, geometric, laplace
 from leakgauge.theory.tradeoff import max_tpr
 
 
-def rules(noise, **said):
-    return OracleRules(noise=noise, **({"budget": 3.0} | said))
+def rules(noise, **changed):
+    return OracleRules(noise=noise, **({"budget": 3.0} | changed))
 
 
 @pytest.mark.parametrize("accountant", ["sequential", "per_predicate"])
@@ -44,9 +44,9 @@ def test_sums_promise_the_same_as_counts():
     np.testing.assert_allclose(one.curve.tpr, other.curve.tpr)
 
 
-@pytest.mark.parametrize("said", [{"accountant": "per_row"}, {"accountant": "none"}, {"budget": None}])
-def test_nothing_is_promised_where_refusals_bound_nothing(said):
-    assert oracle_guarantee(rules(laplace.Mechanism(epsilon=0.3), **said), None) is None
+@pytest.mark.parametrize("changed", [{"accountant": "per_row"}, {"accountant": "none"}, {"budget": None}])
+def test_nothing_is_promised_where_refusals_bound_nothing(changed):
+    assert oracle_guarantee(rules(laplace.Mechanism(epsilon=0.3), **changed), None) is None
 
 
 def test_the_owner_may_state_what_refusals_do_not_promise():

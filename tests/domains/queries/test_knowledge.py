@@ -43,7 +43,7 @@ def test_values_are_what_records_add_to_a_sum():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "word"),
+    ("name", "parameters", "message"),
     [
         ("known", {"records": 1000}, "selects 999 records besides"),
         ("known", {"records": -1}, "records must be >= 0"),
@@ -51,8 +51,8 @@ def test_values_are_what_records_add_to_a_sum():
         ("knows", {}, "did you mean 'known'"),
     ],
 )
-def test_knowledge_that_cannot_be_had_is_refused(name, parameters, word):
-    with pytest.raises(BadInput, match=word):
+def test_knowledge_that_cannot_be_had_is_refused(name, parameters, message):
+    with pytest.raises(BadInput, match=message):
         build(name, parameters, game(), 1)
 
 

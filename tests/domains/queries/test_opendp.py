@@ -1,4 +1,4 @@
-"""OpenDP draws by its own randomness: such tests fail by accident, once in 100,000 runs or less."""
+"""Noise drawn by OpenDP with its own randomness: such tests fail by chance at most once in 100,000 runs."""
 
 import re
 import subprocess
@@ -59,8 +59,8 @@ def folder(tmp_path):
     return tmp_path
 
 
-def noise(measurement, law, **said):
-    return {"name": "opendp", "measurement": f"noise:{measurement}", "law": law, **said}
+def noise(measurement, law, **more):
+    return {"name": "opendp", "measurement": f"noise:{measurement}", "law": law, **more}
 
 
 def right(challenger, attack, rounds):
@@ -152,7 +152,7 @@ def test_the_digest_follows_the_code_and_nothing_else(folder):
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "said"),
+    ("mechanism", "message"),
     [
         (noise("reel", "laplace"), "has no 'reel'"),
         (noise("THREE", "laplace"), "must be a function without arguments"),
@@ -171,10 +171,10 @@ def test_the_digest_follows_the_code_and_nothing_else(folder):
         (noise("real", "laplace", sensitivity=2.0), "sensitivity cannot be set"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(folder, mechanism, said):
+def test_a_bad_measurement_is_refused_in_one_line(folder, mechanism, message):
     with pytest.raises(BadInput) as caught:
         game(mechanism=mechanism, folder=folder)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert str(caught.value).startswith("mechanism 'opendp'")
     assert "\n" not in str(caught.value)
 
@@ -188,9 +188,9 @@ def test_the_noise_of_the_documentation_can_be_played(tmp_path):
     assert challenger.guarantee.epsilon == pytest.approx(10.0)
     for field in fields(QueriesOpenDPTable):
         assert f"| `{field.name}` |" in page
-    told: dict[str, object] = {}
-    exec(audit.replace("noisy_sum.map(1))", "0.2, rounds=3_000)"), told)
-    assert told["verdict"].finding == "violated"
+    names: dict[str, object] = {}
+    exec(audit.replace("noisy_sum.map(1))", "0.2, rounds=3_000)"), names)
+    assert names["verdict"].finding == "violated"
 
 
 def test_rules_without_it_need_no_opendp():

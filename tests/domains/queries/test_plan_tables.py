@@ -11,17 +11,17 @@ LAPLACE = {"name": "laplace", "epsilon": 0.3}
 
 
 def test_a_full_table_is_read():
-    said = {
+    given = {
         "targets": {"n": 2, "choose": "most"},
         "query": {"kind": "sum", "column": "income", "bound": 100},
         "budget": 3,
         "accountant": "per_predicate",
         "cache": "text",
     }
-    setting = read_challenger_table(said)
-    assert (setting.targets.how_many, setting.targets.choose) == (2, QueriesTargetOrder.MOST)
-    assert (setting.query.kind, setting.query.bound) == (QueryKind.SUM, 100.0)
-    rules = read_oracle_rules(LAPLACE, setting)
+    table = read_challenger_table(given)
+    assert (table.targets.how_many, table.targets.choose) == (2, QueriesTargetOrder.MOST)
+    assert (table.query.kind, table.query.bound) == (QueryKind.SUM, 100.0)
+    rules = read_oracle_rules(LAPLACE, table)
     assert (rules.budget, rules.accountant, rules.cache) == (3.0, "per_predicate", AnswerCache.TEXT)
     assert rules.noise.noise_scale == pytest.approx(100 / 0.3)
 
@@ -32,7 +32,7 @@ def test_the_usual_oracle_counts_everything_and_knows_rewordings():
 
 
 @pytest.mark.parametrize(
-    ("challenger", "mechanism", "word"),
+    ("challenger", "mechanism", "message"),
     [
         ({"budget": -1}, LAPLACE, "budget must be > 0"),
         ({"budget": 0.0}, LAPLACE, "budget must be > 0"),
@@ -83,7 +83,7 @@ def test_the_usual_oracle_counts_everything_and_knows_rewordings():
         ({"targets": {"names": [3]}, "query": {"where": "id > 3"}}, LAPLACE, "does not select '3'"),
     ],
 )
-def test_a_plan_that_cannot_be_played_is_refused_in_one_line(challenger, mechanism, word):
-    with pytest.raises(BadInput, match=word) as refusal:
+def test_a_plan_that_cannot_be_played_is_refused_in_one_line(challenger, mechanism, message):
+    with pytest.raises(BadInput, match=message) as refusal:
         game(mechanism=mechanism, **challenger)
     assert "\n" not in str(refusal.value)

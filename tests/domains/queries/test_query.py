@@ -7,7 +7,7 @@ from leakgauge.domains.queries.query import Query, QueryKind
 
 
 @pytest.mark.parametrize(
-    ("said", "word"),
+    ("fields", "message"),
     [
         ({"kind": QueryKind.SUM, "bound": 1.0}, "needs a column"),
         ({"kind": QueryKind.SUM, "column": "age"}, "needs a bound"),
@@ -21,9 +21,9 @@ from leakgauge.domains.queries.query import Query, QueryKind
         ({"ids": (1, 2, 1)}, "must differ"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_refused(said, word):
-    with pytest.raises(BadInput, match=word):
-        Query(**said)
+def test_a_query_that_makes_no_sense_is_refused(fields, message):
+    with pytest.raises(BadInput, match=message):
+        Query(**fields)
 
 
 def test_one_record_moves_a_count_by_one_and_a_sum_by_its_bound():
@@ -40,7 +40,7 @@ def test_the_same_question_about_others_replaces_whom_it_selects():
 
 
 def test_a_report_shows_columns_of_a_predicate_and_no_values():
-    told = catalog.redacted_challenger(
+    redacted = catalog.redacted_challenger(
         "queries", {"query": {"where": "name = 'Ann' OR col2 < -1.5e3"}, "budget": 3.0}
     )
-    assert told == {"query": {"where": "name = … OR col2 < …"}, "budget": 3.0}
+    assert redacted == {"query": {"where": "name = … OR col2 < …"}, "budget": 3.0}

@@ -9,8 +9,8 @@ from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.records import OracleRecords
 
 
-def rows(table, **said):
-    return table.rows(table.condition(Query(**said))).tolist()
+def rows(table, **selection):
+    return table.rows(table.condition(Query(**selection))).tolist()
 
 
 def test_ids_select_their_records_and_ids_of_nobody_select_nobody():

@@ -1,4 +1,4 @@
-"""Queries at random to a small table, and what accountants make of them."""
+"""Random queries to a small table, and the counts of accountants for them."""
 
 from itertools import product
 

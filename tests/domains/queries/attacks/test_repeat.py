@@ -36,14 +36,14 @@ def test_a_budget_ends_it():
 
 
 @pytest.mark.parametrize("target", [7, "O'Hara"])
-@pytest.mark.parametrize("words", [reworded, equivalent])
-def test_no_two_wordings_are_the_same(words, target):
-    assert len({words("id", target, i) for i in range(3_000)}) == 3_000
+@pytest.mark.parametrize("wording_of", [reworded, equivalent])
+def test_no_two_wordings_are_the_same(wording_of, target):
+    assert len({wording_of("id", target, i) for i in range(3_000)}) == 3_000
 
 
 @pytest.mark.parametrize("target", [7, "O'Hara"])
-@pytest.mark.parametrize("words", [reworded, equivalent])
-def test_every_wording_selects_the_target_alone(words, target):
+@pytest.mark.parametrize("wording_of", [reworded, equivalent])
+def test_every_wording_selects_the_target_alone(wording_of, target):
     import duckdb
 
     kind, others = ("INTEGER", range(20)) if target == 7 else ("VARCHAR", ["O'Hara", "O'Harax", "x", ""])
@@ -51,7 +51,7 @@ def test_every_wording_selects_the_target_alone(words, target):
         database.execute(f"CREATE TABLE records (id {kind})")
         database.executemany("INSERT INTO records VALUES (?)", [[one] for one in others])
         for i in (*range(40), 700):
-            rows = database.execute(f"SELECT id FROM records WHERE {words('id', target, i)}").fetchall()
+            rows = database.execute(f"SELECT id FROM records WHERE {wording_of('id', target, i)}").fetchall()
             assert rows == [(target,)]
 
 

@@ -1,4 +1,4 @@
-"""Splitting: what is measured is what theory says, for every rule, noise and kind of query."""
+"""Splitting attacks: measured success agrees with theory, for every score, noise and kind of query."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Made-up logs, as files and as values."""
+"""Logs for tests, as files and as values."""
 
 import numpy as np
 

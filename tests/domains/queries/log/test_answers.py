@@ -41,7 +41,7 @@ def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("columns", "values", "words"),
+    ("columns", "values", "message"),
     [
         ("epsilon", "-1", "epsilon = -1.0: must be > 0"),
         ("epsilon", "0", "must be > 0"),
@@ -62,8 +62,8 @@ def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
         ("mechanism,kind,bound,epsilon", "geometric,sum,1e9,1", "use larger units"),
     ],
 )
-def test_odd_noise_is_refused_with_its_row(tmp_path, columns, values, words):
-    with pytest.raises(BadInput, match=rf"log.csv, row 1: .*{words}"):
+def test_odd_noise_is_refused_with_its_row(tmp_path, columns, values, message):
+    with pytest.raises(BadInput, match=rf"log.csv, row 1: .*{message}"):
         noise(tmp_path, columns, values)
 
 

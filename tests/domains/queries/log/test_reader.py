@@ -132,7 +132,7 @@ def test_contributions_may_be_said(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("", "is empty"),
         (HEADER, "no query in it"),
@@ -150,13 +150,13 @@ def test_contributions_may_be_said(tmp_path):
         ("query,where,records,epsilon\n1,,a,1\n2,,,1\n", "row 2: has neither where nor records"),
     ],
 )
-def test_what_is_wrong_with_a_log_is_told_with_its_row(tmp_path, text, words):
-    with pytest.raises(BadInput, match=rf"log\.csv.*{words}|{words}"):
+def test_an_error_in_a_log_names_the_row(tmp_path, text, message):
+    with pytest.raises(BadInput, match=rf"log\.csv.*{message}|{message}"):
         read(tmp_path, text)
 
 
 @pytest.mark.parametrize(
-    ("pairs", "words"),
+    ("pairs", "message"),
     [
         ("query,record\n1,a\n3,a\n", "row 2: query = '3': no query of the log"),
         ("query,record\n1,a\n2,\n", "row 2: has no record id"),
@@ -167,14 +167,14 @@ def test_what_is_wrong_with_a_log_is_told_with_its_row(tmp_path, text, words):
         ("query,record,contribution\n1,a,1\n1,a,0\n", "two different values"),
     ],
 )
-def test_what_is_wrong_with_pairs_is_told_with_its_row(tmp_path, pairs, words):
+def test_an_error_in_the_pairs_names_the_row(tmp_path, pairs, message):
     path = written(tmp_path, pairs, "pairs.csv")
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(BadInput, match=message):
         read(tmp_path, QUERIES, contains=path)
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         (HEADER + "1,1,1\n2,9,1\n", "row 2: record = '9': no record of --data"),
         (HEADER + "1,01,1\n", "row 1: record = '01'"),
@@ -185,9 +185,9 @@ def test_what_is_wrong_with_pairs_is_told_with_its_row(tmp_path, pairs, words):
         ("query,records,kind,column,bound,epsilon\n1,1,sum,incom,5,1\n", "row 1: .*'income'"),
     ],
 )
-def test_what_does_not_fit_the_table_is_told_with_its_row(tmp_path, text, words):
+def test_a_log_that_does_not_fit_the_table_is_refused_with_its_row(tmp_path, text, message):
     table = written(tmp_path, RECORDS, "people.csv")
-    with pytest.raises(BadInput, match=words):
+    with pytest.raises(BadInput, match=message):
         read(tmp_path, text, data=table)
 
 
@@ -198,7 +198,7 @@ def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("people", "id_column", "words"),
+    ("people", "id_column", "message"),
     [
         ("name,age\nann,20\n", None, "--id: people.csv has no column that is called 'id'"),
         ("name,age\nann,20\n", "nam", "--id: .*did you mean 'name'"),
@@ -207,9 +207,9 @@ def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
         ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),
     ],
 )
-def test_what_is_wrong_with_the_table_is_told_in_words_of_the_command(tmp_path, people, id_column, words):
+def test_an_error_in_the_table_names_the_option_of_the_command(tmp_path, people, id_column, message):
     table = written(tmp_path, people, "people.csv")
-    with pytest.raises(BadInput, match=f"^{words}"):
+    with pytest.raises(BadInput, match=f"^{message}"):
         read(tmp_path, HEADER + "1,1,1\n", data=table, id=id_column)
 
 

@@ -1,4 +1,4 @@
-"""A service with faults: real connections, rounds by number, and answers that tell where they come from.
+"""A service with faults: real connections, rounds by number, and answers that show their origin.
 
 An answer is 1000 x the number of the round + how many answers that round had given: no two are equal, and
 each says in which round, and as which, it was given.
@@ -138,7 +138,7 @@ def reply(handler, status, content, headers=None):
 
 
 def drop(handler):
-    """Break the connection without a word."""
+    """Break the connection without a reply."""
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.close_connection = True
     handler.connection.close()

@@ -1,4 +1,4 @@
-"""What goes wrong on the way is sent again or lost; it is never an answer, a refusal, or two answers."""
+"""Transport faults are retried or lost; they never count as an answer, a refusal, or two answers."""
 
 import threading
 import time
@@ -179,7 +179,7 @@ def test_a_forbidden_path_is_no_refusal():
 
 
 @pytest.mark.parametrize(
-    ("refused", "said"),
+    ("refused", "reply"),
     [
         ({"status": 402}, (402, {})),
         ({"field": "error.code", "equals": "spent"}, b'{"error": {"code": "spent"}}'),
@@ -187,15 +187,15 @@ def test_a_forbidden_path_is_no_refusal():
     ],
     ids=str,
 )
-def test_a_service_may_refuse_in_its_own_way(refused, said):
-    with running(second_ask(said)) as service:
+def test_a_service_may_refuse_in_its_own_way(refused, reply):
+    with running(second_ask(reply)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
         assert np.isnan(asked.ask(TWO[1])).all()
 
 
 @pytest.mark.parametrize(
-    ("refused", "said", "answer"),
+    ("refused", "reply", "answer"),
     [
         ({"field": "error"}, b'{"answer": 2.5, "error": null}', 2.5),
         ({"field": "error"}, b'{"answer": 2.5, "error": false}', 2.5),
@@ -207,8 +207,8 @@ def test_a_service_may_refuse_in_its_own_way(refused, said):
     ],
     ids=lambda value: "busy" if callable(value) else str(value),
 )
-def test_what_is_not_the_refusal_of_the_plan_is_none(refused, said, answer):
-    with running(second_ask(said)) as service:
+def test_what_is_not_the_refusal_of_the_plan_is_none(refused, reply, answer):
+    with running(second_ask(reply)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert [float(asked.ask(query)[0]) for query in TWO] == [1000, answer]
 
@@ -245,7 +245,7 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ((401, {}), "the token is missing or wrong"),
         ((302, {"Location": "http://127.0.0.1:1/"}), "redirects are not followed"),
@@ -255,9 +255,9 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
         (b'{"result": 3, "noise": 1}', "the reply has no 'answer' but 'result', 'noise'; check ask.answer"),
     ],
 )
-def test_what_tries_cannot_mend_is_bad_input_at_once(fault, said):
+def test_an_error_that_no_retry_can_fix_is_bad_input_at_once(fault, message):
     with running(lambda kind, n: fault if kind == "ask" else None) as service:
-        with pytest.raises(BadInput, match=said) as refusal:
+        with pytest.raises(BadInput, match=message) as refusal:
             oracle(adapter(service), [[True]]).ask(TWO[0])
         assert "\n" not in str(refusal.value)
         assert service.counts["ask"] == 1
@@ -282,11 +282,11 @@ def test_the_token_is_sent_but_never_told(monkeypatch):
     monkeypatch.setenv("OUR_TOKEN", "s3cr3t-t0k3n")
 
     def echo(handler):
-        words = handler.headers["Authorization"].encode()
+        content = handler.headers["Authorization"].encode()
         handler.send_response(400)
-        handler.send_header("Content-Length", str(len(words)))
+        handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
-        handler.wfile.write(words)
+        handler.wfile.write(content)
 
     with running(lambda kind, n: echo) as service:
         with pytest.raises(BadInput, match=r"Bearer \(token\)") as refusal:

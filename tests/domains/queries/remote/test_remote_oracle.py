@@ -1,4 +1,4 @@
-"""Blocks played at a service: rounds are whole, counted at home, and closed; rate and total are kept."""
+"""Blocks at a service: rounds are complete, counted locally, and closed; rate and total are kept."""
 
 import gc
 from concurrent.futures import ThreadPoolExecutor

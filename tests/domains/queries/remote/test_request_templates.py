@@ -16,8 +16,8 @@ def test_a_string_that_is_one_placeholder_becomes_its_value_and_others_its_text(
         path="/r/{round}",
         json={"ids": "{ids}", "deep": [{"n": "{bound}", "not": "{where} "}, 7, True], "none": "{column}"},
     )
-    words = {"round": 5, "ids": [1, "a"], "bound": 2.5, "where": "x = 'y'", "column": None}
-    call = template.fill(words, None)
+    values = {"round": 5, "ids": [1, "a"], "bound": 2.5, "where": "x = 'y'", "column": None}
+    call = template.fill(values, None)
     assert json.loads(call.content) == {
         "ids": [1, "a"],
         "deep": [{"n": 2.5, "not": "x = 'y' "}, 7, True],
@@ -44,7 +44,7 @@ def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("template", "said"),
+    ("template", "message"),
     [
         ({"path": "rounds"}, "path must begin with /"),
         ({"path": "/{ronud}"}, "did you mean 'round'"),
@@ -59,8 +59,8 @@ def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
         ({"path": "/", "headers": {"X": "{toke}"}}, "did you mean 'token'"),
     ],
 )
-def test_a_template_that_cannot_be_filled_is_refused(template, said):
-    with pytest.raises(BadInput, match=said):
+def test_a_template_that_cannot_be_filled_is_refused(template, message):
+    with pytest.raises(BadInput, match=message):
         RequestTemplate(**template)
 
 
@@ -70,8 +70,8 @@ def service(**json):
 
 def test_a_question_is_written_in_every_way():
     asked = Query(kind=QueryKind.SUM, column='in"come', bound=10.0, ids=("O'Hara", "b"))
-    words = query_values(asked, service(q="{sql}"), "name")
-    assert words == {
+    values = query_values(asked, service(q="{sql}"), "name")
+    assert values == {
         "kind": "sum",
         "column": 'in"come',
         "bound": 10.0,
@@ -104,12 +104,12 @@ def test_the_sql_of_a_question_gives_its_true_answer():
 
 
 @pytest.mark.parametrize(
-    ("template", "query", "said"),
+    ("template", "query", "message"),
     [
         ({"ids": "{ids}"}, Query(where="age > 3"), "by a predicate, which {ids} does not contain"),
         ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not contain"),
     ],
 )
-def test_a_question_that_a_template_would_leave_out_is_refused(template, query, said):
-    with pytest.raises(BadInput, match=said):
+def test_a_question_that_a_template_would_leave_out_is_refused(template, query, message):
+    with pytest.raises(BadInput, match=message):
         query_values(query, service(**template), "id")

@@ -42,7 +42,7 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
 
 
 @pytest.mark.parametrize(
-    ("service", "challenger", "said"),
+    ("service", "challenger", "message"),
     [
         ({"url": URL}, {"own_service": False}, "only your own service may be queried"),
         ({"url": "http://audit.example.org"}, {}, "over https only"),
@@ -91,10 +91,10 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
         ),
     ],
 )
-def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challenger, said):
+def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challenger, message):
     with pytest.raises(BadInput) as refusal:
         game(**{"own_service": True, "service": service, **challenger})
-    assert re.search(said, str(refusal.value)), str(refusal.value)
+    assert re.search(message, str(refusal.value)), str(refusal.value)
     assert "\n" not in str(refusal.value)
     assert str(refusal.value).startswith("challenger")
 

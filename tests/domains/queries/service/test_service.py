@@ -117,7 +117,7 @@ def test_many_at_once_are_charged_one_by_one(url):
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"where": "1=1; DROP TABLE records"}, "a statement besides"),
         ({"where": "id IN (SELECT 1)"}, "where"),
@@ -137,11 +137,11 @@ def test_many_at_once_are_charged_one_by_one(url):
         ("text", "one JSON object"),
     ],
 )
-def test_a_question_that_cannot_be_asked_gets_one_line_and_costs_nothing(client, opened, body, said):
+def test_a_question_that_cannot_be_asked_gets_one_line_and_costs_nothing(client, opened, body, message):
     name = opened()
     reply = client.post(f"/rounds/{name}/ask", json=body)
     assert reply.status_code == 422
-    assert said in reply.json()["error"]
+    assert message in reply.json()["error"]
     assert "\n" not in reply.json()["error"]
     assert client.post(f"/rounds/{name}/ask", json={"ids": [1, 3]}).status_code == 200
     assert client.post(f"/rounds/{name}/ask", json={"ids": [2, 3]}).status_code == 200

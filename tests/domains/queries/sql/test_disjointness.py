@@ -15,7 +15,7 @@ VALUES = {"age": ["1", "2", "2.5"], "income": ["1", "1.5", "2"], "region": ["'a'
 
 @pytest.fixture(scope="module")
 def everybody():
-    """All records that could be told apart by these values, with those that have none."""
+    """Every combination of these values, including missing ones."""
     ages = [0, 1, 2, 3, None]
     incomes = [0.5, 1.0, 1.2, 1.5, 1.7, 2.0, 9.0, None]
     rows = list(product(ages, incomes, ["a", "b", "c", None]))
@@ -36,19 +36,19 @@ def everybody():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_record_whatever_is_in_two_conditions_that_are_called_disjoint(everybody, seed):
-    rng, told = np.random.default_rng([2, seed]), 0
+    rng, n_disjoint = np.random.default_rng([2, seed]), 0
     for _ in range(150):
         one, other = (
             parse_predicate(predicate(rng, 2, VALUES, truths=False), everybody.types) for _ in range(2)
         )
         if are_disjoint(value_ranges(one), value_ranges(other)):
-            told += 1
+            n_disjoint += 1
             assert not set(everybody.rows(one).tolist()) & set(everybody.rows(other).tolist()), (one, other)
-    assert told >= 5
+    assert n_disjoint >= 5
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "told"),
+    ("one", "other", "disjoint"),
     [
         ("age = 1", "age = 2", True),
         ("age = 1", "age = 1", False),
@@ -65,7 +65,7 @@ def test_no_record_whatever_is_in_two_conditions_that_are_called_disjoint(everyb
         ("region < 'b'", "region > 'b'", True),
         ("smoker", "NOT smoker", True),
         ("since < '2020-01-01'", "since >= '2020-01-01'", True),
-        ("age < 30", "income > 40", False),  # another column: cannot be told
+        ("age < 30", "income > 40", False),  # another column: unknown
         ("age <> 1", "age = 1", False),  # disjoint, but not of the simple kind: assumed to overlap
         ("age < 30 OR smoker", "age > 40", False),
         ("lower(region) = 'a'", "lower(region) = 'b'", True),
@@ -73,7 +73,7 @@ def test_no_record_whatever_is_in_two_conditions_that_are_called_disjoint(everyb
         ("true", "age = 1", False),
     ],
 )
-def test_disjointness_is_told_in_simple_cases_only(one, other, told):
+def test_disjointness_is_found_in_simple_cases_only(one, other, disjoint):
     first, second = value_ranges(parse_predicate(one, TYPES)), value_ranges(parse_predicate(other, TYPES))
-    assert are_disjoint(first, second) is told
-    assert are_disjoint(second, first) is told
+    assert are_disjoint(first, second) is disjoint
+    assert are_disjoint(second, first) is disjoint

@@ -132,7 +132,7 @@ def test_what_is_not_the_same_is_another_condition(one, other):
 
 
 @pytest.mark.parametrize(
-    ("text", "word"),
+    ("text", "message"),
     [
         ("1=1; DROP TABLE records", "a statement besides"),
         ("true; SELECT 1", "more than one statement|more than a predicate|besides"),
@@ -205,8 +205,8 @@ def test_what_is_not_the_same_is_another_condition(one, other):
         ("age IN (" + "1, " * 400_000 + "1)", "characters"),
     ],
 )
-def test_what_is_no_predicate_is_refused_in_one_line(text, word):
-    with pytest.raises(BadInput, match=word) as refusal:
+def test_what_is_no_predicate_is_refused_in_one_line(text, message):
+    with pytest.raises(BadInput, match=message) as refusal:
         parse_predicate(text, TYPES)
     assert str(refusal.value).startswith("where = ")
     assert "\n" not in str(refusal.value)
