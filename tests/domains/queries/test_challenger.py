@@ -103,8 +103,14 @@ def test_every_oracle_of_a_block_is_fresh():
     ("query", "message"),
     [
         ({"where": "agee > 3"}, "challenger.query.where = 'agee > 3': no column is called 'agee'"),
-        ({"where": "1=1; DROP TABLE records"}, "challenger.query.where = '1=1; DROP TABLE records': contains a"),
-        ({"where": "hello world"}, "challenger.query.where = 'hello world': is not a predicate: syntax error"),
+        (
+            {"where": "1=1; DROP TABLE records"},
+            "challenger.query.where = '1=1; DROP TABLE records': contains a",
+        ),
+        (
+            {"where": "hello world"},
+            "challenger.query.where = 'hello world': is not a predicate: syntax error",
+        ),
         ({"kind": "sum", "column": "incom", "bound": 1.0}, "challenger.query.column: no column is called"),
         ({"kind": "sum", "column": "region", "bound": 1.0}, "challenger.query.column: 'region' is VARCHAR"),
     ],
