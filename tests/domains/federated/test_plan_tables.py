@@ -13,14 +13,14 @@ from leakgauge.domains.federated.plan_tables import read_challenger_table, read_
 @pytest.mark.parametrize(
     ("key", "value"), [("features", 3), ("relation", "add_remove"), ("unit", "client"), ("unit", "record")]
 )
-def test_what_follows_from_the_game_is_not_said(key, value):
-    with pytest.raises(BadInput, match=f"mechanism 'bitrand': {key} is not yours to say"):
+def test_what_follows_from_the_audit_cannot_be_set(key, value):
+    with pytest.raises(BadInput, match=f"mechanism 'bitrand': {key} cannot be set"):
         read_mechanism_table({"name": "bitrand", "epsilon": 1.0, key: value}, 16)
 
 
 def test_no_noise_has_no_parameters():
     assert read_mechanism_table({"name": "none"}, 16) is None
-    with pytest.raises(BadInput, match="epsilon says nothing here"):
+    with pytest.raises(BadInput, match="epsilon has no effect"):
         read_mechanism_table({"name": "none", "epsilon": 1.0}, 16)
 
 

@@ -31,7 +31,7 @@ FEATURE_METHODS: dict[str, type[PcaFeaturizer] | type[RandomReluFeaturizer]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class FileKeys:
-    """What a file calls its rows, their labels, and the rows that a model was trained on."""
+    """Names in a file of the rows, their labels, and the flags of rows that a model was trained on."""
 
     rows: str | None = None
     labels: str = "label"
@@ -40,10 +40,10 @@ class FileKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedFileTable:
-    """A file of embeddings or images: which of its columns are features, or how features are made.
+    """A file of embeddings or images: which of its columns are features, or how features are computed.
 
     ``features`` is a list of columns, or one of ``FEATURE_METHODS``; ``size`` is the longest side of images.
-    ``reference`` is a second file of the same form: the attacker's rows, where they are not drawn.
+    ``reference`` is a second file of the same form with the attacker's rows; without it they are drawn.
     """
 
     source: str
@@ -68,11 +68,11 @@ class FederatedFileTable:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The features that were named; none where they are to be found or made."""
+        """The columns named as features; empty if all numeric columns are used or features are computed."""
         return self.features if isinstance(self.features, tuple) else ()
 
     def featurizer(self, *, images: bool) -> Featurizer:
-        """How features are made: images always need a way."""
+        """Return how features are computed; images always need a method."""
         if isinstance(self.features, str):
             method: type[PcaFeaturizer] | type[RandomReluFeaturizer] = FEATURE_METHODS[self.features]
         elif images:
@@ -80,7 +80,7 @@ class FederatedFileTable:
         elif self.dimensions is not None:
             raise BadInput(
                 f"data.dimensions = {self.dimensions}: the file's own columns are the features; leave it "
-                f"out, or say how others are made: features = {' or '.join(map(repr, FEATURE_METHODS))}"
+                f"out, or name a method: features = {' or '.join(map(repr, FEATURE_METHODS))}"
             )
         else:
             return IdentityFeaturizer()
@@ -106,12 +106,12 @@ def perturbs_rows(kind: type) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedChallengerTable:
-    """Who trains on what, what reaches the server, and what the label promises.
+    """The clients' training, what reaches the server, and the promise that is judged.
 
     Every target has a client of its own in each round; ``clients`` is how many send their gradients
     together, averaged. The model is sent ``iterations`` times, and a member is in a share ``present`` of the
-    batches. ``promise`` is judged by the "label" of the noise on rows, or by its "exact" epsilon. Clients are
-    played here, or by Flower's simulation; there they may run a ``client_app`` of your own.
+    batches. ``promise`` is judged by the "label" of the noise on rows, or by its "exact" epsilon. Clients
+    run in this process, or in Flower's simulation, where they may run your own ``client_app``.
     """
 
     targets: TargetChoice = DEFAULT_TARGETS
@@ -131,7 +131,7 @@ class FederatedChallengerTable:
     def __post_init__(self) -> None:
         if not self.batch >= 2:
             raise BadInput(
-                f"batch must be >= 2, got {self.batch}: a gradient of one row is that row's alone, and "
+                f"batch must be >= 2, got {self.batch}: a gradient of one row shows that row, and "
                 "there is nothing to infer"
             )
         for name in ("clients", "iterations", "neurons", "chosen"):
@@ -157,11 +157,11 @@ def read_challenger_table(table: Mapping[str, Any]) -> FederatedChallengerTable:
 
 
 def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism | None:
-    """Build the noise that clients put on each row of so many features; none, if that is its name."""
-    said, names = dict(table), list(mechanism_lines())
-    if "name" not in said:
+    """Build the noise that clients add to each row of so many features; None for the name "none"."""
+    parameters, names = dict(table), list(mechanism_lines())
+    if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")
-    name = said.pop("name")
+    name = parameters.pop("name")
     if name not in names and name in mechanism_names(adds_noise):
         raise BadInput(
             f"mechanism {name!r}: adds whole numbers, and features are real numbers, which such noise does "
@@ -169,39 +169,41 @@ def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism |
         )
     require_known(name, names, "mechanism: none")
     if name == NO_NOISE:
-        for key in said:
-            raise BadInput(f"mechanism 'none': {key} says nothing here; leave it out")
+        for key in parameters:
+            raise BadInput(f"mechanism 'none': {key} has no effect; leave it out")
         return None
     for key, way_out in {
         "features": "they follow from the data; leave it out",
         "relation": "a member takes the place of another row; leave it out",
         "unit": "the game is about a record; leave it out",
     }.items():
-        if key in said:
-            raise BadInput(f"mechanism {name!r}: {key} is not yours to say: {way_out}")
+        if key in parameters:
+            raise BadInput(f"mechanism {name!r}: {key} cannot be set: {way_out}")
     kind = mechanism_class(name)
     if perturbs_rows(kind):
-        return read_dataclass(kind, {**said, "features": features}, f"mechanism {name!r}")
-    return _feature_noise(kind, said, features, f"mechanism {name!r}")
+        return read_dataclass(kind, {**parameters, "features": features}, f"mechanism {name!r}")
+    return _feature_noise(kind, parameters, features, f"mechanism {name!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _ClippingTable:
-    """What a plan says of additive noise on features beside its own parameters."""
+    """Parameters of additive noise on features besides those of the noise itself."""
 
     bound: float = DEFAULT_BOUND
     saturate: bool = False
 
 
-def _feature_noise(kind: Any, said: dict[str, Any], features: int, where: str) -> FeatureNoise:
+def _feature_noise(kind: Any, parameters: dict[str, Any], features: int, where: str) -> FeatureNoise:
     """Clip features and scale additive noise to the two rows that are farthest apart."""
-    if "sensitivity" in said:
+    if "sensitivity" in parameters:
         raise BadInput(f"{where}: sensitivity follows from the bound and the data; leave it out")
     clipping = read_dataclass(
-        _ClippingTable, {key: said.pop(key) for key in ("bound", "saturate") if key in said}, where
+        _ClippingTable,
+        {key: parameters.pop(key) for key in ("bound", "saturate") if key in parameters},
+        where,
     )
     sensitivity = row_sensitivity(kind.norm, features, clipping.bound)
-    own = {**said, "sensitivity": sensitivity, "relation": Relation.REPLACE_ONE.value}
+    own = {**parameters, "sensitivity": sensitivity, "relation": Relation.REPLACE_ONE.value}
     noise = read_dataclass(kind, own, where)
     return FeatureNoise(noise=noise, features=features, bound=clipping.bound, saturate=clipping.saturate)
 
@@ -231,11 +233,11 @@ class FederatedSyntheticTable:
 
 
 def require_scale(scale: float) -> None:
-    """Refuse a factor that turns features over, or into nothing."""
+    """Refuse a factor that is not positive and finite."""
     if not 0 < scale < np.inf:
         raise BadInput(f"scale must be > 0 and finite, got {scale}; 1 leaves values as they are")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FederatedKnowledgeTable:
-    """Nothing to say: the challenger's `reference` decides how many rows the server has."""
+    """No parameters; the challenger's `reference` sets how many rows the server has."""

@@ -1,4 +1,4 @@
-"""How one feature is told: the law of a target's, and that of rows from the same source."""
+"""Distributions of single features of a perturbed target, and of rows from the same source."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from leakgauge.core.game import Mechanism, Reals
 from leakgauge.domains.federated.neurons.network import Floats
 
 FunctionBasis: TypeAlias = Callable[[Reals], Reals]  # values -> values x functions
-DRAWS = 2_000  # of a target, where the law is sampled
+DRAWS = 2_000  # of a target, if the distribution is sampled
 
 
 class LevelEncoding(Protocol):
-    """Numbers as a few bits."""
+    """An encoding of numbers by a few levels."""
 
     @property
     def levels(self) -> Reals: ...
@@ -26,13 +26,13 @@ class LevelEncoding(Protocol):
 
 @runtime_checkable
 class TabulatedNoise(Protocol):
-    """Noise on features that has few outputs, and a table of their probabilities."""
+    """Noise on features with few possible outputs and a table of their probabilities."""
 
     @property
     def encoding(self) -> LevelEncoding: ...
 
     def table(self, feature: int = 0) -> Reals:
-        """Log probability of every level, in columns, given every level, in rows."""
+        """Return log probabilities of output levels (columns) given input levels (rows)."""
         ...
 
 
@@ -45,7 +45,7 @@ class FeatureMoments:
 
 
 class FeatureDistribution(Protocol):
-    """The law of perturbed rows, feature by feature."""
+    """The distribution of perturbed rows, feature by feature."""
 
     def moments(self, basis: FunctionBasis) -> FeatureMoments: ...
 
@@ -68,7 +68,7 @@ class ExactFeatureDistribution:
 
 @dataclass(frozen=True, eq=False)
 class SampledFeatureDistribution:
-    """Rows that were drawn from the law."""
+    """Rows drawn from the distribution."""
 
     rows: Reals
 
@@ -83,7 +83,7 @@ class SampledFeatureDistribution:
 
 
 def feature_distribution(rows: Floats, mechanism: Mechanism | None, rng: Generator) -> FeatureDistribution:
-    """The law of rows once they are perturbed, each as likely as any other; exact where there is a table."""
+    """Return the distribution of equally likely rows after perturbation; exact for tabulated noise."""
     if isinstance(mechanism, TabulatedNoise):
         return ExactFeatureDistribution(mechanism.encoding.levels, _level_probabilities(rows, mechanism))
     if mechanism is None:
@@ -95,15 +95,15 @@ def feature_distribution(rows: Floats, mechanism: Mechanism | None, rng: Generat
 
 
 def _level_probabilities(rows: Floats, mechanism: TabulatedNoise) -> Reals:
-    """Features x levels; features with the same table are looked up together."""
+    """Return features x levels of probabilities; features with the same table are computed together."""
     places, n_levels = mechanism.encoding.places(rows), mechanism.encoding.levels.size
-    found = np.empty((rows.shape[1], n_levels))
+    probabilities = np.empty((rows.shape[1], n_levels))
     tables = [mechanism.table(feature) for feature in range(rows.shape[1])]
     for logs in {id(table): table for table in tables}.values():
-        mine = np.array([feature for feature, table in enumerate(tables) if table is logs])
+        same = np.array([feature for feature, table in enumerate(tables) if table is logs])
         if len(rows) == 1:
-            found[mine] = np.exp(logs[places[0, mine]])
+            probabilities[same] = np.exp(logs[places[0, same]])
             continue
-        counts = np.stack([np.bincount(places[:, feature], minlength=n_levels) for feature in mine])
-        found[mine] = counts @ np.exp(logs) / len(rows)
-    return found
+        counts = np.stack([np.bincount(places[:, feature], minlength=n_levels) for feature in same])
+        probabilities[same] = counts @ np.exp(logs) / len(rows)
+    return probabilities
