@@ -126,7 +126,7 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
     metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
-    for column in ("adversary", "finding", "ε shown", "promised", *spending.values(), *metrics):
+    for column in ("attacker", "finding", "ε shown", "promised", *spending.values(), *metrics):
         table.add_column(column, overflow="fold")
     ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
@@ -156,7 +156,7 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
     from leakgauge.report.number_format import times
 
     counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
-    everyone = times(len(verdicts), "adversary")
+    everyone = times(len(verdicts), "attacker")
     if counts["violated"]:
         return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
     if all_promises_too_weak(verdicts):
