@@ -38,7 +38,7 @@ def test_the_network_that_played_is_trained_again(plan):
     game = prepare_audit(plan.audits[0], plan)
     label = plan.audits[0].contenders[1].label
     scorer = game.attacks[label].study(game.knowledges[label], stream(plan.seed, Role.STUDY))
-    learned = scorer.score.watches[0].rule.learned
+    learned = scorer.score.target_rules[0].rule.learned
     rows = np.random.default_rng(1).normal(size=(20, 4))
     units = expit((rows - learned.centre) / learned.size @ learned.network.inner + learned.network.inner_bias)
     towards = np.where(learned.network.outer < 0, 1 - units, units)
