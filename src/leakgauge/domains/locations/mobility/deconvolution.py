@@ -1,4 +1,9 @@
-"""The mobility profile behind published counts, fitted through the noise distribution."""
+"""The mobility profile behind published counts, fitted with the exact noise distribution of the release.
+
+The count of a cell is modelled as a Poisson number whose rate is a level times the popularities of place and
+epoch. All of them are estimated from the likelihood of the whole release. Guan et al. (2024) transform the
+published totals of places and epochs instead (``marginals``).
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,16 +30,17 @@ from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
-_ROUNDS = 10
-_CHOOSING = 3  # rounds in which the laws of popularities are chosen again
-_STILL = 5e-3  # change of the log of the mean from round to round
+_MAX_ITERATIONS = 10
+_PRIOR_ITERATIONS = 3  # the first iterations, in which the priors of popularities are chosen
+_TOLERANCE = 5e-3  # change of the log of the mean between iterations
 _FINE = COARSE_STEP / FINE_PER_COARSE
 _SHIFTS = np.array([-24, -12, -6, -3, -2, -1, 0, 1, 2, 3, 6, 12, 24])  # of the level, in fine steps
+_PRIOR = PopularityPrior()
 
 
 @dataclass(frozen=True, eq=False)
 class RankOneRates:
-    """Visits expected in a cell: a level times the popularities of place and epoch, one on average."""
+    """Expected visits to a cell: a level times the popularities of place and epoch, which average one."""
 
     level: float
     space: Reals
@@ -43,7 +49,7 @@ class RankOneRates:
 
 @dataclass(frozen=True)
 class ReleasedGroups:
-    """The people behind releases."""
+    """The groups behind releases: people per group, and number of groups."""
 
     size: int
     n: int = 1
@@ -52,11 +58,11 @@ class ReleasedGroups:
 def fit_rank_one(
     numbers: Reals, evidence: RateLikelihood, groups: ReleasedGroups, places: Popularity, epochs: Popularity
 ) -> RankOneRates:
-    """Fit the evidence of the releases of groups, places x epochs x kept.
+    """Fit level and popularities to the evidence of releases (``numbers``: places x epochs x kept).
 
-    Variational Bayes: in turn the popularities of places given what is believed of epochs, the level, and the
-    popularities of epochs given what is believed of places. The likelihood is averaged over beliefs instead
-    of taken at the best guess; otherwise both would fit noise together and the level would drift upward.
+    Variational Bayes: it alternates between the popularities of places given the posterior of epochs, the
+    level, and the popularities of epochs given the posterior of places. The likelihood is averaged over the
+    posteriors; with point estimates both would fit noise together and the level would drift upward.
     """
     n_places, n_epochs, _ = numbers.shape
     usual = places.prior.visits * groups.size / (n_places * n_epochs)
@@ -67,28 +73,28 @@ def fit_rank_one(
     time, mean = np.ones(n_epochs), level
     weights = np.tile(np.eye(1, epochs.coarse.size, int(np.abs(epochs.coarse).argmin())), (time.size, 1))
     place_law, epoch_law = places.laws[0], epochs.laws[0]
-    for turn in range(_ROUNDS):
+    for iteration in range(_MAX_ITERATIONS):
         likelihood = by_place.log_likelihood(level, weights, epochs)
-        if turn < _CHOOSING:
+        if iteration < _PRIOR_ITERATIONS:
             place_law = places.law(likelihood)
         belief = places.belief(likelihood, place_law)
         space = places.means(belief)
         offset = level + float(np.log(space.mean() * time.mean() / usual))
         level += _shift(belief, likelihood, offset, places.prior)
         likelihood = by_epoch.log_likelihood(level, places.thin(belief), places)
-        if turn < _CHOOSING:
+        if iteration < _PRIOR_ITERATIONS:
             epoch_law = epochs.law(likelihood)
         belief = epochs.belief(likelihood, epoch_law)
         time, weights = epochs.means(belief), epochs.thin(belief)
-        level += float(np.log(space.mean()))  # beliefs about places start afresh
+        level += float(np.log(space.mean()))  # the posterior of places is recomputed in the next iteration
         before, mean = mean, level + float(np.log(time.mean()))
-        if abs(mean - before) < _STILL:
+        if abs(mean - before) < _TOLERANCE:
             break
     return RankOneRates(float(np.exp(mean)), space / space.mean(), time / time.mean())
 
 
 class _Side:
-    """The evidence of a release, gathered by place or by epoch."""
+    """The evidence of a release, arranged by place or by epoch."""
 
     def __init__(self, numbers: Reals, popularity: Popularity, evidence: RateLikelihood) -> None:
         self._numbers = np.ascontiguousarray(numbers).reshape(len(numbers), -1)
@@ -96,7 +102,7 @@ class _Side:
         self._evidence = evidence
 
     def log_likelihood(self, level: float, weights: Reals, over: Popularity) -> Reals:
-        """Of popularities on this side, averaged over what is believed of every row of the other side."""
+        """Return that of popularities on this side, averaged over the posterior of the other side."""
         own = self._popularity.coarse
         sums = over.coarse[0] + own[0] + COARSE_STEP * np.arange(over.coarse.size + own.size - 1)
         pairs = np.lib.stride_tricks.sliding_window_view(self._evidence.at(level + sums), own.size, axis=0)
@@ -105,20 +111,20 @@ class _Side:
 
 
 def _start(totals: Reals, evidence: RateLikelihood, usual: float, prior: PopularityPrior) -> float:
-    """The log of the highest plausible rate, were it the same in all cells: from above, busy places show."""
-    likelihood = evidence.curves @ totals - _doubt(evidence.log_rates - np.log(usual), prior)
+    """Return the log of the highest plausible common rate of all cells, as the start of the fit."""
+    likelihood = evidence.curves @ totals - _level_penalty(evidence.log_rates - np.log(usual), prior)
     return float(evidence.log_rates[np.flatnonzero(likelihood > likelihood.max() - 2)[-1]])
 
 
-def _doubt(offsets: Reals, prior: PopularityPrior) -> Reals:
-    """How much less likely levels are, in logs, that are off the usual one by so much, in logs."""
+def _level_penalty(offsets: Reals, prior: PopularityPrior) -> Reals:
+    """Return minus the log prior of a level at these log distances from the usual one."""
     return np.asarray((offsets / prior.visits_spread) ** 2 / 2)
 
 
 def _shift(belief: Reals, likelihood: Reals, offset: float, prior: PopularityPrior) -> float:
-    """How much the level should rise, in logs, with beliefs about popularity as they are."""
+    """Return the best change of the log level, given the posterior of popularities."""
     size = belief.shape[1]
-    gains = -_doubt(offset + _FINE * _SHIFTS, prior)
+    gains = -_level_penalty(offset + _FINE * _SHIFTS, prior)
     for i, s in enumerate(_SHIFTS):
         believed = belief[:, max(0, -s) : size - max(0, s)]
         gains[i] += (believed * likelihood[:, max(0, s) : size - max(0, -s)]).sum()
@@ -129,20 +135,10 @@ def _shift(belief: Reals, likelihood: Reals, offset: float, prior: PopularityPri
     return float(_FINE * (_SHIFTS[best] + np.clip(vertex, -left, right)))
 
 
-# The habits of a crowd from published counts alone, through the exact law of the release.
-#
-# The count of a cell is a Poisson number, and its rate a level times the popularities of place and epoch. All
-# follow from the likelihood of the whole release. Guan et al. (2024) transform the published totals of places
-# and epochs instead (``marginals``).
-
-
-_PRIOR = PopularityPrior()
-
-
 def deconvolve(
     release: Reals, law: ReleaseDistribution, group_size: int, cells: CellMap, prior: PopularityPrior = _PRIOR
 ) -> MobilityProfile:
-    """The habits behind one release over all cells, flat or as a table of places x epochs."""
+    """Estimate the profile from one release over all cells, flat or as a table of places x epochs."""
     return deconvolve_each(release.reshape(1, -1), law, group_size, cells, prior)[0]
 
 
@@ -153,7 +149,7 @@ def deconvolve_each(
     cells: CellMap,
     prior: PopularityPrior = _PRIOR,
 ) -> MobilityProfiles:
-    """The habits behind each of several releases, one row each, every one by itself."""
+    """Estimate a separate profile from each of several releases, one row each."""
     rows = _tables(releases, cells)
     if _is_raw(law):
         return _profiles([_of_counts(row) for row in rows], group_size)
@@ -171,7 +167,7 @@ def deconvolve_together(
     cells: CellMap,
     prior: PopularityPrior = _PRIOR,
 ) -> MobilityProfile:
-    """The habits behind several releases of groups of the same crowd, one row each, from all at once."""
+    """Estimate one profile from several releases of groups of the same crowd, one row each."""
     rows = _tables(releases, cells)
     if _is_raw(law):
         return _profiles([_of_counts(rows.mean(axis=0))], group_size)[0]
@@ -190,9 +186,13 @@ def _axes(cells: CellMap, prior: PopularityPrior) -> tuple[Popularity, Popularit
 
 def _tables(releases: Reals, cells: CellMap) -> Reals:
     if releases.ndim != 2 or not len(releases) or releases.shape[1] != cells.n_cells:
-        raise BadInput(f"releases need {cells.n_cells} counts each, one for every cell; got {releases.shape}")
+        raise BadInput(
+            f"releases need {cells.n_cells} counts each, one for every cell; got shape {releases.shape}"
+        )
     if not np.isfinite(releases).all():
-        raise BadInput("a release holds a count that is not a finite number; 0 stands for what is suppressed")
+        raise BadInput(
+            "a release contains a count that is not a finite number; publish 0 for suppressed counts"
+        )
     return releases.reshape(-1, cells.n_places, cells.n_epochs)
 
 
@@ -201,7 +201,7 @@ def _is_raw(law: ReleaseDistribution) -> bool:
 
 
 def _of_counts(counts: Reals) -> RankOneRates:
-    """True counts need no deconvolution: their totals are the likeliest, but for half a visit anywhere."""
+    """Fit true counts, which need no deconvolution: their totals, plus half a visit spread over all cells."""
     seen = counts + 0.5 / counts.size
     level = float(seen.mean())
     return RankOneRates(level, seen.mean(axis=1) / level, seen.mean(axis=0) / level)
@@ -218,14 +218,15 @@ def _profiles(fits: list[RankOneRates], group_size: int) -> MobilityProfiles:
 
 
 def profile_from_release(release: Reals, public: PublicParameters) -> MobilityProfile:
-    """The habits behind one release, given over all cells."""
+    """Estimate the profile from one release over all cells."""
     return profiles_from_releases(release.reshape(1, -1), public)[0]
 
 
 def profiles_from_releases(releases: Reals, public: PublicParameters) -> MobilityProfiles:
-    """The habits behind each of several releases, one row each over all cells, every one by itself.
+    """Estimate a separate profile from each of several releases, one row each over all cells.
 
-    Through the law of the chain; where your own pipeline has none, published counts are taken for true.
+    It uses the noise distribution of the chain. If your own pipeline has none, published counts are used as
+    true counts.
     """
     if isinstance(public.chain, UserReleaseChain) and public.chain.law is None:
         return _profiles_of_raw_counts(releases, public)
@@ -234,7 +235,7 @@ def profiles_from_releases(releases: Reals, public: PublicParameters) -> Mobilit
 
 
 def expected_group_size(public: PublicParameters) -> int:
-    """How many people are behind a release, with every target in or out by a fair coin."""
+    """Return the expected size of a group in which every target is a member with probability 1/2."""
     if public.relation is Relation.REPLACE_ONE:
         return public.group_size
     return public.group_size - public.n_targets // 2
@@ -245,7 +246,7 @@ def _profiles_of_raw_counts(releases: Reals, public: PublicParameters) -> Mobili
     totals = tables.sum(axis=(1, 2))
     if not (totals > 0).all():
         raise BadInput(
-            "a release has no count above 0, and nothing can be learned from it; publish more, or give "
+            "a release has no count above 0, so no mobility profile can be estimated; publish more, or set "
             "mechanism.law"
         )
     return MobilityProfiles(

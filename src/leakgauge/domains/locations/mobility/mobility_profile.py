@@ -1,4 +1,4 @@
-"""How often people visit, where and when: what an attacker without any trace has to estimate."""
+"""Mobility profiles: visits per person, and their distribution over places and over epochs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 
 @dataclass(frozen=True, eq=False)
 class MobilityProfile:
-    """The habits of a crowd: visits per person, and how they are spread over places and over epochs.
+    """The mobility of a crowd: visits per person, and their shares by place and by epoch.
 
-    A visit is one person in one cell. Place and epoch are taken as independent: the chance that a person is
-    seen in a cell is ``mean * space * time``, at most one.
+    A visit is one person in one cell. Place and epoch are treated as independent: the probability that a
+    person is in a cell is ``mean * space * time``, at most one.
     """
 
     mean: float
@@ -32,13 +32,13 @@ class MobilityProfile:
 
     @property
     def rates(self) -> Reals:
-        """The chance of one person to be seen in each cell, place by place."""
+        """The probability of one person to be in each cell, ordered by place."""
         return np.asarray(np.minimum(self.mean * self.space[:, None] * self.time, 1.0).ravel())
 
 
 @dataclass(frozen=True, eq=False)
 class MobilityProfiles:
-    """One estimate for each of several releases, a row each."""
+    """Profiles of several releases, one row each."""
 
     means: Reals
     spaces: Reals
@@ -54,25 +54,25 @@ class MobilityProfiles:
         return (self[release] for release in range(len(self)))
 
     def rates(self, cells: Ints) -> Reals:
-        """The chance of one person to be seen in some cells: a row for each release."""
+        """Return the probability of one person to be in some cells: a row for each release."""
         n_epochs = self.times.shape[1]
         shares = self.spaces[:, cells // n_epochs] * self.times[:, cells % n_epochs]
         return np.asarray(np.minimum(self.means[:, None] * shares, 1.0))
 
 
 def true_profile(traces: Traces) -> MobilityProfile:
-    """What an estimate aims at: the habits of people whose traces are there."""
+    """Return the exact profile of people whose traces are given; estimates are compared with it."""
     visitors = traces.visitors().reshape(traces.map.n_places, traces.map.n_epochs)
     total = float(visitors.sum())
     if not total > 0:
-        raise BadInput(f"none of {traces.n_people} people visits any cell; there is nothing to estimate")
+        raise BadInput(f"traces: none of {traces.n_people} people visits any cell; check the data")
     return MobilityProfile(
         total / traces.n_people, visitors.sum(axis=1) / total, visitors.sum(axis=0) / total
     )
 
 
 def total_variation(first: Reals, second: Reals) -> float:
-    """How far two lists of shares are apart: the largest difference in the share of any set.
+    """Return the total variation distance of two lists of shares.
 
     >>> total_variation(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
     0.5

@@ -1,4 +1,4 @@
-"""Which places are next to each other, and connected pieces of the map where somebody moves about."""
+"""The graph of neighbouring places, and random connected sets of places for synthetic people."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.random import Generator
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.locations.data.traces import Ints
 
-_ENTRIES = 2**20  # of the table of who has seen which place
+_ENTRIES = 2**20  # of the table that marks the places already reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,23 +23,23 @@ class PlaceGraph:
         return self.starts.size - 1
 
     def pieces(self, origins: Ints, size: int, rng: Generator) -> Ints:
-        """For each origin a connected piece of ``size`` places, or of all there are; the origin comes first.
+        """Return for each origin a connected set of ``size`` places (at most all), the origin first.
 
-        A piece grows by a place drawn evenly from all that touch it (Guan et al. 2024, after Farzanehfar et
-        al. 2021). Where none does, it goes on from any other place, drawn evenly.
+        A set grows by a place drawn uniformly from its neighbours (Guan et al. 2024, after Farzanehfar et al.
+        2021). If it has no neighbours, it continues with any other place, drawn uniformly.
         """
         size = min(size, self.n_places)
-        luck = rng.random((origins.size, size))
+        uniforms = rng.random((origins.size, size))
         block = max(1, _ENTRIES // self.n_places)
         parts = [
-            _grow(self, origins[first : first + block], luck[first : first + block])
+            _grow(self, origins[first : first + block], uniforms[first : first + block])
             for first in range(0, origins.size, block)
         ]
         return np.concatenate(parts) if parts else np.empty((0, size), dtype=np.int64)
 
 
 def delaunay_graph(positions: Reals) -> PlaceGraph:
-    """The Delaunay triangulation of places (Delaunay 1934); places on one line are neighbours along it."""
+    """Return the Delaunay triangulation of places (Delaunay 1934); on one line, neighbours along it."""
     n = len(positions)
     edges = _edges(positions)
     edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
@@ -58,7 +58,7 @@ def _edges(positions: Reals) -> Ints:
         return _along_a_line(positions)
     corners = found.simplices
     sides = [corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]
-    twins = found.coplanar[:, [0, 2]]  # left out, for they lie on another place: that one is their neighbour
+    twins = found.coplanar[:, [0, 2]]  # places at the same position as another, which becomes their neighbour
     return np.concatenate([*sides, twins]).astype(np.int64)
 
 
@@ -69,9 +69,9 @@ def _along_a_line(positions: Reals) -> Ints:
     return np.column_stack([order[:-1], order[1:]]).astype(np.int64)
 
 
-def _grow(graph: PlaceGraph, origins: Ints, luck: Reals) -> Ints:
-    """Grow all pieces together; ``luck`` decides which of the touching places comes next."""
-    n, size = luck.shape
+def _grow(graph: PlaceGraph, origins: Ints, uniforms: Reals) -> Ints:
+    """Grow all sets together; ``uniforms`` selects the next of the neighbouring places."""
+    n, size = uniforms.shape
     degrees = np.diff(graph.starts)
     most = int(np.sort(degrees)[-size:].sum()) + 1
     touching = np.empty((n, min(most, graph.n_places)), dtype=np.int64)
@@ -82,34 +82,34 @@ def _grow(graph: PlaceGraph, origins: Ints, luck: Reals) -> Ints:
     chosen = origins
     for step in range(size):
         if step:
-            places = (luck[:, step] * n_touching).astype(np.int64)
+            places = (uniforms[:, step] * n_touching).astype(np.int64)
             chosen = touching[rows, places]
-            _jump(chosen, n_touching == 0, pieces[:, :step], luck[:, step], graph.n_places)
+            _jump(chosen, n_touching == 0, pieces[:, :step], uniforms[:, step], graph.n_places)
             touching[rows, places] = touching[rows, np.maximum(n_touching - 1, 0)]
             n_touching = np.maximum(n_touching - 1, 0)
         pieces[:, step] = chosen
         seen[rows, chosen] = True
-        owners, news = _neighbours(graph, chosen, degrees)
-        fresh = ~seen[owners, news]
-        owners, news = owners[fresh], news[fresh]
-        seen[owners, news] = True
+        owners, neighbours = _neighbours(graph, chosen, degrees)
+        unseen = ~seen[owners, neighbours]
+        owners, neighbours = owners[unseen], neighbours[unseen]
+        seen[owners, neighbours] = True
         added = np.bincount(owners, minlength=n)
         rank = np.arange(owners.size) - np.repeat(np.cumsum(added) - added, added)
-        touching[owners, n_touching[owners] + rank] = news
+        touching[owners, n_touching[owners] + rank] = neighbours
         n_touching += added
     return pieces
 
 
 def _neighbours(graph: PlaceGraph, chosen: Ints, degrees: Ints) -> tuple[Ints, Ints]:
-    """The neighbours of the place chosen in every row, and their rows."""
+    """Return the rows and the neighbours of the place chosen in every row."""
     n = degrees[chosen]
     owners = np.repeat(np.arange(chosen.size), n)
     within = np.arange(owners.size) - np.repeat(np.cumsum(n) - n, n)
     return owners, graph.neighbours[graph.starts[chosen][owners] + within]
 
 
-def _jump(chosen: Ints, stuck: Bits, pieces: Ints, luck: Reals, n_places: int) -> None:
-    """Where nothing touches a piece any more, choose any place outside it."""
-    for row in np.flatnonzero(stuck):
+def _jump(chosen: Ints, isolated: Bits, pieces: Ints, uniforms: Reals, n_places: int) -> None:
+    """Choose any place outside a set that has no neighbours left."""
+    for row in np.flatnonzero(isolated):
         outside = np.setdiff1d(np.arange(n_places), pieces[row])
-        chosen[row] = outside[int(luck[row] * outside.size)]
+        chosen[row] = outside[int(uniforms[row] * outside.size)]

@@ -48,10 +48,10 @@ _MIXING = 3
 
 @dataclass(frozen=True, kw_only=True)
 class PopularityPrior:
-    """What is believed before a release is seen: enough to keep noise from passing for signal, and no more.
+    """The prior of popularities before a release is seen; weak, but enough to separate signal from noise.
 
     ``visits`` is the usual number of visits per person, ``visits_spread`` the standard deviation of its log.
-    Popularities follow a log-normal or a gamma law, whichever the release supports; its spread (of the log,
+    Popularities follow a log-normal or gamma distribution, whichever fits better; its spread (of the log,
     or the coefficient of variation) is about ``spread``, with the weight of ``spread_weight`` observations.
     The law may take any shape about that one, which has the weight of ``law_weight`` places, or epochs.
     Epochs next to each other, or a day apart, are alike: together they weigh as much as ``alike`` others, and
@@ -119,12 +119,12 @@ class Popularity:
         return np.asarray(np.log(likelihood + 1e-300))
 
     def law(self, log_likelihood: Reals) -> Reals:
-        """The law that the release supports best (empirical Bayes)."""
+        """Return the prior distribution that fits the release best (empirical Bayes)."""
         support = np.log(np.exp(log_likelihood[:, ::2]) @ self.thin_laws + 1e-300).sum(axis=0)
         return np.asarray(self.laws[(support + self.log_weights).argmax()])
 
     def belief(self, log_likelihood: Reals, law: Reals) -> Reals:
-        """What to believe of every popularity, given the release.
+        """Return the posterior of every popularity, given the release.
 
         The others' popularities, as far as they are known, help to shape the law (a Dirichlet process about
         it), those alike in particular. Nobody's own does, nor do those alike in circles: noise would confirm

@@ -1,4 +1,4 @@
-"""What a published count says about how busy its cell usually is, in a few numbers."""
+"""The likelihood of a cell's rate given its published count, as a low-rank table."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,7 +25,7 @@ _RANK = 10
 class RateLikelihood:
     """The log-likelihood of a cell's rate given its output: numbers of the output times curves of the rate.
 
-    The count behind an output is Poisson(rate); with K[c, o] the law of the release, log sum_c P(c | rate)
+    The count behind an output is Poisson(rate); with K[c, o] the noise distribution, log sum_c P(c | rate)
     K[c, o] is a smooth table, and a few singular vectors carry it (three where counts are only suppressed).
     What is the same for all rates is left out. Logs add, and so do the numbers: those of several releases, of
     the cells of a place, of the cells of an epoch. A binomial count would fit crowded cells better, but with
@@ -64,7 +64,7 @@ class RateLikelihood:
 
 
 def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -> RateLikelihood:
-    """What outputs of a law may say. Tables are kept, and serve all releases of the same law and range."""
+    """Return the likelihood for these outputs; tables are cached by noise distribution and range."""
     low, high = _round_away(float(outputs.min())), _round_away(float(outputs.max()))
     lumps = () if law.whole else tuple(np.unique(outputs[outputs == np.floor(outputs)]).tolist()[:_TABLE])
     key: Any = law
@@ -104,7 +104,7 @@ def _tabled_outputs(
 
 
 def _top_rate(output: float, group_size: int) -> float:
-    """More visits than may be expected in a cell where this was published."""
+    """Return an upper limit of the expected visits to a cell with this output."""
     return min(_MOST * group_size, 1.5 * max(output, 0) + 30)
 
 

@@ -1,4 +1,4 @@
-"""People that an attacker makes up: as a release says they move, or as people move in some other city."""
+"""Synthetic people of an attacker: with a profile estimated from a release, or from a generated city."""
 
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
@@ -31,7 +31,7 @@ DEFAULT_PEOPLE = 5_000  # people, as in Guan et al. (2024)
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedPeople:
-    """How to make up people from a release: how many, whence their habits, and how unevenly active."""
+    """How to generate people from a release: their number, mobility profile and variation of activity."""
 
     traces: int | None = None  # 5,000, or twice the group where that is more
     marginals: MarginalsChoice = "deconvolution"
@@ -39,13 +39,13 @@ class SimulatedPeople:
     skew: float = 6.0
 
     def people(self, habits: MobilityProfile, public: PublicParameters, rng: Generator) -> Traces:
-        """People of given habits (Guan et al. 2024)."""
+        """Generate people with a given mobility profile (Guan et al. 2024)."""
         return synthetic_traces.draw_traces(
             habits, self.n_people(public), public.map, rng, self.activity, self.skew
         )
 
     def n_people(self, public: PublicParameters) -> int:
-        """How many people there are to draw groups from."""
+        """Return the number of people to generate."""
         if self.traces is None:
             return max(DEFAULT_PEOPLE, 2 * public.group_size)
         if not self.traces > public.group_size:
@@ -55,7 +55,7 @@ class SimulatedPeople:
         return self.traces
 
     def habits(self, release: Reals, public: PublicParameters) -> MobilityProfile:
-        """The habits that one release shows."""
+        """Estimate the mobility profile from one release."""
         if self.marginals == "deconvolution":
             return profile_from_release(release, public)
         if not isinstance(public.chain, ReleaseChain):
@@ -68,7 +68,7 @@ class SimulatedPeople:
 
 
 def known_profile(knowledge: LocationsKnowledge) -> MobilityProfile:
-    """The habits of the people whom the attacker knows of: the reference, or those of an earlier release."""
+    """Return the mobility profile the attacker knows, from the reference or from an earlier release."""
     match knowledge:
         case AuxiliaryKnowledge():
             return true_profile(knowledge.reference)
@@ -79,16 +79,16 @@ def known_profile(knowledge: LocationsKnowledge) -> MobilityProfile:
 
 
 def people_of_other_city(cells: CellMap, n: int, rng: Generator) -> Traces:
-    """People of a city that anybody can generate, with as many places and epochs."""
+    """Generate people of a synthetic city with the same number of places and epochs."""
     visits = min(SyntheticCity().visits, cells.n_cells / 4)
     city = SyntheticCity(users=n, sites=cells.n_places, epochs=cells.n_epochs, visits=visits)
     return replace(generate_city(city, int(rng.integers(2**31))).traces, map=cells)
 
 
 def stand_in_target(traces: Traces, sketch: PartialTrace, rng: Generator) -> PartialTrace:
-    """A target in another city: as many cells of somebody there, as likely as those of the real one.
+    """Return a target in another city: as many cells of a person there, with the real target's weights.
 
-    Where nobody has as many, cells of several people are taken.
+    If nobody there has as many cells, cells of several people are used.
     """
     n = sketch.cells.size
     able = np.flatnonzero(traces.n_visits >= n)

@@ -1,4 +1,8 @@
-"""Synthetic traces of people with a given mobility profile (Guan et al. 2024, algorithm 1)."""
+"""Synthetic traces of people with a given mobility profile (Guan et al. 2024, algorithm 1).
+
+After the unicity model of Farzanehfar, Houssiau and de Montjoye (2021): a person visits a connected set of
+places.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -16,9 +20,13 @@ from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
 from leakgauge.domains.locations.mobility.place_graph import PlaceGraph, delaunay_graph
 
+PLACES_PER_PERSON = 10  # places that one person may visit (Farzanehfar et al. 2021)
+
+_AT_ONCE = 2**17  # visits drawn together
+
 
 class Activity(StrEnum):
-    """The law of the number of visits (Guan et al. 2024, section 4.3.2)."""
+    """The distribution of the number of visits (Guan et al. 2024, section 4.3.2)."""
 
     EXPONENTIAL = "exponential"
     CONSTANT = "constant"
@@ -35,7 +43,7 @@ class VisitRounding(StrEnum):
 def draw_visits(
     mean: float, n: int, law: Activity, skew: float, rounding: VisitRounding, rng: Generator
 ) -> Ints:
-    """How many visits each of ``n`` people makes; ``skew`` is the skewness of a log-normal law."""
+    """Draw the number of visits of ``n`` people; ``skew`` is the skewness of a log-normal distribution."""
     luck = rng.random(n)
     match law:
         case Activity.EXPONENTIAL:
@@ -70,19 +78,9 @@ def _log_normal(skew: float, n: int, rng: Generator) -> Reals:
     return np.exp(np.sqrt(variance) * rng.standard_normal(n) - variance / 2)
 
 
-# Traces that an attacker makes up from the habits of a crowd (Guan et al. 2024, algorithm 1).
-#
-# After the unicity model of Farzanehfar, Houssiau and de Montjoye (2021): a person moves about a connected
-# piece of the map.
-
-
-PLACES_PER_PERSON = 10  # places that one person may visit (Farzanehfar et al. 2021)
-_AT_ONCE = 2**17  # visits drawn together
-
-
 @dataclass(frozen=True, eq=False)
 class TraceSampler:
-    """Draws traces on a map. Where positions are not known, people may go anywhere."""
+    """Draws traces on a map. If positions are not known, people may visit any place."""
 
     cells: CellMap
 
@@ -95,10 +93,11 @@ class TraceSampler:
         skew: float = 6.0,
         rounding: VisitRounding = VisitRounding.FAIR,
     ) -> Traces:
-        """Traces of ``n`` people: as many visits as their activity says, repeated cells counted once.
+        """Draw traces of ``n`` people; their activity sets the number of visits, repeated cells count once.
 
-        Each has an origin drawn from the space marginal and a piece of the map about it. Places come, with
-        replacement, from the space marginal restricted to the piece, and epochs from the time marginal.
+        Each person has an origin drawn from the space marginal and a connected set of places around it.
+        Places are drawn with replacement from the space marginal restricted to that set, and epochs from the
+        time marginal.
         """
         if habits.space.size != self.cells.n_places or habits.time.size != self.cells.n_epochs:
             raise BadInput(
@@ -132,7 +131,7 @@ class TraceSampler:
     def _visit(
         self, habits: MobilityProfile, visits: Ints, pieces: Ints | None, rng: Generator
     ) -> tuple[Ints, Ints]:
-        """The distinct cells of people, person after person and in order, and how many each has."""
+        """Return the distinct cells of people, ordered by person and cell, and how many each has."""
         people = np.repeat(np.arange(visits.size), visits)
         if pieces is None:
             places = draw_by_cumulated_weights(np.cumsum(habits.space), rng.random(people.size))
@@ -157,12 +156,12 @@ def draw_traces(
     skew: float = 6.0,
     rounding: VisitRounding = VisitRounding.FAIR,
 ) -> Traces:
-    """Traces of ``n`` people of given habits."""
+    """Draw traces of ``n`` people with a given mobility profile."""
     return TraceSampler(cells).draw(habits, n, rng, activity, skew, rounding)
 
 
 def _people_blocks(visits: Ints) -> list[slice]:
-    """People in turns, so that about as many visits are drawn together."""
+    """Split the people into blocks with about the same number of visits."""
     turns = np.cumsum(visits) // _AT_ONCE
     edges = [0, *(np.flatnonzero(np.diff(turns)) + 1).tolist(), visits.size]
     return [slice(first, last) for first, last in pairwise(edges)]
