@@ -4,13 +4,13 @@ An engine gets a function once and then items; it yields results with the positi
 order in which they arrive. The results do not depend on the engine.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
-from warnings import filterwarnings
+from warnings import catch_warnings, filterwarnings, simplefilter
 
 from leakgauge.core.errors import BadInput
 from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
@@ -124,6 +124,17 @@ class ProcessEngine:
             filterwarnings("ignore", _WORKER_REPLACED, UserWarning)
             with relay_worker_progress() as progress_file:
                 jobs = (delayed(run_task)(*packed_task, *job, progress_file) for job in enumerate(items))
-                yield from map(unwrap_outcome, parallel(jobs))
+                outcomes = parallel(jobs)
+                try:
+                    yield from map(unwrap_outcome, outcomes)
+                finally:
+                    _close_quietly(outcomes)
 
         return apply
+
+
+def _close_quietly(outcomes: Generator[Any, None, None]) -> None:
+    """Cancel what is left after an error; joblib warns of it, and again if another thread does so later."""
+    with catch_warnings():
+        simplefilter("ignore", UserWarning)
+        outcomes.close()
