@@ -16,7 +16,7 @@ class AdversaryExposure:
     """How well one attacker does against each person: one number per person.
 
     Attributes:
-        attacker: The name of what the attacker knows.
+        adversary: The name of what the attacker knows.
         basis: How the numbers were computed, in words.
         accuracy: The share of right guesses about each person, at the best threshold.
         auc: The area under the ROC curve for each person.
