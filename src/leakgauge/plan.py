@@ -4,9 +4,7 @@
 A plan that has a sweep becomes one audit per point of the sweep.
 """
 
-import datetime
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -15,13 +13,13 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import product
 from math import prod
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
+from leakgauge.support.toml_values import toml_text, toml_types
 
 MOST_POINTS = 10_000  # audits of one sweep
 MOST_ROUNDS = 10**9
@@ -191,7 +189,7 @@ def plan_of(table: Mapping[str, Any], *, folder: str | Path | None = None, seed:
     """
     if not isinstance(table, Mapping):
         raise BadInput(f"plan: must be a dict of the same shape as a plan file, got {type(table).__name__}")
-    return _checked_plan(_toml_types(table, "plan"), Path(folder or ".").resolve(), seed, "plan")
+    return _checked_plan(toml_types(table, "plan"), Path(folder or ".").resolve(), seed, "plan")
 
 
 def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: str) -> Plan:
@@ -217,31 +215,6 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
 def _check_seed(seed: int, where: str) -> None:
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed!r}")
-
-
-def _toml_types(value: Any, where: str) -> Any:
-    """Return a value as reading it from a TOML file would give it; refuse what such a file cannot hold."""
-    match value:
-        case Mapping():
-            if strange := [key for key in value if not isinstance(key, str)]:
-                raise BadInput(f"{where}: keys must be strings, got {strange[0]!r}")
-            return {str(key): _toml_types(item, f"{where}.{key}") for key, item in value.items()}
-        case list() | tuple():
-            return [_toml_types(item, f"{where}[{i}]") for i, item in enumerate(value)]
-        case bool() | datetime.date() | datetime.time():
-            return value
-        case str():
-            return str(value)
-        case Integral():
-            return int(value)
-        case Real():
-            return float(value)
-        case os.PathLike():
-            return os.fspath(value)
-    raise BadInput(
-        f"{where}: a plan cannot hold {value!r}; use numbers, strings, lists and tables, and leave out a key "
-        "that has no value"
-    )
 
 
 def plan_without_rounds(plan: Plan) -> dict[str, Any]:
@@ -454,27 +427,6 @@ def to_toml(plan: Plan) -> str:
         lines += [
             "",
             "[[audit]]",
-            *(f"{key} = {_toml_value(value)}" for key, value in table.items() if value != {}),
+            *(f"{key} = {toml_text(value)}" for key, value in table.items() if value != {}),
         ]
     return "\n".join(lines) + "\n"
-
-
-def _toml_value(value: Any) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case dict():
-            pairs = (
-                f"{_toml_value(key)} = {_toml_value(item)}" for key, item in value.items() if item is not None
-            )
-            return "{ " + ", ".join(pairs) + " }"
-        case list() | tuple():
-            return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case int() | float():
-            return repr(value)
-        case datetime.date() | datetime.time():
-            return value.isoformat()
-        case _:
-            raise BadInput(f"a plan cannot hold {value!r}; use numbers, strings, lists and tables")

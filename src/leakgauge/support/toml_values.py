@@ -1,0 +1,61 @@
+"""Values that a TOML file can hold: check those from Python, and write them as text."""
+
+import datetime
+import json
+import os
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any
+
+from leakgauge.core.errors import BadInput
+
+
+def toml_types(value: Any, where: str) -> Any:
+    """Return a value as reading it from a TOML file would give it; refuse what such a file cannot hold."""
+    match value:
+        case Mapping():
+            if strange := [key for key in value if not isinstance(key, str)]:
+                raise BadInput(f"{where}: keys must be strings, got {strange[0]!r}")
+            return {str(key): toml_types(item, f"{where}.{key}") for key, item in value.items()}
+        case list() | tuple():
+            return [toml_types(item, f"{where}[{i}]") for i, item in enumerate(value)]
+        case bool() | datetime.date() | datetime.time():
+            return value
+        case str():
+            return str(value)
+        case Integral():
+            return int(value)
+        case Real():
+            return float(value)
+        case os.PathLike():
+            return os.fspath(value)
+    raise BadInput(
+        f"{where}: a plan cannot hold {value!r}; use numbers, strings, lists and tables, and leave out a key "
+        "that has no value"
+    )
+
+
+def toml_text(value: Any) -> str:
+    """Write a value as a TOML file has it behind the equals sign; a key without a value is left out.
+
+    >>> toml_text({"name": "laplace", "epsilon": 1.0, "sums": [True, False]})
+    '{ "name" = "laplace", "epsilon" = 1.0, "sums" = [true, false] }'
+    """
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            pairs = (
+                f"{toml_text(key)} = {toml_text(item)}" for key, item in value.items() if item is not None
+            )
+            return "{ " + ", ".join(pairs) + " }"
+        case list() | tuple():
+            return "[" + ", ".join(toml_text(item) for item in value) + "]"
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case int() | float():
+            return repr(value)
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case _:
+            raise BadInput(f"a plan cannot hold {value!r}; use numbers, strings, lists and tables")
