@@ -244,8 +244,27 @@ def audit_error_context(audit: AuditLike, plan: PlanLike) -> Iterator[None]:
         raise BadInput(f"{file}audit {audit.name!r}: {error}") from None
 
 
+def describe_kinds() -> dict[str, str]:
+    """Describe in one line each kind of thing that ``describe`` lists."""
+    kinds = {
+        "attacks": "How an attacker turns a release into a score for each target.",
+        "domains": "The kinds of releases that can be audited.",
+        "knowledge": "What an attacker may know before the release.",
+        "mechanisms": "How noise is added to a release.",
+        "metrics": "How the results of an audit are measured.",
+    }
+    for domain in all_domains():
+        for what, package in domain.plan_choices.items():
+            kinds[what] = _first_line(import_module(f"{domain.package}.{package}"))
+    return dict(sorted(kinds.items()))
+
+
 def describe(what: str, domain: str | None = None) -> dict[str, str]:
-    """Describe each domain, mechanism, metric, attack or knowledge in one line."""
+    """Describe in one line each thing of a kind: each attack, domain, knowledge, mechanism, metric and so on.
+
+    ``domain`` limits the list to one domain. Without it, names that belong to a domain begin with the
+    name of the domain.
+    """
     if domain is not None:
         require_known(domain, domain_names(), "no domain")
     wanted = domain_names() if domain is None else [domain]
@@ -261,7 +280,14 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
         case "knowledge":
             found = {name: _knowledge_lines(name) for name in wanted}
         case _:
-            raise BadInput(f"cannot show {what!r}; choose domains, mechanisms, metrics, attacks or knowledge")
+            require_known(what, list(describe_kinds()), "nothing to list")
+            found = {
+                name: _first_lines(f"{owner.package}.{owner.plan_choices[what]}")
+                for name in wanted
+                if what in (owner := get_domain(name)).plan_choices
+            }
+            if not found:
+                raise BadInput(f"domain {domain!r} has no {what}; leave --domain out")
     if domain is not None:
         return found[domain]
     return {f"{place}: {name}": about for place, lines in found.items() for name, about in lines.items()}

@@ -2,8 +2,10 @@ import json
 
 import pytest
 
+KINDS = ["accountants", "attacks", "domains", "knowledge", "mechanisms", "metrics", "trainers"]
 
-@pytest.mark.parametrize("what", ["attacks", "domains", "knowledge", "mechanisms", "metrics"])
+
+@pytest.mark.parametrize("what", KINDS)
 def test_everything_has_a_name_and_a_line(call, what):
     outcome = call("show", what)
     assert outcome.code == 0
@@ -17,6 +19,28 @@ def test_a_domain_narrows_it(call):
     assert (
         call("show", "attacks", "--domain", "coin").out == "peek   Believe the coin.\nsleep  Say nothing.\n"
     )
+
+
+def test_without_an_argument_it_lists_all_that_can_be_listed(call):
+    kinds = json.loads(call("show", "--json").out)
+    assert [kind["name"] for kind in kinds] == KINDS
+    assert all(kind["about"] for kind in kinds)
+
+
+def test_the_trainers_of_models_are_listed(call):
+    trainers = {entry["name"] for entry in json.loads(call("show", "trainers", "--json").out)}
+    assert {"models: network", "models: random_forest"} <= trainers
+    assert "network        A multilayer perceptron" in call("show", "trainers", "--domain", "models").out
+
+
+def test_what_a_domain_does_not_have_is_code_2(call):
+    outcome = call("show", "trainers", "--domain", "coin")
+    assert outcome == (2, "", "leakgauge: domain 'coin' has no trainers; leave --domain out\n")
+
+
+def test_an_unknown_kind_points_to_the_nearest(call):
+    outcome = call("show", "trainer")
+    assert outcome == (2, "", "leakgauge: nothing to list is called 'trainer'; did you mean 'trainers'?\n")
 
 
 def test_an_unknown_domain_is_code_2(call):

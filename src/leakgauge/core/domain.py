@@ -85,6 +85,9 @@ class Domain:
     mechanisms: Mapping[str, str | None] | Place | None = None
     """Names that a plan may give, with one line each (none: that of the file in ``leakgauge.mechanisms``), or
     the place of a function that returns them; nothing where every mechanism is accepted."""
+    plan_choices: Mapping[str, str] = field(default_factory=dict)
+    """Other things that a plan selects by name, such as "trainers": the package of each below this one, with
+    one file for each name."""
 
     private_keys: tuple[str, ...] = ()  # of a challenger's table: values that a report must not show
     masked_keys: Mapping[str, Place] = field(default_factory=dict)  # shown in part, by a function of the text

@@ -32,6 +32,7 @@ DOMAIN = Domain(
     },
     controls=("blind",),
     mechanisms="plan_tables:mechanism_lines",
+    plan_choices={"trainers": "training.trainers"},
     studied={
         "component_of_model": Term(
             title="Component of a model",

@@ -16,6 +16,7 @@ DOMAIN = Domain(
         ),
     },
     mechanisms="plan_tables:mechanism_lines",
+    plan_choices={"accountants": "accountants"},
     private_keys=("names",),
     masked_keys={"where": "query:without_values"},
     log_exposure=ExposureSpec(

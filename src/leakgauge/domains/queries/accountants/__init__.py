@@ -1,1 +1,1 @@
-"""Accountants: how an oracle counts the cost of its answers, one per file."""
+"""How an oracle counts the cost of its answers: one accountant per file."""

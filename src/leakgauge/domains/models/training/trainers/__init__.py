@@ -1,1 +1,4 @@
-"""Kinds of models: one file each, with a class ``Trainer`` (see ``training/trainer.py``)."""
+"""Kinds of models that a plan can train.
+
+Each is one file with a class ``Trainer`` (see ``training/trainer.py``).
+"""
