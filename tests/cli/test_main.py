@@ -13,7 +13,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 def stop(error):
     """A command that ends with an error."""
 
-    def command(_):
+    def command(*_, **__):
         raise error
 
     return command
@@ -80,7 +80,14 @@ def test_an_incomplete_run_shows_what_went_wrong(ending):
 def test_an_interruption_is_code_130(ending):
     outcome = ending(KeyboardInterrupt())
     assert outcome.code == 130
-    assert outcome.err.endswith("the same command continues: leakgauge show domains\n")
+    assert outcome.err.endswith("finished blocks are kept; continue with: leakgauge show domains\n")
+
+
+def test_the_command_that_continues_does_not_start_over(call, plan, monkeypatch):
+    monkeypatch.setattr("leakgauge.api.run", stop(KeyboardInterrupt()))
+    outcome = call("run", plan(), "--fresh", "--workers", "2")
+    assert outcome.code == 130
+    assert outcome.err.endswith("continue with: leakgauge run coin.toml --workers 2\n")
 
 
 def test_a_fault_of_ours_is_never_taken_for_a_finding(ending):

@@ -38,6 +38,17 @@ def test_a_figure_is_played(call, tmp_path):
     assert plan.read_text().startswith("seed = 3\n")
 
 
+def test_fresh_replaces_a_run_that_has_another_seed(call):
+    words = ("reproduce", "tiny26", "--only", "figure_1", "--json")
+    first = call(*words, "--seed", 3)
+    refused = call(*words, "--seed", 4)
+    assert refused.code == 2
+    assert "with --fresh" in refused.err
+    other = call(*words, "--seed", 4, "--fresh")
+    assert other.code == 0
+    assert json.loads(other.out)["cells"] != json.loads(first.out)["cells"]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -1,5 +1,6 @@
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -40,9 +41,9 @@ def runner(tmp_path):
 def test_what_items_share_is_played_once(runner, monkeypatch, tmp_path):
     folders = []
 
-    def recorded_run(plan, folder, engine, run=reproduction.run_plan):
+    def recorded_run(plan, folder, engine, *, fresh, run=reproduction.run_plan):
         folders.append(folder.name)
-        return run(plan, folder, engine)
+        return run(plan, folder, engine, fresh=fresh)
 
     monkeypatch.setattr(reproduction, "run_plan", recorded_run)
     first = runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))
@@ -55,7 +56,9 @@ def test_what_items_share_is_played_once(runner, monkeypatch, tmp_path):
     assert read_plan(tmp_path / "plans" / "common-quick.toml").audits == both.plans["common"].audits
 
 
-def test_two_runs_of_one_name_must_have_one_plan(runner):
+@pytest.mark.parametrize("fresh", [False, True])
+def test_two_runs_of_one_name_must_have_one_plan(runner, fresh):
+    runner = replace(runner, fresh=fresh)
     runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))
     other = PaperRun(name="common", audits=lambda scope: [audit("other")])
     with pytest.raises(BadInput, match=r"holds another run: .* was 'shared', is 'other'"):
@@ -127,6 +130,22 @@ def test_what_was_stopped_is_continued(folder):
     reproduce("tiny26", only="figure_1", out=folder)
     assert [block.stat().st_mtime_ns == 1 for block in blocks] == [True, False, True, True]
     assert (folder / "reproduction.json").read_bytes() == first
+
+
+def test_fresh_starts_over(folder):
+    reproduce("tiny26", only="figure_1", out=folder, seed=1)
+    with pytest.raises(BadInput, match=r"plan.seed was 1, is 2; choose another --out, .* with --fresh"):
+        reproduce("tiny26", only="figure_1", out=folder, seed=2)
+    made = reproduce("tiny26", only="figure_1", out=folder, seed=2, fresh=True)
+    assert made.to_json() == reproduce("tiny26", only="figure_1", out=folder.parent / "new", seed=2).to_json()
+
+
+def test_fresh_leaves_the_runs_of_another_scale_alone(folder):
+    reproduce("tiny26", only="figure_1", scale="full", out=folder)
+    full = {path: path.stat().st_mtime_ns for path in (folder / "runs" / "figure_1-full").rglob("block-*")}
+    reproduce("tiny26", only="figure_1", out=folder, fresh=True)
+    assert full
+    assert {path: path.stat().st_mtime_ns for path in full} == full
 
 
 def test_quick_and_full_live_side_by_side(folder):

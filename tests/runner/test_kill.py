@@ -144,8 +144,7 @@ def test_an_interrupted_run_says_how_to_continue(tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == (
-        "leakgauge: interrupted; finished blocks are kept, and the same command continues: "
-        "leakgauge run plan.toml --out out\n"
+        "leakgauge: interrupted; finished blocks are kept; continue with: leakgauge run plan.toml --out out\n"
     )
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["seed"] == 7
 

@@ -35,10 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exception(error.__cause__)
         return _print_error(error, 3)
     except KeyboardInterrupt:
-        again = shlex.join(["leakgauge", *argv])
-        return _print_error(
-            f"interrupted; finished blocks are kept, and the same command continues: {again}", INTERRUPTED
-        )
+        command = shlex.join(["leakgauge", *(word for word in argv if word != "--fresh")])
+        return _print_error(f"interrupted; finished blocks are kept; continue with: {command}", INTERRUPTED)
     except Exception:
         traceback.print_exc()
         return _print_error("this is a bug in leakgauge; please report it with the lines above", BUG)

@@ -42,6 +42,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
     )
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the default one")
+    parser.add_argument("--fresh", action="store_true", help="remove the runs of these items, and start over")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=run)
 
@@ -57,6 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         data=arguments.data,
         out=arguments.out,
         seed=SEED if arguments.seed is None else arguments.seed,
+        fresh=arguments.fresh,
         engine=arguments.engine,
         workers=arguments.workers,
         address=arguments.address,

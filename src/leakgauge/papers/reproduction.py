@@ -29,12 +29,16 @@ SEED = 20240501
 
 @dataclass(frozen=True, kw_only=True)
 class ItemRunner:
-    """Runs the plans of items in one folder; a run that several items share is run and judged once."""
+    """Runs the plans of items in one folder; a run that several items share is run and judged once.
+
+    ``fresh`` removes each of these runs that is in the folder and starts it over.
+    """
 
     folder: Path
     scope: Scope
     seed: int
     engine: EngineOptions
+    fresh: bool = False
     _judged: dict[str, tuple[Plan, tuple[Verdict, ...]]] = field(default_factory=dict, compare=False)
 
     def plans(self, name: str, item: PaperItem) -> dict[str, Plan]:
@@ -57,7 +61,9 @@ class ItemRunner:
         if name not in self._judged or self._judged[name][0] != plan:
             folder = f"{name}-{self.scope.scale}"
             files.write_file(self.folder / "plans" / f"{folder}.toml", to_toml(plan).encode())
-            self._judged[name] = plan, tuple(run_plan(plan, self.folder / "runs" / folder, self.engine))
+            fresh = self.fresh and name not in self._judged
+            verdicts = run_plan(plan, self.folder / "runs" / folder, self.engine, fresh=fresh)
+            self._judged[name] = plan, tuple(verdicts)
         return self._judged[name][1]
 
 
@@ -69,6 +75,7 @@ def reproduce(
     data: str | Path | None = None,
     out: str | Path | None = None,
     seed: int = SEED,
+    fresh: bool = False,
     engine: str = "local",
     workers: int = 1,
     address: str | None = None,
@@ -77,7 +84,8 @@ def reproduce(
 
     ``scale`` is "quick" or "full", ``data`` the folder of the data sets that some items need. The folder
     ``out`` (``runs/reproduce-<paper>`` by default) gets ``reproduction.html``, ``reproduction.json`` and
-    the runs. If it was interrupted, the same call continues it.
+    the runs. If it was interrupted, the same call continues it; ``fresh`` removes the runs of these
+    items that are in the folder and starts over.
     """
     found = find_paper(paper)
     items = select_items(found, paper, only)
@@ -89,6 +97,7 @@ def reproduce(
         scope=Scope(scale=convert_value(Scale, scale, "scale"), data=_data_folder(data)),
         seed=seed,
         engine=EngineOptions(engine=engine, workers=workers, address=address),
+        fresh=fresh,
     )
     plans = {name: runner.plans(name, item) for name, item in items.items()}
     reproduction = Reproduction(
