@@ -33,7 +33,6 @@ from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
-from leakgauge.report.number_format import count
 from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
@@ -125,12 +124,6 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
 
 
-def game_label(scope: Scope, point: NominalGame, exact: float | None = None) -> str:
-    """A point in words; with the exact epsilon, where it is given."""
-    true = "" if exact is None else f" (exact: {count(round(exact))})"
-    return f"{point.column.description(scope, point.form)}, ε = {point.epsilon}{true}"
-
-
 def _won(
     series: MechanismGames, scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]
 ) -> list[ComparedNumber]:
@@ -139,7 +132,7 @@ def _won(
     for label, verdict in verdicts.items():
         stated = None if label == CLIPPED else series.stated(point.column, point.epsilon)
         why = {LIKELIHOOD: _short(point), CLIPPED: SIGN_ALONE, TRAINED: BUGS}[label]
-        setting = f"success, {NEURON_NAMES[label]}: {game_label(scope, point, exact)}"
+        setting = f"success, {NEURON_NAMES[label]}: {point.description(scope, exact)}"
         if stated is None and label != CLIPPED:
             why = ""
         cells.append(claim_number(setting, metric_intervals.accuracy(verdict), stated, why))
@@ -155,7 +148,7 @@ def _rates(
     series: MechanismGames, scope: Scope, point: NominalGame, verdict: Verdict
 ) -> list[ComparedNumber]:
     stated = tnr_claim(point.column, point.epsilon) if series is BITRAND else None
-    here, why = game_label(scope, point), "" if stated is None else _short(point)
+    here, why = point.description(scope), "" if stated is None else _short(point)
     return [
         ComparedNumber(setting=f"TPR: {here}", ours=metric_intervals.metric(verdict, "tpr")),
         claim_number(f"TNR: {here}", metric_intervals.metric(verdict, "tnr"), stated, why),
@@ -171,14 +164,14 @@ def _apart(scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]) ->
     )
     return [
         ComparedNumber(
-            setting=f"success, likelihood less trained neuron: {game_label(scope, point)}", ours=ahead
+            setting=f"success, likelihood less trained neuron: {point.description(scope)}", ours=ahead
         )
     ]
 
 
 def _useful(scope: Scope, point: NominalGame, useful: ClassifierUtility) -> ComparedNumber:
     return ComparedNumber(
-        setting=f"right answers of an honest classifier of perturbed rows: {game_label(scope, point)}",
+        setting=f"right answers of an honest classifier of perturbed rows: {point.description(scope)}",
         ours=exact_number(useful.noisy),
         why=f"Tested on clean rows {useful.on_clean:.3f}; without any noise {useful.clean:.3f}.",
     )

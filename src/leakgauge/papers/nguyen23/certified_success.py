@@ -21,7 +21,6 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
-from leakgauge.papers.nguyen23.attack_success import game_label
 from leakgauge.papers.nguyen23.data import (
     COLUMNS,
     PUBLISHED,
@@ -201,7 +200,7 @@ def _cells(
     proofs: Sequence[CertificatePair],
     games: VerdictsByGame,
 ) -> list[ComparedNumber]:
-    here = game_label(scope, point)
+    here = point.description(scope)
     first = 2 if series is BITRAND else 1
     claim = "figure_7_certified" if series is BITRAND else "figure_12_certified"
     stated = PUBLISHED[claim] if point.epsilon >= first else None

@@ -8,6 +8,7 @@ from leakgauge.papers.comparison import PublishedNumber
 from leakgauge.papers.nguyen23 import data
 from leakgauge.papers.nguyen23.data import COLUMNS, DataColumn, FeatureForm
 from leakgauge.papers.paper import AuditTable, PaperRun, Scale, Scope
+from leakgauge.report.number_format import count
 from leakgauge.verdict import Verdict
 
 SEED = 20240501  # of items without games
@@ -85,6 +86,11 @@ class NominalGame:
     def name(self, mechanism: str) -> str:
         """Of its audit."""
         return f"{mechanism}-{self.column.name}-{self.form}-{self.epsilon}"
+
+    def description(self, scope: Scope, exact: float | None = None) -> str:
+        """The data and epsilon in words; with the exact epsilon, where it is given."""
+        true = "" if exact is None else f" (exact: {count(round(exact))})"
+        return f"{self.column.description(scope, self.form)}, ε = {self.epsilon}{true}"
 
 
 VerdictsByGame: TypeAlias = Mapping[NominalGame, Mapping[str, Verdict]]  # verdicts by label
