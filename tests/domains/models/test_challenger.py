@@ -10,7 +10,7 @@ from leakgauge.core.game import Adversary, Coins, Scorer, play
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.challenger import build
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
+from leakgauge.domains.models.training.noise_calibration import DpTraining
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.domains.models.training.trainer import cross_entropy
 from leakgauge.support.progress import listen_to_progress
@@ -108,7 +108,7 @@ def test_without_a_member_that_is_not_in_question_there_is_no_mean_loss():
 def test_a_record_is_promised_what_the_noise_promises(game):
     made = challenger(game=game, targets=1)
     schedule = TrainingSchedule(rows=60, batch=20, epochs=2)
-    expected = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(schedule)
+    expected = DpTraining(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(schedule)
     assert made.guarantee.epsilon == pytest.approx(expected.epsilon)
     assert made.guarantee.unit is Unit.RECORD
     assert made.guarantee.sensitivity == 2.0
@@ -117,7 +117,7 @@ def test_a_record_is_promised_what_the_noise_promises(game):
 @pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
 def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(table):
     made = challenger(dependence=MIXED, **table)
-    record = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(
+    record = DpTraining(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(
         TrainingSchedule(rows=60, batch=20, epochs=2)
     )
     assert made.guarantee.unit is Unit.GROUP

@@ -3,13 +3,13 @@
 from math import ceil
 
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable
+from leakgauge.domains.models.training.noise_calibration import DpTraining
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.theory import composition
 from leakgauge.theory.metric_bounds import humphries_advantage
 
 
-def training_group_guarantee(noise: DpTrainingTable, schedule: TrainingSchedule) -> Guarantee:
+def training_group_guarantee(noise: DpTraining, schedule: TrainingSchedule) -> Guarantee:
     """The promise to all rows of a training together; the promise to one row becomes the nominal one.
 
     All rows are replaced, so the sum of a step changes by two clips for each row in the batch; a Poisson

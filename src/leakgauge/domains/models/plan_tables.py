@@ -1,5 +1,6 @@
-"""The `challenger` and `mechanism` tables of a plan about models."""
+"""The `data`, `challenger` and `mechanism` tables of a plan about models."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -7,7 +8,9 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable, TrainingMechanism
+from leakgauge.domains.models.data.dataset import as_tuple
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
 from leakgauge.domains.models.training.optimizers import OptimizerName
 from leakgauge.domains.models.training.schedule import BatchSampling
 from leakgauge.domains.models.training.trainer import DEFAULT_TRAINER, Trainer, find_trainer, read_trainer
@@ -20,6 +23,77 @@ NO_NOISE = "none"
 TRAINING_MECHANISMS: Mapping[str, OptimizerName] = {"dp_adam": "adam", "dp_sgd": "sgd"}
 DEFAULT_TARGETS = 100
 TRAINER_KEYS = ("epochs", "batch", "hidden", "rate", "sampling")  # parameters of a trainer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsSyntheticDataTable:
+    """Rows of a mixture of Gaussians: each component has a centre and a rule of its own for the classes.
+
+    Centres are at ``distance`` from the origin, in units of the noise. The class of a row is the largest of
+    ``classes`` linear scores; the scores of all components add up to zero, so two components have opposite
+    rules. A share ``flip`` of the labels is drawn at random.
+    """
+
+    rows: int = 4_000
+    features: int = 20
+    components: int = 2
+    classes: int = 2
+    distance: float = 2.0
+    flip: float = 0.1
+
+    def __post_init__(self) -> None:
+        for name, minimum in (("rows", 20), ("features", 2), ("components", 1), ("classes", 2)):
+            if not getattr(self, name) >= minimum:
+                raise BadInput(f"{name} must be >= {minimum}, got {getattr(self, name)}")
+        if not self.components * self.classes <= self.rows:
+            raise BadInput(f"rows = {self.rows} are too few for each class of each component; raise it")
+        if not 0 <= self.distance < math.inf:
+            raise BadInput(f"distance must be >= 0 and finite, got {self.distance}")
+        if not 0 <= self.flip <= 1:
+            raise BadInput(f"flip must be in [0, 1], got {self.flip}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsConstantsDataTable:
+    """A number of components; every record of component k of K is the value k / (K - 1).
+
+    Whoever knows the component of the members knows all their values: noise that hides one of n records does
+    not hide n (the example of Humphries et al. 2023, section III-C).
+    """
+
+    components: int = 2
+    rows: int | None = None  # of each component; None: as many as the game needs
+
+    def __post_init__(self) -> None:
+        if not self.components >= 2:
+            raise BadInput(f"components must be >= 2, got {self.components}")
+        if self.rows is not None and not self.rows >= 2:
+            raise BadInput(f"rows must be >= 2, got {self.rows}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelsFileDataTable:
+    """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
+
+    ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed.
+    """
+
+    source: str
+    label: str = "label"
+    group: str | tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    impute: bool = False
+    duplicates: DuplicatePolicy = "remove"
+
+    def __post_init__(self) -> None:
+        for name in as_tuple(self.group):
+            if name == self.label:
+                raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
+        for name in self.drop:
+            if name in (self.label, *as_tuple(self.group)):
+                raise BadInput(f"drop: {name!r} is the label or a group, which is no feature anyway")
 
 
 class ModelsGame(StrEnum):
@@ -69,7 +143,7 @@ class ModelsChallengerTable:
             value = getattr(self, name)
             if value is not None and not value >= minimum:
                 raise BadInput(f"{name} must be >= {minimum}, got {value}")
-        if not 0 <= self.reference < float("inf"):
+        if not 0 <= self.reference < math.inf:
             raise BadInput(f"reference must be >= 0, got {self.reference}; 0.5 is usual")
         if isinstance(self.reference, float) and self.reference >= 1:
             raise BadInput(
@@ -160,7 +234,7 @@ def read_training_mechanism(mechanism: Mapping[str, Any]) -> TrainingMechanism:
     if name == NO_NOISE:
         plain = read_dataclass(_NoNoiseTable, parameters, "mechanism 'none'")
         return TrainingMechanism(name=name, noise=None, relation=plain.relation, optimizer=plain.optimizer)
-    noise = read_dataclass(DpTrainingTable, parameters, f"mechanism {name!r}")
+    noise = read_dataclass(DpTraining, parameters, f"mechanism {name!r}")
     return TrainingMechanism(
         name=name, noise=noise, relation=noise.relation, optimizer=TRAINING_MECHANISMS[name]
     )

@@ -19,7 +19,7 @@ from leakgauge.domains.models.release import StepView
 from leakgauge.domains.models.training.accounting import sigma_for
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
-from leakgauge.domains.models.training.noise_calibration import DpSgdNoise, DpTrainingTable
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise, DpTraining
 from leakgauge.domains.models.training.optimizers import Sgd
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.domains.models.training.trainer import Examples
@@ -46,7 +46,7 @@ def challenger(relation, schedule, sigma, *, used: float | None = None) -> Chall
     """A network of one layer; noise of ``used`` times the clip, while that of ``sigma`` is promised."""
     n = schedule.rows
     replaces = relation is Relation.REPLACE_ONE
-    promised = DpTrainingTable(relation=relation, sigma=sigma, clip=CLIP)
+    promised = DpTraining(relation=relation, sigma=sigma, clip=CLIP)
     recipe = TrainingRecipe(
         schedule=schedule,
         noise=DpSgdNoise(sigma=used or sigma, clip=CLIP),

@@ -3,7 +3,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
+from leakgauge.domains.models.data.synthetic import generate_mixture
+from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable
 
 
 def test_the_seed_decides_the_rows():

@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable
-from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
+from leakgauge.domains.models.data.synthetic import generate_mixture
 from leakgauge.domains.models.games.dependence import (
     BiasDependence,
     ClusterDependence,
@@ -14,6 +14,7 @@ from leakgauge.domains.models.games.dependence import (
     read_dependence,
 )
 from leakgauge.domains.models.games.member_split import SplitSizes
+from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable
 
 SEX = np.array([0] * 300 + [1] * 700)
 

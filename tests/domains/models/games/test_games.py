@@ -7,9 +7,9 @@ from scipy.stats import chi2_contingency
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
+from leakgauge.domains.models.data.synthetic import generate_mixture
 from leakgauge.domains.models.games.setup import set_up_game
-from leakgauge.domains.models.plan_tables import read_challenger_table
+from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable, read_challenger_table
 
 MIXED = {"name": "source", "group": "component", "members": "1"}
 

@@ -5,7 +5,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.models.training.accounting import renyi_epsilon
 from leakgauge.domains.models.training.noise_calibration import (
-    DpTrainingTable,
+    DpTraining,
     SigmaCalibration,
     humphries23_sigma,
 )
@@ -47,13 +47,13 @@ def test_two_clips_more_than_double_the_label():
     """Even if batches were drawn again: 2.16 at a label of 1, about 27 at 10."""
     drawn_anew = TrainingSchedule(rows=10_000, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     for sigma, epsilon in [(11.55, 2.16), (1.68, 27.2)]:
-        noise = DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=sigma)
+        noise = DpTraining(relation=Relation.REPLACE_ONE, sigma=sigma)
         assert noise.guarantee(drawn_anew).epsilon == pytest.approx(epsilon, rel=0.025)
 
 
 def test_the_label_of_the_paper_stands_beside_what_its_batches_are_proved_to_give():
     shuffled = TrainingSchedule(rows=10_000, sampling=BatchSampling.SHUFFLED)
-    noise = DpTrainingTable(
+    noise = DpTraining(
         relation=Relation.REPLACE_ONE, epsilon=1.0, calibration=SigmaCalibration.HUMPHRIES23, clip=0.5
     )
     promised = noise.guarantee(shuffled)
@@ -66,7 +66,7 @@ def test_the_label_of_the_paper_stands_beside_what_its_batches_are_proved_to_giv
 
 @pytest.mark.parametrize("relation", Relation)
 def test_an_honest_epsilon_is_promised_as_it_was_asked_for(relation):
-    noise = DpTrainingTable(relation=relation, epsilon=1.0)
+    noise = DpTraining(relation=relation, epsilon=1.0)
     promised = noise.guarantee(ADULT)
     assert promised.epsilon == promised.exact_epsilon == pytest.approx(1.0, rel=1e-4)
     assert promised.epsilon <= 1.0
@@ -78,20 +78,20 @@ def test_an_honest_epsilon_is_promised_as_it_was_asked_for(relation):
 
 
 def test_noise_may_be_given_as_sigma():
-    noise = DpTrainingTable(relation=Relation.ADD_REMOVE, sigma=3.0)
+    noise = DpTraining(relation=Relation.ADD_REMOVE, sigma=3.0)
     assert noise.noise(ADULT).sigma == 3.0
     assert noise.guarantee(ADULT).nominal_epsilon is None
 
 
 def test_noise_needs_an_epsilon_or_a_sigma():
     with pytest.raises(BadInput, match="needs epsilon or sigma"):
-        DpTrainingTable(relation=Relation.REPLACE_ONE)
+        DpTraining(relation=Relation.REPLACE_ONE)
 
 
 def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it():
     schedule = TrainingSchedule(rows=1_000, batch=100, epochs=10)
-    true = DpTrainingTable(relation=Relation.ADD_REMOVE, sigma=1.0).guarantee(schedule)
-    claimed = DpTrainingTable(relation=Relation.ADD_REMOVE, sigma=1.0, epsilon=0.5)
+    true = DpTraining(relation=Relation.ADD_REMOVE, sigma=1.0).guarantee(schedule)
+    claimed = DpTraining(relation=Relation.ADD_REMOVE, sigma=1.0, epsilon=0.5)
     assert claimed.noise(schedule).sigma == 1.0
     found = claimed.guarantee(schedule)
     assert (found.epsilon, found.exact_epsilon, found.curve) == (0.5, true.epsilon, None)
@@ -100,7 +100,7 @@ def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it
 
 def test_sigma_leaves_nothing_to_calibrate():
     with pytest.raises(BadInput, match="calibration = 'humphries23' has no effect"):
-        DpTrainingTable(relation=Relation.REPLACE_ONE, sigma=1.0, calibration=SigmaCalibration.HUMPHRIES23)
+        DpTraining(relation=Relation.REPLACE_ONE, sigma=1.0, calibration=SigmaCalibration.HUMPHRIES23)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
@@ -108,18 +108,18 @@ def test_sigma_leaves_nothing_to_calibrate():
 def test_numbers_that_are_not_positive_are_refused(name, value):
     words = {"epsilon": 1.0} if name == "clip" else {}
     with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
-        DpTrainingTable(relation=Relation.ADD_REMOVE, **words, **{name: value})
+        DpTraining(relation=Relation.ADD_REMOVE, **words, **{name: value})
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
 def test_a_delta_outside_0_and_1_is_refused(delta):
     with pytest.raises(BadInput, match="delta must be in"):
-        DpTrainingTable(relation=Relation.ADD_REMOVE, epsilon=1.0, delta=delta)
+        DpTraining(relation=Relation.ADD_REMOVE, epsilon=1.0, delta=delta)
 
 
 @pytest.mark.parametrize("name", ["epsilon", "sigma"])
 def test_what_promises_nothing_or_leaves_nothing_is_refused(name):
     with pytest.raises(BadInput, match=rf"{name} must be <= 1e\+06, got 1e\+300"):
-        DpTrainingTable(relation=Relation.ADD_REMOVE, **{name: 1e300})
-    most = DpTrainingTable(relation=Relation.ADD_REMOVE, **{name: 1e6})
+        DpTraining(relation=Relation.ADD_REMOVE, **{name: 1e300})
+    most = DpTraining(relation=Relation.ADD_REMOVE, **{name: 1e6})
     assert 0 <= most.guarantee(TrainingSchedule(rows=100, batch=20, epochs=2)).epsilon <= 1e6

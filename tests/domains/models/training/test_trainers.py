@@ -12,7 +12,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.training.noise_calibration import (
     PLAIN_TRAINING,
-    DpTrainingTable,
+    DpTraining,
     TrainingMechanism,
 )
 from leakgauge.domains.models.training.trainer import (
@@ -145,7 +145,7 @@ def test_without_noise_nothing_is_promised(trainer):
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
 def test_noise_is_promised_for_or_refused(name, optimizer):
     """A trainer must not accept the noise of a mechanism, and then promise nothing for it."""
-    noise = DpTrainingTable(relation=Relation.REPLACE_ONE, epsilon=2.0)
+    noise = DpTraining(relation=Relation.REPLACE_ONE, epsilon=2.0)
     mechanism = TrainingMechanism(
         name=f"dp_{optimizer}", noise=noise, relation=noise.relation, optimizer=optimizer
     )

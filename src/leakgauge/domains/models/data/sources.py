@@ -12,8 +12,9 @@ from leakgauge.domains.models.data import published
 from leakgauge.domains.models.data.dataset import EncodedTable
 from leakgauge.domains.models.data.preprocessing import data_source, prepare_table
 from leakgauge.domains.models.data.published_files import PublishedDataTable
-from leakgauge.domains.models.data.synthetic import ModelsSyntheticDataTable, generate_mixture
-from leakgauge.domains.models.data.user_file import ModelsFileDataTable, read_user_file
+from leakgauge.domains.models.data.synthetic import generate_mixture
+from leakgauge.domains.models.data.user_file import read_user_file
+from leakgauge.domains.models.plan_tables import ModelsFileDataTable, ModelsSyntheticDataTable
 from leakgauge.support.cache import RecentCache, file_identity
 from leakgauge.support.table_reader import read_dataclass
 

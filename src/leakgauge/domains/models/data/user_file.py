@@ -1,7 +1,6 @@
 """A CSV or Parquet file of the user: its columns, and which of them are label, groups and features."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from leakgauge.domains.models.data.dataset import (
     categorical,
 )
 from leakgauge.domains.models.data.imputation import impute_table, require_complete
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.plan_tables import ModelsFileDataTable
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file
 
@@ -89,31 +88,6 @@ def _numbers(connection: Connection, expression: str) -> NumericColumn:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelsFileDataTable:
-    """A CSV or Parquet file: its label, its groups, columns to drop, and the words for missing values.
-
-    ``categories`` are columns of numbers that are codes; ``impute`` allows missing values to be imputed.
-    """
-
-    source: str
-    label: str = "label"
-    group: str | tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    impute: bool = False
-    duplicates: DuplicatePolicy = "remove"
-
-    def __post_init__(self) -> None:
-        for name in as_tuple(self.group):
-            if name == self.label:
-                raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
-        for name in self.drop:
-            if name in (self.label, *as_tuple(self.group)):
-                raise BadInput(f"drop: {name!r} is the label or a group, which is no feature anyway")
 
 
 def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:

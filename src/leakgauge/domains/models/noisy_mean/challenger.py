@@ -16,11 +16,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable
 from leakgauge.domains.models.data.sources import load_table
-from leakgauge.domains.models.data.synthetic import (
-    CONSTANTS_SOURCE,
-    ModelsConstantsDataTable,
-    constant_components,
-)
+from leakgauge.domains.models.data.synthetic import CONSTANTS_SOURCE, constant_components
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.games.strong import StrongGame
 from leakgauge.domains.models.noisy_mean.knowledge import (
@@ -34,7 +30,7 @@ from leakgauge.domains.models.noisy_mean.sum_noise import (
     group_guarantee,
     read_sum_noise,
 )
-from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame
+from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsConstantsDataTable, ModelsGame
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.support.table_reader import read_dataclass
 

@@ -44,7 +44,7 @@ class DpSgdNoise:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DpTrainingTable:
+class DpTraining:
     """Clip every example's gradient, and add Gaussian noise to the sum of a batch, at every step.
 
     Give ``epsilon``, or ``sigma`` in units of ``clip``. With both, sigma is used and epsilon is claimed:
@@ -117,7 +117,7 @@ class TrainingMechanism:
     """The noise of a training, which tables are neighbours, and the optimizer where a plan names one."""
 
     name: str
-    noise: DpTrainingTable | None
+    noise: DpTraining | None
     relation: Relation
     optimizer: OptimizerName | None
 

@@ -14,7 +14,7 @@ from leakgauge.domains.models.training.gradient_descent import (
     train_network,
 )
 from leakgauge.domains.models.training.mlp import MlpClassifier
-from leakgauge.domains.models.training.noise_calibration import DpTrainingTable, TrainingMechanism
+from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
 from leakgauge.domains.models.training.optimizers import OPTIMIZERS, OptimizerName
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
@@ -71,7 +71,7 @@ class NetworkTrainer:
     """Trains networks by a recipe; ``promise`` is the table that its noise was calibrated from."""
 
     recipe: TrainingRecipe
-    promise: DpTrainingTable | None = field(default=None, compare=False)
+    promise: DpTraining | None = field(default=None, compare=False)
 
     @property
     def guarantee(self) -> Guarantee | None:
