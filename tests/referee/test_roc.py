@@ -55,6 +55,29 @@ def test_a_thinned_curve_keeps_its_ends_its_size_and_nearly_its_area():
     assert np.trapezoid(tpr, fpr) == pytest.approx(full.auc, abs=2e-3)
 
 
+def test_a_thinned_curve_stays_close_also_where_false_positives_are_rare():
+    full = np.linspace(0, 1, 5001)
+    fpr, tpr = thin_curve(full, np.sqrt(full), 110)
+    assert fpr.size <= 110
+    assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0.0, 0.0, 1.0, 1.0)
+    rare = np.geomspace(full[1], 1, 400)
+    np.testing.assert_allclose(np.interp(rare, fpr, tpr), np.sqrt(rare), rtol=0.03)
+
+
+def test_thinning_keeps_the_largest_tpr_without_a_false_positive():
+    noise = np.random.default_rng(1).random(5000)
+    fpr = np.concatenate([np.zeros(300), np.linspace(0, 1, 5001)[1:]])
+    tpr = np.concatenate([np.linspace(0, 0.4, 300), 0.4 + 0.6 * np.sort(noise)])
+    thin_fpr, thin_tpr = thin_curve(fpr, tpr, 110)
+    assert thin_fpr.size <= 110
+    assert thin_tpr[thin_fpr == 0].max() == 0.4
+
+
+def test_a_short_curve_without_points_on_a_line_is_not_touched():
+    fpr, tpr = thin_curve(np.array([0.0, 0.2, 1.0]), np.array([0.0, 0.8, 1.0]))
+    assert (fpr.tolist(), tpr.tolist()) == ([0.0, 0.2, 1.0], [0.0, 0.8, 1.0])
+
+
 def test_a_short_curve_loses_only_points_on_a_line():
     fpr, tpr = thin_curve(np.array([0, 0.25, 0.5, 1.0]), np.array([0, 0.25, 0.5, 1.0]))
     assert fpr.tolist() == tpr.tolist() == [0, 1]

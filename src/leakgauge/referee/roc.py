@@ -47,9 +47,10 @@ def roc(trials: Trials) -> Roc:
 
 
 def thin_curve(fpr: Reals, tpr: Reals, most: int = 500) -> tuple[Reals, Reals]:
-    """Keep at most so many points of a rising curve, half of them where false positives are rare.
+    """Return at most ``most`` points of a rising curve, half of them where false positives are rare.
 
-    Corners between points that lie on one line are dropped first.
+    Points on a straight line between their neighbours are dropped first. Both ends are kept, and so is the
+    largest TPR without a false positive.
     """
     turn = np.ones(fpr.size, bool)
     turn[1:-1] = (np.diff(fpr)[:-1] * np.diff(tpr)[1:]) != (np.diff(fpr)[1:] * np.diff(tpr)[:-1])

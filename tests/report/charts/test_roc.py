@@ -4,11 +4,9 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.report.charts.roc import (
     CHANCE_CURVE,
-    MOST_POINTS,
     RocCurve,
     resample_curve,
     roc_chart,
-    thin_curve,
 )
 
 EPSILON = 1.0
@@ -26,26 +24,6 @@ def rows(chart):
 
 def draw(curves=(FINE,), allowed=(BOUND,), *, log=False):
     return roc_chart("roc", curves, allowed, log=log, caption="c", alternative="a")
-
-
-def test_a_thinned_curve_stays_close_also_where_false_alarms_are_rare():
-    fpr, tpr = thin_curve(FINE)
-    assert fpr.size <= MOST_POINTS
-    assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0.0, 0.0, 1.0, 1.0)
-    rare = np.geomspace(FPR[1], 1, 400)
-    np.testing.assert_allclose(np.interp(rare, fpr, tpr), np.sqrt(rare), rtol=0.03)
-
-
-def test_thinning_keeps_the_hits_that_cost_no_false_alarm():
-    free = np.linspace(0, 0.4, 300)
-    curve = RocCurve("free", [0.0] * 300 + FPR[1:].tolist(), [*free, *(0.4 + 0.6 * FPR[1:])])
-    fpr, tpr = thin_curve(curve)
-    assert tpr[fpr == 0].max() == 0.4
-
-
-def test_a_short_curve_is_not_touched():
-    fpr, tpr = thin_curve(BOUND)
-    assert (fpr.tolist(), tpr.tolist()) == ([0.0, CORNER, 1.0], [0.0, 1 - CORNER, 1.0])
 
 
 def test_on_logarithmic_axes_the_bound_follows_its_formula_between_its_corners():

@@ -8,6 +8,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
+from leakgauge.referee.roc import thin_curve
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import brief
 from leakgauge.report.page import Chart, LegendEntry, Stroke
@@ -98,22 +99,9 @@ def roc_chart(
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 
-def thin_curve(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
-    """At most ``most`` points of a curve, denser where false alarms are rare, with both ends."""
-    fpr, tpr = np.asarray(curve.fpr, dtype=float), np.asarray(curve.tpr, dtype=float)
-    if fpr.size <= most:
-        return fpr, tpr
-    evenly = np.linspace(0, fpr.size - 1, most // 2).astype(int)
-    positive = fpr[fpr > 0]
-    rare = np.searchsorted(fpr, np.geomspace(positive[0], 1.0, most // 2 - 1)) if positive.size else evenly
-    corner = np.searchsorted(fpr, [0.0], side="right") - 1  # the hits that cost no false alarm
-    kept = np.unique(np.clip(np.concatenate([evenly, rare, corner]), 0, fpr.size - 1))
-    return fpr[kept], tpr[kept]
-
-
 def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
     """The curve from ``floor`` on, with more points: on logarithmic axes its straight lines are curved."""
-    fpr, tpr = thin_curve(curve, MOST_POINTS // 2)
+    fpr, tpr = _thinned(curve, MOST_POINTS // 2)
     between = np.geomspace(floor, 1.0, MOST_POINTS // 2)
     where = np.concatenate([fpr, between])
     rates = np.concatenate([tpr, np.interp(between, fpr, tpr)])
@@ -122,12 +110,16 @@ def resample_curve(curve: RocCurve, floor: float) -> tuple[Reals, Reals]:
     return where[seen][order], rates[seen][order]
 
 
+def _thinned(curve: RocCurve, most: int = MOST_POINTS) -> tuple[Reals, Reals]:
+    return thin_curve(np.asarray(curve.fpr, dtype=float), np.asarray(curve.tpr, dtype=float), most)
+
+
 def _points(curves: Sequence[RocCurve], floor: float) -> list[dict[str, Any]]:
     """The points, each with the number of its curve instead of its name, which would be repeated often."""
     return [
         {"curve": place, "fpr": brief(fpr), "tpr": brief(tpr)}
         for place, curve in enumerate(curves)
-        for fpr, tpr in zip(*(resample_curve(curve, floor) if floor else thin_curve(curve)), strict=True)
+        for fpr, tpr in zip(*(resample_curve(curve, floor) if floor else _thinned(curve)), strict=True)
     ]
 
 
