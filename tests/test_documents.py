@@ -173,7 +173,7 @@ def test_the_plans_about_models_can_be_set_up(place, tmp_path):
     (tmp_path / "patients.csv").write_text("\n".join(["age,weight,outcome,hospital", *lines]) + "\n")
     (tmp_path / "plan.toml").write_text(plans[place])
     plan = read_plan(tmp_path / "plan.toml")
-    assert set_up_run(plan)[0].facts.keys() == {audit.name for audit in plan.audits}
+    assert set_up_run(plan)[0].metadata.keys() == {audit.name for audit in plan.audits}
 
 
 def test_the_table_of_losses_is_the_one_that_is_described(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ def test_a_finished_run_is_complete(plan, tmp_path):
     assert found.complete
     assert found.judged
     assert not found.running
-    assert found.way_on is None
+    assert found.continue_command is None
 
 
 def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
@@ -22,7 +22,7 @@ def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
     shutil.rmtree(folder / "sleep-nothing")
     found = run_status(tmp_path / "out")
     assert found.audits == (AuditProgress(audit="coin", played=0, rounds=100, complete=False),)
-    assert found.way_on.startswith("leakgauge run ")
+    assert found.continue_command.startswith("leakgauge run ")
 
 
 def test_a_run_that_stopped_early_is_complete(plan, tmp_path):

@@ -18,20 +18,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one line per audit."""
     from leakgauge.runner.status import run_status
 
-    found = run_status(arguments.folder)
+    status = run_status(arguments.folder)
     if arguments.json:
-        print(json.dumps({**asdict(found), "complete": found.complete}))
+        print(json.dumps({**asdict(status), "complete": status.complete}))
         return 0
-    for audit in found.audits:
+    for audit in status.audits:
         state = "complete" if audit.complete else "incomplete"
         print(f"{audit.audit}: {audit.played:,} of {audit.rounds:,} rounds, {state}")
-    print(f"begun with: {', '.join(f'{name} {version}' for name, version in found.versions.items())}")
-    if found.running:
+    print(f"begun with: {', '.join(f'{name} {version}' for name, version in status.versions.items())}")
+    if status.running:
         print("a run is writing to it now")
-    elif found.obstacle:
-        print(f"cannot be continued: {found.obstacle}; or start over: {found.way_on} --fresh")
-    elif found.way_on:
-        print(f"continue with: {found.way_on}")
-    elif not found.judged:
-        print(f"not judged yet: leakgauge judge {found.folder}")
+    elif status.obstacle:
+        print(f"cannot be continued: {status.obstacle}; or start over: {status.continue_command} --fresh")
+    elif status.continue_command:
+        print(f"continue with: {status.continue_command}")
+    elif not status.judged:
+        print(f"not judged yet: leakgauge judge {status.folder}")
     return 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from leakgauge.catalog import audit_error_context, prepare_audit
 from leakgauge.plan import Audit, Plan
-from leakgauge.runner.audit_facts import facts_of
+from leakgauge.runner.audit_metadata import metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.engines import InProcessEngine
 from leakgauge.runner.play_block import PlayBlock, study_attacks
@@ -75,7 +75,7 @@ def _audit_cost(audit: Audit, plan: Plan, workers: int) -> _AuditCost:
     setup_seconds, prepared = _timed(lambda: prepare_audit(audit, plan))
     with audit_error_context(audit, plan):
         refuse_too_many_rounds(audit, prepared)
-        refuse_unjudgeable(audit, facts_of(prepared))
+        refuse_unjudgeable(audit, metadata_of(prepared))
         prepared.challenger.refuse_dry_run()
     study_seconds, play = _timed(lambda: study_attacks(prepared, plan.seed, InProcessEngine()))
     few, some = (min(n, audit.block, audit.rounds) for n in (_FEW, _SOME))

@@ -60,7 +60,7 @@ def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
         return BlockSequence(labels, None)
     is_decided = partial(
         verdict.promise_refuted,
-        guarantee=run.facts[audit.name].guarantee,
+        guarantee=run.metadata[audit.name].guarantee,
         metrics=audit.metrics,
         n_verdicts=run.n_verdicts,
         schedule=schedule,

@@ -14,8 +14,8 @@ from typing import Any
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import Audit, Plan, has_overridden_seed, plan_without_rounds, to_toml
-from leakgauge.runner import audit_facts
-from leakgauge.runner.audit_facts import AuditFacts
+from leakgauge.runner import audit_metadata
+from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import BlockStore
 from leakgauge.runner.code_digest import code_digests, run_versions
 from leakgauge.support import files
@@ -31,7 +31,7 @@ class Manifest:
     """All that is needed to continue a run and to judge it."""
 
     plan: Plan
-    facts: dict[str, AuditFacts]  # by audit
+    metadata: dict[str, AuditMetadata]  # by audit
     code: dict[str, str] | None  # digests by source file, of the code that began the run; none: not recorded
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
@@ -54,13 +54,13 @@ class Manifest:
         }
 
 
-def make_manifest(plan: Plan, facts: dict[str, AuditFacts]) -> Manifest:
+def make_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:
     """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
-    data = {name: known.data for name, known in facts.items()}
+    data = {name: one.data for name, one in metadata.items()}
     code = code_digests(plan.audits)
     return Manifest(
         plan=plan,
-        facts=facts,
+        metadata=metadata,
         code=code,
         versions=run_versions(plan.audits),
         digest=_digest([plan_without_rounds(plan), data, code]),
@@ -82,7 +82,7 @@ def write(manifest: Manifest, folder: Path) -> None:
         "other_seed": has_overridden_seed(manifest.plan),
         "plan_file": path and os.path.relpath(path, folder),
         "plan": plan,
-        "facts": {name: audit_facts.facts_to_json(known) for name, known in manifest.facts.items()},
+        "facts": {name: audit_metadata.metadata_to_json(one) for name, one in manifest.metadata.items()},
     }
     files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
 
@@ -112,10 +112,10 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
     )
     plan = Plan(seed=content["seed"], audits=audits, folder=path.parent if path else folder, path=path)
-    facts = {name: audit_facts.facts_from_json(entry) for name, entry in content["facts"].items()}
+    metadata = {name: audit_metadata.metadata_from_json(entry) for name, entry in content["facts"].items()}
     return Manifest(
         plan=plan,
-        facts=facts,
+        metadata=metadata,
         code=content.get("code"),
         versions=content["versions"],
         digest=content["digest"],
@@ -140,7 +140,7 @@ def report_fields(folder: Path) -> dict[str, Any]:
         "plan": to_toml(_redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],
         "digest": content["digest"],
-        "data": {name: known["data"] for name, known in content["facts"].items()},
+        "data": {name: entry["data"] for name, entry in content["facts"].items()},
         "notes": data_notes(content),
         "versions": content["versions"],
     }
@@ -149,8 +149,8 @@ def report_fields(folder: Path) -> dict[str, Any]:
 def data_notes(content: dict[str, Any]) -> dict[str, list[str]]:
     """Return the notes on the data of a run, each with its audits: points of a sweep share their data."""
     found: dict[str, list[str]] = {}
-    for name, known in content["facts"].items():
-        for note in known.get("notes", ()):
+    for name, entry in content["facts"].items():
+        for note in entry.get("notes", ()):
             found.setdefault(note, []).append(name)
     return found
 

@@ -11,7 +11,7 @@ from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
-from leakgauge.runner.audit_facts import facts_of
+from leakgauge.runner.audit_metadata import metadata_of
 from leakgauge.runner.block_store import RoundBlock, split_rounds
 from leakgauge.runner.code_digest import library_versions
 from leakgauge.runner.early_stop import empty_sequence, load_block, require_block
@@ -75,17 +75,17 @@ def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifes
 
     Many prepared audits may not fit into memory together, so only that of a plan with one audit is returned.
     """
-    facts, kept = {}, {}
+    metadata, kept = {}, {}
     for audit in plan.audits:
         prepared = prepare_audit(audit, plan)
         with audit_error_context(audit, plan):
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
-            facts[audit.name] = facts_of(prepared)
-            refuse_unjudgeable(audit, facts[audit.name])
+            metadata[audit.name] = metadata_of(prepared)
+            refuse_unjudgeable(audit, metadata[audit.name])
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
-    return make_manifest(plan, facts), kept
+    return make_manifest(plan, metadata), kept
 
 
 def refuse_too_many_workers(prepared: PreparedAudit, options: EngineOptions) -> None:
@@ -169,7 +169,7 @@ def _play_audit(
         advance(audit.name, sum(len(block.rounds) for block in batch if block not in missing))
         if missing and run_blocks is None:
             prepared = prepared or prepare_audit(audit, run.plan)
-            if prepared.digest != run.facts[audit.name].data:
+            if prepared.digest != run.metadata[audit.name].data:
                 raise BadInput("the data changed while the run was starting; start it again")
             with listen_to_progress(show_message):
                 play_block = study_attacks(prepared, run.plan.seed, engine, show_message)

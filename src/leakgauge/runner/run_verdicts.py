@@ -12,7 +12,7 @@ from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.core.game import Trials
 from leakgauge.plan import Audit, Contender, Plan
 from leakgauge.runner import manifest
-from leakgauge.runner.audit_facts import AuditFacts
+from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
@@ -41,17 +41,17 @@ def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verd
     return verdicts
 
 
-def refuse_unjudgeable(audit: Audit, known: AuditFacts) -> None:
+def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata) -> None:
     """Stop before the first round if the trials could not be judged as the plan requires."""
     schedule, metrics = stopping_schedule(audit), audit.metrics
     try:
-        metric = verdict.epsilon_metric(metrics, known.guarantee, schedule, metrics.confidence)
+        metric = verdict.epsilon_metric(metrics, metadata.guarantee, schedule, metrics.confidence)
         if schedule is None:
             return
-        if known.guarantee is None:
+        if metadata.guarantee is None:
             raise BadInput("there is no promise to decide on")
-        rounds, targets = (places.ravel() for places in np.indices((2, known.n_targets)))
-        metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), known.coins))
+        rounds, targets = (places.ravel() for places in np.indices((2, metadata.n_targets)))
+        metric(Trials(rounds, targets, rounds == 0, np.zeros(rounds.size), metadata.coins))
     except BadInput as error:
         if schedule is not None:
             raise BadInput(f"stop = 'decided' cannot be used here, stop = 'rounds' can: {error}") from None
@@ -66,8 +66,10 @@ def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder
             if sequence.add(require_block(stores, block)):
                 break
         except IncompleteRun as error:
-            way_on = manifest.how_to_continue(content, folder)
-            raise IncompleteRun(f"{folder}: audit {audit.name!r}: {error}; continue with: {way_on}") from None
+            command = manifest.how_to_continue(content, folder)
+            raise IncompleteRun(
+                f"{folder}: audit {audit.name!r}: {error}; continue with: {command}"
+            ) from None
     return sequence
 
 
@@ -79,9 +81,9 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[V
             verdicts.append(
                 verdict.judge_trials(
                     sequence.trials(contender.label),
-                    guarantee=run.facts[audit.name].guarantee,
+                    guarantee=run.metadata[audit.name].guarantee,
                     subject=replace(
-                        verdict_subject(contender, audit, run.plan), utility=run.facts[audit.name].utility
+                        verdict_subject(contender, audit, run.plan), utility=run.metadata[audit.name].utility
                     ),
                     metrics=audit.metrics,
                     n_verdicts=run.n_verdicts,

@@ -25,8 +25,8 @@ class AuditProgress:
 class RunStatus:
     """What is in a run folder.
 
-    ``versions`` are those that began the run. ``way_on`` is the command that continues it, unless it is
-    complete; ``obstacle`` says why this installation cannot.
+    ``versions`` are those that began the run. ``continue_command`` continues it, unless it is complete;
+    ``obstacle`` says why this installation cannot.
     """
 
     folder: str
@@ -35,7 +35,7 @@ class RunStatus:
     reported: bool
     audits: tuple[AuditProgress, ...]
     versions: dict[str, str]
-    way_on: str | None
+    continue_command: str | None
     obstacle: str | None
 
     @property
@@ -56,7 +56,7 @@ def run_status(folder: Path) -> RunStatus:
         reported=(folder / "report.html").exists(),
         audits=audits,
         versions=run.versions,
-        way_on=None if complete else manifest.how_to_continue(content, folder),
+        continue_command=None if complete else manifest.how_to_continue(content, folder),
         obstacle=None if complete else resume.continuation_obstacle(run, folder),
     )
 

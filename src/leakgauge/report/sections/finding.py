@@ -50,7 +50,7 @@ the release alone. {{ meaning }}</p>
 <p>{{ card.text }}</p>
 {% if card.event %}<p>Told apart by: {{ card.event }}.</p>{% endif %}
 <dl>
-{% for name, value in card.facts %}
+{% for name, value in card.rows %}
 <div><dt>{{ name }}</dt><dd>{{ value }}</dd></div>
 {% endfor %}
 </dl>
@@ -135,7 +135,7 @@ def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
         "badge": badge_of(verdict),
         "text": _text(verdict),
         "event": clip(verdict.event or "", 200) if verdict.finding is Finding.VIOLATED else "",
-        "facts": _facts(verdict),
+        "rows": _card_rows(verdict),
     }
 
 
@@ -173,24 +173,24 @@ def _text(verdict: Verdict) -> str:
             return "There is no promise to compare with; the numbers say what this adversary learned."
 
 
-def _facts(verdict: Verdict) -> list[tuple[str, str]]:
-    facts = []
+def _card_rows(verdict: Verdict) -> list[tuple[str, str]]:
+    rows = []
     if epsilon := verdict.metrics.get("epsilon"):
         bound = verdict.bounds.get("epsilon")
         shown = f"ε ≥ {low_text('epsilon', epsilon, bound)}" if epsilon.low is not None else "cannot be said"
-        facts.append((f"Shown ({confidence(epsilon)} confidence)", shown))
-    facts.append(("Promised", promise_text(verdict.promised) if verdict.promised else "nothing"))
+        rows.append((f"Shown ({confidence(epsilon)} confidence)", shown))
+    rows.append(("Promised", promise_text(verdict.promised) if verdict.promised else "nothing"))
     metric = headline_metric(verdict, "accuracy")
     accuracy = verdict.metrics.get(metric)
     if accuracy is not None and accuracy.value is not None:
         right = f"{percent(accuracy.value)} ({interval_text(metric, accuracy)})"
-        facts.append((f"Right guesses{averaged_note(verdict, 'accuracy')}", right))
+        rows.append((f"Right guesses{averaged_note(verdict, 'accuracy')}", right))
         if (allowed := verdict.bounds.get(metric)) is not None:
-            facts.append(("Right guesses allowed", percent(allowed)))
+            rows.append(("Right guesses allowed", percent(allowed)))
     where = "in each" if verdict.rounds > 1 else "in it"
     targets = f", {times(verdict.n_targets, 'target')} {where}" if verdict.n_targets > 1 else ""
-    facts.append(("Played", times(verdict.rounds, "round") + targets))
-    return facts
+    rows.append(("Played", times(verdict.rounds, "round") + targets))
+    return rows
 
 
 def _row(verdict: Verdict) -> dict[str, str]:

@@ -13,7 +13,7 @@ from leakgauge.support.table_reader import read_dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class AuditFacts:
+class AuditMetadata:
     """The promise, the number of targets, how membership was decided, and a digest of the data.
 
     ``notes`` describe how the data were read, without any value from them.
@@ -27,10 +27,10 @@ class AuditFacts:
     utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
 
 
-def facts_of(prepared: PreparedAudit) -> AuditFacts:
-    """Return the facts of a prepared audit."""
+def metadata_of(prepared: PreparedAudit) -> AuditMetadata:
+    """Return the metadata of a prepared audit."""
     challenger = prepared.challenger
-    return AuditFacts(
+    return AuditMetadata(
         guarantee=challenger.guarantee,
         n_targets=challenger.n_targets,
         coins=challenger.coins,
@@ -40,32 +40,32 @@ def facts_of(prepared: PreparedAudit) -> AuditFacts:
     )
 
 
-def facts_to_json(facts: AuditFacts) -> dict[str, Any]:
-    """Write facts as values JSON can hold; an infinite number becomes a string.
+def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
+    """Write metadata as values that JSON can hold; an infinite number becomes a string.
 
-    >>> facts_to_json(AuditFacts(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
+    >>> metadata_to_json(AuditMetadata(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
     {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': [], 'utility': None}
     """
     guarantee = None
-    if facts.guarantee is not None:
-        curve = facts.guarantee.curve
-        guarantee = {key: _number(value) for key, value in vars(facts.guarantee).items()}
+    if metadata.guarantee is not None:
+        curve = metadata.guarantee.curve
+        guarantee = {key: _number(value) for key, value in vars(metadata.guarantee).items()}
         guarantee["curve"] = curve and {"fpr": curve.fpr.tolist(), "tpr": curve.tpr.tolist()}
-        if (composed := facts.guarantee.composed) is not None:
+        if (composed := metadata.guarantee.composed) is not None:
             guarantee["composed"] = {key: _number(value) for key, value in vars(composed).items()}
             guarantee["composed"]["parts"] = composed.parts
     return {
         "guarantee": guarantee,
-        "n_targets": int(facts.n_targets),
-        "coins": facts.coins.value,
-        "data": facts.data,
-        "notes": list(facts.notes),
-        "utility": facts.utility,
+        "n_targets": int(metadata.n_targets),
+        "coins": metadata.coins.value,
+        "data": metadata.data,
+        "notes": list(metadata.notes),
+        "utility": metadata.utility,
     }
 
 
-def facts_from_json(table: dict[str, Any]) -> AuditFacts:
-    """Read facts back."""
+def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
+    """Read metadata back."""
     guarantee = table["guarantee"]
     if guarantee is not None:
         curve = guarantee["curve"]
@@ -76,7 +76,7 @@ def facts_from_json(table: dict[str, Any]) -> AuditFacts:
             }
         numbers["curve"] = curve and {key: np.array(curve[key]) for key in ("fpr", "tpr")}
         guarantee = read_dataclass(Guarantee, numbers, "guarantee")
-    return AuditFacts(
+    return AuditMetadata(
         guarantee=guarantee,
         n_targets=table["n_targets"],
         coins=Coins(table["coins"]),
