@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leakgauge.cli.engine_options import add_engine_options
+
 if TYPE_CHECKING:
     from leakgauge.papers.paper import Reproduction
 
@@ -31,16 +33,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser.add_argument(
         "--out", metavar="DIR", type=Path, help="output folder (default: runs/reproduce-PAPER)"
     )
-    parser.add_argument(
-        "--engine",
-        choices=["local", "dask", "ray"],
-        default="local",
-        help="what runs the blocks (default: local)",
-    )
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="parallel workers (default: 1)")
-    parser.add_argument(
-        "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
-    )
+    add_engine_options(parser)
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the default one")
     parser.add_argument("--fresh", action="store_true", help="remove the runs of these items, and start over")
     parser.add_argument("--json", action="store_true", help="print JSON")

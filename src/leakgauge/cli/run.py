@@ -6,6 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leakgauge.cli.engine_options import add_engine_options
+
 if TYPE_CHECKING:
     from leakgauge.plan import Plan
 
@@ -24,16 +26,7 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         type=Path,
         help="the run folder (default: runs/<name of the plan>, for plan.toml the name of its folder)",
     )
-    parser.add_argument(
-        "--engine",
-        choices=["local", "dask", "ray"],
-        default="local",
-        help="what runs the blocks (default: local)",
-    )
-    parser.add_argument("--workers", metavar="N", type=int, default=1, help="parallel workers (default: 1)")
-    parser.add_argument(
-        "--address", metavar="A", help="address of a dask or ray cluster; otherwise one is started"
-    )
+    add_engine_options(parser)
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
     parser.add_argument(
         "--fresh", action="store_true", help="remove the run that is in the folder, and start over"

@@ -114,13 +114,34 @@ class LaplaceCell:
         return int(whole), float(rest)
 
 
+class _DiscreteLoss:
+    """What a cell whose loss has no continuous part computes from the atoms of the loss."""
+
+    continuous = False
+
+    def atoms(self) -> tuple[Reals, Reals]:
+        """The losses above zero, and the probability of each for a member."""
+        raise NotImplementedError
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        losses, masses = self.atoms()
+        mean = float(losses @ (masses * -np.expm1(-losses)))
+        return mean, max(0.0, float(losses**2 @ (masses * (1 + np.exp(-losses)))) - mean**2)
+
+    def pessimistic_lattice(self, step: float) -> Reals:
+        return spread_on_lattice(*self.atoms(), step)
+
+    def optimistic_lattice(self, step: float) -> Reals:
+        return gather_on_lattice(*self.atoms(), step)
+
+
 @dataclass(frozen=True, order=True)
-class GeometricCell:
+class GeometricCell(_DiscreteLoss):
     """A whole ``shift`` under two-sided geometric noise, whose probabilities fall by e^-rate per unit."""
 
     rate: float
     shift: int = 1
-    continuous = False
 
     def __post_init__(self) -> None:
         _require_loss("the rate", self.rate)
@@ -135,17 +156,7 @@ class GeometricCell:
     def unit(self) -> float:
         return self.rate
 
-    @property
-    def moments(self) -> tuple[float, float]:
-        return _moments(*self._atoms())
-
-    def pessimistic_lattice(self, step: float) -> Reals:
-        return spread_on_lattice(*self._atoms(), step)
-
-    def optimistic_lattice(self, step: float) -> Reals:
-        return gather_on_lattice(*self._atoms(), step)
-
-    def _atoms(self) -> tuple[Reals, Reals]:
+    def atoms(self) -> tuple[Reals, Reals]:
         # How far an output lies below the upper centre.
         below = np.arange((self.shift + 1) // 2, dtype=np.float64)
         masses = np.exp(-self.rate * below) * np.tanh(self.rate / 2)
@@ -154,7 +165,7 @@ class GeometricCell:
 
 
 @dataclass(frozen=True, order=True)
-class ResponseCell:
+class ResponseCell(_DiscreteLoss):
     """One randomized response; with two categories no other epsilon-DP cell reveals more.
 
     (Kairouz, Oh and Viswanath 2015.)
@@ -162,7 +173,6 @@ class ResponseCell:
 
     epsilon: float
     categories: int = 2
-    continuous = False
 
     def __post_init__(self) -> None:
         _require_loss("epsilon", self.epsilon)
@@ -177,23 +187,8 @@ class ResponseCell:
     def unit(self) -> float:
         return self.epsilon
 
-    @property
-    def moments(self) -> tuple[float, float]:
-        return _moments(*self._atoms())
-
-    def pessimistic_lattice(self, step: float) -> Reals:
-        return spread_on_lattice(*self._atoms(), step)
-
-    def optimistic_lattice(self, step: float) -> Reals:
-        return gather_on_lattice(*self._atoms(), step)
-
-    def _atoms(self) -> tuple[Reals, Reals]:
+    def atoms(self) -> tuple[Reals, Reals]:
         return np.array([self.epsilon]), np.array([expit(self.epsilon - np.log(self.categories - 1))])
-
-
-def _moments(losses: Reals, masses: Reals) -> tuple[float, float]:
-    mean = float(losses @ (masses * -np.expm1(-losses)))
-    return mean, max(0.0, float(losses**2 @ (masses * (1 + np.exp(-losses)))) - mean**2)
 
 
 def _require_loss(name: str, value: float) -> None:

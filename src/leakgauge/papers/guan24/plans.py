@@ -68,6 +68,16 @@ class AttackVariant:
         )
 
 
+def _likelihood_variant(knowledge: str, colour: str) -> AttackVariant:
+    return AttackVariant(
+        label=f"likelihood-{knowledge}",
+        description=f"likelihood, {knowledge}",
+        attack="likelihood",
+        knowledge=knowledge,
+        colour=colour,
+    )
+
+
 KNOCK_KNOCK = AttackVariant(
     label="knock-knock",
     description="Knock-Knock",
@@ -90,27 +100,9 @@ ZERO_DECONVOLUTION = AttackVariant(
     knowledge="zero",
     colour=chart_style.SERIES[5],
 )
-LIKELIHOOD = AttackVariant(
-    label="likelihood-auxiliary",
-    description="likelihood, auxiliary",
-    attack="likelihood",
-    knowledge="auxiliary",
-    colour=chart_style.SERIES[2],
-)
-LIKELIHOOD_ZERO = AttackVariant(
-    label="likelihood-zero",
-    description="likelihood, zero",
-    attack="likelihood",
-    knowledge="zero",
-    colour=chart_style.SERIES[3],
-)
-INFORMED = AttackVariant(
-    label="likelihood-informed",
-    description="likelihood, informed",
-    attack="likelihood",
-    knowledge="informed",
-    colour=chart_style.SERIES[4],
-)
+LIKELIHOOD = _likelihood_variant("auxiliary", chart_style.SERIES[2])
+LIKELIHOOD_ZERO = _likelihood_variant("zero", chart_style.SERIES[3])
+INFORMED = _likelihood_variant("informed", chart_style.SERIES[4])
 PAPER_ATTACKS = (KNOCK_KNOCK, ZERO_KNOWLEDGE)
 OUR_ATTACKS = (LIKELIHOOD, LIKELIHOOD_ZERO, INFORMED)
 ALL_ATTACKS = (*PAPER_ATTACKS, *OUR_ATTACKS)

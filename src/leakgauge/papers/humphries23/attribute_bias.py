@@ -10,10 +10,10 @@ from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.humphries23.experiment_figures import (
     COLOURS,
-    GRID,
     PARTS,
     advantage,
     advantage_bound,
+    bound_series,
     claim_number,
     data_notes,
     epsilon_position,
@@ -116,15 +116,7 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
         )
         for share, colour in zip(shares, chart_style.colours(len(shares)), strict=True)
     ]
-    traces.append(
-        line_series(
-            "bound for independent records",
-            GRID,
-            np.vectorize(advantage_bound)(GRID),
-            Stroke.DASHED,
-            chart_style.INK,
-        )
-    )
+    traces.append(bound_series())
     return series_chart(
         f"{name}-by-epsilon",
         traces,

@@ -69,6 +69,17 @@ def advantage_bound(epsilon: float | None) -> float:
     return 1.0 if epsilon is None else float(humphries_advantage(epsilon, DELTA))
 
 
+def bound_series() -> ChartSeries:
+    """The bound on the advantage for independent records, at every epsilon of the charts."""
+    return line_series(
+        "bound for independent records",
+        GRID,
+        np.vectorize(advantage_bound)(GRID),
+        Stroke.DASHED,
+        chart_style.INK,
+    )
+
+
 def experiment_label(
     experiment: Experiment, scope: Scope, what: str, game: DependenceGame | None = None
 ) -> str:
@@ -168,15 +179,7 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
                 if game.control is control and label in verdicts
             ]
             traces.append(dot_series(f"{ATTACK_NAMES[label]}, {side}", found, colour))
-    traces.append(
-        line_series(
-            "bound for independent records",
-            GRID,
-            np.vectorize(advantage_bound)(GRID),
-            Stroke.DASHED,
-            chart_style.INK,
-        )
-    )
+    traces.append(bound_series())
     if (verdict := experiment.blind_verdict(played.verdicts)) is not None:
         ends = np.array([GRID[0], WITHOUT])
         traces.append(
