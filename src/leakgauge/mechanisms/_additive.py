@@ -25,9 +25,8 @@ from leakgauge.mechanisms._count_noise import (
     CountNoise,
     DensityShape,
     LatticeNoise,
-    RoughDensity,
     RoundedNoise,
-    SmoothDensity,
+    density_shape,
 )
 from leakgauge.mechanisms._loss_bins import NoiseCell
 from leakgauge.mechanisms._output_grid import on_grid
@@ -36,9 +35,6 @@ from leakgauge.theory import loss_composition, tradeoff
 
 Shifts: TypeAlias = Sequence[tuple[float, int]]  # how far values are moved, and how many so far
 
-_PER_WIDTH = 5  # points per width of what a cubic is to follow
-_FINER = 4  # times the step may be halved before a density counts as rough
-_INTERPOLATED = 1e-5  # the largest error of interpolation
 _PIECES, _NODES = 4, 6  # of an integral: pieces per scale, and points on each
 _HALVINGS = 60
 
@@ -305,7 +301,7 @@ class AdditiveMechanism:
     @property
     def density(self) -> DensityShape:
         """How the density may be interpolated; determined by trying."""
-        return _density_shape(self)
+        return density_shape(self)
 
     def partial_moments(self, distances: Reals) -> tuple[Reals, Reals, Reals]:
         """P(X > x), E (X - x)+ and E (X - x)+^2: integrals over the survival function, above |x|.
@@ -425,38 +421,6 @@ def largest_ratio_at_values(mechanism: Mechanism, low: Reals, high: Reals) -> fl
 def _is_root_of_whole(length: float) -> bool:
     square = length**2
     return bool(length > 0 and np.isfinite(square) and abs(square - round(square)) <= 1e-9 * square)
-
-
-@lru_cache(maxsize=64)
-def _density_shape(noise: AdditiveNoise) -> DensityShape:
-    """Find a step at which a cubic follows the log density, and the step from one count to the next.
-
-    The log density of a mixture over counts bends where the likelier count changes: as quickly as the slopes
-    of the log densities one apart differ. Where even small steps do not do, as at kinks, nothing is
-    interpolated.
-    """
-    scale = noise.noise_scale
-    places = np.linspace(-noise.reach, noise.reach, 20_001)
-    with np.errstate(invalid="ignore"):
-        slopes = np.gradient(noise.log_density(places), places)
-        apart = np.interp(places - 1, places, slopes) - slopes
-    steepest = float(np.max(np.abs(apart[np.isfinite(apart)]), initial=0.0))
-    step = min(scale, 1 / max(steepest, 1e-300)) / _PER_WIDTH
-    for _ in range(_FINER + 1):
-        if _cubic_error(noise, step) <= _INTERPOLATED:
-            return SmoothDensity(scale, step)
-        step /= 2
-    return RoughDensity(scale)
-
-
-def _cubic_error(noise: AdditiveNoise, step: float) -> float:
-    """The largest error of a cubic through four points, half-way between the inner two."""
-    middles = np.unique(np.concatenate([np.linspace(-noise.reach, noise.reach, 4_001), [0.0]]))
-    points = [noise.log_density(middles + offset * step) for offset in (-1.5, -0.5, 0.5, 1.5)]
-    with np.errstate(invalid="ignore"):
-        read = (9 * (points[1] + points[2]) - points[0] - points[3]) / 16
-        error = np.abs(read - noise.log_density(middles))
-    return float(np.max(np.where(np.isnan(error), np.inf, error)))
 
 
 @lru_cache(maxsize=64)

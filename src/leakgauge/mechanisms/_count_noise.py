@@ -1,7 +1,7 @@
 """Noise on whole counts: drawn fast, with the exact log probability of every distance from the count."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, exp, log, log1p
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from leakgauge.mechanisms._additive import AdditiveNoise
 
 NEGLIGIBLE = 1e-17  # the probability that may lie beyond the reach of noise, on either side
+_PER_WIDTH = 5  # points per width of what a cubic is to follow
+_FINER = 4  # times the step may be halved before a density counts as rough
+_INTERPOLATED = 1e-5  # the largest error of interpolation
 
 
 @dataclass(frozen=True)
@@ -209,3 +212,35 @@ class UnroundedNoise:
 
     def log_at_least(self, distances: Reals) -> Reals:
         return self.mechanism.log_sf(distances)
+
+
+@lru_cache(maxsize=64)
+def density_shape(noise: "AdditiveNoise") -> DensityShape:
+    """Find a step at which a cubic follows the log density, and the step from one count to the next.
+
+    The log density of a mixture over counts bends where the likelier count changes: as quickly as the slopes
+    of the log densities one apart differ. Where even small steps do not do, as at kinks, nothing is
+    interpolated.
+    """
+    scale = noise.noise_scale
+    places = np.linspace(-noise.reach, noise.reach, 20_001)
+    with np.errstate(invalid="ignore"):
+        slopes = np.gradient(noise.log_density(places), places)
+        apart = np.interp(places - 1, places, slopes) - slopes
+    steepest = float(np.max(np.abs(apart[np.isfinite(apart)]), initial=0.0))
+    step = min(scale, 1 / max(steepest, 1e-300)) / _PER_WIDTH
+    for _ in range(_FINER + 1):
+        if _cubic_error(noise, step) <= _INTERPOLATED:
+            return SmoothDensity(scale, step)
+        step /= 2
+    return RoughDensity(scale)
+
+
+def _cubic_error(noise: "AdditiveNoise", step: float) -> float:
+    """The largest error of a cubic through four points, half-way between the inner two."""
+    middles = np.unique(np.concatenate([np.linspace(-noise.reach, noise.reach, 4_001), [0.0]]))
+    points = [noise.log_density(middles + offset * step) for offset in (-1.5, -0.5, 0.5, 1.5)]
+    with np.errstate(invalid="ignore"):
+        read = (9 * (points[1] + points[2]) - points[0] - points[3]) / 16
+        error = np.abs(read - noise.log_density(middles))
+    return float(np.max(np.where(np.isnan(error), np.inf, error)))
