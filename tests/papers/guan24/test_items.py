@@ -61,7 +61,7 @@ def test_zero_knowledge_may_lose_only_so_much(show):
     def less(loss):
         return lambda audit, label: 0.9 - loss * label.startswith("zero-knowledge")
 
-    setting = "city: Knock-Knock less zero-knowledge, AUC at {}"
+    setting = "city: Knock-Knock minus zero-knowledge, AUC at {}"
     for name, at, most in (("figure_7", "k = 1", 0.09), ("figure_8", "event ε = 1", 0.06)):
         assert verdicts(show(name, less(most - 0.03)))[setting.format(at)] is Agreement.AGREES
         assert verdicts(show(name, less(most + 0.03)))[setting.format(at)] is Agreement.DIFFERS
@@ -93,15 +93,15 @@ def test_pairs_must_beat_independent_shadows(show):
         return 0.6 if label.endswith("independent") else 0.8
 
     found = verdicts(show("figure_10", chance))
-    assert found["city: zero-knowledge, AUC of paired less independent, user-day ε = 4"] is Agreement.AGREES
+    assert found["city: zero-knowledge, AUC of paired minus independent, user-day ε = 4"] is Agreement.AGREES
     other = verdicts(show("figure_10", lambda audit, label: 0.8 - chance(audit, label) / 2))
-    assert other["city: zero-knowledge, AUC of paired less independent, user-day ε = 4"] is Agreement.DIFFERS
+    assert other["city: zero-knowledge, AUC of paired minus independent, user-day ε = 4"] is Agreement.DIFFERS
 
 
 def test_a_tenth_of_the_trace_must_be_enough(show):
     found = verdicts(show("figure_9", lambda audit, label: 0.6 if label.endswith("-0.1") else 0.9))
     assert found["city: Knock-Knock, AUC, 10 % of the trace known"] is Agreement.AGREES
-    assert found["city: zero-knowledge, AUC, the whole trace known less 10 % of it"] is Agreement.AGREES
+    assert found["city: zero-knowledge, AUC, the whole trace minus 10 % of it known"] is Agreement.AGREES
 
 
 def test_small_groups_are_easy_under_noise_and_hard_under_suppression(show):
@@ -110,10 +110,10 @@ def test_small_groups_are_easy_under_noise_and_hard_under_suppression(show):
         return (0.95 if small else 0.8) if audit.mechanism["name"] == "laplace" else 0.7 if small else 0.9
 
     noise = verdicts(show("figure_11", chance))
-    words = "city: zero-knowledge, AUC of groups of 100 less groups of 1,000, event ε = 1"
+    words = "city: zero-knowledge, AUC of groups of 100 minus groups of 1,000, event ε = 1"
     assert noise[words] is Agreement.AGREES
     table = verdicts(show("table_9", chance))
-    assert table["city: Knock-Knock, AUC of groups of 1,000 less groups of 100, k = 1"] is Agreement.AGREES
+    assert table["city: Knock-Knock, AUC of groups of 1,000 minus groups of 100, k = 1"] is Agreement.AGREES
 
 
 @pytest.mark.parametrize("name", ["figure_7", "figure_8", "figure_9", "figure_10", "figure_11", "figure_12"])

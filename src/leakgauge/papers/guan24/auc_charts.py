@@ -22,7 +22,7 @@ from leakgauge.verdict import Verdict
 OPTIMUM_NOTE = (
     "The exact optimum is that of an attacker who knows everybody else, when a target is added or removed "
     "and the noise is not rounded. These games replace the target by somebody else, so it is drawn for "
-    "orientation and is no ceiling; an attacker may also notice who came instead."
+    "orientation and is not an upper bound; an attacker may also notice who was added instead."
 )
 
 
@@ -62,7 +62,7 @@ def _visits(place: LocationDataSet, targets: int, seed: int) -> Ints:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseAxis:
-    """What lies to the right, and where each release is on it."""
+    """The horizontal axis of a chart, and the position of each release on it."""
 
     title: str
     places: Sequence[tuple[float, ReleaseSetting]]
@@ -72,7 +72,7 @@ class ReleaseAxis:
 def auc_series(
     label: str, points: Sequence[tuple[float, Verdict]], colour: str, stroke: Stroke
 ) -> list[ChartSeries]:
-    """A line through what was played, and the intervals."""
+    """A line through the measured values, with their intervals."""
     if not points:
         return []
     found = [(x, auc(verdict)) for x, verdict in points]
@@ -89,7 +89,7 @@ def auc_chart(
     caption: str,
     alternative: str,
 ) -> list[Chart]:
-    """The mean AUC of each variant along an axis, and the exact optimum where there is noise; if played."""
+    """The mean AUC of each simulated variant along an axis, and the exact optimum where there is noise."""
     traces: list[ChartSeries] = []
     seen: list[Verdict] = []
     for variant in variants:

@@ -99,7 +99,7 @@ def _figure_11(played: PlayedItem) -> ItemResult:
         small, usual = (_sized(ReleaseSetting(epsilon=epsilon), m) for m in (100, GROUP))
         for variant in (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO):
             cells += auc_lead(
-                f"{place_prefix(main)}{variant.description}, AUC of groups of 100 less groups of 1,000, "
+                f"{place_prefix(main)}{variant.description}, AUC of groups of 100 minus groups of 1,000, "
                 f"{usual.description}",
                 found.find(main, small, variant),
                 found.find(main, usual, variant),
@@ -135,8 +135,8 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
         traces,
         x_title="ε",
         y_title="mean AUC",
-        caption=f"Mean AUC without knowledge of anybody else, noise for one visit, by size of the group: "
-        f"{place.description}.",
+        caption="Mean AUC of attackers who have only the release, noise for one visit, by size of the "
+        f"group: {place.description}.",
         alternative="The smaller the group, the higher the AUC at every epsilon.",
         log=True,
         played=f"played, {metric_intervals.confidence_text(seen)} interval",
@@ -170,9 +170,8 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         traces,
         x_title="size of the group, m",
         y_title="mean AUC",
-        caption=f"Mean AUC by size of the group, k = {k}: {place.description}; diamonds are what the paper "
-        "prints "
-        f"for {column}.",
+        caption=f"Mean AUC by size of the group, k = {k}: {place.description}; diamonds are the numbers that "
+        f"the paper prints for {column}.",
         alternative="Without suppression the AUC falls slowly as groups grow; with it small groups are hard "
         "to attack.",
         log=True,
@@ -184,19 +183,19 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
 def _trend(
     found: GameVerdicts, place: LocationDataSet, k: int, releases: list[ReleaseSetting]
 ) -> list[ComparedNumber]:
-    """What the paper says of all its data: small groups are hard where counts are suppressed."""
+    """What the paper says of all its data: small groups are hard to attack where counts are suppressed."""
     if k == 0:
         claim = PublishedNumber(
             value=0.0, where="“slowly decreases the performance”, appendix D.1", claim=Claim.ABOVE
         )
         first, last = releases[0], releases[-1]
-        words = "groups of 100 less the largest groups"
+        words = "groups of 100 minus the largest groups"
     else:
         claim = PublishedNumber(
             value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE
         )
         first, last = _sized(ReleaseSetting(k=k), GROUP), releases[0]
-        words = "groups of 1,000 less groups of 100"
+        words = "groups of 1,000 minus groups of 100"
     return [
         cell
         for variant in (*PAPER_ATTACKS, LIKELIHOOD)

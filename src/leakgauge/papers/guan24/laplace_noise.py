@@ -42,7 +42,7 @@ from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, 
 
 UNITS = ("event", USER_DAY)
 RELEASES = {unit: tuple(ReleaseSetting(epsilon=e, unit=unit) for e in EPSILONS) for unit in UNITS}
-ELSEWHERE = {"event": (0.5, 1.0), USER_DAY: (0.1,)}  # at a quick look
+ELSEWHERE = {"event": (0.5, 1.0), USER_DAY: (0.1,)}  # at --scale quick
 CDR_LEARNED = {"event": (0.5,), USER_DAY: ()}  # these take long
 CDR_PLAYED = {"event": (0.1, 0.5, 1.0), USER_DAY: (0.5, 5.0)}
 ACTIVE = 20  # visits
@@ -51,7 +51,7 @@ SLOW = ReleaseSetting(epsilon=0.1)  # some 20 s for each classifier
 
 
 def _plan(unit: str, scope: Scope) -> list[AuditTable]:
-    """The games of one unit; noise for a day that is also noise for a visit is played as such."""
+    """The games of one unit; noise for a day that equals noise for a visit is simulated as the latter."""
     quick = scope.scale is Scale.QUICK
     main = main_place(scope)
     games = [
@@ -141,7 +141,7 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
 
 
 def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
-    """That noise for one visit does not protect whoever has many."""
+    """That noise for one visit does not protect a person with many visits."""
     return [
         cell
         for least in (10, ACTIVE)
@@ -179,17 +179,17 @@ FIGURE_8 = PaperItem(
     notes=(
         (
             "Noise for a day of at most 10 visits is noise for a visit with a tenth of the ε; where both "
-            "are asked for, one game serves both. A quick look leaves out the learned attacks at "
-            "event-level ε = 0.1 (user-day 1), where each classifier takes long."
+            "are needed, they share one game. --scale quick leaves out the learned attacks at event-level "
+            "ε = 0.1 (user-day 1), where each classifier takes long."
         ),
         (
-            "The paper's code cuts the noise, not the noisy count, to whole numbers. That promises ε + "
-            "ln 2, not ε, and at ε = 10 leaves 99.995 % of the cells without noise. We round the noisy "
-            "counts, as the paper says."
+            "The paper's code rounds the noise down to whole numbers instead of the noisy count. That "
+            "guarantees ε + ln 2, not ε, and at ε = 10 leaves 99.995 % of the cells without noise. We "
+            "round the noisy counts, as the paper says."
         ),
         (
-            "Noise for a visit promises a person with 60 visits only the composition of 60 such "
-            "promises; so it is no surprise that it does not protect the person."
+            "For a person with 60 visits, noise for a visit guarantees only the composition of 60 such "
+            "promises, which is too weak to protect the person."
         ),
     ),
 )
@@ -200,9 +200,9 @@ TABLE_4 = PaperItem(
     show=partial(_table, "table_4"),
     notes=(
         (
-            "“The accuracy scores of KK and ZK are close in each experiment” (appendix C) does not hold "
-            "in this table: on Milan at ε = 1 it prints 0.850 and 0.594, while their AUCs agree. The "
-            "threshold of the zero-knowledge attack, set on made-up people, does not carry over to the "
+            "“The accuracy scores of KK and ZK are close in each experiment” (appendix C) does not hold in "
+            "this table: on Milan at ε = 1 it prints 0.850 and 0.594, while their AUCs agree. The "
+            "threshold of the zero-knowledge attack, set on synthetic people, does not carry over to the "
             "real release."
         ),
     ),

@@ -46,7 +46,7 @@ SIDES = ("space", "time")
 def _distances(
     place: LocationDataSet, release: ReleaseSetting, side: str, n: int
 ) -> dict[str, tuple[float, ...]]:
-    """How far each estimate of each of n releases is from the truth, in total variation."""
+    """The distance of each estimate of each of n releases from the truth, in total variation."""
     people = population(place)
     truth = getattr(people.truth, side)
     published = people.releases(release, n)
@@ -77,18 +77,20 @@ def _gain(
     pair: tuple[str, str],
     published: PublishedNumber | None,
 ) -> ComparedNumber:
-    """By how much one estimator is closer to the truth than another, release by release."""
+    """How much closer one estimator is to the truth than another, over the same releases."""
     worse, better = pair
     found = _distances(place, release, side, RELEASES[scale])
     gains = [a - b for a, b in zip(found[worse], found[better], strict=True)]
     cell = ComparedNumber(
         setting=f"{place_prefix(place)}{side} marginal, {release.description}: distance of "
-        f"{METHOD_NAMES[worse]} "
-        f"less that of {METHOD_NAMES[better]}",
+        f"{METHOD_NAMES[worse]} minus that of {METHOD_NAMES[better]}",
         ours=mean_with_interval(gains),
         published=published,
     )
-    why = "The denser the release, the less has to be corrected; the transform does not know how much."
+    why = (
+        "The denser the release, the smaller the necessary correction; the transform does not take this into "
+        "account."
+    )
     return cell if published is None else with_reason(cell, why)
 
 
@@ -169,7 +171,7 @@ def _figure_17(played: PlayedItem) -> ItemResult:
             )
         cells.append(
             ComparedNumber(
-                setting=f"{place_prefix(main)}{side} marginal: distance to even shares at scale 1 less that "
+                setting=f"{place_prefix(main)}{side} marginal: distance to even shares at scale 1 minus that "
                 "at scale 10",
                 ours=mean_with_interval([a - b for a, b in zip(uneven[0], uneven[2], strict=True)]),
                 published=PublishedNumber(value=0.0, where="“compressed”, section 4.3.1", claim=Claim.ABOVE),
@@ -211,7 +213,7 @@ def _noise_chart(people: Population, side: str) -> Chart:
         traces,
         x_title="place, by popularity" if side == "space" else "hour",
         y_title="share of visits",
-        caption=f"The {side} marginal as totals of a release give it, by scale of the noise: "
+        caption=f"The {side} marginal estimated from the totals of a release, by scale of the noise: "
         f"{people.place.description}.",
         alternative="The more noise, the flatter the line, until the noise itself makes it rough.",
     )
@@ -220,14 +222,14 @@ def _noise_chart(people: Population, side: str) -> Chart:
 FIGURE_4 = PaperItem(
     title="Figure 4: log compression under suppression",
     about="Suppression favours popular hours, so their share in the totals is too large. Log compression "
-    "evens the shares out. Beside it our deconvolution, which uses the exact distribution of the release. "
-    "Distances are total variation, from 0 to 1, the mean over several releases.",
+    "evens the shares out. We compare it with our deconvolution, which uses the exact distribution of the "
+    "release. Distances are total variation, from 0 to 1, the mean over several releases.",
     show=partial(_correction, SUPPRESSED, "time", "log", "“better approximated”, figure 4", 4),
 )
 FIGURE_5 = PaperItem(
     title="Figure 5: the power transform under noise",
-    about="Noise, cut off at 0, adds about the same to every cell, so the shares of places become too "
-    "even. A power makes them uneven again. Beside it our deconvolution.",
+    about="Noise, cut off at 0, adds about the same to every cell, so the shares of places become too even. "
+    "A power makes them uneven again. We compare it with our deconvolution.",
     show=partial(_correction, NOISY, "space", "power", "“better approximated”, figure 5", 5),
     notes=(
         (
@@ -235,14 +237,15 @@ FIGURE_5 = PaperItem(
             "shares vary enough from the start; the power is found by bisection here."
         ),
         (
-            "In the paper's code the search begins at a power of 0 and ends there, so both marginals "
-            "become even (“as in the paper's code”); its results under noise may rest on that."
+            "In the paper's code the search begins at a power of 0 and ends there, so both marginals become "
+            "even (“as in the paper's code”); its results under noise may depend on this bug."
         ),
     ),
 )
 FIGURE_13 = PaperItem(
     title="Figure 13: the time marginal from raw counts",
-    about="Without noise and suppression the totals of one group of 1,000 say well when people move.",
+    about="Without noise and suppression the totals of one group of 1,000 are a good estimate of when "
+    "people move.",
     show=_figure_13,
 )
 FIGURE_17 = PaperItem(

@@ -40,7 +40,7 @@ QUICK_TOPS: tuple[int | str, ...] = (1, ALL_PLACES)
 SPREADS = {"table_10": "random", "table_11": "greedy"}
 BUG = (
     "The original has a bug: its “top-k places” are the k highest place numbers (greedy), or all places but "
-    "one (random), so the printed numbers are no target."
+    "one (random), so the printed numbers are not the ones to reproduce."
 )
 
 
@@ -82,7 +82,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
                 PUBLISHED["figure_9_tenth_of_trace"],
             )
             cells += auc_lead(
-                f"{place_prefix(main)}{variant.description}, AUC, the whole trace known less 10 % of it",
+                f"{place_prefix(main)}{variant.description}, AUC, the whole trace minus 10 % of it known",
                 all_of_it,
                 tenth,
                 PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
@@ -96,7 +96,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
 def _range(
     place: LocationDataSet, most: Verdict | None, least: Verdict | None, variant: AttackVariant
 ) -> list[ComparedNumber]:
-    """That little is lost with most of the trace."""
+    """That the AUC changes little when only a part of the trace is known."""
     if most is None or least is None:
         return []
     return [
@@ -208,7 +208,7 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
         cells += _printed(name, found, place)
         cells += [
             ComparedNumber(
-                setting=f"{place_prefix(place)}likelihood, auxiliary, hours as likely as usual, AUC, "
+                setting=f"{place_prefix(place)}likelihood, auxiliary, hours from the time marginal, AUC, "
                 f"{_top_text(top)}",
                 ours=auc(verdict),
             )
@@ -260,11 +260,11 @@ def _places_item(name: str) -> PaperItem:
         about="The attacker knows the places that the target visits most, not when it was there, and counts "
         "are raw. "
         + (
-            "It takes the target to be there at hours drawn from the time marginal."
+            "It assumes that the target was there at hours drawn from the time marginal."
             if spread == "random"
-            else "It takes the target to be there at every hour."
+            else "It assumes that the target was there at every hour."
         )
-        + " Beside it the likelihood attack, to which every hour is as likely as the time marginal says.",
+        + " We add the likelihood attack, which gives every hour its probability in the time marginal.",
         shared_runs=(PLACES_RUNS[spread],),
         show=partial(_places_table, name),
         notes=(BUG,),

@@ -121,7 +121,7 @@ class ReleaseSetting:
     m: int | None = None
 
     def played_as(self, per_day: int) -> "ReleaseSetting":
-        """The release of figure 8 for a visit that has the very same noise, if there is one; else this one.
+        """The event-level release of figure 8 that has the same noise, if there is one; otherwise this one.
 
         Noise for a day of at most n visits is that for a visit with an n-th of the epsilon.
         """
@@ -197,12 +197,12 @@ class LocationDataSet:
 
     @property
     def why_not(self) -> str:
-        """Why a number that the paper prints cannot be compared with one of here; nothing if it can."""
+        """Why a number that the paper prints cannot be compared with ours; empty if it can."""
         if self.is_original:
             return ""
         if self.stands_for == "CDR":
-            return "The call records are private; ours is a synthetic city of their shape."
-        return f"The tweets of Milan were not given; ours is {self.description}."
+            return "The call records are private; we use a synthetic city of the same size."
+        return f"The tweets of Milan were not given; we use {self.description}."
 
 
 CITY = LocationDataSet(
@@ -215,7 +215,7 @@ CITY = LocationDataSet(
 CDR = LocationDataSet(
     data=DataSet(
         name="cdr-city",
-        description="a synthetic city of the shape of the call records",
+        description="a synthetic city of the size of the call records",
         table={
             "source": "synthetic",
             "users": 11000,
@@ -233,13 +233,13 @@ CDR = LocationDataSet(
 
 
 def main_place(scope: Scope) -> LocationDataSet:
-    """Milan, if its file is in the folder of the data sets; else a city of its shape."""
+    """Milan, if its file is in the folder of the data sets; otherwise a synthetic city of the same size."""
     found = data_sets.milan(scope, GRID, FIRST_WEEK)
     return CITY if found is None else LocationDataSet(data=found)
 
 
 def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
-    """Real data to play on besides, where Milan is not given; New York is too small for groups of 1,000."""
+    """Other real data, used where Milan is not given; New York is too small for groups of 1,000."""
     if main_place(scope).is_original:
         return ()
     malaysia = data_sets.kuala_lumpur(scope, FOUR_WEEKS)
@@ -251,30 +251,30 @@ def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:
 
 
 def place_note(scope: Scope, *, cdr: bool = True) -> str:
-    """Say what the games were played on."""
+    """Say which data were used."""
     private = _cdr_note(scope) if cdr else ""
     if main_place(scope).is_original:
-        return f"Played on Social Pulse Milano, its first week, on a grid of 10 x 10 places.{private}"
+        return f"Simulated on the first week of Social Pulse Milano, on a grid of 10 x 10 places.{private}"
     others = " and ".join(f"{place.description} (groups of {place.group:,})" for place in substitutes(scope))
     besides = f", some settings on {others} too" if others else ""
     return (
-        "Played on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 places, "
-        f"168 hours, 21.5 visits on average){besides}: social-pulse-milano.geojson is not in the folder of "
-        f"the data sets (--data). Numbers printed for Milan are shown and not judged; what the paper says of "
-        f"all its data is.{private}"
+        "Simulated on a substitute, a synthetic city of the size of the Milan data (4,840 people, 100 "
+        f"places, 168 hours, 21.5 visits on average){besides}: social-pulse-milano.geojson is not in the "
+        "folder of the data sets (--data). Numbers printed for Milan are shown but not compared; "
+        f"statements of the paper about all its data are.{private}"
     )
 
 
 def _cdr_note(scope: Scope) -> str:
     quick = (
-        " At this scale only the likelihood attack is played there in most settings, for two targets: "
+        " At this scale only the likelihood attack is simulated there in most settings, for two targets: "
         "learning from 360,000 cells takes long."
         if scope.scale is Scale.QUICK
         else ""
     )
     return (
-        " The call records (CDR) are private: beside their columns stands a synthetic city of their shape, "
-        f"11,000 people, 500 places, 720 hours, 130 visits on average.{quick}"
+        " The call records (CDR) are private: their columns are compared with a synthetic city of the same "
+        f"size, 11,000 people, 500 places, 720 hours, 130 visits on average.{quick}"
     )
 
 
@@ -314,7 +314,7 @@ class AggregateGame:
 
 
 def audit_name(place: LocationDataSet, release: ReleaseSetting, least: int = LEAST_VISITS) -> str:
-    """How the audit of a release is called; the same release in another run is the same one."""
+    """The name of the audit of a release; the same release has the same name in every run."""
     active = "" if least == LEAST_VISITS else f",least={least}"
     return f"{place.name}@{release.played_as(place.per_day).name}{active}"
 
@@ -337,7 +337,7 @@ class GameVerdicts:
         variant: AttackVariant,
         least: int = LEAST_VISITS,
     ) -> Verdict | None:
-        """Return the verdict of a game, if it was played."""
+        """Return the verdict of a game, if it was simulated."""
         return self.verdicts.get((audit_name(place, release, least), variant.label))
 
 

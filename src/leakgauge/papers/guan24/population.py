@@ -1,4 +1,4 @@
-"""The people of a place, and releases of random groups of them: for figures that need no game."""
+"""The people of a place, and releases of random groups of them: for figures without a simulated game."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -38,7 +38,7 @@ class Population:
 
     @cached_property
     def truth(self) -> MobilityProfile:
-        """What estimates aim at: the habits of everybody."""
+        """What is estimated: the mobility of everybody."""
         return true_profile(self.challenger.traces)
 
     def chain(self, release: ReleaseSetting) -> ReleaseChain:
@@ -49,7 +49,7 @@ class Population:
         return chain
 
     def releases(self, release: ReleaseSetting, n: int) -> Reals:
-        """Some releases, a row each; the same groups whatever the release."""
+        """Some releases, one row each; all releases have the same groups."""
         rng = stream(SEED, Role.DATA, 100)
         crowd = self.challenger.crowd
         counts = crowd.counts(crowd.people(n, self.place.group, rng))

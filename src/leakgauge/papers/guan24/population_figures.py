@@ -66,8 +66,8 @@ def _figure_6(played: PlayedItem) -> ItemResult:
             value=0.0, where="“best approximated by a lognormal”, figure 6", claim=Claim.ABOVE
         )
         for words, gain, published in (
-            ("exponential less the best log-normal", exponential - best, claim),
-            ("constant less exponential", constant - exponential, None),
+            ("exponential minus the best log-normal", exponential - best, claim),
+            ("constant minus exponential", constant - exponential, None),
         ):
             cells.append(
                 ComparedNumber(
@@ -268,9 +268,8 @@ FIGURE_6 = PaperItem(
     show=_figure_6,
     notes=(
         (
-            "Our cities are generated with log-normal activity, so that the log-normal distribution fits "
-            "them is "
-            "no finding; that the exponential one is not far off is."
+            "Our cities are generated with log-normal activity, so it is expected that the log-normal "
+            "distribution fits them. It is a result that the exponential one is close."
         ),
     ),
 )
@@ -285,7 +284,7 @@ FIGURE_15 = PaperItem(
     show=_figure_15,
 )
 FIGURE_16 = PaperItem(
-    title="Figure 16: what made-up traces are made of",
+    title="Figure 16: the parts of synthetic traces",
     about="The model of Farzanehfar et al. needs the space, time and activity marginals (the last is in "
     "figure 6) and the Delaunay triangulation of the places.",
     show=_figure_16,

@@ -48,7 +48,7 @@ def _releases(scale: Scale) -> list[ReleaseSetting]:
 
 
 def _pairing_plan(scope: Scope) -> list[AuditTable]:
-    """Pairs that figure 8 shows are played there."""
+    """Pairs that figure 8 shows are simulated there."""
     main = main_place(scope)
     others: tuple[AttackVariant, ...] = tuple(INDEPENDENT.values())
     games = [
@@ -78,7 +78,7 @@ def _figure_10(played: PlayedItem) -> ItemResult:
     for release in releases:
         for paired, independent in INDEPENDENT.items():
             cells += auc_lead(
-                f"{place_prefix(main)}{paired.description}, AUC of paired less independent, "
+                f"{place_prefix(main)}{paired.description}, AUC of paired minus independent, "
                 f"{release.description}",
                 found.find(main, release, paired),
                 found.find(main, release, independent),
@@ -86,13 +86,13 @@ def _figure_10(played: PlayedItem) -> ItemResult:
                 "Where noise hides almost everything, both are near chance." if release.epsilon == 1 else "",
             )
         cells += auc_lead(
-            f"{place_prefix(main)}Knock-Knock less zero-knowledge, AUC, both paired, {release.description}",
+            f"{place_prefix(main)}Knock-Knock minus zero-knowledge, AUC, both paired, {release.description}",
             found.find(main, release, KNOCK_KNOCK),
             found.find(main, release, ZERO_KNOWLEDGE),
             PUBLISHED["figure_10_closeness"],
         )
     cells += auc_lead(
-        f"{place_prefix(main)}Knock-Knock, AUC of paired less independent, {SUPPRESSED.description}, no "
+        f"{place_prefix(main)}Knock-Knock, AUC of paired minus independent, {SUPPRESSED.description}, no "
         "noise",
         found.find(main, SUPPRESSED, KNOCK_KNOCK),
         found.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
@@ -117,8 +117,8 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         (*PAPER_ATTACKS, *INDEPENDENT.values(), LIKELIHOOD),
         f"Mean AUC under noise for a day of at most {main.per_day} visits, by how shadows are drawn: "
         f"{main.description}. {metric_intervals.confidence_text(played.verdicts)} intervals.",
-        "Paired shadows teach better than independent ones, both with real traces and with made-up ones; the "
-        "likelihood attack, which learns from none, is above all.",
+        "Paired shadows train better attacks than independent ones, with real and with synthetic traces; "
+        "the likelihood attack, which needs no shadows, has the highest AUC.",
     )
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope, cdr=False),))
 
@@ -131,8 +131,8 @@ FIGURE_10 = PaperItem(
     show=_figure_10,
     notes=(
         (
-            "The paper tests pairs under noise for a day only. Where counts are only suppressed, what "
-            "pairs cancel is the chance of the group, and they may lose; see the number without noise."
+            "The paper tests pairs under noise for a day only. Where counts are only suppressed, pairs "
+            "cancel only the randomness of the group, and may do worse; see the number without noise."
         ),
     ),
 )
@@ -159,18 +159,17 @@ def _figure_12(played: PlayedItem) -> ItemResult:
     verdicts = dict(games)
     cells: list[ComparedNumber] = [
         *auc_lead(
-            f"{place_prefix(main)}AUC with {numbers[-1]:,} made-up traces less {numbers[0]:,}",
+            f"{place_prefix(main)}AUC with {numbers[-1]:,} synthetic traces minus {numbers[0]:,}",
             verdicts[numbers[-1]],
             verdicts[numbers[0]],
             PublishedNumber(
                 value=0.0, where="“improves the MIA’s performance”, appendix D.2", claim=Claim.ABOVE
             ),
-            "Groups are drawn from the made-up people; in how far pairs of shadows repeat each other matters "
-            "little.",
+            "Groups are drawn from the synthetic people; how much pairs of shadows overlap matters little.",
         ),
         *(
             ComparedNumber(
-                setting=f"{place_prefix(main)}zero-knowledge, AUC with {int(x):,} made-up traces",
+                setting=f"{place_prefix(main)}zero-knowledge, AUC with {int(x):,} synthetic traces",
                 ours=auc(verdict),
                 drawn=True,
                 why=main.why_not,
@@ -196,9 +195,9 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         traces,
         x_title="made-up traces",
         y_title="mean AUC",
-        caption="Mean AUC at event-level ε = 1 and k = 1, by how many traces are made up: "
+        caption="Mean AUC at event-level ε = 1 and k = 1, by the number of synthetic traces: "
         f"{main.description}.",
-        alternative="The AUC hardly depends on how many traces are made up; the likelihood attack needs "
+        alternative="The AUC hardly depends on the number of synthetic traces; the likelihood attack needs "
         "none.",
         log=True,
         played=f"played, {metric_intervals.confidence_text(played.verdicts)} interval",
@@ -207,8 +206,8 @@ def _figure_12(played: PlayedItem) -> ItemResult:
 
 
 FIGURE_12 = PaperItem(
-    title="Figure 12: the number of made-up traces",
-    about="Shadows of the zero-knowledge attack are groups of 1,000 drawn from traces that it makes up "
+    title="Figure 12: the number of synthetic traces",
+    about="Shadows of the zero-knowledge attack are groups of 1,000 drawn from traces that it generates "
     "from a release. The paper draws its AUC against their number.",
     shared_runs=(SYNTHETIC_TRACES_RUN,),
     show=_figure_12,

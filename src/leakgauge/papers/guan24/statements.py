@@ -89,7 +89,7 @@ def printed_numbers(
     places: dict[str, LocationDataSet],
     measure: Callable[[Verdict], OurNumber],
 ) -> list[ComparedNumber]:
-    """The numbers of a table that were played, ours beside them; judged on the data of the paper alone."""
+    """Numbers of a table that were simulated, with ours; only those on the paper's data are compared."""
     cells = []
     for number in numbers:
         place = places[number.column]
@@ -112,7 +112,7 @@ def printed_numbers(
 
 
 def _widened(ours: OurNumber, number: PrintedNumber, n_targets: int) -> OurNumber:
-    """Our interval, wide enough for both to be about other targets: theirs are 50, with the printed error."""
+    """Our interval, widened because the paper has other targets: 50, with the printed standard error."""
     spread = NORMAL * number.error * sqrt(1 + THEIR_TARGETS / n_targets)
     return OurNumber(
         value=ours.value,
@@ -122,14 +122,14 @@ def _widened(ours: OurNumber, number: PrintedNumber, n_targets: int) -> OurNumbe
 
 
 def with_reason(cell: ComparedNumber, why: str) -> ComparedNumber:
-    """The cell, with a reason why it is otherwise than the paper says; none is needed where it is not."""
+    """The cell, with a reason where it differs from what the paper says."""
     return cell if cell.verdict is Agreement.AGREES else replace(cell, why=why)
 
 
 def auc_claim(
     setting: str, verdict: Verdict | None, published: PublishedNumber, why: str = ""
 ) -> list[ComparedNumber]:
-    """One AUC beside what the paper says of it, if it was played."""
+    """One AUC beside what the paper says of it, if it was simulated."""
     if verdict is None:
         return []
     return [with_reason(ComparedNumber(setting=setting, ours=auc(verdict), published=published), why)]
@@ -142,7 +142,7 @@ def auc_lead(
     published: PublishedNumber | None = None,
     why: str = "",
 ) -> list[ComparedNumber]:
-    """By how much the AUC of one game is above that of another, if both were played."""
+    """The difference of the AUCs of two games, if both were simulated."""
     if first is None or second is None:
         return []
     ours = metric_intervals.difference(auc(first), auc(second))
@@ -156,14 +156,14 @@ def falling_auc_claims(
     variants: Sequence[AttackVariant],
     where: str,
 ) -> list[ComparedNumber]:
-    """That the AUC falls from each release to the next one that was played."""
+    """That the AUC falls from each release to the next one that was simulated."""
     claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
     for variant in variants:
         played = [release for release in releases if found.find(place, release, variant) is not None]
         for weaker, stronger in pairwise(played):
             cells += auc_lead(
-                f"{place_prefix(place)}{variant.description}, AUC at {weaker.description} less that at "
+                f"{place_prefix(place)}{variant.description}, AUC at {weaker.description} minus that at "
                 f"{stronger.description}",
                 found.find(place, weaker, variant),
                 found.find(place, stronger, variant),
@@ -178,12 +178,12 @@ def closeness_claims(
     releases: Sequence[ReleaseSetting],
     published: PublishedNumber,
 ) -> list[ComparedNumber]:
-    """That zero knowledge loses at most so much to Knock-Knock."""
+    """That the zero-knowledge attack is at most this much worse than Knock-Knock."""
     return [
         cell
         for release in releases
         for cell in auc_lead(
-            f"{place_prefix(place)}Knock-Knock less zero-knowledge, AUC at {release.description}",
+            f"{place_prefix(place)}Knock-Knock minus zero-knowledge, AUC at {release.description}",
             found.find(place, release, KNOCK_KNOCK),
             found.find(place, release, ZERO_KNOWLEDGE),
             published,
@@ -194,7 +194,7 @@ def closeness_claims(
 def likelihood_leads(
     found: GameVerdicts, place: LocationDataSet, releases: Sequence[ReleaseSetting]
 ) -> list[ComparedNumber]:
-    """What the paper does not have: the likelihood attack beside its attacks."""
+    """Not in the paper: the likelihood attack compared with its attacks."""
     pairs = [(LIKELIHOOD, KNOCK_KNOCK), (LIKELIHOOD, LIKELIHOOD_ZERO), (ZERO_DECONVOLUTION, ZERO_KNOWLEDGE)]
     return [
         cell
@@ -230,7 +230,7 @@ def measured_aucs(
 
 
 def place_prefix(place: LocationDataSet) -> str:
-    """Where, at the head of a cell."""
+    """The place of the data, as the beginning of a cell's text."""
     return {"milan": "Milan: ", "city": "city: ", "cdr-city": "CDR city: "}.get(
         place.name, f"{place.description}: "
     )

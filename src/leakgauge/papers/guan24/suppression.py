@@ -33,7 +33,7 @@ from leakgauge.papers.guan24.statements import (
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
 RELEASES = tuple(ReleaseSetting(k=k) for k in THRESHOLDS)
-SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at a quick look
+SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at --scale quick
 CDR_SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3), ReleaseSetting(k=5))
 
 
@@ -71,8 +71,8 @@ def _figure_7(played: PlayedItem) -> ItemResult:
                 f"{place_prefix(place)}{variant.description}, AUC at k = 0",
                 found.find(place, RELEASES[0], variant),
                 PUBLISHED["figure_7_near_perfect"],
-                "How often others stand in for the target, in every one of its cells, depends on how crowded "
-                "those cells are.",
+                "Other people can fill all of the target's cells; how often depends on how crowded these "
+                "cells are.",
             )
         cells += falling_auc_claims(
             found, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
@@ -92,8 +92,8 @@ def _figure_7(played: PlayedItem) -> ItemResult:
             ),
             ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, counts of k or less suppressed: {place.description}.",
-            "Every attack but the informed one begins near 1 without suppression and falls as k grows; the "
-            "likelihood attacks lie above the two of the paper.",
+            "Every attack except the informed one has an AUC near 1 without suppression, which falls as k "
+            "grows; the likelihood attacks lie above the two of the paper.",
         )
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
 
@@ -109,10 +109,10 @@ def _table_3(played: PlayedItem) -> ItemResult:
 FIGURE_7 = PaperItem(
     title="Figure 7: suppression of small counts",
     about="Counts of k or less are published as 0. The paper draws the mean AUC over 50 targets of "
-    "Knock-Knock, whose attacker holds the traces of other people, and of its zero-knowledge attack, "
-    "which makes up traces from the release. Both learn a logistic regression from 400 paired shadows; "
-    "at k = 0 a target whose cell is empty is out. We add the likelihood attack with the same knowledge, "
-    "and with that of everybody else.",
+    "Knock-Knock, whose attacker holds the traces of other people, and of its zero-knowledge attack, which "
+    "generates traces from the release. Both learn a logistic regression from 400 paired shadows; at k = 0 "
+    "an empty cell proves that the target is absent. We add the likelihood attack with the same knowledge, "
+    "and with the traces of everybody else.",
     shared_runs=(SUPPRESSION,),
     show=_figure_7,
     notes=(
@@ -121,13 +121,13 @@ FIGURE_7 = PaperItem(
             "0.5 of each other."
         ),
         (
-            "The zero-knowledge attack here learns once for each target, from one earlier release whose "
-            "membership it does not know; the paper learns anew from each of 100 test releases, or from "
+            "The zero-knowledge attack here is trained once for each target, on one earlier release whose "
+            "membership it does not know; the paper trains it again on each of 100 test releases, or on "
             "the first, which always has the target in it."
         ),
         (
-            "Where the paper's marginals are misprinted the corrected ones are used; our deconvolution "
-            "of the release is tried beside them at k = 1."
+            "Where the paper's marginals are misprinted the corrected ones are used; our deconvolution of "
+            "the release is compared with them at k = 1."
         ),
     ),
 )
@@ -139,8 +139,8 @@ TABLE_3 = PaperItem(
     show=_table_3,
     notes=(
         (
-            "Our shadows are scaled by the training shadows alone, theirs by training and validation "
-            "together; thresholds set on the latter look better than they are."
+            "Our shadows are scaled by the training shadows alone, those of the paper by training and "
+            "validation shadows together, which makes its thresholds look better than they are."
         ),
     ),
 )
