@@ -50,10 +50,10 @@ def test_an_auc_that_falls_with_k_agrees_and_one_that_rises_differs(show):
         return 0.995 - 0.08 * audit.mechanism["suppress"]
 
     found = verdicts(show("figure_7", falling, reach=0.004))
-    assert found["city: Knock-Knock, AUC at k = 1 less that at k = 2"] is Agreement.AGREES
+    assert found["city: Knock-Knock, AUC at k = 1 minus that at k = 2"] is Agreement.AGREES
     assert found["city: Knock-Knock, AUC at k = 0"] is Agreement.AGREES
     rising = verdicts(show("figure_7", lambda audit, label: 0.5 + 0.05 * audit.mechanism["suppress"]))
-    assert rising["city: Knock-Knock, AUC at k = 1 less that at k = 2"] is Agreement.DIFFERS
+    assert rising["city: Knock-Knock, AUC at k = 1 minus that at k = 2"] is Agreement.DIFFERS
     assert rising["city: zero-knowledge, AUC at k = 0"] is Agreement.DIFFERS
 
 

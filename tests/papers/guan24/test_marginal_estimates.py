@@ -45,5 +45,5 @@ def test_figures_without_games_are_drawn(name):
     shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells
     assert shown.charts
-    closer = [cell for cell in shown.cells if cell.setting.endswith("less that of deconvolution (ours)")]
+    closer = [cell for cell in shown.cells if cell.setting.endswith("minus that of deconvolution (ours)")]
     assert all(cell.ours.value > 0 for cell in closer)

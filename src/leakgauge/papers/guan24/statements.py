@@ -201,7 +201,7 @@ def likelihood_leads(
         for release in releases
         for first, second in pairs
         for cell in auc_lead(
-            f"{place_prefix(place)}{first.description} less {second.description}, AUC at "
+            f"{place_prefix(place)}{first.description} minus {second.description}, AUC at "
             f"{release.description}",
             found.find(place, release, first),
             found.find(place, release, second),
