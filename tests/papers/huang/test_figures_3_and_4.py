@@ -131,9 +131,9 @@ def test_every_budget_has_its_three_lines_and_the_best_is_on_top(shown):
 
 def test_what_was_played_is_judged_by_the_exact_rate(show):
     cells, shown = show("figure_3", lambda audit, label: (0.9, 0.84), reach=0.002)
-    assert cells["t-test: 4 answers, ε in all = 10, played"].verdict is Agreement.AGREES  # 0.8695
-    assert cells["t-test: 10 answers, ε in all = 10, played"].verdict is Agreement.DIFFERS
-    assert cells["t-test: 4 answers less 29, ε in all = 10, played"].verdict is Agreement.NOT_COMPARABLE
+    assert cells["t-test: 4 answers, ε in all = 10, simulated"].verdict is Agreement.AGREES  # 0.8695
+    assert cells["t-test: 10 answers, ε in all = 10, simulated"].verdict is Agreement.DIFFERS
+    assert cells["t-test: 4 answers less 29, ε in all = 10, simulated"].verdict is Agreement.NOT_COMPARABLE
     dots = [row for row in shown.charts[1].spec["data"]["values"] if row["stroke"] == "dot"]
     assert [(row["x"], row["value"]) for row in dots] == [(4, 0.87), (10, 0.87), (29, 0.87)] * 3
 

@@ -27,10 +27,12 @@ def test_the_budget_allows_the_few_and_not_the_many(audits):
 
 def test_refusals_are_certain_and_the_t_test_is_not(cells):
     for name in ("members found by refusals", "members found by the four cases together"):
-        assert cells[f"case 4: {name}, played"].verdict is Agreement.AGREES
-    assert cells["case 3: non-members found by the absence of refusals, played"].verdict is Agreement.AGREES
+        assert cells[f"case 4: {name}, simulated"].verdict is Agreement.AGREES
+    assert (
+        cells["case 3: non-members found by the absence of refusals, simulated"].verdict is Agreement.AGREES
+    )
     tested = "case 3: non-members found by the t-test of 100 answers"
-    for name in (tested, f"{tested}, played"):
+    for name in (tested, f"{tested}, simulated"):
         assert cells[name].verdict is Agreement.DIFFERS
         assert "5 %" in cells[name].reason
     # A t-test of 100 answers is close to its level whatever the noise.
@@ -38,7 +40,7 @@ def test_refusals_are_certain_and_the_t_test_is_not(cells):
 
 
 def test_a_sound_accountant_is_another_game(cells):
-    found = cells["cases 3 and 4: success of refusals, a sound accountant, played"]
+    found = cells["cases 3 and 4: success of refusals, a sound accountant, simulated"]
     assert found.ours.value == 0.5
     assert found.verdict is Agreement.NOT_COMPARABLE
     assert "theorem 4" in found.reason
@@ -50,4 +52,4 @@ def test_few_answers_say_little(cells):
     assert found.ours.value == pytest.approx(0.534, abs=1e-3)
     assert found.published.value == pytest.approx(0.516, abs=5e-4)
     assert cells["cases 1 and 2: the optimum, 10 answers"].ours.value == pytest.approx(0.675, abs=1e-3)
-    assert cells["cases 1 and 2: success of the t-test, 10 answers, played"].verdict is Agreement.AGREES
+    assert cells["cases 1 and 2: success of the t-test, 10 answers, simulated"].verdict is Agreement.AGREES

@@ -36,8 +36,10 @@ def test_the_power_is_not_that_of_theorem_5(cells):
 
 def test_members_and_non_members_are_told_apart(cells):
     tail = "Laplace noise, 10 answers"
-    assert cells[f"accept H0 | H0: {tail}, played"].verdict is Agreement.AGREES
-    assert cells[f"accept H1 | H1: {tail}, ε each = 1, played"].verdict is Agreement.AGREES
-    assert cells["accept H1 | H1: Laplace noise, 4 answers, ε each = 1, played"].verdict is Agreement.DIFFERS
-    textbook = cells[f"accept H0 | H0: {tail}, textbook form, played"]
+    assert cells[f"accept H0 | H0: {tail}, simulated"].verdict is Agreement.AGREES
+    assert cells[f"accept H1 | H1: {tail}, ε each = 1, simulated"].verdict is Agreement.AGREES
+    assert (
+        cells["accept H1 | H1: Laplace noise, 4 answers, ε each = 1, simulated"].verdict is Agreement.DIFFERS
+    )
+    textbook = cells[f"accept H0 | H0: {tail}, textbook form, simulated"]
     assert textbook.verdict is Agreement.NOT_COMPARABLE

@@ -135,7 +135,7 @@ def test_noise_explains_nothing_where_there_is_next_to_none(show):
 def test_what_stands_in_for_texas_is_not_held_against_the_paper(show):
     cells, _ = show("figure_8", as_in_the_paper)
     assert all(cell.published is None for cell in cells.values())
-    assert at(cells, "non-IID less IID").ours.value == pytest.approx(0.89)
+    assert at(cells, "non-IID minus IID").ours.value == pytest.approx(0.89)
 
 
 @pytest.mark.parametrize("name", [f"figure_{number}" for number in range(2, 10)])

@@ -18,13 +18,13 @@ def cells():
 
 
 def test_what_the_paper_says_of_its_bound_is_checked(cells):
-    gain = cells["(4) less (5), most over 0.1 ≤ ε ≤ 2"]
+    gain = cells["(4) minus (5), most over 0.1 ≤ ε ≤ 2"]
     # (x - 1) / (x (x + 1)) is largest at x = e^ε = 1 + √2.
     root = 1 + math.sqrt(2)
     assert gain.ours.value == pytest.approx((1 - 1e-5) * (root - 1) / (root * (root + 1)), abs=1e-7)
     assert gain.verdict is Agreement.AGREES
     for epsilon, value in (("0.1", 0.0452), ("2", 0.1031)):
-        found = cells[f"(4) less (5), ε = {epsilon}"]
+        found = cells[f"(4) minus (5), ε = {epsilon}"]
         assert found.ours.value == pytest.approx(value, abs=5e-5)
         assert found.verdict is Agreement.DIFFERS
         assert "0.1716 at ε = 0.88" in found.reason
@@ -32,7 +32,7 @@ def test_what_the_paper_says_of_its_bound_is_checked(cells):
 
 
 def test_the_misprint_of_appendix_b_is_found(cells):
-    found = cells["(5) less (4), ε = 1"]
+    found = cells["(5) minus (4), ε = 1"]
     assert found.published.value == pytest.approx(-math.exp(-1), abs=1e-5)
     assert found.ours.value == pytest.approx(math.tanh(0.5) - (1 - math.exp(-1)), abs=1e-5)
     assert found.verdict is Agreement.DIFFERS

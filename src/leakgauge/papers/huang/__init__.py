@@ -1,4 +1,4 @@
-"""Huang et al. (2020): one linear query split into many, a t-test of the answers, and telling refusals."""
+"""Huang et al. (2020): one linear query split into many, a t-test of the answers, and revealing refusals."""
 
 from leakgauge.papers.paper import Paper
 

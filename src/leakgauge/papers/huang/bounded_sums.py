@@ -15,7 +15,7 @@ from leakgauge.theory import query_splitting, t_test_power
 from leakgauge.verdict import Verdict
 
 M, EPSILON = 10, 1.0  # answers, and what each costs
-AGE = 50  # of everybody whom the sum is about, so that value / bound is what we say
+AGE = 50  # of everybody in the sum, so that value / bound is as stated
 SHARES = {Scale.QUICK: (0.1, 0.25, 0.5, 0.75, 1.0), Scale.FULL: tuple(i / 20 for i in range(1, 21))}
 RECORDS = 5_000  # some 70 of them of that age
 ATTACKS = {"t-test": "split_t_test", "midpoint": "split_midpoint", "likelihood": "split_likelihood"}
@@ -52,10 +52,10 @@ def exact_success(label: str, share: float) -> float:
 def _show(played: PlayedItem) -> ItemResult:
     cells = [
         ComparedNumber(
-            setting=f"{verdict.label}: value / bound = {_share(verdict):g}, played",
+            setting=f"{verdict.label}: value / bound = {_share(verdict):g}, simulated",
             ours=metric_intervals.accuracy(verdict),
             exact=exact_success(verdict.label, _share(verdict)),
-            why="The paper plays counts alone.",
+            why="The paper has only counts.",
         )
         for verdict in played.verdicts
     ]
@@ -91,19 +91,19 @@ def _traces(label: str, verdicts: Sequence[Verdict], shares: Sequence[float]) ->
     exact = np.array([exact_success(label, share) for share in shares])
     return [
         line_series(label, np.array(shares), exact, Stroke.LINE, COLOURS[label]),
-        dot_series(f"{label}, played", points, COLOURS[label]),
+        dot_series(f"{label}, simulated", points, COLOURS[label]),
     ]
 
 
 SUMS = PaperItem(
     title="Bounded sums: success against the target's value over the bound",
-    about="Where a sum is asked for, and every value clipped to a bound, the noise hides a value as large as "
-    f"the bound. The same question is asked {M} times, ε = {EPSILON:g} each, about a target whose value is "
-    "a tenth of the bound up to the whole of it. Lines are theory, dots are games that were played.",
+    about="In a sum whose values are clipped to a bound, the noise hides a value as large as the bound. The "
+    f"same query is asked {M} times, ε = {EPSILON:g} each, about a target whose value is between a tenth of "
+    "the bound and the bound. Lines are theory, dots are simulated games.",
     audits=_audits,
     show=_show,
     notes=(
-        "A value of a share r of the bound is found as easily as a record in a count at r times the ε.",
-        "With generous bounds most people are safer than ε says, and those at the bound are not.",
+        "A value of r times the bound is as easy to detect as a record in a count at r times the ε.",
+        "With generous bounds most people are better protected than ε says, but those at the bound are not.",
     ),
 )

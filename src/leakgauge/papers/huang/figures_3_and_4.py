@@ -21,17 +21,17 @@ from leakgauge.verdict import Verdict
 FEWEST_ANSWERS, MOST_ANSWERS = 4, 29  # answers, section 5
 ALL_ANSWERS = tuple(range(FEWEST_ANSWERS, MOST_ANSWERS + 1))
 CENTRAL_T = (
-    "Theorem 5 shifts a central t; the power of a t-test is that of a non-central one, and under Laplace "
-    "noise of yet another distribution."
+    "Theorem 5 uses a shifted central t distribution; the power of a t-test follows the non-central one, "
+    "and another distribution under Laplace noise."
 )
-SMALL = "So small a difference is lost in what our numbers may be off."
+SMALL = "This difference is smaller than the numerical error of our values."
 RISES = (
     "Up to {} answers the theorem itself says the opposite: the critical value of so few degrees of freedom "
-    "falls faster than the noise grows. The test does as the paper says."
+    "falls faster than the noise grows. The test itself behaves as the paper says."
 )
 MISPRINTED = (
-    "The formulas after the theorem take the critical value of m degrees of freedom for m - 1. So they give "
-    "an attack 0.51 at four answers even if ε is 0, and less with a few more."
+    "The formulas after the theorem use the critical value of m degrees of freedom instead of m - 1. So "
+    "they give an attack 0.51 at four answers even if ε is 0, and less at slightly more answers."
 )
 DRAWN = {Scale.QUICK: (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 29), Scale.FULL: ALL_ANSWERS}  # answers
 PLAYED = {Scale.QUICK: (4, 10, 29), Scale.FULL: (4, 6, 8, 10, 15, 20, 25, 29)}
@@ -41,19 +41,20 @@ NOTES = (
     (
         "Neither reading of theorem 5 has both trends that the paper states. With m - 1 degrees of freedom, "
         "as in the theorem, success first rises with the number of answers for a total budget; with m, as "
-        "in the formulas after it and in the proof, it first falls for a budget each. The test has both."
+        "in the formulas after it and in the proof, it first falls for a budget each. The test itself has "
+        "both."
     ),
     (
-        "Played is the test as printed, S with 1/m, two-sided at 5 %. For normal noise it would reject too "
-        "often; for Laplace noise it happens to come near its level: see table_1."
+        "We simulate the test as printed, S with 1/m, two-sided at 5 %. For normal noise it rejects too "
+        "often; for Laplace noise it comes close to its level: see table_1."
     ),
     (
         "The noise and its scale are known, and so is the side to which a record moves a count. The t-test "
-        "uses neither, and gives away most of what the answers tell: compare the optimum."
+        "uses neither, and loses most of the information in the answers: compare the optimum."
     ),
     (
-        "The games of both figures draw the same coins and the same noise, more or less of it: what they "
-        "miss by chance goes together."
+        "The games of both figures use the same random bits and the same noise at different scales, so "
+        "their errors are correlated."
     ),
 )
 
@@ -99,7 +100,7 @@ class SuccessSurface:
         )
 
     def best(self, budget: float, numbers: tuple[int, ...]) -> Reals:
-        """Success of the best attack there is."""
+        """Success of the best possible attack."""
         found = [query_splitting.optimum_laplace(m, self.epsilon(budget, m)) for m in numbers]
         return np.array([(low + high) / 2 for low, high in found])
 
@@ -115,7 +116,7 @@ def trend_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Real
     stated = PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE)
     return [
         ComparedNumber(
-            setting=f"t-test: {first} answers less {last}, {surface.budget_text} = {budget:g}",
+            setting=f"t-test: {first} answers minus {last}, {surface.budget_text} = {budget:g}",
             ours=(
                 gain := with_numeric_error(
                     tested[numbers.index(first), k] - tested[numbers.index(last), k], 2
@@ -141,7 +142,8 @@ def formula_claims(surface: SuccessSurface) -> list[ComparedNumber]:
             worst = steps.max() if falls else -steps.min()
             cells.append(
                 ComparedNumber(
-                    setting=f"{name}: largest {turn} by one answer more, {surface.budget_text} = {budget:g}",
+                    setting=f"{name}: largest {turn} per additional answer, {surface.budget_text} "
+                    f"= {budget:g}",
                     ours=exact_number(worst),
                     published=stated,
                     why="" if worst <= 0 else MISPRINTED if misprint else RISES.format(peak),
@@ -159,7 +161,7 @@ def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Rea
             gain = with_numeric_error(tested[numbers.index(m), high] - tested[numbers.index(m), low], 2)
             cells.append(
                 ComparedNumber(
-                    setting=f"t-test: {surface.budget_text} = {panel[-1]:g} less {panel[0]:g}, {m} answers",
+                    setting=f"t-test: {surface.budget_text} = {panel[-1]:g} minus {panel[0]:g}, {m} answers",
                     ours=gain,
                     published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
                     why=SMALL if gain.low <= 0 else "",
@@ -171,7 +173,7 @@ def growth_claims(surface: SuccessSurface, numbers: tuple[int, ...], tested: Rea
 def consistency_claims(
     surface: SuccessSurface, numbers: tuple[int, ...], tested: Reals
 ) -> list[ComparedNumber]:
-    """That experiment and theorem are consistent, to a hundredth: how far apart they are at most."""
+    """That experiment and theorem are consistent, within 0.01: their largest difference."""
     consistent = PublishedNumber(value=0.0, places=2, where="“consistent”, section 5")
     cells = []
     for panel in surface.panels:
@@ -184,8 +186,8 @@ def consistency_claims(
         m, budget = max(apart, key=lambda place: abs(apart[place]))
         cells.append(
             ComparedNumber(
-                setting=f"t-test less theorem 5, farthest apart for {surface.budget_text} of {panel[0]:g} to "
-                f"{panel[-1]:g}: {m} answers, {budget:g}",
+                setting=f"t-test minus theorem 5, largest difference for {surface.budget_text} of "
+                f"{panel[0]:g} to {panel[-1]:g}: {m} answers, {budget:g}",
                 ours=with_numeric_error(apart[m, budget]),
                 published=consistent,
                 why=CENTRAL_T if abs(apart[m, budget]) > consistent.slack else "",
@@ -195,12 +197,12 @@ def consistency_claims(
 
 
 def optimum_numbers(surface: SuccessSurface) -> list[ComparedNumber]:
-    """What the best attack makes of the same answers, for the largest budget of either range."""
+    """Success of the best attack on the same answers, for the largest budget of either range."""
     return [
         ComparedNumber(
             setting=f"optimum: {m} answers, {surface.budget_text} = {panel[-1]:g}",
             ours=exact_number(surface.best(panel[-1], (m,))[0]),
-            why="The likelihood ratio of the answers: nobody can do better.",
+            why="The likelihood ratio of the answers: no attack can do better.",
         )
         for panel in surface.panels
         for m in (FEWEST_ANSWERS, MOST_ANSWERS)
@@ -252,7 +254,7 @@ def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list
         return []
     return [
         ComparedNumber(
-            setting=f"t-test: {first} answers less {last}, {surface.budget_text} = {budget:g}, played",
+            setting=f"t-test: {first} answers minus {last}, {surface.budget_text} = {budget:g}, simulated",
             ours=metric_intervals.difference(found[budget, first], found[budget, last]),
             published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
         )
@@ -267,7 +269,7 @@ def _played(
         budget, m = _budget_and_answers(verdict)
         cells.append(
             ComparedNumber(
-                setting=f"t-test: {m} answers, {surface.budget_text} = {budget:g}, played",
+                setting=f"t-test: {m} answers, {surface.budget_text} = {budget:g}, simulated",
                 ours=metric_intervals.accuracy(verdict),
                 exact=float(tested[numbers.index(m), surface.budgets.index(budget)]),
                 drawn=True,
@@ -302,7 +304,7 @@ def _chart(
         f"{FEWEST_ANSWERS} answers to {ends[1]:.3f} at {MOST_ANSWERS}, theorem 5 from "
         f"{surface.printed(panel[-1])[0]:.3f} to {surface.printed(panel[-1])[-1]:.3f}, the "
         f"optimum from {best[0]:.3f} to {best[1]:.3f}",
-        played=f"t-test, played, {metric_intervals.confidence_text(mine)} interval",
+        played=f"t-test, simulated, {metric_intervals.confidence_text(mine)} interval",
     )
 
 
@@ -326,7 +328,7 @@ def _traces(
         line_series(f"optimum, {here}", few, surface.best(budget, numbers), Stroke.DOTTED, colour),
         line_series(f"t-test, {here}", few, exact, Stroke.LINE, colour),
         line_series(f"theorem 5, {here}", xs, surface.printed(budget), Stroke.DASHED, colour),
-        dot_series(f"t-test, {here}, played", points, colour),
+        dot_series(f"t-test, {here}, simulated", points, colour),
     ]
 
 
@@ -339,14 +341,14 @@ def _item(surface: SuccessSurface, title: str, about: str) -> PaperItem:
 FIGURE_3 = _item(
     TOTAL_BUDGET,
     "Figure 3: success for a total budget, against the number of answers",
-    "A count that holds the target and one known record is asked for 4 to 29 times, each time with another "
-    "known record, and a t-test says whether the target adds anything. The budget of all answers together is "
+    "A count of the target and one known record is queried 4 to 29 times, each time with another known "
+    "record, and a t-test decides whether the target is in it. The budget of all answers together is "
     "fixed, 0.1 to 1 or 0.1 to 10: more answers, each with more noise. We draw theorem 5 as printed, the "
-    "exact success of the test that the paper describes, and that of the best attack. Dots are games that "
-    "were really played.",
+    "exact success of the test that the paper describes, and that of the best attack. Dots are simulated "
+    "games.",
 )
 FIGURE_4 = _item(
     BUDGET_EACH,
     "Figure 4: success for a budget of each answer, against the number of answers",
-    "The same, with a fixed budget of each answer, 0.01 to 0.1 or 0.01 to 0.33: more answers tell more.",
+    "The same, with a fixed budget of each answer, 0.01 to 0.1 or 0.01 to 0.33: more answers reveal more.",
 )

@@ -8,9 +8,9 @@ from leakgauge.papers.paper import AuditTable, Scale
 
 CONFIDENCE = 0.999  # there are many intervals
 LEVEL = 0.05  # of the t-test, section 4.4
-RECORDS = 200  # of the generated table: more than anybody asks about
+RECORDS = 200  # of the generated table: more than any attack needs
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper does not say how many
-ERROR = 4e-4  # what a rate of a t-test under Laplace noise may be off, see theory.t_test_power
+ERROR = 4e-4  # the numerical error of a rate of a t-test under Laplace noise, see theory.t_test_power
 
 
 def audit_table(
@@ -21,7 +21,7 @@ def audit_table(
     challenger: Mapping[str, Any] | None = None,
     records: int = RECORDS,
 ) -> AuditTable:
-    """Return the audit of one record by queries that cost ``epsilon`` each: counts, unless said otherwise."""
+    """Return the audit of one record by queries that cost ``epsilon`` each: counts by default."""
     return {
         "name": name,
         "domain": "queries",
@@ -41,7 +41,7 @@ def t_test_attack(m: int, form: str = "paper") -> dict[str, Any]:
 
 
 def with_numeric_error(value: float, errors: int = 1) -> OurNumber:
-    """A value that rests on as many rates of a t-test under Laplace noise, and what it may be off."""
+    """A value computed from this many rates of a t-test under Laplace noise, with its numerical error."""
     return OurNumber(
         value=float(value), low=float(value) - errors * ERROR, high=float(value) + errors * ERROR
     )

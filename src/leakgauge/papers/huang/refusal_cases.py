@@ -15,12 +15,13 @@ EPSILON, BUDGET = 0.3, 3.0
 FEW, ENOUGH = 10, 100  # answers: what the budget allows, and far more
 CERTAIN = read_published(__package__)["certain"]
 ALWAYS_FIVE = (
-    "However many answers there are, a t-test at 5 % says “member” of about 5 % of non-members. That no "
-    "answer was refused would settle it, but the paper leaves this case to the test."
+    "However many answers there are, a t-test at 5 % calls about 5 % of non-members members. The absence of "
+    "refusals would decide it, but the paper uses the test in this case."
 )
 SOUND = (
-    "The paper supposes an accountant that charges only records in the data (theorem 4). Every question is "
-    "about the target, so one that looks at questions alone refuses in both worlds at the same moment."
+    "The paper assumes an accountant that charges only records in the data (theorem 4). Every query is "
+    "about the target, so an accountant that looks only at queries refuses at the same time with and "
+    "without the target."
 )
 
 
@@ -48,7 +49,7 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 def _computed() -> Sequence[ComparedNumber]:
-    """What theory says of cases 1 to 3."""
+    """Theoretical values of cases 1 to 3."""
     low, high = query_splitting.optimum_laplace(FEW, EPSILON)
     printed = float(t_test_power.success_as_printed([FEW], EPSILON / t_test_power.SQRT_2, level=LEVEL)[0])
     return [
@@ -67,7 +68,7 @@ def _computed() -> Sequence[ComparedNumber]:
         ComparedNumber(
             setting=f"cases 1 and 2: the optimum, {FEW} answers",
             ours=exact_number((low + high) / 2),
-            why="The likelihood ratio of the answers: nobody can do better.",
+            why="The likelihood ratio of the answers: no attack can do better.",
         ),
     ]
 
@@ -77,7 +78,7 @@ def _success() -> float:
 
 
 def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
-    """Cases 3 and 4, as they were played."""
+    """Cases 3 and 4, simulated."""
     rows = [
         ("case 4: members found by refusals", "refusal", "tpr", ""),
         ("case 3: non-members found by the absence of refusals", "refusal", "tnr", ""),
@@ -88,7 +89,7 @@ def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     return [
         *(
             ComparedNumber(
-                setting=f"{name}, played",
+                setting=f"{name}, simulated",
                 ours=metric_intervals.metric(found["per_row", label], metric),
                 published=CERTAIN,
                 why=why,
@@ -96,7 +97,7 @@ def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
             for name, label, metric, why in rows
         ),
         ComparedNumber(
-            setting="cases 3 and 4: success of refusals, a sound accountant, played",
+            setting="cases 3 and 4: success of refusals, a sound accountant, simulated",
             ours=metric_intervals.accuracy(found["per_predicate", "refusal"]),
             why=SOUND,
         ),
@@ -104,10 +105,10 @@ def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
 
 
 def _few(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
-    """Cases 1 and 2, as they were played."""
+    """Cases 1 and 2, simulated."""
     return [
         ComparedNumber(
-            setting=f"cases 1 and 2: success of the t-test, {FEW} answers, played",
+            setting=f"cases 1 and 2: success of the t-test, {FEW} answers, simulated",
             ours=metric_intervals.accuracy(found["per_row", "few"]),
             exact=_success(),
             drawn=True,
@@ -119,8 +120,8 @@ CASES = PaperItem(
     title="The four cases of section 4.5",
     about="An oracle refuses once a budget of 3 is spent, at ε = 0.3 for each answer, and charges only "
     "records that are in the data. An attacker who knows 100 of them or more splits one question into 100: "
-    "a member is refused after ten answers (case 4), a non-member never (case 3). One who knows ten is never "
-    "refused, and must go by a t-test of ten answers (cases 1 and 2).",
+    "a member is refused after ten answers (case 4), a non-member never (case 3). One who knows ten is "
+    "never refused, and must use a t-test of ten answers (cases 1 and 2).",
     audits=_audits,
     show=_show,
     notes=(

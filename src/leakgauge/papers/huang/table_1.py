@@ -1,4 +1,4 @@
-"""Table 1: how often the t-test takes one hypothesis for the other."""
+"""Table 1: the error probabilities of the t-test."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -98,8 +98,8 @@ def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
         m = int(verdict.label.rpartition("-")[2])
         here = f"Laplace noise, {m} answers" + ("" if form == "paper" else ", textbook form")
         for name, metric, exact in (
-            (f"accept H0 | H0: {here}, played", "tnr", 1 - _size(m, form)),
-            (f"accept H1 | H1: {here}, ε each = {EPSILON:g}, played", "tpr", _power(m, form)),
+            (f"accept H0 | H0: {here}, simulated", "tnr", 1 - _size(m, form)),
+            (f"accept H1 | H1: {here}, ε each = {EPSILON:g}, simulated", "tpr", _power(m, form)),
         ):
             ours = metric_intervals.metric(verdict, metric)
             cells.append(ComparedNumber(setting=name, ours=ours, exact=exact, drawn=form == "paper"))
@@ -108,10 +108,10 @@ def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
 
 TABLE_1 = PaperItem(
     title="Table 1: the two errors of the hypothesis test",
-    about="H0 says that the target is not in the data, H1 that it is. The table holds the probabilities of "
-    "either assertion: 0.95 and 0.05 under H0, δ and 1 - δ under H1; success is half of 1.95 - δ. We compute "
-    "them for the test as printed, under the normal noise of the t-test's theory and under the Laplace noise "
-    "of the paper, and play the game at ε = 1 for each answer.",
+    about="H0 says that the target is not in the data, H1 that it is. The table has the probability of each "
+    "decision: 0.95 and 0.05 under H0, δ and 1 - δ under H1; success is half of 1.95 - δ. We compute them "
+    "for the test as printed, under the normal noise of the t-test's theory and under the Laplace noise of "
+    "the paper, and simulate the game at ε = 1 for each answer.",
     audits=_audits,
     show=_show,
     notes=(

@@ -41,7 +41,7 @@ from leakgauge.report.page import Chart, Stroke
 PUBLISHED = read_published(__package__)
 CHART_EPSILON = 1.0
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
-PLAYED_EPSILON = 1.0  # the epsilon that is played at every scale
+PLAYED_EPSILON = 1.0  # the epsilon that is simulated at every scale
 
 
 def bias_charts(
@@ -130,14 +130,14 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BiasedAttribute:
-    """An attribute of Adult, and the shares that are played at --scale quick."""
+    """An attribute of Adult, and the shares that are simulated at --scale quick."""
 
     name: str
     group: str
     value: str
     description: str
     quick: tuple[float, ...]
-    more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where few say little
+    more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where more are needed
 
     @property
     def experiments(self) -> dict[float, Experiment]:
@@ -195,7 +195,7 @@ class _AttributeClaims:
     def at(
         self, label: str, share: float, published: PublishedNumber, of: str = "stated"
     ) -> list[ComparedNumber]:
-        """Of the advantage at one share."""
+        """A statement about the advantage at one share."""
         if (verdicts := self.found.get((share, PLAYED_EPSILON))) is None:
             return []
         what = f"{of}: advantage, {ATTACK_NAMES[label]}, {self._place(share, PLAYED_EPSILON)}"
@@ -208,20 +208,20 @@ class _AttributeClaims:
         second: tuple[float, float | None],
         published: PublishedNumber,
     ) -> list[ComparedNumber]:
-        """Of the difference of two advantages, each at a share and an epsilon."""
+        """A statement about the difference of two advantages, each at a share and an epsilon."""
         if first not in self.found or second not in self.found:
             return []
         ours = metric_intervals.difference(
             *(advantage(self.found[place][label]) for place in (first, second))
         )
         names = [self._place(share, epsilon) for share, epsilon in (first, second)]
-        what = f"advantage, {ATTACK_NAMES[label]}: {names[0]} less {names[1]}"
+        what = f"advantage, {ATTACK_NAMES[label]}: {names[0]} minus {names[1]}"
         return [claim_number(what, ours, published, real=self.real)]
 
     def accuracy(
         self, share: float, first: str, second: str, published: PublishedNumber
     ) -> list[ComparedNumber]:
-        """Of the difference of two accuracies of the model."""
+        """A statement about the difference of two accuracies of the model."""
         useful = (
             {}
             if (share, PLAYED_EPSILON) not in self.found
@@ -231,7 +231,7 @@ class _AttributeClaims:
             return []
         apart = useful[first] - useful[second]
         ours = exact_number(abs(apart) if published.claim is Claim.AT_MOST else apart)
-        what = f"accuracy on {first} less on {second}, {self._place(share, PLAYED_EPSILON)}"
+        what = f"accuracy on {first} minus on {second}, {self._place(share, PLAYED_EPSILON)}"
         return [claim_number(what, ours, published, "Means over few repeats.", real=self.real)]
 
     def _place(self, share: float, epsilon: float | None) -> str:
@@ -322,10 +322,10 @@ def _shown(attribute: BiasedAttribute, played: PlayedItem, stated: list[Compared
 
 FIGURE_4 = PaperItem(
     title="Figure 4: Adult, a share of the members are men",
-    about="Members are 10,000 rows of Adult, p of them men; of 10,000 non-members half are. The column that "
-    "says so is not among the features. Men are harder to predict: with p = 1 losses of members are higher "
-    "than those of others, and an attack that takes a low loss for membership does worse than guessing. That "
-    "is reported as it is: negative, neither clipped nor flipped.",
+    about="Members are 10,000 rows of Adult, p of them men; of 10,000 non-members half are. This column is "
+    "not among the features. Men are harder to predict: with p = 1 losses of members are higher than those "
+    "of others, and an attack that regards a low loss as a sign of membership does worse than guessing. We "
+    "report this negative advantage as it is, neither clipped nor flipped.",
     audits=GENDER.audits,
     show=_gender,
     notes=(LABELS, OTHERS_THRESHOLD, NO_SHADOWS),

@@ -42,17 +42,17 @@ METRICS = {
 }
 IN_SAMPLE, NULL = "advantage_in_sample", "advantage_in_sample_null"
 PARTS = {"members": "members", "others": "non-members", "validation": "validation rows"}
-OTHER_ROWS = "Played on generated rows: the files of the paper's data were not given (--data)."
+OTHER_ROWS = "Simulated on generated rows: the files of the paper's data were not given (--data)."
 WITHOUT = 10_000.0  # where training without noise stands on an axis of epsilons
 COLOURS = {AVERAGE: chart_style.SERIES[0], OPTIMAL: chart_style.SERIES[1], SHADOW: chart_style.SERIES[2]}
 IID_COLOURS = {AVERAGE: chart_style.SERIES[6], OPTIMAL: chart_style.SERIES[4], SHADOW: chart_style.SERIES[5]}
 GRID = np.geomspace(0.01, 1000.0, 101)
 ClaimsOfExperiment = Callable[[Experiment, Scope, ExperimentVerdicts], list[ComparedNumber]]
 HIDDEN = (
-    "So much noise hides the group too: at this ε the model has learned little of anything, and a threshold "
-    "that is not chosen on the counted records gains nothing from chance."
+    "This much noise also hides the group: at this ε the model has learned very little, and our threshold, "
+    "which is not chosen on the counted records, does not benefit from chance."
 )
-_LOUD = 10.0  # the largest ε at which so much may be put down to noise
+_LOUD = 10.0  # the largest ε at which a difference may be explained by noise
 FILES = (
     "adult.data, adult.test, compas-scores-two-years.csv, processed.*.data of heart disease, "
     "student-por.csv, census-income.data and dataset_location.tgz"
@@ -65,7 +65,7 @@ def advantage(verdict: Verdict) -> OurNumber:
 
 
 def advantage_bound(epsilon: float | None) -> float:
-    """The advantage that theorem III.1 allows where records are independent, if the label were true."""
+    """The advantage that theorem III.1 allows where records are independent, if the nominal ε were true."""
     return 1.0 if epsilon is None else float(humphries_advantage(epsilon, DELTA))
 
 
@@ -100,7 +100,7 @@ def claim_number(
     *,
     real: bool = True,
 ) -> ComparedNumber:
-    """A number beside a statement; ``why`` is said where they differ, and statements are about real rows."""
+    """A number beside a statement; ``why`` explains a difference; statements are about real rows."""
     if published is not None and not real:
         return ComparedNumber(
             setting=setting, ours=ours, published=published, comparable=False, why=OTHER_ROWS
@@ -130,7 +130,7 @@ def measured_numbers(experiment: Experiment, played: PlayedItem) -> list[Compare
             ComparedNumber(
                 setting=experiment_label(experiment, scope, f"advantage, {ATTACK_NAMES[BLIND]}"),
                 ours=advantage(blind),
-                why="Who has rows of both kinds sees of a record what it is, without any model.",
+                why="An attacker with rows of both kinds recognises the kind of a record without any model.",
             )
         )
     return cells
@@ -143,7 +143,7 @@ def model_accuracies(verdicts: VerdictsByLabel) -> dict[str, float]:
 
 
 def _right(verdicts: VerdictsByLabel) -> str:
-    """How good the model is, in a sentence."""
+    """The accuracy of the model, as a sentence."""
     texts = [f"{right:.3f} of {PARTS[part]}" for part, right in model_accuracies(verdicts).items()]
     return f"The model is right about {', '.join(texts)}, on average over repeats." if texts else ""
 
@@ -156,7 +156,7 @@ def _in_sample(
         setting=experiment_label(experiment, scope, "advantage, in-sample optimum of the paper", game),
         ours=metric_intervals.metric(verdict, IN_SAMPLE),
         drawn=experiment.drawn and experiment.is_real(scope),
-        why=f"Without any leak it would be {null:.4f} on average; the bound, if ε were true, is "
+        why=f"Without any leak it would be {null:.4f} on average; the bound, if the nominal ε were true, is "
         f"{advantage_bound(game.epsilon):.4f}.",
     )
 
@@ -265,21 +265,20 @@ class ExperimentFigure:
 
 
 def data_notes(scope: Scope, experiments: tuple[Experiment, ...]) -> tuple[str, ...]:
-    """What the figure rests on."""
+    """The data and repeats behind the figure."""
     counts = sorted({one.repeats[scope.scale] for one in experiments if one.games(scope.scale)})
     repeats = f"{' or '.join(map(str, counts))} repeats of split and training; the paper has 50."
     if all(experiment.is_real(scope) for experiment in experiments):
         return (repeats,)
     generated = (
-        f"Played on {GENERATED.description}, so that nothing is compared with the paper. --data names a "
-        "folder "
+        f"Simulated on {GENERATED.description}, so nothing is compared with the paper. --data names a folder "
         f"with the published files: {FILES}."
     )
     return (repeats, generated)
 
 
 def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
-    """That an attack does better where members have something in common; stated, if it is said ``where``."""
+    """That an attack does better where members have something in common; the paper says so at ``where``."""
 
     def state(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
         cells = []
@@ -288,7 +287,7 @@ def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
             if game.control or control is None:
                 continue
             apart = metric_intervals.difference(advantage(verdicts[OPTIMAL]), advantage(control[OPTIMAL]))
-            what = "advantage, optimal threshold, non-IID less IID"
+            what = "advantage, optimal threshold, non-IID minus IID"
             cells.append(
                 claim_number(
                     f"{experiment_label(experiment, scope, what)}, {game.description.split(', ')[0]}",

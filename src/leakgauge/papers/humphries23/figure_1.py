@@ -64,19 +64,19 @@ def _gains() -> list[ComparedNumber]:
             published=PublishedNumber(value=log(2), where="ln 2, section III-B"),
         ),
         ComparedNumber(
-            setting="(4) less (5), most over 0.1 ≤ ε ≤ 2", ours=exact_number(gain.max()), published=almost
+            setting="(4) minus (5), most over 0.1 ≤ ε ≤ 2", ours=exact_number(gain.max()), published=almost
         ),
         ComparedNumber(
-            setting="(4) less (5), ε = 0.1", ours=exact_number(gain[0]), published=almost, why=only_there
+            setting="(4) minus (5), ε = 0.1", ours=exact_number(gain[0]), published=almost, why=only_there
         ),
         ComparedNumber(
-            setting="(4) less (5), ε = 2", ours=exact_number(gain[-1]), published=almost, why=only_there
+            setting="(4) minus (5), ε = 2", ours=exact_number(gain[-1]), published=almost, why=only_there
         ),
     ]
 
 
 def _tightest() -> list[ComparedNumber]:
-    """That the new bound is nowhere above the others."""
+    """That the new bound is never above the others."""
     epsilons, deltas = np.append(0.0, GRID), np.linspace(0.0, 1.0, 101)
     over_erlingsson = humphries_advantage(epsilons[:, None], deltas) - erlingsson_advantage(
         epsilons[:, None], deltas
@@ -84,22 +84,22 @@ def _tightest() -> list[ComparedNumber]:
     tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", claim=Claim.AT_MOST)
     return [
         ComparedNumber(
-            setting="(5) less (4), most over 0 ≤ ε ≤ 10, 0 ≤ δ ≤ 1",
+            setting="(5) minus (4), most over 0 ≤ ε ≤ 10, 0 ≤ δ ≤ 1",
             ours=exact_number(over_erlingsson.max()),
             published=tighter,
         ),
         ComparedNumber(
-            setting="(5) less (3), most over 0 ≤ ε ≤ 10, δ = 0",
+            setting="(5) minus (3), most over 0 ≤ ε ≤ 10, δ = 0",
             ours=exact_number((humphries_advantage(epsilons) - yeom_advantage(epsilons)).max()),
             published=tighter,
         ),
         ComparedNumber(
-            setting="(5) less (4), ε = 1",
+            setting="(5) minus (4), ε = 1",
             ours=exact_number(float(humphries_advantage(1.0, DELTA) - erlingsson_advantage(1.0, DELTA))),
             published=PublishedNumber(
                 value=(DELTA - 1) * (exp(-1) + 1) / (exp(1) + 1), where="formula, appendix B"
             ),
-            why="Appendix B prints 1 + exp(-ε) where 1 - exp(-ε) is right; its conclusion stands.",
+            why="Appendix B prints 1 + exp(-ε) where 1 - exp(-ε) is right; its conclusion holds.",
         ),
     ]
 
@@ -142,7 +142,7 @@ def _reached(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     """That an attack reaches the new bound."""
     return [
         ComparedNumber(
-            setting=f"advantage against randomized response, ε = {_epsilon(verdict):g}, played",
+            setting=f"advantage against randomized response, ε = {_epsilon(verdict):g}, simulated",
             ours=metric_intervals.advantage(verdict),
             exact=float(humphries_advantage(_epsilon(verdict))),
             drawn=True,
@@ -156,7 +156,7 @@ def _epsilon(verdict: Verdict) -> float:
 
 
 def _chart(verdicts: Sequence[Verdict]) -> Chart:
-    response = "randomized response, played"
+    response = "randomized response, simulated"
     return series_chart(
         "figure-1",
         [
@@ -192,10 +192,10 @@ def _chart(verdicts: Sequence[Verdict]) -> Chart:
 
 FIGURE_1 = PaperItem(
     title="Figure 1: upper bounds on the membership advantage",
-    about="The paper sets its own bound (5) on the advantage TPR - FPR of any attack on an "
-    "(ε, δ)-DP training algorithm beside those of Yeom et al. (3) and of Erlingsson et al. (4). We "
-    "draw the same three lines, and add a game: the best attack on randomized response. Its "
-    "advantage lies on bound (5), so no smaller bound would hold for every mechanism.",
+    about="The paper compares its own bound (5) on the advantage TPR - FPR of any attack on an (ε, δ)-DP "
+    "training algorithm with those of Yeom et al. (3) and of Erlingsson et al. (4). We draw the same three "
+    "lines, and add a game: the best attack on randomized response. Its advantage lies on bound (5), so no "
+    "smaller bound would hold for every mechanism.",
     audits=_audits,
     show=_figure_1,
     notes=(
@@ -204,9 +204,9 @@ FIGURE_1 = PaperItem(
             "0.172, and 0.045 at ε = 0.1."
         ),
         (
-            "Appendix B misprints the difference of (5) and (4), (δ - 1)(1 - exp(-ε))/(exp(ε) + 1), "
-            "with a plus before exp(-ε). At ε = 0 both bounds equal δ, so the minus is right; "
-            "the conclusion stands."
+            "Appendix B misprints the difference of (5) and (4), (δ - 1)(1 - exp(-ε))/(exp(ε) + 1), with a "
+            "plus before exp(-ε). At ε = 0 both bounds equal δ, so the minus is right; the conclusion "
+            "holds."
         ),
         (
             "The game is that of theorem III.1: the attacker knows all records but one. Randomized "

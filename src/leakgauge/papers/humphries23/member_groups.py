@@ -30,18 +30,18 @@ PUBLISHED = read_published(__package__)
 TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}
 KEEP = "keep"  # rows that occur twice, as in the paper's code
 LABELS = (
-    "Noise is set as in the paper's code, where ε is a label: its accountant has a sum of gradients that a "
-    "replaced record moves by one clipping norm, and it moves by two; and batches are shuffled, not drawn "
-    "anew. What is really promised stands in the report of each run."
+    "Noise is set as in the paper's code, where ε is a label: its accountant assumes that replacing a "
+    "record changes a sum of gradients by one clipping norm, while it is two, and that batches are drawn "
+    "independently, while they are shuffled. The report of each run states the actual promise."
 )
 OTHERS_THRESHOLD = (
-    "The paper's optimal threshold is the best on the very records that are counted. Here it is chosen for "
-    "each model on half of its records and counted on the other half; the in-sample optimum stands among the "
-    "numbers, beside what it comes to without any leak, √(π/8) √(1/n + 1/m)."
+    "The paper's optimal threshold is the best one on the records that are counted. Here it is chosen for "
+    "each model on half of its records and counted on the other half; the in-sample optimum is listed too, "
+    "with its value without any leak, √(π/8) √(1/n + 1/m)."
 )
 NO_SHADOWS = (
-    "Shadow models play at --scale full only. In the paper's code their labels drift away from their rows "
-    "(a quarter of Adult's are wrong), so that its numbers for this attack are too low."
+    "Shadow models are used only at --scale full. In the paper's code their labels drift away from their "
+    "rows (a quarter of Adult's are wrong), so that its numbers for this attack are too low."
 )
 _BREAKS = PublishedNumber(
     value=advantage_bound(1.0),
@@ -160,15 +160,16 @@ FIGURE_3 = ExperimentFigure(
         ),
         (
             "As in the paper, is_recid is among the features: it says whether somebody was ever charged "
-            "again and nearly gives away the label, which is the same within two years (AUC 0.97)."
+            "again and nearly determines the label, which is the same within two years (AUC 0.97)."
         ),
     ),
 )
 FIGURE_8 = ExperimentFigure(
     title="Figure 8: many classes (Location-30 for Texas)",
-    about="The paper has hospital stays of Texas in 100 classes, members from one health region. These files "
-    "are not among the data here; Location-30, with 30 classes of visitors of Bangkok, stands in as the case "
-    "of many classes, members of one cluster of k-means. Only the trend can be compared.",
+    about="The paper has hospital stays of Texas in 100 classes, members from one health region. These "
+    "files are not among the data here; Location-30, with 30 classes of visitors of Bangkok, is used "
+    "instead as the case of many classes, members of one cluster of k-means. Only the trend can be "
+    "compared.",
     experiments=(
         Experiment(
             name="location30-clusters",
@@ -184,7 +185,7 @@ FIGURE_8 = ExperimentFigure(
     notes=(
         (
             "“The relative increase in advantage between the IID and non-IID experiments is significant” is "
-            "said of Texas. Clusters are a stronger dependence than its health regions."
+            "a statement about Texas. Clusters are a stronger dependence than its health regions."
         ),
     ),
 )
@@ -230,14 +231,14 @@ FIGURE_6 = ExperimentFigure(
     ),
     notes=(
         (
-            "The paper's code fills gaps for each hospital by itself; a column that a hospital never asked "
-            "for then holds one constant, by which anybody tells the hospital. Here gaps are filled over all "
-            "hospitals; --scale full plays both."
+            "The paper's code fills gaps for each hospital by itself; a column that a hospital never "
+            "recorded then holds one constant, which identifies the hospital. Here gaps are filled over "
+            "all hospitals; --scale full simulates both."
         ),
         (
-            "“The advantage in the IID case slightly breaks the bound”: the paper puts it down to batches "
-            "that do not overlap. Its optimum is chosen on the counted records, and so few patients give it "
-            "0.044 to 0.061 where nothing leaks; the bound is 0.005 at ε = 0.01 and 0.050 at 0.1."
+            "“The advantage in the IID case slightly breaks the bound”: the paper explains it by batches "
+            "that do not overlap. Its optimum is chosen on the counted records, and with this few patients "
+            "it is 0.044 to 0.061 even without any leak; the bound is 0.005 at ε = 0.01 and 0.050 at 0.1."
         ),
         OTHERS_THRESHOLD,
         HALF,
@@ -261,16 +262,16 @@ FIGURE_7 = ExperimentFigure(
     notes=(HALF,),
 )
 FIGURE_9 = ExperimentFigure(
-    title="Figure 9: census, members of one way to make a data set",
-    about="Adult and Census-Income come from the same census, but others chose the rows. Members are from "
-    "Census-Income, non-members from Adult; no row is in both.",
+    title="Figure 9: census, members of one data set",
+    about="Adult and Census-Income come from the same census, but their rows were chosen by different "
+    "people. Members are from Census-Income, non-members from Adult; no row is in both.",
     experiments=(_census("shared"), _census("paper")),
     statements=(beats_control_claims("“considerably higher for the non-IID setting”, section IV-D"),),
     notes=(
         (
-            "In the mapping of the paper's code a few values are written by one data set only, and tell it. "
-            "Here both write them alike; --scale full plays both. At --scale quick there are 5,000 members "
-            "in the place of 10,000."
+            "In the mapping of the paper's code a few values occur in only one of the data sets, and "
+            "identify it. Here both use the same values; --scale full simulates both. At --scale quick "
+            "there are 5,000 members instead of 10,000."
         ),
     ),
 )

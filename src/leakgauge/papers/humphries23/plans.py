@@ -64,7 +64,7 @@ def audit_table(
     challenger: dict[str, Any],
     attacks: list[str],
 ) -> AuditTable:
-    """Return one audit; each training is a block of its own, so that a run can be continued after any."""
+    """Return one audit; each training is a separate block, after which a run can be continued."""
     return {
         "name": name,
         "domain": "models",
@@ -114,8 +114,8 @@ class Experiment:
     """Which rows, who is a member, and how much is simulated at each scale.
 
     ``dependence`` is what members have in common, as the table of a plan, ``stand_in`` the same on generated
-    rows. Without ``members`` all rows of the group are members. Then nobody else has such rows: the blind
-    control plays with fewer members and others, ``blind``, and learns from the rest.
+    rows. Without ``members`` all rows of the group are members. Then no other such rows are left: the blind
+    control has fewer members and others, ``blind``, and learns from the rest.
     """
 
     name: str
@@ -137,14 +137,14 @@ class Experiment:
     repeats: Mapping[Scale, int] = field(default_factory=lambda: REPEATS)
 
     def rows(self, scope: Scope) -> DataSet:
-        """The published rows if their files are there, else generated ones."""
+        """The published rows if their files are there, otherwise generated ones."""
         return self.data(scope) or GENERATED
 
     def is_real(self, scope: Scope) -> bool:
         return self.rows(scope) is not GENERATED
 
     def games(self, scale: Scale) -> list[DependenceGame]:
-        """All that is played, but the blind control."""
+        """All games except the blind control."""
         if self.only_full and scale is not Scale.FULL:
             return []
         sides = (False, True) if self.controlled else (False,)
@@ -183,7 +183,7 @@ class Experiment:
         return found
 
     def blind_verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
-        """What is known without a model."""
+        """The verdict of the blind control, which sees no model."""
         return next((verdict for verdict in verdicts if verdict.audit == f"{self.name}-{BLIND}"), None)
 
     def _challenger(self, scope: Scope, control: bool) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Experiment:
         return {**table, "dependence": self._dependence(scope)}
 
     def _blind_audit(self, scope: Scope) -> AuditTable:
-        """The audit of the blind control: one epoch without noise, since the model is not looked at."""
+        """The audit of the blind control: one epoch without noise, since the model is not used."""
         n, m = self.blind or (self.members.get(scope.scale), None)
         if not self.is_real(scope):
             n, m = STAND_IN, None

@@ -36,7 +36,7 @@ REASONS = {
     "three fewer."
 }
 TEXAS = "texas, region #3"
-NOT_TEXAS = "Location-30 stands in for Texas, whose files are not here."
+NOT_TEXAS = "Location-30 is used instead of Texas, whose files are not available here."
 
 
 def _table_2(played: PlayedItem) -> ItemResult:
@@ -48,7 +48,7 @@ def _table_2(played: PlayedItem) -> ItemResult:
             continue
         sizes = dict(zip(TABLE.columns, _sizes(experiment, rows), strict=True))
         cells += [_cell(name, column, sizes[column], printed) for column, printed in TABLE.numbers(name)]
-    note = f"Without their files (--data with {FILES}) these have no row: {', '.join(missing)}."
+    note = f"Without their files (--data with {FILES}) there is no row for: {', '.join(missing)}."
     return ItemResult(tuple(cells), (), (note,) if missing else ())
 
 
@@ -90,7 +90,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
 
 TABLE_2 = PaperItem(
     title="Table II: the experiments and their sizes",
-    about="What our readers make of the published files, beside what the paper prints.",
+    about="The sizes that our readers find in the published files, and those that the paper prints.",
     show=_table_2,
     notes=(
         (

@@ -1,4 +1,4 @@
-"""Figures 5 and 11: games won under BitRand and under OME, and what rows are still good for."""
+"""Figures 5 and 11: success under BitRand and under OME, and how useful the perturbed rows are."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -43,15 +43,16 @@ NEURON_NAMES = {
 }
 COLOURS = {LIKELIHOOD: chart_style.SERIES[0], CLIPPED: chart_style.SERIES[4], TRAINED: chart_style.SERIES[1]}
 SIGN_ALONE = (
-    "Two hinges draw one slope: at small ε that sees little but the sign bit, which says nothing of features "
-    "that are never negative."
+    "Two hinges give one slope: at small ε it depends on little but the sign bit, which is constant for "
+    "features that are never negative."
 )
 SAME_PERSON = (
-    "There are ten pictures of each person: another one of the target's may be in the batch, and the "
-    "attacker has fewer than 200 pictures to learn from."
+    "There are ten pictures of each person: another picture of the target may be in the batch, and the "
+    "attacker has fewer than 200 pictures to train on."
 )
 TOO_FEW_HINGES = (
-    "What the perturbed features tell is more than a neuron with so few hinges keeps: see the item hinges."
+    "A neuron with this few hinges loses a part of the information in the perturbed features: see the item "
+    "hinges."
 )
 
 
@@ -63,7 +64,7 @@ def success_chart(
     games: VerdictsByGame,
     useful: Mapping[NominalGame, ClassifierUtility],
 ) -> Chart:
-    """Games won in one column and form, and what an honest classifier makes of the same rows."""
+    """Success in one column and form, and the accuracy of an honest classifier on the same rows."""
     mine = [point for point in games if point.column is column and point.form is form]
     places = np.array([float(point.epsilon) for point in mine])
     traces: list[ChartSeries] = []
@@ -156,7 +157,7 @@ def _rates(
 
 
 def _apart(scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]) -> list[ComparedNumber]:
-    """By how much the neuron that needs no training is ahead."""
+    """The lead of the neuron that needs no training."""
     if TRAINED not in verdicts:
         return []
     ahead = metric_intervals.difference(
@@ -164,7 +165,7 @@ def _apart(scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]) ->
     )
     return [
         ComparedNumber(
-            setting=f"success, likelihood less trained neuron: {point.description(scope)}", ours=ahead
+            setting=f"success, likelihood minus trained neuron: {point.description(scope)}", ours=ahead
         )
     ]
 
@@ -187,18 +188,18 @@ FIGURE_5 = _item(
     BITRAND,
     "Figure 5: success under BitRand",
     "Clients perturb every bit of every feature with BitRand at nominal ε of 1 to 10, and answer a crafted "
-    "model with a real gradient; the server wins a game if the chosen neuron's gradient is exactly zero just "
-    "when the target is not in the batch. Beside the trained neuron of the paper plays one that is built "
-    "from the noise distribution; and an honest classifier shows what the perturbed rows are good for.",
+    "model with a real gradient; the server wins a game if the chosen neuron's gradient is exactly zero if "
+    "and only if the target is not in the batch. We add a neuron that is built from the noise distribution "
+    "instead of trained; an honest classifier shows how useful the perturbed rows are.",
     (
         (
-            "The exact ε of a row is the sum over all bits of the most that one bit can tell; the nominal "
-            "one is met nowhere. For 512 features it is 2,207, 5,350, 9,239 and 20,038 at nominal 1, 3, 5 "
-            "and 10."
+            "The exact ε of a row is the sum over all bits of the most that one bit can reveal; it never "
+            "equals the nominal one. For 512 features it is 2,207, 5,350, 9,239 and 20,038 at nominal 1, "
+            "3, 5 and 10."
         ),
         (
-            "Intervals are over rounds, for these targets. At --scale quick the trained neuron plays at ε "
-            "= 5 on non-negative features alone."
+            "Intervals are over rounds, for these targets. At --scale quick the trained neuron is simulated "
+            "only at ε = 5 on non-negative features."
         ),
     ),
 )
@@ -212,6 +213,6 @@ FIGURE_11 = _item(
             "The exact ε is 35,342 for 512 features at any nominal ε from 1 to 10: this is why the published "
             "curves are flat."
         ),
-        "At --scale quick two nominal ε are played, and no trained neuron.",
+        "At --scale quick two nominal ε are simulated, without the trained neuron.",
     ),
 )

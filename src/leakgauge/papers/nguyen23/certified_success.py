@@ -1,4 +1,4 @@
-"""Figures 7 and 12: certificates of success over nominal epsilons, beside the games that were played."""
+"""Figures 7 and 12: certificates of success over nominal epsilons, beside the measured success."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -57,13 +57,13 @@ RANGE = (
 )
 NOTES = (
     (
-        "Theorem 1 says that the neuron's mean value is above zero at the target, and not at others. It does "
-        "not follow that the attack wins: what counts is how often the value is above zero, and over a "
-        "whole batch of others. That is what certified success is about."
+        "Theorem 1 says that the neuron's mean value is above zero at the target, and not at others. It "
+        "does not follow that the attack wins: what matters is how often the value is above zero, over a "
+        "whole batch of other rows. Certified success is about this."
     ),
     (
-        "About others a certificate holds over the noise on the attacker's rows. It carries over to clients "
-        "as far as their rows are like them."
+        "For other rows, a certificate covers the noise on the attacker's rows. It applies to clients to "
+        "the extent that their rows are similar."
     ),
     (
         "How much can be certified is limited by the draws: with q of them and no false alarm the FPR of a "
@@ -96,7 +96,7 @@ CertificatesByGame: TypeAlias = Mapping[NominalGame, Sequence[CertificatePair]] 
 
 
 def mean_over_targets(proofs: Sequence[CertificatePair], of: Callable[[NeuronCertificate], float]) -> float:
-    """Something that was proved, as a mean over targets."""
+    """A proved bound, as a mean over targets."""
     return float(np.mean([of(proof.valid) for proof in proofs]))
 
 
@@ -122,7 +122,7 @@ def panel_charts(
     found: CertificatesByGame,
     games: VerdictsByGame,
 ) -> list[Chart]:
-    """Values with their bounds, and success that is certified beside success that was measured."""
+    """Values with their bounds, and certified beside measured success."""
     column, form = panel
     mine = [point for point in found if (point.column, point.form) == panel]
     if not mine:
@@ -158,9 +158,8 @@ def panel_charts(
             [*shares, dot_series("measured", won, BLUE)],
             x_title="nominal ε",
             y_title="success",
-            caption=f"{column.description(scope, form)}, batches of {column.batch}: success that is "
-            "certified, "
-            "and success that was measured.",
+            caption=f"{column.description(scope, form)}, batches of {column.batch}: certified and measured "
+            "success.",
             alternative=f"At ε = {mine[-1].epsilon} {mean_over_targets(last, lambda one: one.success):.3f} "
             f"is certified and {won[-1][1].value:.3f} was measured.",
         ),
@@ -246,7 +245,7 @@ def _smallest(
             setting="smallest nominal ε at which all targets are certified: "
             f"{column.description(scope, form)}",
             ours=exact_number(min(epsilons)),
-            why="Of the nominal ε that were looked at.",
+            why="Among the nominal ε that were examined.",
         )
     ]
 

@@ -27,10 +27,14 @@ from leakgauge.report.page import Chart, Stroke
 EPSILONS = (2, 3, 5)
 NAMES = {TRAINED: "trained neuron", LIKELIHOOD: "likelihood neuron"}
 SMALL_CHANGE = (
-    "Training moved the weights by little, which the eye does not see; a test of 50,000 of them does."
+    "Training changed the weights only a little; this is not visible, but a test of 50,000 weights detects "
+    "it."
 )
 LARGER = "The few weights of the chosen neuron itself grow in training, and are scaled."
-NO_DISGUISE = "No training, no disguise: each unit looks at one feature, and all its other weights are zero."
+NO_DISGUISE = (
+    "Built without training, these weights are conspicuous: each unit uses one feature, and all its other "
+    "weights are zero."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +118,7 @@ def _figure_14(played: PlayedItem) -> ItemResult:
         ComparedNumber(
             setting=f"distance of the distribution functions, trained neuron, first layer, ε = {epsilon}",
             ours=exact_number(_weights(scope, TRAINED, epsilon).of_first.statistic),
-            why="“Largely resemble one another” (section 7): a look at a histogram shows no more than this.",
+            why="“Largely resemble one another” (section 7): this is as much as a histogram can show.",
         )
         for epsilon in EPSILONS
     ]
@@ -144,8 +148,8 @@ def _histogram(scope: Scope, epsilon: int) -> Chart:
 FIGURE_8 = PaperItem(
     title="Figure 8: densities of crafted and honest weights",
     about="The first layer that was trained for one target under BitRand at nominal ε = 2, 3 and 5, beside "
-    "one as PyTorch initialises it, by kernel density estimates; and a test of Kolmogorov and Smirnov, which "
-    "a client could run. The likelihood neuron needs no training, and hides nothing.",
+    "one as PyTorch initialises it, by kernel density estimates; and a test of Kolmogorov and Smirnov, "
+    "which a client could run. The likelihood neuron needs no training, but its weights are conspicuous.",
     show=_figure_8,
 )
 FIGURE_14 = PaperItem(

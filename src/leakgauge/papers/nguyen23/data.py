@@ -1,4 +1,4 @@
-"""The three columns of the figures: which rows stand for those of the paper, and what it states of each."""
+"""The three columns of the figures: which rows replace those of the paper, and what it states about each."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,8 +15,8 @@ PUBLISHED = read_published(__package__)
 BUGS = (
     "The published evaluation loses the sign bit when decoding, draws one mask of flips for all rows of a "
     "batch, which raises the TNR, repeats most of its games, attacks one target, and chooses the epoch on "
-    "rows that it then counts. Here every row has noise of its own, there are several targets, and the "
-    "attacker chooses on its own rows."
+    "the rows that are then counted. Here every row has independent noise, there are several targets, and "
+    "the attacker chooses on its own rows."
 )
 
 
@@ -29,7 +29,7 @@ class FeatureForm(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DataColumn:
-    """A column of the paper, and what we play in its place."""
+    """A column of the paper, and the data that we use for it."""
 
     name: str
     stands_for: str
@@ -40,11 +40,11 @@ class DataColumn:
     feature_text: Mapping[FeatureForm, str]  # the same for people
 
     def data(self, scope: Scope, form: FeatureForm) -> DataSet:
-        """The rows: of a file if it is there, else generated ones."""
+        """The rows: of a file if it is there, otherwise generated ones."""
         return self.file(scope, self.features[form]) or GENERATED[form]
 
     def description(self, scope: Scope, form: FeatureForm) -> str:
-        """What is played on, in short."""
+        """The data, in short."""
         data = self.data(scope, form)
         if data is GENERATED[form]:
             return f"generated rows{_CUT[form]} for {self.stands_for}"
@@ -103,7 +103,7 @@ COLUMNS = (FACES, IMAGENETTE, CIFAR_10)
 
 
 def data_note(scope: Scope, columns: tuple[DataColumn, ...] = COLUMNS) -> str:
-    """Say what the figures rest on."""
+    """Say which data were used."""
     missing = [
         column.stands_for
         for column in columns
@@ -120,17 +120,16 @@ def data_note(scope: Scope, columns: tuple[DataColumn, ...] = COLUMNS) -> str:
             "olivetti_faces.npz, imagenette_subset_jpeg.parquet and cifar10_embeddings_512.npz in it)"
         )
     return (
-        f"Played on {'; '.join(texts)}. The paper has ResNet-18 features, which are never negative; ours "
-        "come "
-        "in two forms, signed and non-negative. Numbers of other data cannot be compared one by one; what "
-        "the text says of all its data is judged."
+        f"Simulated on {'; '.join(texts)}. The paper has ResNet-18 features, which are never negative; ours "
+        "come in two forms, signed and non-negative. Numbers of other data cannot be compared one by one; "
+        "statements about all data of the paper are."
     )
 
 
 def claim_number(
     setting: str, ours: OurNumber, published: PublishedNumber | None, why: str
 ) -> ComparedNumber:
-    """A number beside a statement; ``why`` is said where they differ, or where there is none."""
+    """A number beside a statement; ``why`` explains a difference, or a missing statement."""
     cell = ComparedNumber(setting=setting, ours=ours, published=published)
     needed = cell.verdict is Agreement.DIFFERS or published is None
     return replace(cell, why=why) if needed and why else cell

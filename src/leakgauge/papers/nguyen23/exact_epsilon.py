@@ -1,4 +1,4 @@
-"""Beyond the paper: the same mechanisms with an epsilon that is true, and the trade-off in one picture."""
+"""Beyond the paper: the same mechanisms with a true epsilon, and the trade-off in one chart."""
 
 from collections.abc import Mapping
 
@@ -90,7 +90,7 @@ def _cells(
         ComparedNumber(
             setting=f"success, {here}",
             ours=metric_intervals.accuracy(verdict),
-            why="The same mechanism protects once its ε is true; blind guessing wins 0.5.",
+            why="The same mechanism protects if its ε is true; blind guessing succeeds with 0.5.",
         ),
         ComparedNumber(
             setting=f"right answers of an honest classifier, {here}",
@@ -134,17 +134,17 @@ def _chart(
         [*traces, *labelled],
         x_title="right answers of an honest classifier of perturbed rows",
         y_title="games won",
-        caption=f"{CIFAR_10.description(scope, form)}: what rows are good for, and what they give away.",
-        alternative=f"Where ε is true the server guesses, and the classifier is right at most {best:.0%} of "
-        "the time; where it is nominal, both the server and the classifier do better.",
+        caption=f"{CIFAR_10.description(scope, form)}: how useful the rows are, and how much they reveal.",
+        alternative="Where ε is true, the server can only guess, and the classifier is right at most "
+        f"{best:.0%} of the time; where it is nominal, both the server and the classifier do better.",
     )
 
 
 EXACT = PaperItem(
-    title="Beyond the paper: an ε that is true",
-    about="BitRand and OME with noise whose exact ε, the sum over all bits, is 1 to 10. The server is left "
-    "to guess, and so is the classifier: 512 features share an ε of 10, 0.02 for each. One picture sets "
-    "success against usefulness, for true and for nominal ε.",
+    title="Beyond the paper: a true ε",
+    about="BitRand and OME with noise whose exact ε, the sum over all bits, is 1 to 10. Both the server and "
+    "the classifier can only guess: 512 features share an ε of 10, which leaves 0.02 for each. One chart "
+    "shows success against usefulness, for true and for nominal ε.",
     shared_runs=(RUN, BITRAND.run),
     show=_show,
 )

@@ -13,7 +13,7 @@ from leakgauge.report.charts.histograms import HistogramBars, density_chart
 from leakgauge.report.page import Chart
 
 EPSILONS = (1, 3, 5, 10)
-APART = "At both the two hardly overlap: there is nothing left to fall."
+APART = "The two hardly overlap at both epsilons, so the overlap cannot fall further."
 
 
 def _show(played: PlayedItem) -> ItemResult:
@@ -23,7 +23,7 @@ def _show(played: PlayedItem) -> ItemResult:
     first, last = EPSILONS[0], EPSILONS[-1]
     cells += [
         claim_number(
-            f"overlap at ε = {first} less that at ε = {last}: {FACES.description(scope, form)}",
+            f"overlap at ε = {first} minus that at ε = {last}: {FACES.description(scope, form)}",
             exact_number(overlap(found[form, first]) - overlap(found[form, last])),
             PublishedNumber(value=0.0, where="“less overlap”, appendix D", claim=Claim.ABOVE),
             APART,

@@ -30,12 +30,12 @@ CHOSEN = (1, 2, 4, 8)
 PRESENT = (1.0, 0.5, 0.25)
 TARGETS = {Scale.QUICK: 8, Scale.FULL: 25}
 ROUNDS = {Scale.QUICK: 40, Scale.FULL: 400}
-BATCH = 20  # clipped gradients are divided by it, and so is the noise: it does not matter
+BATCH = 20  # clipped gradients and noise are both divided by it, so it does not matter
 PLAYED = ((1, 30, 1.0), (8, 8, 1.0), (8, 16, 0.5))  # chosen neurons, iterations, presence; at epsilon = 10
 HEAD = (
     "Clipping limits the whole gradient of an example, of which the chosen neuron's part is {least:.3f} to "
-    "{most:.3f} here. It is small where the weights behind the chosen neuron, which an honest server draws, "
-    "happen to say little; the mean over targets waits for the slowest. "
+    "{most:.3f} here. It is small where the random weights behind the chosen neuron happen to be small; "
+    "the mean over targets is dominated by the slowest. "
 )
 
 
@@ -43,8 +43,8 @@ def averaged_success(apart: npt.ArrayLike, iterations: int, present: float = 1.0
     """Games won by the matched filter; ``apart`` is a target's gradient in units of one iteration's noise.
 
     The sum over T iterations is normal with a variance of T, and a mean of m ``apart`` where the target was
-    in m batches; a member is in each with probability ``present``. The threshold is half of what is due, T
-    ``present`` ``apart`` / 2. With present = 1 this is Phi(apart sqrt(T) / 2).
+    in m batches; a member is in each with probability ``present``. The threshold is half of the expected
+    value, T ``present`` ``apart`` / 2. With present = 1 this is Phi(apart sqrt(T) / 2).
 
     >>> round(float(averaged_success(2.0, 4)), 4)
     0.9772
@@ -85,7 +85,7 @@ def _times(iterations: int, present: float) -> tuple[Reals, Reals]:
 
 
 def _audits(scope: Scope) -> list[AuditTable]:
-    """A few points, really played."""
+    """The games of a few points."""
     return [
         audit_table(
             f"noisy-{chosen}-{iterations}-{present:g}",
@@ -209,7 +209,7 @@ def _stated(of_one: Reals, epsilon: float) -> list[ComparedNumber]:
             f"{noise.guarantee(n).exact_epsilon:,.0f})",
             exact_number(n),
             PUBLISHED["figure_13_iterations"] if epsilon > 8 else None,
-            f"{why}If it were all of the gradient, {best} would do.",
+            f"{why}If it were all of the gradient, {best} would suffice.",
         )
         for who, n in (("median target", median), ("all targets", mean))
     ]
@@ -230,8 +230,9 @@ def _more_neurons(found: Mapping[int, Reals], chosen: int) -> list[ComparedNumbe
             f"iterations, median target, ε = 9: with 1 chosen neuron over with {chosen}",
             exact_number(one / many),
             PublishedNumber(value=float(chosen), places=0, where="K neurons divide them by K, appendix E"),
-            "A clipped gradient has one norm to share: once K copies make up much of it, more of them add "
-            "little. And the weights behind them differ, so that one copy may tell more than the first.",
+            "The norm of a clipped gradient is shared by its parts: once K copies make up much of it, more "
+            "copies add little. The weights behind the copies differ, so that one copy may reveal more "
+            "than the first.",
         )
     ]
 
@@ -242,13 +243,14 @@ def _sometimes(found: Mapping[int, Reals], present: float) -> ComparedNumber:
         setting=f"iterations, median target, ε = 9, 8 chosen neurons, in {present:.0%} of the batches over "
         "in all",
         ours=exact_number(less / always),
-        why=f"{count(less)} instead of {count(always)}: the server averages over batches in which the "
-        "target is not. That takes one over the square of the share, or more: how often is left to chance.",
+        why=f"{count(less)} instead of {count(always)}: the server averages over batches in which the target "
+        "is not. That takes at least one over the square of the share, because the number of these batches "
+        "is random.",
     )
 
 
 def _played(found: Mapping[int, Reals], played: PlayedItem) -> Sequence[ComparedNumber]:
-    """Games with real gradients, beside the formula for the very networks that were sent."""
+    """Games with real gradients, beside the formula for the same networks."""
     by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == LIKELIHOOD}
     multiplier = GradientNoise(epsilon=EPSILONS[-1], delta=DELTAS[0]).multiplier
     cells = []
@@ -258,8 +260,8 @@ def _played(found: Mapping[int, Reals], played: PlayedItem) -> Sequence[Compared
             exact = averaged_success(found[chosen] / multiplier, iterations, present).mean()
             cells.append(
                 ComparedNumber(
-                    setting=f"success, ε = 10, {chosen} chosen, {iterations} iterations, in {present:.0%} "
-                    "of the batches, played",
+                    setting=f"success, ε = 10, {chosen} chosen, {iterations} iterations, in {present:.0%} of "
+                    "the batches, simulated",
                     ours=metric_intervals.accuracy(verdict),
                     exact=float(exact),
                     drawn=True,
@@ -272,16 +274,19 @@ FIGURE_13 = PaperItem(
     title="Figure 13: averaging the noise of DP-SGD away",
     about="Clients clip the gradient of every example to a norm of 1 and add Gaussian noise of standard "
     "deviation sqrt(2 ln(1.25 / δ)) / ε to their sum. The server sends the same model again and again, "
-    "averages what comes back, and looks for the target's own gradient in it. How often it is right follows "
-    "exactly from the normal distribution if no other row makes the neuron active; a few points are played.",
+    "averages what comes back, and looks for the target's own gradient in it. Its success follows exactly "
+    "from the normal distribution if no other row makes the neuron active; a few points are simulated.",
     shared_runs=(RUN,),
     show=_show,
     notes=(
         (
-            "The ε of one iteration is spent anew in each. Beside it stands the exact ε of all iterations "
+            "The ε of one iteration is spent again in each. We also give the exact ε of all iterations "
             "together, for a row that may be replaced by another."
         ),
-        "The paper clips nothing and does not say when noise counts as eliminated; we ask for 0.99 of games.",
-        "The batch does not matter: noise and gradients are divided by it alike.",
+        (
+            "The paper clips nothing and does not say when noise counts as eliminated; we require that 0.99 "
+            "of the games are won."
+        ),
+        "The batch size does not matter: noise and gradients are both divided by it.",
     ),
 )

@@ -20,8 +20,8 @@ COPIES = {Scale.QUICK: 100, Scale.FULL: 500}
 OTHERS = {Scale.QUICK: 300, Scale.FULL: 1_000}
 TARGET, OTHER = "the target with noise", "other rows with noise"
 BLENDS = (
-    "The paper's features are others, likely smaller beside the same noise, and what t-SNE puts together "
-    "also depends on how many copies there are. Whether the neuron wins is another question: see figure 5."
+    "The paper has other features, which are probably smaller relative to the same noise, and the groups of "
+    "t-SNE also depend on the number of copies. For the success of the neuron see figure 5."
 )
 
 
@@ -110,6 +110,6 @@ FIGURE_6 = PaperItem(
     title="Figure 6: the target among others, in a plane",
     about="One target is perturbed many times by BitRand at nominal ε = 10 and 5, other rows once, and all "
     "of them are laid out in a plane by t-SNE (van der Maaten and Hinton 2008), in which neighbours stay "
-    "neighbours. In the paper the copies are a group of their own at 10, and blend in at 5.",
+    "neighbours. In the paper the copies form a separate group at 10, and mix with the others at 5.",
     show=_show,
 )

@@ -1,4 +1,4 @@
-"""Beyond the paper: what a neuron with so many hinges keeps of the exact likelihood ratio."""
+"""Beyond the paper: how well neurons with few or many hinges approximate the likelihood ratio."""
 
 from dataclasses import dataclass, replace
 
@@ -34,11 +34,11 @@ class SuccessByHinges:
 
     clipped: float
     by_hinges: dict[int, float]
-    exact: float  # by the ratio itself, which no neuron with few hinges draws
+    exact: float  # by the ratio itself, which a neuron with few hinges only approximates
 
 
 def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
-    """Score clients' rows, which nobody built on, with neurons of more and more hinges."""
+    """Score clients' rows, which no neuron was built on, with neurons of more and more hinges."""
     setup = setup_without_games(scope, CIFAR_10, FORM, noise_table("bitrand", epsilon))
     n = TARGETS[scope.scale]
     attacks = {hinges: Attack(form="ratio", hinges=hinges) for hinges in HINGES[scope.scale]}
@@ -61,13 +61,13 @@ def _won(setup: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
 
 
 def _clients(setup: AuditSetup, scope: Scope) -> Floats:
-    """Rows of clients, as many as wanted: again and again, if they are few, to be perturbed anew."""
+    """The requested number of clients' rows, repeated if there are too few, to be perturbed again."""
     rows = setup.challenger.pool.rows
     return rows[np.arange(OTHERS[scope.scale]) % len(rows)]
 
 
 def _exact(setup: AuditSetup, n: int, scope: Scope) -> float:
-    """By the sum over features of the exact log-likelihood ratio, cut where it wins most on own rows."""
+    """Success of the exact sum of log-likelihood ratios, with the threshold that is best on own rows."""
     server, rng = setup.server, setup.rng()
     mechanism = server.training.mechanism
     assert isinstance(mechanism, TabulatedNoise)
@@ -94,7 +94,7 @@ def _log_law(rows: Floats, setup: AuditSetup) -> Reals:
 
 
 def _total(ratio: Reals, places: Ints) -> Reals:
-    """The sum over features of what each level of it tells."""
+    """The sum over features of the log ratio of each level."""
     total = np.zeros(len(places))
     for feature, row in enumerate(ratio):
         total += row[places[:, feature]]
@@ -140,7 +140,7 @@ def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
         x_title="hinges a feature",
         y_title="games won",
         caption=f"{CIFAR_10.description(scope, FORM)}, batches of {CIFAR_10.batch}: success by the number of "
-        "ReLUs that draw the function of one feature.",
+        "ReLUs that approximate the function of one feature.",
         alternative=f"Success rises with the number of hinges; with {most} it is {texts}.",
         log=True,
     )
@@ -149,8 +149,9 @@ def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
 HINGES_ITEM = PaperItem(
     title="Beyond the paper: how many hinges the likelihood ratio needs",
     about="On features that are never negative, under BitRand: how much likelier a perturbed value is with "
-    "the target than without is a jagged function of it, since bits are flipped one by one. A neuron draws "
-    "it with so many ReLUs at equal distances; the exact function, as a score, is the limit. Success by "
-    "rates of fresh draws at clients' rows that nobody built on, for a batch of 100.",
+    "the target than without is a jagged function of it, since bits are flipped one by one. A neuron "
+    "approximates it with a number of ReLUs at equal distances; the exact function, as a score, is the "
+    "limit. Success is computed from rates of new draws at clients' rows that no neuron was built on, for "
+    "a batch of 100.",
     show=_show,
 )

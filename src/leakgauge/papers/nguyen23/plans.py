@@ -14,7 +14,7 @@ from leakgauge.verdict import Verdict
 SEED = 20240501  # of items without games
 CONFIDENCE = 0.95
 EPSILONS = {Scale.QUICK: (1, 3, 5, 10), Scale.FULL: tuple(range(1, 11))}  # nominal
-FEW_EPSILONS = {Scale.QUICK: (1, 10), Scale.FULL: tuple(range(1, 11))}  # where they hardly matter
+FEW_EPSILONS = {Scale.QUICK: (1, 10), Scale.FULL: tuple(range(1, 11))}  # where their number hardly matters
 TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
 ROUNDS = {Scale.QUICK: 60, Scale.FULL: 400}  # each with a game for every target: 240 or 10,000
 BLOCK = 20
@@ -98,7 +98,7 @@ VerdictsByGame: TypeAlias = Mapping[NominalGame, Mapping[str, Verdict]]  # verdi
 
 @dataclass(frozen=True, kw_only=True)
 class MechanismGames:
-    """All games against one mechanism, and what the paper states of them."""
+    """All games against one mechanism, and what the paper states about them."""
 
     mechanism: str
     epsilons: Mapping[Scale, tuple[int, ...]]

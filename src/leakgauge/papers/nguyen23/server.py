@@ -1,4 +1,4 @@
-"""The dishonest server of a game, for what is worked out beside the rounds."""
+"""The dishonest server of a game, for results that are computed without simulated rounds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -38,16 +38,16 @@ class AuditSetup:
 
     @property
     def exact_epsilon(self) -> float | None:
-        """By the noise distribution, beside the one on its label."""
+        """The epsilon by the noise distribution, in contrast to the nominal one."""
         stated = self.challenger.guarantee
         return None if stated is None else stated.exact_epsilon
 
     def rng(self) -> Generator:
-        """For what is drawn beside the rounds."""
+        """For draws outside the rounds."""
         return stream(self.seed, Role.STUDY, BESIDE)
 
     def craft(self, targets: int) -> tuple[ServerKnowledge, list[CraftedNeuron]]:
-        """The likelihood neurons of the first targets, as in the rounds, and a server after them alone."""
+        """The likelihood neurons of the first targets, as in the rounds, and a server with these targets."""
         server, rng = self.server, stream(self.seed, Role.STUDY)
         few = replace(server, targets=server.targets[:targets], target_labels=server.target_labels[:targets])
         return few, self.attack().craft(few, rng)
@@ -57,7 +57,7 @@ class AuditSetup:
         return read_dataclass(Attack, self.attacks[LIKELIHOOD], "likelihood_neuron")
 
     def utility(self) -> ClassifierUtility:
-        """What an honest classifier makes of the clients' perturbed rows."""
+        """The accuracy of an honest classifier of the clients' perturbed rows."""
         return classifier_utility(
             self.challenger.pool, self.challenger.training.mechanism, stream(self.seed, Role.STUDY, UTILITY)
         )
@@ -75,7 +75,7 @@ def audit_setup(plans: Iterable[Plan], name: str) -> AuditSetup:
 def setup_without_games(
     scope: Scope, column: DataColumn, form: FeatureForm, mechanism: dict[str, Any]
 ) -> AuditSetup:
-    """The same for an item that plays nothing: with five targets, of a seed that is always the same."""
+    """The same for an item without simulated games: with five targets, and always the same seed."""
     name = "beside"
     audit = audit_table(name, scope, column, form, mechanism, [likelihood_attack(column, form)], targets=5)
     return audit_setup([plan_of({"seed": SEED, "audit": [audit]})], name)

@@ -35,13 +35,13 @@ TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
 ENOUGH = 1_000  # rows of the attacker at --scale quick, where there are more
 FORM = FeatureForm.NON_NEGATIVE  # as the paper's
 OTHER_ROWS = (
-    "Other rows, classes weighted in another way, and an end that is judged on the attacker's own rows: "
-    "only the trend can be compared."
+    "The rows and the weights of classes are different, and the end of training is decided on the "
+    "attacker's own rows: only the trend can be compared."
 )
 HELD_BACK = (
-    "Counted on rows that were held back, with the bias as training left it; the paper counts on the rows "
-    "that it chose the epoch by. With the bias put midway between the target and the next row, as the "
-    "server does here, it wins the games of table 1."
+    "Measured on rows that were held back, with the bias as trained; the paper measures on the rows on "
+    "which it chose the epoch. With the bias midway between the target and the next row, as the server "
+    "sets it here, it wins the games of table 1."
 )
 
 
@@ -106,7 +106,11 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
         if (r := int(units)) not in mine:
             continue
         share = _of(mine[r], "separated")
-        ended = "" if share == 1 else f" By then {1 - share:.0%} of targets were not yet told from all rows."
+        ended = (
+            ""
+            if share == 1
+            else (f" At that time {1 - share:.0%} of targets were not yet separated from all rows.")
+        )
         cells += [
             ComparedNumber(
                 setting=f"epochs, r = {r}: {column.description(scope, FORM)}",
@@ -119,7 +123,8 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
                 f"success, r = {r}: {column.description(scope, FORM)}",
                 metric_intervals.accuracy(mine[r]),
                 PUBLISHED["table_1_success"],
-                f"A client's row that is like the target, and was not trained on, wakes the neuron.{ended}",
+                "A client's row that is similar to the target, and was not trained on, activates the "
+                f"neuron.{ended}",
             ),
         ]
     return cells
@@ -130,10 +135,10 @@ def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
     stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", claim=Claim.ABOVE)
     return [
         claim_number(
-            f"epochs, r = {few} less r = {many}: {column.description(scope, FORM)}",
+            f"epochs, r = {few} minus r = {many}: {column.description(scope, FORM)}",
             exact_number(_of(mine[few], "epochs_mean") - _of(mine[many], "epochs_mean")),
             stated,
-            "A few epochs up or down, for few targets: chance.",
+            "A difference of a few epochs, for few targets, may be chance.",
         )
         for few, many in pairwise(NEURONS)
         if few in mine and many in mine
@@ -142,8 +147,8 @@ def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
 
 TABLE_1 = PaperItem(
     title="Table 1: epochs until the neuron is trained, without local noise",
-    about="A network with r units tells one target from all rows that the attacker has; training ends at "
-    "the first epoch that does. Then games are played, without noise on rows.",
+    about="A network with r units is trained to separate one target from all rows of the attacker; training "
+    "ends at the first epoch that does. Then games are simulated, without noise on rows.",
     shared_runs=(RUN,),
     show=_table_1,
     notes=(
@@ -173,7 +178,7 @@ def _figure_9(played: PlayedItem) -> ItemResult:
 
 
 def _train(setup: AuditSetup) -> TrainedNeuron:
-    """The neuron of the first target, once more, for what its epochs show."""
+    """Train the neuron of the first target again, to record its epochs."""
     attack = read_dataclass(Attack, setup.attacks[f"r-{NEURONS[-1]}"], "trained_neuron")
     rng = setup.rng()
     trainer = NeuronTrainer.of(setup.server, attack.options(noisy=False), rng)
@@ -196,8 +201,7 @@ def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
         x_title="epoch",
         y_title="share of games",
         caption=f"{column.description(scope, FORM)}, r = {NEURONS[-1]}, batches of {column.batch}: the "
-        "neuron as "
-        "it was after each epoch, on rows that were held back.",
+        "neuron after each epoch, on rows that were held back.",
         alternative=f"After {trained.epochs} epochs success is {trained.history[-1].won:.3f}.",
     )
 
