@@ -11,9 +11,9 @@ _ROUNDING = 1e-9  # largest difference between two ways to compute the same numb
 AGREEMENT_RULE = (
     "A published number agrees with ours if it lies in our interval, widened by half a unit of its last "
     "printed digit. The interval of a computed number has no width. Where the paper says “above” or “at "
-    "most”, our whole interval must lie on that side; if the interval contains the limit, the comparison is "
-    "open. Where the paper draws a value without printing it, ours is compared with the exact value, and "
-    "“published” stays empty. What the paper does not have is not comparable."
+    "most”, our whole interval must lie on that side; if the interval contains the limit, the comparison "
+    "is undecided. Where the paper draws a value without printing it, ours is compared with the exact "
+    "value, and “published” stays empty. What the paper does not have is not comparable."
 )
 
 
@@ -111,7 +111,7 @@ class ComparedNumber:
 
     def __post_init__(self) -> None:
         if not self.comparable and not self.why:
-            raise BadInput(f"{self.setting}: say why this cannot be compared")
+            raise BadInput(f"{self.setting}: state why this cannot be compared")
 
     @property
     def verdict(self) -> Agreement:
@@ -126,7 +126,7 @@ class ComparedNumber:
 
     @property
     def reason(self) -> str:
-        """Say in a sentence what the verdict rests on."""
+        """Explain the verdict in a sentence."""
         return " ".join(filter(None, [self._basis(), self.why or self._unexplained()]))
 
     def to_json(self, paper: str, item: str) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def location_30(scope: Scope, **options: Any) -> DataSet | None:
 
 
 def census(scope: Scope, **options: Any) -> DataSet | None:
-    """The census of 1994 and Adult, which is made of it too; the files of both are needed."""
+    """The census of 1994 and Adult, which comes from the same census; the files of both are needed."""
     if (path := _find(scope, ADULT)) is None:
         return None
     return _people(scope, "census", "census and Adult", CENSUS, {"adult": str(path.parent), **options})

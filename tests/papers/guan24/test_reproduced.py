@@ -10,7 +10,7 @@ from leakgauge.papers.reproduction import reproduce
 def test_made_up_traces_are_enough_for_an_attack(tmp_path):
     made = reproduce("guan24", only="figure_12", out=tmp_path / "out")
     found = {cell.setting: cell for cell in made.cells}
-    assert found["city: zero-knowledge, AUC with 5,000 made-up traces"].ours.low > 0.75
+    assert found["city: zero-knowledge, AUC with 5,000 synthetic traces"].ours.low > 0.75
     likelihood = found["city: likelihood, zero, AUC without any trace"]
     assert likelihood.ours.low > 0.8
     assert made.page.read_text().count("figure-12") >= 1

@@ -80,12 +80,12 @@ def test_a_total_budget_is_shared_and_a_budget_each_is_not(audits):
 def test_the_test_has_the_trends_of_the_paper(verdicts):
     falls, rises = verdicts["figure_3"], verdicts["figure_4"]
     for budget in ("0.5", "1", "5", "10"):
-        assert falls[f"t-test: 4 answers less 29, ε in all = {budget}"] is Agreement.AGREES
+        assert falls[f"t-test: 4 answers minus 29, ε in all = {budget}"] is Agreement.AGREES
     for budget in ("0.05", "0.1", "0.2", "0.33"):
-        assert rises[f"t-test: 29 answers less 4, ε each = {budget}"] is Agreement.AGREES
-    # 1e-4 is less than the numbers may be off.
-    assert falls["t-test: 4 answers less 29, ε in all = 0.1"] is Agreement.NOT_COMPARABLE
-    grown = [verdict for some in verdicts.values() for name, verdict in some.items() if " less 0.0" in name]
+        assert rises[f"t-test: 29 answers minus 4, ε each = {budget}"] is Agreement.AGREES
+    # 1e-4 is below the numerical error of the numbers.
+    assert falls["t-test: 4 answers minus 29, ε in all = 0.1"] is Agreement.NOT_COMPARABLE
+    grown = [verdict for some in verdicts.values() for name, verdict in some.items() if " minus 0.0" in name]
     assert len(grown) == 4
     assert set(grown) == {Agreement.AGREES}
 
@@ -106,7 +106,7 @@ def test_neither_reading_of_theorem_5_has_both_trends(verdicts):
 
 
 def test_theory_and_experiment_are_not_consistent(shown):
-    cells = [cell for cell in shown["figure_3"].cells if cell.setting.startswith("t-test less theorem 5")]
+    cells = [cell for cell in shown["figure_3"].cells if cell.setting.startswith("t-test minus theorem 5")]
     assert [cell.verdict for cell in cells] == [Agreement.DIFFERS, Agreement.DIFFERS]
     assert "4 answers, 5" in cells[1].setting
     assert cells[1].ours.value == pytest.approx(simulated(4, 1.25) - theorem_5(4, 1.25, 3), abs=0.008)
@@ -133,7 +133,7 @@ def test_what_was_played_is_judged_by_the_exact_rate(show):
     cells, shown = show("figure_3", lambda audit, label: (0.9, 0.84), reach=0.002)
     assert cells["t-test: 4 answers, ε in all = 10, simulated"].verdict is Agreement.AGREES  # 0.8695
     assert cells["t-test: 10 answers, ε in all = 10, simulated"].verdict is Agreement.DIFFERS
-    assert cells["t-test: 4 answers less 29, ε in all = 10, simulated"].verdict is Agreement.NOT_COMPARABLE
+    assert cells["t-test: 4 answers minus 29, ε in all = 10, simulated"].verdict is Agreement.NOT_COMPARABLE
     dots = [row for row in shown.charts[1].spec["data"]["values"] if row["stroke"] == "dot"]
     assert [(row["x"], row["value"]) for row in dots] == [(4, 0.87), (10, 0.87), (29, 0.87)] * 3
 
@@ -145,7 +145,7 @@ def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
     monkeypatch.setitem(figures_3_and_4.DRAWN, Scale.QUICK, (4, 29))
     monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 2_000)
     made = reproduce("huang", only="figure_4", out=tmp_path / "out")
-    played = [cell for cell in made.cells if cell.setting.endswith("played")]
+    played = [cell for cell in made.cells if cell.setting.endswith("simulated")]
     assert len(played) == 11
     assert {cell.verdict for cell in played} == {Agreement.AGREES}
     assert made.page.stat().st_size > 10_000

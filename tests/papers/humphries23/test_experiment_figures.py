@@ -26,7 +26,7 @@ def test_clusters_of_adult_are_judged_as_stated(show):
     stated = [cell for cell in cells.values() if cell.published is not None]
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
     assert len(stated) == 4 + 2 + 4 + 1 + 2  # at least, the bound, at most, rises, beats its control
-    assert at(cells, "at ε = 10 less at ε = 1").ours.value == pytest.approx(0.2)
+    assert at(cells, "at ε = 10 minus at ε = 1").ours.value == pytest.approx(0.2)
     assert at(cells, "blind control").ours.value == pytest.approx(0.97)
     assert len(shown.charts) == 2
 
@@ -34,7 +34,7 @@ def test_clusters_of_adult_are_judged_as_stated(show):
 def test_an_advantage_below_the_statement_differs(show):
     cells, _ = show("figure_2", lambda audit, label: 0.01 if audit.endswith("-iid") else 0.3)
     assert at(cells, "stated", "average", "ε = 10, non-IID").verdict is Agreement.DIFFERS
-    assert at(cells, "at ε = 10 less at ε = 1").verdict is Agreement.NOT_COMPARABLE
+    assert at(cells, "at ε = 10 minus at ε = 1").verdict is Agreement.NOT_COMPARABLE
 
 
 def test_the_bound_that_is_broken_is_that_of_figure_1(show):
@@ -88,13 +88,13 @@ def test_gender_bias_falls_and_a_negative_advantage_stays_negative(show):
     assert at(cells, "stated", "100% of members men").ours.value == pytest.approx(-0.1)
     stated = [cell for cell in cells.values() if cell.published is not None]
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
-    assert at(cells, "accuracy on others less on members").ours.value == pytest.approx(0.05)
+    assert at(cells, "accuracy on others minus on members").ours.value == pytest.approx(0.05)
     assert len(shown.charts) == 2  # one epsilon
 
 
 def test_gender_bias_without_privacy_is_compared_at_full_scale(show):
     cells, shown = show("figure_4", falling, scale=Scale.FULL)
-    found = at(cells, "0% of members men, ε = 0.1", "less 50% of members men, no noise")
+    found = at(cells, "0% of members men, ε = 0.1", "minus 50% of members men, no noise")
     assert found.ours.value == pytest.approx(0.09)
     assert found.published.places == 1
     assert len(shown.charts) == 3

@@ -53,7 +53,7 @@ def test_differences_are_explained(cells):
 @pytest.mark.slow
 def test_the_best_attack_reaches_the_bound(tmp_path):
     made = reproduce("humphries23", only="figure_1", out=tmp_path / "out")
-    played = [cell for cell in made.cells if cell.setting.endswith("played")]
+    played = [cell for cell in made.cells if cell.setting.endswith("simulated")]
     assert len(played) == len(EPSILONS)
     for epsilon, cell in zip(EPSILONS, played, strict=True):
         assert cell.ours.low <= math.tanh(epsilon / 2) <= cell.ours.high

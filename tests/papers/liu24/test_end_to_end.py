@@ -16,9 +16,9 @@ def test_rules_and_networks_play_as_they_should(tmp_path, monkeypatch):
     found = {cell.setting: cell.ours for cell in made.cells}
     exact = {"one_threshold": 0.9150, "two_threshold": 0.9580, "likelihood": 0.9639}  # computed elsewhere
     for attack, rate in exact.items():
-        ours = found[f"accuracy: {attack}, informed, 60 cells, played"]
+        ours = found[f"accuracy: {attack}, informed, 60 cells, simulated"]
         assert ours.low < rate < ours.high
-        assert found[f"accuracy: {attack}, auxiliary, 60 cells, played"].value < rate + 0.01
-    network = found["accuracy: network, 2,000 shadows, informed, 60 cells, played"]
+        assert found[f"accuracy: {attack}, auxiliary, 60 cells, simulated"].value < rate + 0.01
+    network = found["accuracy: network, 2,000 shadows, informed, 60 cells, simulated"]
     assert 0.85 < network.value < exact["one_threshold"] + 0.01
     assert (tmp_path / "out" / "runs" / "laplace_0-quick" / "verdicts.json").exists()

@@ -23,8 +23,8 @@ def test_sharp_networks_are_the_rules_they_stand_for():
 
 def test_the_loss_falls_with_both_scales(cells):
     for setting in (
-        "theorem 4: loss at a = 0.1 less loss at a = 10, b = 16",
-        "theorem 4: loss at b = 1 less loss at b = 16, a = 10",
+        "theorem 4: loss at a = 0.1 minus loss at a = 10, b = 16",
+        "theorem 4: loss at b = 1 minus loss at b = 16, a = 10",
     ):
         assert cells[setting].verdict is Agreement.AGREES
 

@@ -46,12 +46,12 @@ def test_the_noise_is_that_of_the_paper():
 def test_who_wins_is_as_the_paper_says_but_for_two_cells(shown):
     verdicts = {cell.setting: cell.verdict for cell in shown.cells}
     assert (
-        verdicts["Laplace: two_threshold less one_threshold, least over 3 to 140 cells"] is Agreement.AGREES
+        verdicts["Laplace: two_threshold minus one_threshold, least over 3 to 140 cells"] is Agreement.AGREES
     )
     assert (
-        verdicts["Gaussian: one_threshold less two_threshold, least over 2 to 140 cells"] is Agreement.AGREES
+        verdicts["Gaussian: one_threshold minus two_threshold, least over 2 to 140 cells"] is Agreement.AGREES
     )
-    assert verdicts["Gaussian: the optimum less one_threshold, 140 cells"] is Agreement.AGREES
+    assert verdicts["Gaussian: the optimum minus one_threshold, 140 cells"] is Agreement.AGREES
     two = next(cell for cell in shown.cells if cell.setting.endswith("2 cells"))
     assert two.verdict is Agreement.DIFFERS
     # One vote of two is wasted; two Laplace variables have a closed form.
@@ -64,7 +64,7 @@ def test_misprints_are_found(shown):
     assert printed.published.value == pytest.approx(0.570, abs=5e-4)
     assert printed.ours.value == pytest.approx(0.9150, abs=5e-5)
     assert "0.9145" in printed.reason
-    missed = cells["Laplace: β′, how often one cell of a member is misread"]
+    missed = cells["Laplace: β′, error rate of one cell for a member"]
     assert missed.ours.value == pytest.approx(0.3894, abs=5e-5)
     assert missed.published.value == pytest.approx(0.6106, abs=5e-5)
     assert printed.verdict is missed.verdict is Agreement.DIFFERS
@@ -85,7 +85,7 @@ def test_played_attacks_are_as_good_as_they_should_be(tmp_path):
     played = {
         (match[1].lower(), match[2], int(match[3])): cell
         for cell in made.cells
-        if (match := re.fullmatch(r"(\w+): (\w+), (\d+) cells?, played", cell.setting))
+        if (match := re.fullmatch(r"(\w+): (\w+), (\d+) cells?, simulated", cell.setting))
     }
     assert len(played) == len(TABLE) * len(ATTACKS)
     for noise, k, *rates in TABLE:

@@ -95,7 +95,7 @@ def test_the_numbers_of_figure_7(pretend):
     assert cells["one_threshold, 60 such cells"].ours.value == pytest.approx(0.786, abs=0.001)
     assert cells["two_threshold, 60 such cells"].ours.value == pytest.approx(0.745, abs=0.002)
     assert cells["likelihood, 60 such cells"].ours.value == pytest.approx(0.788, abs=0.001)
-    lead = cells["two_threshold less one_threshold, 60 such cells"]
+    lead = cells["two_threshold minus one_threshold, 60 such cells"]
     assert lead.verdict is Agreement.DIFFERS
     assert [chart.name for chart in shown.charts] == ["figure-7-informed", "figure-7-auxiliary"]
 
@@ -108,7 +108,7 @@ def test_sixty_such_cells_are_worth_that_when_played(tmp_path):
     cells = {cell.setting: cell for cell in made.cells}
     wanted = {"one_threshold": 0.786, "two_threshold": 0.745, "likelihood": 0.788}
     for attack, rate in wanted.items():
-        played = cells[f"{attack}, played, at the best threshold"].ours
+        played = cells[f"{attack}, simulated, at the best threshold"].ours
         assert played.value == pytest.approx(rate, abs=0.015)
         assert played.low < rate < played.high
 

@@ -21,7 +21,7 @@ def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
 def test_noise_on_gradients_is_averaged_away_as_the_formula_says(tmp_path, monkeypatch):
     monkeypatch.setitem(figure_13.TARGETS, Scale.QUICK, 4)
     made = reproduce("nguyen23", only="figure_13", out=tmp_path / "out")
-    played = [cell for cell in made.cells if cell.setting.endswith("played")]
+    played = [cell for cell in made.cells if cell.setting.endswith("simulated")]
     assert len(played) == 3
     for cell in played:
         assert cell.ours.value == pytest.approx(cell.exact, abs=0.13)

@@ -77,6 +77,6 @@ def test_statements_of_appendix_e_are_judged(show, monkeypatch):
     assert everybody.verdict is Agreement.DIFFERS
     assert "0.020 to 0.900" in everybody.reason
     assert next(c for n, c in cells.items() if "ε = 8 (" in n).published is None  # "when epsilon > 8"
-    played = [cell for name, cell in cells.items() if name.endswith("played")]
+    played = [cell for name, cell in cells.items() if name.endswith("simulated")]
     assert len(played) == 3
     assert len(shown.charts) == 2

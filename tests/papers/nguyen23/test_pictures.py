@@ -42,7 +42,7 @@ def test_overlap_is_the_common_area():
 def test_values_overlap_less_with_more_epsilon(show):
     cells, shown = show("figure_10")
     assert len(shown.charts) == 8
-    falls = [cell for setting, cell in cells.items() if " less that at " in setting]
+    falls = [cell for setting, cell in cells.items() if " minus that at " in setting]
     assert [cell.verdict for cell in falls] == [Agreement.AGREES] * 2  # 24 features tell little at 1
 
 

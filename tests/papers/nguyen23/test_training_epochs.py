@@ -36,7 +36,7 @@ def test_epochs_are_shown_and_not_judged(cells):
 
 def test_the_trend_and_full_success_are_judged(cells):
     verdicts = {s: c.verdict for s, c in cells.items() if s.endswith("for ImageNet")}
-    trend = [v for s, v in verdicts.items() if " less r = " in s]
+    trend = [v for s, v in verdicts.items() if " minus r = " in s]
     assert trend == [Agreement.AGREES, Agreement.AGREES, Agreement.DIFFERS]
     won = [v for s, v in verdicts.items() if s.startswith("success, r")]
     assert won == [Agreement.DIFFERS, *[Agreement.AGREES] * 3]

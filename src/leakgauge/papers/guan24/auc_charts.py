@@ -77,7 +77,7 @@ def auc_series(
         return []
     found = [(x, auc(verdict)) for x, verdict in points]
     xs, values = np.array([x for x, _ in found]), np.array([ours.value for _, ours in found])
-    return [line_series(label, xs, values, stroke, colour), dot_series(f"{label}, played", found, colour)]
+    return [line_series(label, xs, values, stroke, colour), dot_series(f"{label}, simulated", found, colour)]
 
 
 def auc_chart(
@@ -112,7 +112,7 @@ def auc_chart(
         caption=caption,
         alternative=alternative,
         log=axis.log,
-        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
     return [chart]
 

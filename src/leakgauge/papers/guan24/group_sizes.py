@@ -139,7 +139,7 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
         f"group: {place.description}.",
         alternative="The smaller the group, the higher the AUC at every epsilon.",
         log=True,
-        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
 
 
@@ -175,7 +175,7 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         alternative="Without suppression the AUC falls slowly as groups grow; with it small groups are hard "
         "to attack.",
         log=True,
-        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
     return ItemResult(tuple(cells), (chart,), (place_note(played.scope, cdr=column == "CDR"),))
 

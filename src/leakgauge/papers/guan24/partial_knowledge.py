@@ -158,7 +158,7 @@ def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
         f"{place.description}.",
         alternative="All attacks rise with the share of the trace that is known, steeply at first; a tenth "
         "is enough to do better than chance.",
-        played=f"played, {metric_intervals.confidence_text(seen)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
     return [chart]
 

@@ -200,7 +200,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         alternative="The AUC hardly depends on the number of synthetic traces; the likelihood attack needs "
         "none.",
         log=True,
-        played=f"played, {metric_intervals.confidence_text(played.verdicts)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(played.verdicts)} interval",
     )
     return ItemResult(tuple(cells), (chart,), (place_note(played.scope, cdr=False),))
 

@@ -78,7 +78,7 @@ def _chart(verdicts: Sequence[Verdict], shares: Sequence[float]) -> Chart:
             f"{exact_success(label, 1.0):.3f} at the bound"
             for label in ATTACKS
         ),
-        played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(verdicts)} interval",
     )
 
 

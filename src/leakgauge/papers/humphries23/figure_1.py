@@ -23,7 +23,7 @@ from leakgauge.verdict import Verdict
 DELTA = 1e-5
 GRID = np.geomspace(0.01, 10.0, 121)
 READ_OFF = (0.01, 0.1, 1.0, 2.0, 10.0)
-EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0]  # played
+EPSILONS = [0.1, 0.3, 1.0, 3.0, 10.0]  # simulated
 ROUNDS = {Scale.QUICK: 40_000, Scale.FULL: 1_000_000}
 
 

@@ -88,7 +88,7 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
     return [
         claim_number(
             experiment_label(
-                experiment, scope, "advantage, optimal threshold, at ε = 10 less at ε = 1, non-IID"
+                experiment, scope, "advantage, optimal threshold, at ε = 10 minus at ε = 1, non-IID"
             ),
             metric_intervals.difference(advantage(high[OPTIMAL]), advantage(low[OPTIMAL])),
             PublishedNumber(

@@ -31,16 +31,16 @@ from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 
 ACCURACY_SECTION = "section 5.3.1"
 FEWER_SHADOWS_NOTE = (
-    "At --scale quick networks learn from many shadows at few numbers of cells, for one target, and under "
-    "Gaussian noise from 20,000; --scale full plays them all, with ten targets."
+    "At --scale quick networks are trained on many shadows only at a few numbers of cells, for one target, "
+    "and under Gaussian noise on 20,000; --scale full simulates all of them, with ten targets."
 )
 THRESHOLDS_NOTE = (
     "one_threshold and two_threshold take their thresholds from the noise distribution and the rates of the "
     "attacker's people, so they need no shadows; reference uses 2,000."
 )
 _OVERLAP = (
-    "Where the reference shares no cell with the target, both attacks are the same; among so few visits "
-    "that is nearly always so."
+    "Where the reference shares no cell with the target, both attacks are the same; with this few visits "
+    "that is nearly always the case."
 )
 
 
@@ -52,7 +52,7 @@ def _figure_1(played: PlayedItem) -> ItemResult:
 
 
 def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
-    """How far a network stays behind what is possible."""
+    """The gap between a network and the best possible attack."""
     cells = []
     for p, verdicts in networks.items():
         reached, n = ACCURACY.of(verdicts), np.array([float(p.n)])
@@ -64,7 +64,7 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
         for (limit, most), claim in zip(limits.items(), (gap, None), strict=True):
             cells.append(
                 ComparedNumber(
-                    setting=f"{limit} less network of {HUNDRED} units, {p.n} cells",
+                    setting=f"{limit} minus network of {HUNDRED} units, {p.n} cells",
                     ours=difference(exact_number(most), reached),
                     published=claim,
                 )
@@ -115,38 +115,39 @@ def _figure_19(played: PlayedItem) -> ItemResult:
 
 
 def without_hundred(found: VerdictsByVariant) -> VerdictsByVariant:
-    """All but the networks of figure 1."""
+    """All attacks except the networks of figure 1."""
     return {p: verdicts for p, verdicts in found.items() if p.hidden is None}
 
 
 def networks_of(large: VerdictsByVariant) -> VerdictsByVariant:
-    """The networks that learned from more shadows than those of the usual games."""
+    """The networks trained on more shadows than those of the usual games."""
     most = max(p.shadows or 0 for p in large)
     return {p: verdicts for p, verdicts in large.items() if p.shadows == most}
 
 
 FIGURE_1 = PaperItem(
-    title="Figure 1: what theory expects, and what a network of earlier work reaches",
+    title="Figure 1: the success that theory allows, and that of a network of earlier work",
     about="An informed attacker trains the network of earlier work, one hidden layer of 100 units, on 2,000 "
-    "shadows of its own. The paper sets its accuracy beside what any mechanism of the same promise could "
-    "reveal in so many cells (Kairouz, Oh and Viswanath 2015). We add the best attack on the noise that "
-    "is really used, and the two simple rules.",
+    "of its own shadows. The paper compares its accuracy with the most that any mechanism with the same "
+    "promise could reveal in this number of cells (Kairouz, Oh and Viswanath 2015). We add the best attack "
+    "on the noise in use, and the two simple rules.",
     shared_runs=USUAL["laplace"].runs,
     show=_figure_1,
     notes=(
         (
-            "Part of the gap is the bound's: Laplace noise is not the worst mechanism of its promise. At 60 "
-            "cells the bound is 0.9725, and the best attack on Laplace noise reaches 0.9639."
+            "A part of the gap is due to the bound: other mechanisms with the same promise reveal more than "
+            "Laplace noise. At 60 cells the bound is 0.9725, and the best attack on Laplace noise reaches "
+            "0.9639."
         ),
-        "The paper does not say how many shadows this network saw; we give it 2,000.",
+        "The paper does not say on how many shadows this network was trained; we use 2,000.",
     ),
 )
 FIGURE_13 = PaperItem(
     title="Figure 13: accuracy under Laplace noise, networks with 2,000 shadows",
-    about="In every round a group of 1,999 people is drawn anew, and the target is added or not; each count "
-    "gets Laplace noise of ε = 0.5. The informed attacker knows everybody but the target, the auxiliary one "
-    "has the traces of other people. Networks have as many hidden units as there are cells. The likelihood "
-    "attack and the optimum are ours.",
+    about="In every round a new group of 1,999 people is drawn, and the target is added or not; each count "
+    "gets Laplace noise of ε = 0.5. The informed attacker knows everybody but the target, the auxiliary "
+    "one has the traces of other people. Networks have as many hidden units as there are cells. The "
+    "likelihood attack and the optimum are ours.",
     shared_runs=USUAL["laplace"].runs,
     show=_figure_13,
     notes=(
@@ -159,16 +160,15 @@ FIGURE_13 = PaperItem(
 )
 FIGURE_14 = PaperItem(
     title="Figure 14: accuracy under Laplace noise, networks with 200,000 shadows",
-    about="The same game; now networks learn from a hundred times as many shadows.",
+    about="The same game; networks are trained on a hundred times as many shadows.",
     shared_runs=LARGE["laplace"].runs,
     show=_figure_14,
     notes=(FEWER_SHADOWS_NOTE,),
 )
 FIGURE_19 = PaperItem(
     title="Figure 19: accuracy under Gaussian noise",
-    about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration "
-    "(σ = 8.2543), networks with few and many shadows in one picture. No attack beats the sum of the cells "
-    "here.",
+    about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration (σ "
+    "= 8.2543), networks with few and many shadows in one chart. No attack beats the sum of the cells here.",
     shared_runs=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
     show=_figure_19,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
@@ -204,7 +204,7 @@ def _auc_figure(
 
 
 def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
-    """What the reference costs, beside the sum alone."""
+    """The accuracy that the reference costs, compared with the sum alone."""
     slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", claim=Claim.ABOVE)
     return [
         lead_claim(AUC, found, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
@@ -214,9 +214,9 @@ def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
 
 FIGURE_17 = PaperItem(
     title="Figure 17: AUC under Laplace noise",
-    about="The chance that a release with the target scores higher than one without it. Networks with "
-    "2,000 and with 200,000 shadows are in one picture; the reference attack of Dwork et al. (2015) takes "
-    "one other person's trace as what is usual.",
+    about="The chance that a release with the target scores higher than one without it. Networks with 2,000 "
+    "and with 200,000 shadows are in one chart; the reference attack of Dwork et al. (2015) uses one other "
+    "person's trace as the reference.",
     shared_runs=(*USUAL["laplace"].runs, *LARGE["laplace"].runs),
     show=_figure_17,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),

@@ -33,7 +33,7 @@ _NETWORKS = {2_000: chart_style.SERIES[3], 20_000: chart_style.SERIES[5], 200_00
 
 @dataclass(frozen=True)
 class MeasuredQuantity:
-    """What is read off a verdict, and what it comes to exactly for an informed attacker."""
+    """A quantity measured in a verdict, and its exact value for an informed attacker."""
 
     name: str
     measure: Callable[[Verdict], OurNumber]
@@ -58,7 +58,7 @@ def variant_label(variant: CellAttackVariant) -> str:
 
 
 def variant_colour(variant: CellAttackVariant) -> str:
-    """The colour of an attack; networks by how much they learned from."""
+    """The colour of an attack; that of a network depends on its number of shadows."""
     return _NETWORKS[variant.shadows or 0] if variant.attack == NETWORK else COLOURS[variant.attack]
 
 
@@ -71,7 +71,7 @@ def cells_chart(
     *,
     bound: bool = False,
 ) -> Chart:
-    """Draw all variants of one knowledge; ``bound`` adds what any mechanism of this promise could reveal."""
+    """Draw all variants of one knowledge; ``bound`` adds the bound for any mechanism with this promise."""
     mine = {variant: found for variant, found in games.items() if variant.knowledge == knowledge}
     lines = exact_lines(quantity, noise) if knowledge == INFORMED else ceiling_line(quantity, noise)
     if bound:
@@ -85,7 +85,7 @@ def cells_chart(
     exact = EXACT if knowledge == INFORMED else ()
     joined = [_joined(label, some) for label, some in series.items() if label not in exact]
     points = [
-        dot_series(f"{label}, played", [(p.n, ours) for p, ours in some], variant_colour(some[0][0]))
+        dot_series(f"{label}, simulated", [(p.n, ours) for p, ours in some], variant_colour(some[0][0]))
         for label, some in series.items()
     ]
     verdicts = [verdict for found in mine.values() for verdict in found]
@@ -96,7 +96,7 @@ def cells_chart(
         y_title=quantity.name,
         caption=f"{noise.capitalize()} noise, {knowledge} attacker: {quantity.name}.",
         alternative=_alternative_text(quantity, series),
-        played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(verdicts)} interval",
     )
 
 
@@ -119,12 +119,12 @@ def ceiling_line(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
 
 
 def _stroke_of_one(noise: str) -> Stroke:
-    """Under Gaussian noise it lies on the optimum, which must stay visible."""
+    """Under Gaussian noise it equals the optimum, which must stay visible."""
     return Stroke.LINE if noise == "laplace" else Stroke.DASHED
 
 
 def _joined(label: str, found: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
-    """What was played, joined by a line: there is no exact one."""
+    """Measured values, joined by a line: there is no exact one."""
     places = np.array([float(variant.n) for variant, _ in found])
     values = np.array([ours.value for _, ours in found])
     return line_series(label, places, values, Stroke.DOTTED, variant_colour(found[0][0]))

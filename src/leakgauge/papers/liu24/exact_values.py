@@ -1,4 +1,4 @@
-"""Exact accuracy and AUC of attacks that know everybody but the target, so that only noise hides it."""
+"""Exact accuracy and AUC of attacks that know everybody but the target, who is protected only by noise."""
 
 from math import sqrt
 
@@ -13,7 +13,7 @@ from leakgauge.theory.privacy_loss import LaplaceCell
 
 
 def accuracy(noise: str, attack: str, n: Reals) -> Reals:
-    """The accuracy of an attack on so many cells; the likelihood ratio is the best possible one."""
+    """The accuracy of an attack on n cells; the likelihood ratio is the best possible one."""
     match noise, attack:
         case "laplace", "one_threshold":
             return threshold_attacks.one_threshold_laplace(n, EPSILON)
@@ -50,14 +50,14 @@ def any_mechanism(noise: str, n: Reals) -> Reals:
 
 
 def cell_error(noise: str) -> float:
-    """How often one cell, cut midway, is wrong."""
+    """The error rate of one cell with a threshold midway."""
     if noise == "laplace":
         return threshold_attacks.cell_error_laplace(EPSILON)
     return threshold_attacks.cell_error_gaussian(1 / SIGMA)
 
 
 def sum_above(n: int, thresholds: Reals, *, member: bool) -> Reals:
-    """Chance that n Laplace cells of a member, or of another, add up to more than each of the thresholds."""
+    """Probability that n Laplace cells of a member, or of a non-member, sum to more than each threshold."""
     beyond = (thresholds - n * member) * EPSILON
     tails = [threshold_attacks.laplace_sum_above(abs(float(x)), n) for x in beyond]
     return np.where(beyond >= 0, tails, 1 - np.array(tails))

@@ -33,7 +33,7 @@ def _rows() -> tuple[Reals, Bits]:
 
 
 def rule_loss(network: SigmoidNetwork, rule_answers: Bits) -> float:
-    """Mean log loss of a network against the rule it stands for."""
+    """Mean log loss of a network relative to the rule it represents."""
     logits = network(_rows()[0])
     return float(np.logaddexp(0.0, np.where(rule_answers, -logits, logits)).mean())
 
@@ -77,7 +77,7 @@ def _losses() -> list[ComparedNumber]:
     smaller = PublishedNumber(value=0.0, where="“a smaller loss”, appendix B", claim=Claim.ABOVE)
     return [
         ComparedNumber(
-            setting="theorem 4: loss at a = 0.1 less loss at a = 10, b = 16",
+            setting="theorem 4: loss at a = 0.1 minus loss at a = 10, b = 16",
             ours=exact_number(
                 rule_loss(sum_rule_network(0.1, 16.0), rule_answers)
                 - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
@@ -85,7 +85,7 @@ def _losses() -> list[ComparedNumber]:
             published=smaller,
         ),
         ComparedNumber(
-            setting="theorem 4: loss at b = 1 less loss at b = 16, a = 10",
+            setting="theorem 4: loss at b = 1 minus loss at b = 16, a = 10",
             ours=exact_number(
                 rule_loss(sum_rule_network(10.0, 1.0), rule_answers)
                 - rule_loss(sum_rule_network(10.0, 16.0), rule_answers)
@@ -96,11 +96,11 @@ def _losses() -> list[ComparedNumber]:
 
 
 def _printed() -> list[ComparedNumber]:
-    """What the theorems give as they are printed, beside the rules they stand for."""
+    """The theorems as printed, compared with the rules they represent."""
     rows, members = _rows()
     whys = {
         "theorem 4": "Printed without the inner sigmoid, and with +aT where -aT is right.",
-        "theorem 5": "The printed bias +bn/2 has the wrong sign, and stands inside the sum over units.",
+        "theorem 5": "The printed bias +bn/2 has the wrong sign, and is inside the sum over units.",
     }
     pairs = {
         "theorem 4": (sum_rule_network(10.0, 16.0).chance(rows), sum_as_printed(rows, 10.0, 16.0)),
@@ -120,7 +120,7 @@ def _printed() -> list[ComparedNumber]:
 
 
 def _accuracies() -> list[ComparedNumber]:
-    """The corrected networks are the rules, if they are sharp."""
+    """The corrected networks equal the rules, if they are sharp."""
     rows, _ = _rows()
     number = np.array([float(SIXTY_CELLS)])
     return [
@@ -155,7 +155,7 @@ def _loss_chart() -> Chart:
         lines,
         x_title="a, sharpness of the units",
         y_title="log loss against the rule",
-        caption=f"Theorem 4, corrected: how far the network is from one_threshold, {SIXTY_CELLS} cells.",
+        caption=f"Theorem 4, corrected: difference of the network from one_threshold, {SIXTY_CELLS} cells.",
         alternative="The loss falls as a and b grow.",
         log=True,
     )
@@ -184,8 +184,8 @@ def _accuracy_chart() -> Chart:
         lines,
         x_title="a, sharpness of the units",
         y_title="accuracy",
-        caption=f"How often hand-made networks are right, b = 16, {SIXTY_CELLS} cells, informed, Laplace "
-        "noise.",
+        caption=f"Accuracy of networks with weights set by hand, b = 16, {SIXTY_CELLS} cells, informed, "
+        "Laplace noise.",
         alternative="The network of theorem 4 has the accuracy of one_threshold whatever a is; that of "
         "theorem 5 rises from there, comes close to the optimum where a is about six, and falls back "
         "towards two_threshold.",
@@ -194,7 +194,7 @@ def _accuracy_chart() -> Chart:
 
 
 FIGURE_16 = PaperItem(
-    title="Figure 16: weights made by hand, and how large they must be",
+    title="Figure 16: weights set by hand, and how large they must be",
     about="Theorem 4 writes the one-threshold rule as a network with one hidden unit of scale a and an "
     "answer of scale b; theorem 5 writes the two-threshold rule as one with a unit for each cell. The "
     "paper draws loss and accuracy of the first. We draw both as corrected, against 40,000 releases of an "
@@ -206,12 +206,12 @@ FIGURE_16 = PaperItem(
             "of aT, equation 14 the wrong sign of bn/2."
         ),
         (
-            "Put right, the accuracy of theorem 4 does not depend on a or b at all, for one unit can only "
+            "Once corrected, the accuracy of theorem 4 does not depend on a or b, because one unit can only "
             "order releases by their sum."
         ),
         (
-            "With soft units (a about 6) the network of theorem 5 is better than the two-threshold rule "
-            "it stands for: clipped cells are what the likelihood ratio adds up."
+            "With soft units (a about 6) the network of theorem 5 is better than the two-threshold rule it "
+            "represents: the likelihood ratio is a sum of clipped cells."
         ),
     ),
 )

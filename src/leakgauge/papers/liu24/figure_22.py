@@ -1,4 +1,4 @@
-"""Figure 22: what more shadows are worth to each attack, 60 cells, Laplace noise."""
+"""Figure 22: how much each attack gains from more shadows, 60 cells, Laplace noise."""
 
 import numpy as np
 
@@ -118,7 +118,7 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: Verdict
         xs, ys = (np.array(values) for values in zip(*((x, ours.value) for x, ours in reached), strict=True))
         label = "network" if attack == NETWORK else attack
         traces.append(line_series(label, xs, ys, Stroke.LINE, COLOURS[attack]))
-        traces.append(dot_series(f"{label}, played", reached, COLOURS[attack]))
+        traces.append(dot_series(f"{label}, simulated", reached, COLOURS[attack]))
     verdicts = [verdict for some in found.values() for verdict in some]
     return series_chart(
         name,
@@ -126,16 +126,16 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: Verdict
         x_title="shadows",
         y_title=quantity.name,
         caption=f"{knowledge.capitalize()} attacker: {quantity.name} against the number of shadows.",
-        alternative="Rules stay where they are; the network rises from the level of one_threshold to that of "
-        "two_threshold as shadows become many.",
+        alternative="The rules stay the same; the network rises from the level of one_threshold to that of "
+        "two_threshold as the number of shadows grows.",
         log=True,
-        played=f"played, {metric_intervals.confidence_text(verdicts)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(verdicts)} interval",
     )
 
 
 FIGURE_22 = PaperItem(
     title="Figure 22: accuracy and AUC against the number of shadows, 60 cells",
-    about="Here the rules too learn their thresholds from shadows. The network has 60 hidden units; the "
+    about="Here the rules also learn their thresholds from shadows. The network has 60 hidden units; the "
     "likelihood attack, ours, uses none.",
     shared_runs=(*SHADOW_NUMBERS.runs, *LARGE["laplace"].runs),
     show=_figure_22,

@@ -68,23 +68,23 @@ def _winners() -> list[ComparedNumber]:
     low, high = exact_values.optimum("gaussian", 140).accuracy
     return [
         ComparedNumber(
-            setting="Laplace: two_threshold less one_threshold, least over 3 to 140 cells",
+            setting="Laplace: two_threshold minus one_threshold, least over 3 to 140 cells",
             ours=exact_number(lead[2:].min()),
             published=wins,
         ),
         ComparedNumber(
-            setting="Laplace: two_threshold less one_threshold, 2 cells",
+            setting="Laplace: two_threshold minus one_threshold, 2 cells",
             ours=exact_number(lead[1]),
             published=wins,
-            why="Of two votes one is wasted: a tie says nothing, so two cells are worth no more than one.",
+            why="A tie of two votes carries no information, so two cells are worth no more than one.",
         ),
         ComparedNumber(
-            setting="Gaussian: one_threshold less two_threshold, least over 2 to 140 cells",
+            setting="Gaussian: one_threshold minus two_threshold, least over 2 to 140 cells",
             ours=exact_number(other_lead[1:].min()),
             published=wins,
         ),
         ComparedNumber(
-            setting="Gaussian: the optimum less one_threshold, 140 cells",
+            setting="Gaussian: the optimum minus one_threshold, 140 cells",
             ours=exact_number((low + high) / 2 - one["gaussian"][-1]),
             published=PublishedNumber(value=0.0, where="“optimal”, section 1"),
         ),
@@ -92,7 +92,7 @@ def _winners() -> list[ComparedNumber]:
 
 
 def _formulas() -> list[ComparedNumber]:
-    """What formulas of the paper give as they are printed."""
+    """The values of formulas of the paper as printed."""
     error, one_sd = exact_values.cell_error("laplace"), EPSILON / sqrt(2)
     return [
         ComparedNumber(
@@ -103,17 +103,17 @@ def _formulas() -> list[ComparedNumber]:
                 where="formula, theorem 2",
             ),
             why="Theorem 2 adds the standard deviations of the cells where their variances must be added; "
-            f"put right it gives {float(threshold_attacks.one_threshold_clt(60, one_sd)):.4f}.",
+            f"corrected, it gives {float(threshold_attacks.one_threshold_clt(60, one_sd)):.4f}.",
         ),
         ComparedNumber(
-            setting="Laplace: β′, how often one cell of a member is misread",
+            setting="Laplace: β′, error rate of one cell for a member",
             ours=exact_number(error),
             published=PublishedNumber(value=1 - _printed_cdf(), where="formula, section 3.3"),
-            why="The printed formula is that of 1 - β′; with it, members and others would have the same "
-            "distribution.",
+            why="The printed formula is that of 1 - β′; with it, members and non-members would have the "
+            "same distribution.",
         ),
         ComparedNumber(
-            setting="Laplace: α′, how often one cell of another is misread",
+            setting="Laplace: α′, error rate of one cell for a non-member",
             ours=exact_number(error),
             published=PublishedNumber(value=_printed_cdf(), where="formula, section 3.3"),
             why="Right by symmetry, though the distribution in the printed formula is that of members.",
@@ -132,7 +132,7 @@ def _accuracies(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
         noise, k = _place(verdict)
         cells.append(
             ComparedNumber(
-                setting=f"{noise.capitalize()}: {verdict.attack}, {times(k, 'cell')}, played",
+                setting=f"{noise.capitalize()}: {verdict.attack}, {times(k, 'cell')}, simulated",
                 ours=metric_intervals.accuracy(verdict),
                 exact=float(exact_values.accuracy(noise, verdict.attack, np.array([float(k)]))[0]),
                 drawn=verdict.attack != "likelihood",
@@ -154,10 +154,10 @@ def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
         [*_lines(noise), *_dots(mine)],
         x_title="positive observations (cells)",
         y_title="accuracy",
-        caption=f"{noise.capitalize()} noise: how often an informed attacker is right.",
+        caption=f"{noise.capitalize()} noise: accuracy of an informed attacker.",
         alternative="Accuracy rises with the number of cells; at 60 cells it is "
         + ", ".join(f"{value:.4f} for {attack}" for attack, value in at_60.items()),
-        played=f"played, {metric_intervals.confidence_text(mine)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(mine)} interval",
     )
 
 
@@ -179,7 +179,7 @@ def _lines(noise: str) -> list[ChartSeries]:
 def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
     return [
         dot_series(
-            f"{attack}, played",
+            f"{attack}, simulated",
             [(_place(v)[1], metric_intervals.accuracy(v)) for v in verdicts if v.attack == attack],
             COLOURS[attack],
         )
@@ -189,13 +189,12 @@ def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
 
 FIGURE_6 = PaperItem(
     title="Figure 6: accuracy against the number of positive observations",
-    about="The attacker knows everybody in the counts but the target, so only the noise hides "
-    "whether the target is there. one_threshold adds up the cells that the target visited; "
-    "two_threshold cuts each of them midway and counts the votes. The paper draws both for Laplace "
-    "and Gaussian noise of ε = 0.5 per cell (δ = 1/3998, σ = 8.2543). We draw them exactly, and "
-    "add the best possible attack, the likelihood ratio, and the most that any k cells of that "
-    "promise can reveal (KOV: Kairouz, Oh and Viswanath 2015). Dots are games that were really "
-    "played.",
+    about="The attacker knows everybody in the counts but the target, so only the noise protects the "
+    "target. one_threshold adds up the cells that the target visited; two_threshold compares each of them "
+    "with a midpoint and counts the votes. The paper draws both for Laplace and Gaussian noise of ε = 0.5 "
+    "per cell (δ = 1/3998, σ = 8.2543). We draw them exactly, and add the best possible attack, the "
+    "likelihood ratio, and the most that any k cells with that promise can reveal (KOV: Kairouz, Oh and "
+    "Viswanath 2015). Dots are simulated games.",
     audits=_audits,
     show=_figure_6,
     notes=(
@@ -209,16 +208,16 @@ FIGURE_6 = PaperItem(
             "give one_threshold an accuracy of 0.570 at every number of cells."
         ),
         (
-            "Section 3.3 prints 1 - β′ for β′. Both error rates of a cell are exp(-ε/2)/2 = 0.3894 "
-            "under Laplace noise; drawn here with that value."
+            "Section 3.3 prints 1 - β′ for β′. Both error rates of a cell are exp(-ε/2)/2 = 0.3894 under "
+            "Laplace noise; this value is drawn here."
         ),
         (
-            "The normal approximation (CLT) of two_threshold is a smooth line; the exact one has "
-            "steps, because an even number of votes is worth no more than one vote fewer."
+            "The normal approximation (CLT) of two_threshold is a smooth line; the exact one has steps, "
+            "because an even number of votes is worth no more than the odd number below it."
         ),
         (
-            "This Gaussian noise protects more than its ε says: one cell is (0.308, 1/3998)-DP, not "
-            "(0.5, 1/3998)-DP, so no attack comes near the KOV bound."
+            "This Gaussian noise protects better than its ε says: one cell is (0.308, 1/3998)-DP, not (0.5, "
+            "1/3998)-DP, so no attack comes close to the KOV bound."
         ),
     ),
 )

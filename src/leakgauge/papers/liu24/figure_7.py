@@ -1,4 +1,4 @@
-"""Figure 7: a cell that others visit too, what sixty such cells are worth, and when votes beat the sum."""
+"""Figure 7: a cell that others visit too, the success with sixty such cells, and when votes beat the sum."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,18 +30,19 @@ from leakgauge.theory.loss_composition import BestAttack
 from leakgauge.verdict import Verdict
 
 _RARE = 1e-18  # counts less likely than this are left out
-_REACH = 60  # beyond all counts, in cells: noise as large occurs once in e^30
-_FINE = 16  # outputs per count that the best attack tells apart
+_REACH = 60  # beyond all counts, in cells: noise this large has a probability of e^-30
+_FINE = 16  # outputs per count that the best attack distinguishes
 ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}
 GROUP, PEOPLE = 2_000, 10_000
 VISITORS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 50, 70, 100, 150, 250)  # of 10,000
 PLAYED_VISITORS = {Scale.QUICK: (1, 5, 10, 25, 100), Scale.FULL: (1, 2, 5, 10, 25, 50, 100, 250)}
 ATTACKS = ("one_threshold", "two_threshold", "likelihood")
+VOTES_IGNORE_SIZE = "A vote ignores by how much a count exceeds its threshold."
 
 
 @dataclass(frozen=True)
 class BusyCell:
-    """A group of so many, drawn from so many people, of whom this share visits each of the cells."""
+    """A group drawn from a population, of which this share visits each of the cells."""
 
     group: int
     people: int
@@ -49,39 +50,39 @@ class BusyCell:
 
     @property
     def usual(self) -> float:
-        """How many of the others are usually in a cell."""
+        """The expected number of others in a cell."""
         return self.group * self.rate
 
     @cached_property
     def law(self) -> Reals:
-        """How likely 0, 1, ... of the others are in a cell."""
+        """The probabilities of 0, 1, ... others in a cell."""
         law = threshold_attacks.count_law(self.group, self.rate, self.people)
         return law[: int(np.flatnonzero(law > _RARE)[-1]) + 1]
 
     @property
     def variance(self) -> float:
-        """Of the count of the others in a cell."""
+        """The variance of the count of the others in a cell."""
         return threshold_attacks.group_variance(self.group, self.rate * (1 - self.rate), self.people)
 
     @cached_property
     def vote_chances(self) -> tuple[float, float]:
-        """How likely a cell votes, cut midway: without the target, and with it."""
+        """The probability that a cell votes, with a threshold midway: without the target, and with it."""
         return threshold_attacks.vote_chances(self.law, noise_at_least)
 
     def density(self, places: Reals, *, member: bool) -> Reals:
-        """The density of what is published of one cell."""
+        """The density of the published value of one cell."""
         counts = np.arange(self.law.size) + member
         return np.exp(-np.abs(places[:, None] - counts) / SCALE) / (2 * SCALE) @ self.law
 
     def one_threshold(self, n: int) -> float:
-        """Accuracy of the sum of n cells, cut midway between its two means; no normal approximation."""
+        """Exact accuracy of the sum of n cells, with the threshold midway between its two means."""
         total = _power(self.law, n)
         likely = np.flatnonzero(total > 1e-12)
         beyond: Reals = (n * self.usual + n / 2 - likely.astype(np.float64)) / SCALE
         return float(1 - _sum_errors(beyond, n) @ total[likely])
 
     def two_threshold(self, n: int) -> float:
-        """Accuracy of the votes of n cells; the votes needed lie midway between their usual numbers."""
+        """Accuracy of the votes of n cells; the threshold is midway between the two expected numbers."""
         alarm, hit = self.vote_chances
         return float(threshold_attacks.vote_accuracy([alarm] * n, [hit] * n))
 
@@ -102,7 +103,7 @@ class BusyCell:
 
 
 def noise_at_least(x: Reals) -> Reals:
-    """Chance that the Laplace noise of a cell is at least so large."""
+    """Probability that the Laplace noise of a cell is at least this large."""
     tail = np.exp(-np.abs(x) / SCALE) / 2
     return np.where(x > 0, tail, 1 - tail)
 
@@ -137,9 +138,9 @@ CELL = BusyCell(group=2_000, people=10_000, rate=0.01)
 
 
 def uniform_city(cell: BusyCell) -> dict[str, Any]:
-    """Return the data of a plan: everybody visits sixty random cells, and so do as many other people.
+    """Return the data of a plan, for groups and as many people of the attacker: sixty random cells each.
 
-    Epochs are weeks, so that none is busier than another.
+    Epochs are weeks, so that all are equally busy.
     """
     n_cells = round(SIXTY_CELLS / cell.rate)
     return {
@@ -183,7 +184,7 @@ def _audits(scope: Scope) -> list[AuditTable]:
 
 
 def exact_accuracies(cell: BusyCell) -> dict[str, float]:
-    """What each attack reaches with sixty independent cells, if the attacker knows the cell."""
+    """The accuracy of each attack with sixty independent cells, if their rate is known."""
     return {
         "one_threshold": cell.one_threshold(SIXTY_CELLS),
         "two_threshold": cell.two_threshold(SIXTY_CELLS),
@@ -200,13 +201,13 @@ def _spreads() -> list[ComparedNumber]:
     noise = 2 * SCALE**2
     return [
         ComparedNumber(
-            setting="standard deviation of the cell, auxiliary less informed",
+            setting="standard deviation of the cell, auxiliary minus informed",
             ours=exact_number(float(np.sqrt(CELL.variance + noise) - np.sqrt(noise))),
             published=PublishedNumber(
                 value=0.0, where="“provides obfuscation”, section 3.2", claim=Claim.ABOVE
             ),
         ),
-        ComparedNumber(setting="usual number of others in the cell", ours=exact_number(CELL.usual)),
+        ComparedNumber(setting="expected number of others in the cell", ours=exact_number(CELL.usual)),
     ]
 
 
@@ -218,31 +219,32 @@ def _accuracies() -> list[ComparedNumber]:
             for attack, value in found.items()
         ),
         ComparedNumber(
-            setting=f"two_threshold less one_threshold, {SIXTY_CELLS} such cells",
+            setting=f"two_threshold minus one_threshold, {SIXTY_CELLS} such cells",
             ours=exact_number(found["two_threshold"] - found["one_threshold"]),
             published=PublishedNumber(
                 value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE
             ),
-            why="With twenty others in a cell the votes lose; they win below about two (see the crossover).",
+            why="With twenty others in a cell, votes do worse than the sum; they do better below about two "
+            "(see the crossover).",
         ),
     ]
 
 
 def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
-    """At the best threshold, as the exact values are, and at the attacker's own."""
+    """At the best threshold, like the exact values, and at the attacker's own."""
     known = exact_accuracies(CELL)
     cells = []
     for verdict in verdicts:
         cells += [
             ComparedNumber(
-                setting=f"{verdict.attack}, played, at the best threshold",
+                setting=f"{verdict.attack}, simulated, at the best threshold",
                 ours=metric_intervals.metric(verdict, "accuracy"),
                 exact=known[verdict.attack],
             ),
             ComparedNumber(
-                setting=f"{verdict.attack}, played, at its own threshold",
+                setting=f"{verdict.attack}, simulated, at its own threshold",
                 ours=metric_intervals.accuracy(verdict),
-                why="The attacker's people are others than those the group is drawn from.",
+                why="The attacker's people are not those from whom the group is drawn.",
             ),
         ]
     return cells
@@ -260,7 +262,7 @@ def _chart(knowledge: str) -> Chart:
             DensityCurve("without the target", places, without, Stroke.LINE, chart_style.SERIES[0]),
             DensityCurve("with the target", places, with_target, Stroke.LINE, chart_style.SERIES[1]),
         ],
-        x_title="published, less what is known",
+        x_title="published count minus known count",
         y_title="density",
         caption=f"One cell, as an {knowledge} attacker sees it.",
         alternative="Two densities, one shifted by one"
@@ -270,23 +272,23 @@ def _chart(knowledge: str) -> Chart:
 
 FIGURE_7 = PaperItem(
     title="Figure 7: what is published of one cell",
-    about="The paper's example: 2,000 of 10,000 people are in the group, one in a hundred visits the "
-    "cell, and Laplace noise of ε = 0.5 is added. The informed attacker takes off what it knows and is "
-    "left with the noise; to the auxiliary one the others are noise too. We add what sixty such cells are "
-    "worth, exactly, and play it.",
+    about="The paper's example: 2,000 of 10,000 people are in the group, one in a hundred visits the cell, "
+    "and Laplace noise of ε = 0.5 is added. The informed attacker subtracts what it knows, and only the "
+    "noise is left; for the auxiliary one the counts of others are noise too. We add the exact success "
+    "with sixty such cells, and simulate it.",
     audits=_audits,
     show=_figure_7,
     notes=(
         (
-            "Played with 10,001 people in the pool, all with sixty visits among 6,000 cells, and 10,000 "
-            "others whom the attacker knows. Its own people are a sample: they put its thresholds off."
+            "Simulated with 10,001 people in the pool, all with sixty visits among 6,000 cells, and 10,000 "
+            "others whose data the attacker has. These are a sample, so its thresholds are not exact."
         ),
     ),
 )
 
 
 def with_visitors(visitors: int) -> BusyCell:
-    """The cell of figure 7 with other visitors."""
+    """The cell of figure 7 with another number of visitors."""
     return BusyCell(group=GROUP, people=PEOPLE, rate=visitors / PEOPLE)
 
 
@@ -295,7 +297,7 @@ def _crossover_audits(scope: Scope) -> list[AuditTable]:
 
 
 def crossover_density() -> float:
-    """How many others are usual where both rules are equally good, between the places computed."""
+    """The expected number of others where both rules are equally good, by interpolation."""
     usual = np.array([with_visitors(n).usual for n in VISITORS])
     leads = np.array(
         [
@@ -314,30 +316,33 @@ def _crossover(played: PlayedItem) -> ItemResult:
     wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(
-            setting="usual number of others where both rules are equally good", ours=exact_number(here)
+            setting="expected number of others where both rules are equally good", ours=exact_number(here)
         ),
         *(
             ComparedNumber(
-                setting=f"two_threshold less one_threshold, {each.usual:g} others usual",
+                setting=f"two_threshold minus one_threshold, {each.usual:g} others expected",
                 ours=exact_number(each.two_threshold(SIXTY_CELLS) - each.one_threshold(SIXTY_CELLS)),
                 published=wins,
                 why=why,
             )
-            for each, why in ((sparse, ""), (dense, "A vote forgets by how much a full cell is fuller."))
+            for each, why in ((sparse, ""), (dense, VOTES_IGNORE_SIZE))
         ),
         *(_crossover_cell(verdict) for verdict in played.verdicts),
     ]
-    note = f"Votes win while fewer than {here:.1f} others are usual in a cell, the sum wins beyond."
+    note = (
+        f"Votes do better while fewer than {here:.1f} others are expected in a cell; beyond that the sum "
+        "does better."
+    )
     return ItemResult(tuple(cells), (_crossover_chart(played, here),), (note,))
 
 
 def _crossover_cell(verdict: Verdict) -> ComparedNumber:
     place = with_visitors(_visitors(verdict))
     return ComparedNumber(
-        setting=f"{verdict.attack}, {place.usual:g} others usual, played, at the best threshold",
+        setting=f"{verdict.attack}, {place.usual:g} others expected, simulated, at the best threshold",
         ours=metric_intervals.metric(verdict, "accuracy"),
         exact=exact_accuracies(place)[verdict.attack],
-        why="The rates the attacker knows are those of other people.",
+        why="The attacker knows the rates of other people.",
     )
 
 
@@ -357,7 +362,7 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
     traces.append(line_series("both rules equal", np.full(2, here), ends, Stroke.DOTTED, chart_style.CHANCE))
     traces += [
         dot_series(
-            f"{attack}, played",
+            f"{attack}, simulated",
             [
                 (with_visitors(_visitors(v)).usual, metric_intervals.metric(v, "accuracy"))
                 for v in played.verdicts
@@ -373,25 +378,24 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
         x_title="others usual in a cell",
         y_title="accuracy",
         caption=f"Auxiliary attacker, Laplace noise, {SIXTY_CELLS} cells: accuracy at the best threshold.",
-        alternative="All fall as cells fill up. two_threshold starts above one_threshold and falls below "
-        f"it at {here:.1f} others; likelihood is above both everywhere.",
+        alternative="The accuracy of all falls as cells fill up. two_threshold starts above one_threshold "
+        f"and falls below it at {here:.1f} others; likelihood is above both everywhere.",
         log=True,
-        played=f"played, {metric_intervals.confidence_text(played.verdicts)} interval",
+        played=f"simulated, {metric_intervals.confidence_text(played.verdicts)} interval",
     )
 
 
 CROSSOVER = PaperItem(
     title="Not in the paper: when votes beat the sum",
-    about="The paper finds two_threshold ahead of one_threshold for auxiliary attackers too. That holds "
-    "in sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "
-    "attacker who knows the rates, dots were played by one who has 10,000 other people.",
+    about="The paper finds two_threshold ahead of one_threshold for auxiliary attackers too. That holds in "
+    "sparse data only. Here the cell of figure 7 is made emptier and fuller; lines are exact for an "
+    "attacker who knows the rates, dots are simulated for one who has data of 10,000 other people.",
     audits=_crossover_audits,
     show=_crossover,
     notes=(
         (
             "The likelihood attack, which weighs every cell by the distributions of its count and of the "
-            "noise, is "
-            "the best of all at every density."
+            "noise, is the best at every density."
         ),
     ),
 )

@@ -43,8 +43,8 @@ from leakgauge.support.threads import single_threaded
 class NetworkWeights:
     """A network's weights for cells as they are published, and which rule it learned.
 
-    Unit j says sigmoid(cells @ inner[:, j] + bias[j]). Units stand in the order of the cells they are matched
-    with; units without a cell come last. Each is turned so that it speaks for the target.
+    Unit j says sigmoid(cells @ inner[:, j] + bias[j]). Units are in the order of the cells they are matched
+    with; units without a cell come last. The sign of each is chosen so that it indicates the target.
     """
 
     inner: Reals  # cells x units
@@ -57,7 +57,7 @@ class NetworkWeights:
 
     @property
     def contrast(self) -> float:
-        """How much larger weights are on the diagonal than beside it, on average."""
+        """The ratio of the mean weight on the diagonal to that beside it."""
         size = np.abs(self.inner)
         on = float(np.diagonal(size).mean())
         beside = (size.sum() - np.diagonal(size).sum()) / (size.size - min(size.shape))
@@ -83,7 +83,7 @@ def retrained_weights(
 
 
 def _ordered(inner: Reals, bias: Reals, signs: Reals) -> tuple[Reals, Reals]:
-    """Match cells and units so that the diagonal holds the most, and turn every unit to the target."""
+    """Match cells and units so that the diagonal is largest, and choose the sign of every unit."""
     from scipy.optimize import linear_sum_assignment
 
     _, matched = linear_sum_assignment(np.abs(inner), maximize=True)
@@ -116,18 +116,18 @@ def _weights_figure(
         ComparedNumber(
             setting=f"share of the weights on the diagonal: {who}", ours=exact_number(weights.index.diagonal)
         ),
-        ComparedNumber(setting=f"accuracy, {SIXTY_CELLS} cells: {who}, played", ours=reached),
+        ComparedNumber(setting=f"accuracy, {SIXTY_CELLS} cells: {who}, simulated", ours=reached),
     )
     return ItemResult(cells, (_chart(f"figure-{number}", weights, who),), (substitute_note(played.scope),))
 
 
 def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
-    """What speaks for the sum of all cells."""
+    """The evidence for the sum of all cells."""
     index = weights.index
     inner = weights.inner
     return [
         ComparedNumber(
-            setting=f"correlation of its score with the sum, less that with the votes: {who}",
+            setting=f"correlation of its score with the sum, minus that with the votes: {who}",
             ours=exact_number(index.one_threshold - index.two_threshold),
             published=PublishedNumber(value=0.0, where="learns the one-threshold rule", claim=Claim.ABOVE),
         ),
@@ -139,18 +139,18 @@ def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
 
 
 def _vote_claims(weights: NetworkWeights, who: str, *, enough: bool) -> list[ComparedNumber]:
-    """What speaks for a vote of every cell; comparable if it learned from as many shadows as in the paper."""
+    """The evidence for a vote of every cell; comparable if trained on as many shadows as in the paper."""
     learns = PublishedNumber(value=0.0, where="learns the two-threshold rule", claim=Claim.ABOVE)
     index, own = weights.index, weights.bias[: weights.diagonal.size]
     return [
         ComparedNumber(
-            setting=f"correlation of its score with the votes, less that with the sum: {who}",
+            setting=f"correlation of its score with the votes, minus that with the sum: {who}",
             ours=exact_number(index.two_threshold - index.one_threshold),
             published=learns if enough else None,
-            why="" if enough else "Of fewer shadows than the paper's; use --scale full.",
+            why="" if enough else "Trained on fewer shadows than in the paper; use --scale full.",
         ),
         ComparedNumber(
-            setting=f"mean weight on the diagonal, in weights beside it: {who}",
+            setting=f"mean weight on the diagonal over that beside it: {who}",
             ours=exact_number(weights.contrast),
         ),
         ComparedNumber(
@@ -168,7 +168,7 @@ def _chart(name: str, weights: NetworkWeights, who: str) -> Chart:
         x_title="cell",
         y_title="hidden unit",
         caption=f"Weights of the first layer: {who}. Units are in the order of the cells they are matched "
-        "with, and turned to speak for the target.",
+        "with, with the sign that indicates the target.",
         alternative=f"{index.diagonal:.2f} of the weights, by size, lie on the diagonal; the score "
         f"correlates {index.one_threshold:.2f} with the sum of the cells and {index.two_threshold:.2f} "
         "with their votes.",
@@ -181,9 +181,9 @@ def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *,
     fewer = " At --scale quick it learned from 20,000." if many and hidden else ""
     return PaperItem(
         title=f"Figure {number}: weights of {hidden or SIXTY_CELLS} units, {knowledge}, {shadows} shadows",
-        about=f"The network of an {knowledge} attacker that learned from {shadows} shadows under Laplace "
-        f"noise, trained again exactly as it played.{fewer} A network that adds up all cells has weights of "
-        "one size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
+        about=f"The network of an {knowledge} attacker that was trained on {shadows} shadows under Laplace "
+        f"noise, trained again in exactly the same way.{fewer} A network that sums all cells has weights of "
+        "similar size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
         shared_runs=run.runs,
         show=partial(_weights_figure, number, run, knowledge, hidden, many),
     )

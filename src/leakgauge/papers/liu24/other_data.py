@@ -41,7 +41,7 @@ TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 ROUNDS = {Scale.QUICK: 10_000, Scale.FULL: 50_000}
 HOURS_800 = ("2012-04-09", "2012-05-12T08:00:00")
 THREE_WEEKS = ("2008-05-19", "2008-06-09")
-WEIGHED = "Where some cells are much busier than others, a network can weigh them; the plain sum cannot."
+WEIGHED = "Where some cells are much busier than others, a network can weight them; the plain sum cannot."
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ OTHER_DATA_RUNS = repeated_runs("elsewhere", TIMES, _audits)
 
 
 def verdicts_on(verdicts: Iterable[Verdict], place: SizedDataSet) -> VerdictsByVariant:
-    """What was played on one data set."""
+    """The results on one data set."""
     return OTHER_DATA_RUNS.games(
         verdict for verdict in verdicts if _data_set_name(verdict.audit) == place.data.name
     )
@@ -108,7 +108,7 @@ def _data_set_name(audit: str) -> str:
 
 
 def usual_others(plans: Iterable[Plan]) -> dict[str, float]:
-    """How many others are usual in the cells of the targets, by data set."""
+    """The expected number of others in the cells of the targets, by data set."""
     counts: dict[str, list[float]] = {}
     for plan in plans:
         for audit in plan.audits:
@@ -142,10 +142,10 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
     where = place.data.description
     wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
-        ComparedNumber(setting=f"{where}: others usual in a target's cell", ours=exact_number(usual)),
+        ComparedNumber(setting=f"{where}: others expected in a target's cell", ours=exact_number(usual)),
         *(
             ComparedNumber(
-                setting=f"{where}: two_threshold less one_threshold, {who}, {SIXTY_CELLS} cells",
+                setting=f"{where}: two_threshold minus one_threshold, {who}, {SIXTY_CELLS} cells",
                 ours=lead_of(ACCURACY, found, variant("two_threshold", who), variant("one_threshold", who)),
                 published=wins,
                 why=DENSE if who == AUXILIARY else "",
@@ -154,7 +154,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
         ),
         *(
             ComparedNumber(
-                setting=f"{where}: one_threshold less network, {who}, {SIXTY_CELLS} cells",
+                setting=f"{where}: one_threshold minus network, {who}, {SIXTY_CELLS} cells",
                 ours=lead_of(
                     ACCURACY, found, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
                 ),
@@ -168,7 +168,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
         exact = p.knowledge == INFORMED and p.attack in RULES
         cells.append(
             ComparedNumber(
-                setting=f"{where}: {variant_label(p)}, {p.knowledge}, {p.n} cells, played",
+                setting=f"{where}: {variant_label(p)}, {p.knowledge}, {p.n} cells, simulated",
                 ours=ACCURACY.of(verdicts),
                 exact=float(ACCURACY.exact("laplace", p.attack, np.array([float(p.n)]))[0])
                 if exact
@@ -179,16 +179,15 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
 
 
 def _note(place: SizedDataSet, usual: float) -> str:
-    smaller = "" if place.group == 2_000 else " (the paper: 2,000, for which there are too few people)"
+    smaller = "" if place.group == 2_000 else " (2,000 in the paper, for which there are too few people)"
     return (
         f"{place.data.description[:1].upper()}{place.data.description[1:]}: groups of "
-        f"{count(place.group)}{smaller}; "
-        f"in a target's cell {usual:.1f} others are usual."
+        f"{count(place.group)}{smaller}; in a target's cell {usual:.1f} others are expected."
     )
 
 
 def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
-    """What votes gain on the sum, against how full the cells are."""
+    """The gain of votes over the sum, by how full the cells are."""
     busy = [with_visitors(n) for n in VISITORS]
     xs = np.array([cell.usual for cell in busy])
     leads = np.array([cell.two_threshold(SIXTY_CELLS) - cell.one_threshold(SIXTY_CELLS) for cell in busy])
@@ -218,9 +217,9 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
     return series_chart(
         "elsewhere-lead",
         traces,
-        x_title="others usual in a target's cell",
-        y_title="two_threshold less one_threshold",
-        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: what votes gain on the sum, in accuracy.",
+        x_title="others expected in a target's cell",
+        y_title="two_threshold minus one_threshold",
+        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: the gain of votes over the sum, in accuracy.",
         alternative=f"The gain falls from above zero to below it as cells fill up: {texts}.",
         log=True,
     )
@@ -254,10 +253,9 @@ def _interval_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapp
 
 ELSEWHERE = PaperItem(
     title="Not in the paper: the same on other data",
-    about="Whether votes or the sum do better, and how well either does, depends on how full the cells "
-    "are. Here the game under Laplace noise is played on whatever the folder of the data sets has "
-    "(--data): Foursquare check-ins of Kuala Lumpur and New York, cabs of San Francisco; and on the "
-    "synthetic city.",
+    about="Whether votes or the sum do better, and how well, depends on how full the cells are. Here the "
+    "game under Laplace noise is simulated on all data sets that are in the folder (--data): Foursquare "
+    "check-ins of Kuala Lumpur and New York, cabs of San Francisco; and on the synthetic city.",
     shared_runs=OTHER_DATA_RUNS.runs,
     show=_show,
 )

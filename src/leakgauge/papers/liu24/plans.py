@@ -22,7 +22,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "laplace": {"name": "laplace", "epsilon": EPSILON},
     "gaussian": {"name": "gaussian", "epsilon": EPSILON, "delta": DELTA, "calibration": "classic"},
 }
-METRICS = {"laplace": "one_run", "gaussian": "dkw"}  # at this delta the one-run bound could show nothing
+METRICS = {"laplace": "one_run", "gaussian": "dkw"}  # at this delta the one-run bound cannot show a violation
 NOISES = tuple(MECHANISMS)
 CONFIDENCE = 0.999  # there are many intervals
 CELLS = np.arange(1.0, 141.0)  # positive observations
@@ -63,29 +63,29 @@ LARGE_CELL_COUNTS = {
     Scale.FULL: CELL_COUNTS[Scale.FULL],
 }  # where networks learn from many
 ROUNDS = {Scale.QUICK: 25_000, Scale.FULL: 50_000}
-TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with a target and a split of its own
+TIMES = {Scale.QUICK: 2, Scale.FULL: 10}  # each with another target and another split
 LARGE_TIMES = {Scale.QUICK: 1, Scale.FULL: 10}
 
 
 def main_place(scope: Scope) -> DataSet:
-    """Milan, if there is its file in the folder of the data sets."""
+    """Milan, if its file is in the folder of the data sets."""
     return data_sets.milan(scope, PLACE_GRID, LAST_800_HOURS) or CITY
 
 
 def substitute_note(scope: Scope) -> str:
-    """Say what the games were played on, in short."""
+    """Name the data that were used, in short."""
     if main_place(scope) is not CITY:
-        return "Played on Social Pulse Milano, its last 800 hours, on a grid of 12 x 8 places."
-    return "Played on a synthetic city in place of Milan, whose tweets were not given (see figure 13)."
+        return "Simulated on the last 800 hours of Social Pulse Milano, on a grid of 12 x 8 places."
+    return "Simulated on a synthetic city instead of Milan, whose tweets were not given (see figure 13)."
 
 
 def place_note(scope: Scope) -> str:
-    """Say what the games were played on, and why."""
+    """Say which data were used, and why."""
     if main_place(scope) is not CITY:
         return substitute_note(scope)
     return (
         "The tweets of Milan were not given (--data with social-pulse-milano.geojson in it), so the games "
-        "are played on a substitute: a synthetic city of the same shape, 15,793 people, 96 places, 800 "
+        "are simulated on a substitute: a synthetic city of the same size, 15,793 people, 96 places, 800 "
         "hours. How often people are seen there is our choice, 10 visits on average and many more for a "
         "few, since the paper does not say; what an auxiliary attacker reaches depends on it (see the "
         "crossover)."
@@ -94,7 +94,7 @@ def place_note(scope: Scope) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CellAttackVariant:
-    """An attack, what it knows, and how many cells of the target it looks at.
+    """An attack, its knowledge, and how many cells of the target it uses.
 
     Networks have as many hidden units as cells, unless ``hidden`` says otherwise.
     """
@@ -126,7 +126,7 @@ class CellAttackVariant:
     @property
     def attack_table(self) -> dict[str, Any]:
         """One entry of `attacks` in a plan."""
-        fit = "never" if self.attack == "likelihood" else None  # only the target's cells are looked at
+        fit = "never" if self.attack == "likelihood" else None  # only the target's cells are used
         options = {"shadows": self.shadows, "hidden": self.hidden, "fit": fit}
         return {
             "name": self.attack,
@@ -141,7 +141,7 @@ VerdictsByVariant: TypeAlias = Mapping[CellAttackVariant, tuple[Verdict, ...]]
 
 @dataclass(frozen=True, eq=False)
 class RepeatedRuns:
-    """The same game several times, each with a target, a split and groups of its own."""
+    """The same game several times, each time with another target, another split and other groups."""
 
     name: str
     runs: tuple[PaperRun, ...]
@@ -204,7 +204,7 @@ def audit_table(
 
 
 def many_shadows(noise: str, scale: Scale, hidden: int | None = None) -> int:
-    """How many shadows stand for "200k": where a quick look can do without them, a tenth."""
+    """The number of shadows for "200k": a tenth of it where --scale quick does not need more."""
     needed = scale is Scale.FULL or (noise == "laplace" and hidden is None)
     return MANY_SHADOWS if needed else MANY_SHADOWS // 10
 
@@ -237,7 +237,7 @@ def _hundred(scope: Scope, name: str) -> list[AuditTable]:
 def _audits(
     name: str, scope: Scope, noise: str, variants: Mapping[int, Sequence[CellAttackVariant]]
 ) -> list[AuditTable]:
-    """One audit or, where it takes long, one for each number of cells, each of which is saved."""
+    """One audit or, where it takes long, one for each number of cells, which are saved separately."""
     if scope.scale is Scale.QUICK:
         return [audit_table(name, scope, noise, [variant for some in variants.values() for variant in some])]
     return [audit_table(f"{name}-{n}", scope, noise, some) for n, some in variants.items()]

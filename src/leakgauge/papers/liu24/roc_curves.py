@@ -1,4 +1,4 @@
-"""Figures 18, 21 and 27: ROC curves at 60 cells, with the rarest false alarms in view."""
+"""Figures 18, 21 and 27: ROC curves at 60 cells, on logarithmic axes that show rare false positives."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,11 +38,11 @@ from leakgauge.verdict import Verdict
 
 RARE = 0.01  # a false-positive rate
 PLACES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])  # where curves of several targets are averaged
-ORDER = ("one_threshold", "two_threshold", "likelihood", NETWORK, "reference")  # as colours are given out
+ORDER = ("one_threshold", "two_threshold", "likelihood", NETWORK, "reference")  # in the order of colours
 
 
 def _exact_tpr(noise: str, _: str, n: Reals) -> Reals:
-    """Of the best attack alone; at a rate of false alarms that votes cannot have, they have no answer."""
+    """Only of the best attack: votes cannot reach every false-positive rate."""
     return np.array([float(exact_values.optimum(noise, int(k)).tpr_at(RARE)[1]) for k in n])
 
 
@@ -89,7 +89,7 @@ def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, wh
 
 
 def _behind(found: VerdictsByVariant, where: str) -> list[ComparedNumber]:
-    """That few shadows teach a hundred units no more than the sum."""
+    """That a hundred units learn no more than the sum from few shadows."""
     few = PublishedNumber(value=0.0, where=where, claim=Claim.AT_MOST)
     return [
         lead_claim(
@@ -115,17 +115,17 @@ def _chart(name: str, noise: str, knowledge: str, found: VerdictsByVariant) -> C
         [allowed],
         log=True,
         caption=f"{noise.capitalize()} noise, {knowledge} attacker, {SIXTY_CELLS} cells: ROC curves.",
-        alternative=f"At one false alarm in a hundred, hits are {at_rare}.",
+        alternative=f"At an FPR of 0.01, the TPRs are {at_rare}.",
     )
 
 
 def _rank(p: CellAttackVariant) -> tuple[bool, int]:
-    """Few shadows come where their colour is given out, many after all the others."""
+    """Networks with few shadows keep the order of colours; those with many come after all others."""
     return (p.shadows or 0) > FEW_SHADOWS, ORDER.index(p.attack)
 
 
 def _mean_curve(verdicts: Sequence[Verdict]) -> tuple[list[float], list[float]]:
-    """Of one target, its curve; of several, the mean of their hits at equal false alarms."""
+    """The curve of one target; of several targets, the mean TPR at equal FPR."""
     if len(verdicts) == 1:
         return verdicts[0].roc["fpr"], verdicts[0].roc["tpr"]
     hits = [np.interp(PLACES, verdict.roc["fpr"], verdict.roc["tpr"]) for verdict in verdicts]
@@ -134,8 +134,9 @@ def _mean_curve(verdicts: Sequence[Verdict]) -> tuple[list[float], list[float]]:
 
 FIGURE_18 = PaperItem(
     title="Figure 18: ROC curves under Laplace noise, 60 cells",
-    about="Hits against false alarms, both on logarithmic axes, for networks with few and with many "
-    "shadows in one picture. The dashed line is the most that anybody can reach who knows everybody else.",
+    about="True-positive against false-positive rates, both on logarithmic axes, for networks with few and "
+    "with many shadows in one picture. The dashed line is the most that an attacker who knows everybody "
+    "else can reach.",
     shared_runs=LARGE["laplace"].runs,
     show=_figure_18,
     notes=(FEWER_SHADOWS_NOTE,),
@@ -154,8 +155,8 @@ FIGURE_27 = PaperItem(
     show=_figure_27,
     notes=(
         (
-            "At --scale quick these networks learn from 20,000 shadows instead of 200,000, which is too "
-            "few to leave the sum behind."
+            "At --scale quick these networks learn from 20,000 shadows instead of 200,000, which is too few "
+            "to do better than the sum."
         ),
     ),
 )

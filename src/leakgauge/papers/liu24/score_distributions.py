@@ -1,4 +1,4 @@
-"""Figures 8 to 10: how both rules score releases of sixty cells, and what a threshold decides."""
+"""Figures 8 to 10: how both rules score releases of sixty cells, and the effect of the threshold."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -21,7 +21,7 @@ from leakgauge.theory.threshold_attacks import poisson_binomial
 
 N_DRAWN = 5_000  # releases of each world, as in the paper
 SEED = 20240501
-ALONE = BusyCell(group=1, people=1, rate=0.0)  # what an informed attacker has before it
+ALONE = BusyCell(group=1, people=1, rate=0.0)  # the score of an informed attacker
 CELLS = {INFORMED: ALONE, AUXILIARY: CELL}
 WORLDS = {
     "without the target": (False, chart_style.SERIES[0]),
@@ -41,14 +41,14 @@ class SumScores:
 
     @property
     def variance(self) -> float:
-        """Of the counts and of the noise, cells added up."""
+        """The variances of the counts and of the noise, summed over cells."""
         return SIXTY_CELLS * (self.cell.variance + 2 * SCALE**2)
 
     def mean(self, *, member: bool) -> float:
         return SIXTY_CELLS * (self.cell.usual + member)
 
     def drawn(self, *, member: bool) -> Reals:
-        """Scores of releases that were drawn."""
+        """Scores of simulated releases."""
         rng = stream(SEED, Role.RELEASE, int(member))
         visitors = round(self.cell.rate * self.cell.people)
         rest = self.cell.people - visitors
@@ -67,7 +67,7 @@ def _sum_cells() -> list[ComparedNumber]:
     printed = SIXTY_CELLS * (sqrt(CELL.variance) + SCALE * sqrt(2))
     return [
         ComparedNumber(
-            setting="standard deviation of the score, auxiliary less informed",
+            setting="standard deviation of the score, auxiliary minus informed",
             ours=exact_number(sqrt(other.variance) - sqrt(informed_sum.variance)),
             published=wider,
         ),
@@ -81,7 +81,7 @@ def _sum_cells() -> list[ComparedNumber]:
             ComparedNumber(
                 setting=f"largest gap between drawn scores and the normal distribution, {knowledge}",
                 ours=exact_number(_gap(SumScores(CELLS[knowledge]))),
-                why=f"By chance alone it exceeds {1.95 / sqrt(N_DRAWN):.4f} once in a thousand times.",
+                why=f"By chance it exceeds {1.95 / sqrt(N_DRAWN):.4f} once in a thousand times.",
             )
             for knowledge in KNOWLEDGES
         ),
@@ -129,14 +129,14 @@ def _figure_10(_: PlayedItem) -> ItemResult:
     printed = 1 + CELL.group * SIXTY_CELLS * CELL.rate
     cells = (
         ComparedNumber(
-            setting=f"usual votes of {SIXTY_CELLS} with the target, auxiliary",
+            setting=f"expected votes of {SIXTY_CELLS} with the target, auxiliary",
             ours=exact_number(SIXTY_CELLS * hit),
             published=PublishedNumber(value=printed, where="formula, section 3.3"),
-            why="The printed distribution is that of the sum of the cells; of sixty votes there are at most "
-            "sixty.",
+            why="The printed distribution is that of the sum of the cells; sixty cells have at most sixty "
+            "votes.",
         ),
         ComparedNumber(
-            setting="chance of a vote, target in less out, informed less auxiliary",
+            setting="chance of a vote, target in minus out, informed minus auxiliary",
             ours=exact_number(1 - 2 * exact_values.cell_error("laplace") - (hit - alarm)),
             published=PublishedNumber(
                 value=0.0, where="“less distinguishability”, section 3.2", claim=Claim.ABOVE
@@ -171,15 +171,14 @@ def _vote_chart(knowledge: str) -> Chart:
 
 FIGURE_8 = PaperItem(
     title="Figure 8: scores of the one-threshold attack",
-    about="The sum of sixty cells like that of figure 7, drawn 5,000 times for each world, over the "
-    "normal distribution that theorem 2 stands for when it is put right.",
+    about="The sum of sixty cells like that of figure 7, drawn 5,000 times for each world, over the normal "
+    "distribution of the corrected theorem 2.",
     show=_figure_8,
 )
 FIGURE_10 = PaperItem(
     title="Figure 10: scores of the two-threshold attack",
-    about="How many of sixty cells vote, each cut midway between its two means: binomial distributions, "
-    "exact, and "
-    "the normal distributions of the same mean and variance.",
+    about="The number of votes of sixty cells, each with the threshold midway between its two means: "
+    "binomial distributions, exact, and the normal distributions of the same mean and variance.",
     show=_figure_10,
     notes=("For auxiliary attackers section 3.3 prints mean and variance of the sum, not of the votes.",),
 )
@@ -198,12 +197,12 @@ def _figure_9(_: PlayedItem) -> ItemResult:
             published=PublishedNumber(value=SIXTY_CELLS / 2, where="“the intersection point”, section 3.2"),
         ),
         ComparedNumber(
-            setting="FPR at a threshold of 35 less FPR at 30",
+            setting="FPR at a threshold of 35 minus FPR at 30",
             ours=exact_number(float(fpr[middle + 10] - fpr[middle])),
             published=PublishedNumber(
                 value=0.0, where="“a larger T … a larger FPR”, section 3.2", claim=Claim.ABOVE
             ),
-            why="It is the other way round: fewer releases lie above a larger threshold.",
+            why="The opposite is true: fewer releases lie above a larger threshold.",
         ),
         ComparedNumber(
             setting="accuracy at the best threshold",
@@ -221,7 +220,7 @@ def _figure_9(_: PlayedItem) -> ItemResult:
         ],
         x_title="threshold on the sum",
         y_title="rate",
-        caption=f"one_threshold, informed attacker, {SIXTY_CELLS} cells: what the threshold decides.",
+        caption=f"one_threshold, informed attacker, {SIXTY_CELLS} cells: the effect of the threshold.",
         alternative=f"Accuracy is highest at {best:g}, midway between both worlds; both rates fall as the "
         "threshold rises.",
     )
@@ -246,9 +245,8 @@ def _roc(fpr: Reals, tpr: Reals) -> Chart:
 
 
 FIGURE_9 = PaperItem(
-    title="Figure 9: what the threshold decides",
-    about="The one-threshold attack of an informed attacker on sixty cells: accuracy, hits and false "
-    "alarms at every threshold, and the ROC curve they trace. All exact; two_threshold and the optimum "
-    "are added.",
+    title="Figure 9: the effect of the threshold",
+    about="The one-threshold attack of an informed attacker on sixty cells: accuracy, TPR and FPR at every "
+    "threshold, and the ROC curve they trace. All exact; two_threshold and the optimum are added.",
     show=_figure_9,
 )

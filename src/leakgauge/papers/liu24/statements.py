@@ -1,4 +1,4 @@
-"""What Liu et al. (2024) say about attacks in words, beside what was played."""
+"""Statements of Liu et al. (2024) about attacks, compared with simulated games."""
 
 from dataclasses import replace
 
@@ -20,7 +20,10 @@ from leakgauge.papers.metric_intervals import difference
 from leakgauge.report.number_format import count, times
 
 WINNERS = {"laplace": ("two_threshold", "one_threshold"), "gaussian": ("one_threshold", "two_threshold")}
-DENSE = "Depends on how full the cells are: votes win below about two usual visitors (see the crossover)."
+DENSE = (
+    "Depends on how full the cells are: votes do better below about two expected visitors (see the "
+    "crossover)."
+)
 
 
 def variant(
@@ -38,7 +41,7 @@ def lead_claim(
     published: PublishedNumber,
     why: str = "",
 ) -> ComparedNumber:
-    """By how much one variant is ahead of another, beside what the paper says of it."""
+    """The lead of one variant over another, compared with what the paper says about it."""
     return ComparedNumber(
         setting=f"{quantity.name}: {_difference_label(first, second)}",
         ours=lead_of(quantity, games, first, second),
@@ -50,7 +53,7 @@ def lead_claim(
 def lead_of(
     quantity: MeasuredQuantity, games: VerdictsByVariant, first: CellAttackVariant, second: CellAttackVariant
 ) -> OurNumber:
-    """By how much one variant is ahead of another."""
+    """The lead of one variant over another."""
     return difference(quantity.of(games[first]), quantity.of(games[second]))
 
 
@@ -80,7 +83,7 @@ def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: s
     few, many = numbers[0], numbers[-1]
     return [
         ComparedNumber(
-            setting=f"{quantity.name}: {_who(p)}, {many} cells less {few}",
+            setting=f"{quantity.name}: {_who(p)}, {many} cells minus {few}",
             ours=lead_of(quantity, games, replace(p, n=many), p),
             published=PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
@@ -108,7 +111,7 @@ def knowledge_claims(
 def sum_against_network_claims(
     quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
-    """That a network which learned from few shadows stays behind the sum of the cells."""
+    """That a network trained on few shadows does worse than the sum of the cells."""
     return [
         lead_claim(
             quantity,
@@ -124,7 +127,7 @@ def sum_against_network_claims(
 def more_shadows_claims(
     quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
-    """What a network gains by learning from more shadows."""
+    """The gain of a network from more shadows."""
     return [
         lead_claim(
             quantity,
@@ -140,7 +143,7 @@ def more_shadows_claims(
 def network_level_claims(
     quantity: MeasuredQuantity, games: VerdictsByVariant, rule: str, where: str
 ) -> list[ComparedNumber]:
-    """That a network which learned from many shadows is as good as a rule, to a hundredth."""
+    """That a network trained on many shadows is as good as a rule, within 0.01."""
     level = PublishedNumber(value=0.0, places=2, where=where)
     return [
         lead_claim(
@@ -153,22 +156,22 @@ def network_level_claims(
 
 def _why_not_level(found: OurNumber, rule: str) -> str:
     if found.low > 0 and rule == "two_threshold":
-        return "The network is ahead of the votes: it comes near the likelihood attack."
+        return "The network does better than the votes: it comes close to the likelihood attack."
     return "The network has not quite learned the rule." if found.high < 0 else ""
 
 
 def networks_with_many_shadows(games: VerdictsByVariant) -> list[CellAttackVariant]:
-    """The networks that learned from more than few shadows."""
+    """The networks trained on more than few shadows."""
     return [p for p in games if p.attack == NETWORK and (p.shadows or 0) > FEW_SHADOWS]
 
 
 def played_numbers(
     quantity: MeasuredQuantity, noise: str, games: VerdictsByVariant, *, only_networks: bool = False
 ) -> list[ComparedNumber]:
-    """What everybody reached; for the informed beside the exact value, where there is one."""
+    """The result of every attack; of informed ones with the exact value, where there is one."""
     return [
         ComparedNumber(
-            setting=f"{quantity.name}: {_who(p)}, {times(p.n, 'cell')}, played",
+            setting=f"{quantity.name}: {_who(p)}, {times(p.n, 'cell')}, simulated",
             ours=quantity.of(found),
             exact=float(quantity.exact(noise, p.attack, np.array([float(p.n)]))[0])
             if p.knowledge == INFORMED and p.attack in quantity.exact_for
@@ -191,10 +194,10 @@ def _who(p: CellAttackVariant) -> str:
 def _difference_label(first: CellAttackVariant, second: CellAttackVariant) -> str:
     """Name two variants by what they differ in."""
     if first.knowledge != second.knowledge:
-        return f"{variant_label(first)}, {first.knowledge} less {second.knowledge}, {times(first.n, 'cell')}"
+        return f"{variant_label(first)}, {first.knowledge} minus {second.knowledge}, {times(first.n, 'cell')}"
     rules_apart = first.attack != second.attack or first.attack == NETWORK
     names = [
         variant_label(p) if rules_apart else f"{variant_label(p)}, {count(p.shadows or 0)} shadows"
         for p in (first, second)
     ]
-    return f"{names[0]} less {names[1]}, {first.knowledge}, {times(first.n, 'cell')}"
+    return f"{names[0]} minus {names[1]}, {first.knowledge}, {times(first.n, 'cell')}"
