@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = judge_folder(arguments.what)
     else:
         if "delta" in given and "epsilon" not in given:
-            raise BadInput(f"--delta {given['delta']} without --epsilon promises nothing; add --epsilon")
+            raise BadInput(f"--delta {given['delta']} needs an epsilon; add --epsilon")
         found = [judge_file(arguments.what, **{"coins": "given", **given})]
     if arguments.json:
         verdict_table.print_json(found)

@@ -162,5 +162,5 @@ def _required(delta: float | None, measure: str) -> float:
 
 def _finite(promised: float) -> float:
     if not 0 < promised < math.inf:
-        raise BadInput(f"its map promises {promised}; that is no promise; check its noise scale")
+        raise BadInput(f"its map promises {promised}, which is not a finite promise; check its noise scale")
     return float(promised)

@@ -113,7 +113,7 @@ def write_page(title: str, sections: Sequence[Section], path: Path, *, lead: str
     charts = [chart for section in sections for chart in section.charts]
     twice = {chart.name for chart in charts if sum(other.name == chart.name for other in charts) > 1}
     if twice:
-        raise BadInput(f"{path.name}: charts {sorted(twice)} are there twice; a name is used once in a page")
+        raise BadInput(f"{path.name}: charts {sorted(twice)} are there twice; use each name once in a page")
     scripts = [Markup(_vega_bundle()), Markup(_resource("page.js"))] if charts else []
     html = render_html(
         _resource("page.html.jinja"),

@@ -36,8 +36,8 @@ class BlockSequence:
         parts = [part[label] for part in self.parts]
         if any(part.reading != parts[0].reading for part in parts):
             raise BadInput(
-                f"{label}: the attack learned something else when the run was continued (another machine or "
-                "other library versions?); start a new run in another --out"
+                f"{label}: the attack was trained differently when the run was continued, perhaps on another "
+                "machine or with other library versions; start a new run in another --out"
             )
         return replace(
             parts[0],

@@ -29,7 +29,7 @@ def trials_from_arrays(
     bits, values = np.asarray(members), _score_array(scores)
     if bits.ndim != 1 or bits.shape != values.shape or not bits.size:
         raise BadInput(
-            f"members of shape {bits.shape} and scores of shape {values.shape}; give two lists of one "
+            f"members of shape {bits.shape} and scores of shape {values.shape}; give two lists of equal "
             "length, one entry per trial"
         )
     if not np.isin(bits, (0, 1)).all():

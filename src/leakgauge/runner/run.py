@@ -103,7 +103,7 @@ def refuse_too_many_rounds(audit: Audit, prepared: PreparedAudit) -> None:
     most = prepared.challenger.most_rounds
     if most is not None and audit.rounds > most:
         raise BadInput(
-            f"rounds: this audit has {most} release and no more, got {audit.rounds}; write rounds = {most}"
+            f"rounds: this audit has only {most} release, got {audit.rounds}; write rounds = {most}"
         )
 
 

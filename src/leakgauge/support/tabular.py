@@ -87,7 +87,9 @@ def _delimiter(path: Path, where: str) -> str:
         with unpacked(path, "rt", encoding="utf-8-sig") as file:
             first = file.readline()
     except (OSError, UnicodeError, EOFError) as error:
-        raise BadInput(f"{where}: {path.name} cannot be read: {error}; is it a text file in UTF-8?") from None
+        raise BadInput(
+            f"{where}: {path.name} cannot be read: {error}; it must be a text file in UTF-8"
+        ) from None
     if not first.strip():
         raise BadInput(f"{where}: {path.name} is empty, or begins with an empty line; name the columns there")
     return max(DELIMITERS, key=first.count)

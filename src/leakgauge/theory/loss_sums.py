@@ -44,7 +44,9 @@ class LossKinds:
 
     def __post_init__(self) -> None:
         if not ((self.rate > 0) & (self.rate < np.inf)).all():
-            raise BadInput("every rate of a cell must be > 0 and finite; leave out cells that nobody moves")
+            raise BadInput(
+                "every rate of a cell must be > 0 and finite; leave out cells that no target changes"
+            )
 
     @property
     def largest(self) -> Reals:

@@ -194,7 +194,7 @@ class ResponseCell(_DiscreteLoss):
 def _require_loss(name: str, value: float) -> None:
     if not 0 < value < np.inf:
         raise BadInput(
-            f"{name} must be > 0 and finite, got {value}; leave out cells that the target does not move"
+            f"{name} must be > 0 and finite, got {value}; leave out cells that the target does not change"
         )
 
 

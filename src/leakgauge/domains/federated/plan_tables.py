@@ -143,7 +143,8 @@ class FederatedChallengerTable:
             raise BadInput(f"present must be in (0, 1], got {self.present}")
         if self.iterations > 1 and self.gradient_noise is None:
             raise BadInput(
-                "iterations > 1 average noise on gradients away; add gradient_noise, or leave iterations out"
+                "iterations > 1 are for averaging noise on gradients; add gradient_noise, or leave "
+                "iterations out"
             )
         if self.client_app is not None and self.engine != "flower":
             raise BadInput(

@@ -232,7 +232,7 @@ class LocationsUserMechanismTable:
     def stated(self) -> Guarantee | None:
         if self.epsilon is None:
             if self.delta:
-                raise BadInput(f"delta = {self.delta} without epsilon is no guarantee; add epsilon = ...")
+                raise BadInput(f"delta = {self.delta} needs an epsilon; add epsilon = ...")
             return None
         return Guarantee(epsilon=self.epsilon, delta=self.delta, unit=self.unit)
 

@@ -93,7 +93,9 @@ class ModelsFileDataTable:
                 raise BadInput(f"group: {name!r} is the label; members and others would differ by class")
         for name in self.drop:
             if name in (self.label, *as_tuple(self.group)):
-                raise BadInput(f"drop: {name!r} is the label or a group, which is no feature anyway")
+                raise BadInput(
+                    f"drop: {name!r} is the label or a group, which are never features; leave it out"
+                )
 
 
 class ModelsGame(StrEnum):

@@ -42,7 +42,8 @@ class DensityCurve:
     def __post_init__(self) -> None:
         if not self.places.size == self.heights.size > 0:
             raise BadInput(
-                f"density of {self.label!r}: {self.places.size} places, {self.heights.size} heights; as many"
+                f"density of {self.label!r}: {self.places.size} places, {self.heights.size} heights; give "
+                "equally many"
             )
         if self.stroke not in LINE_STROKES:
             raise BadInput(f"{self.label!r}: a density is a line, not {self.stroke}")

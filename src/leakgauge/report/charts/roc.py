@@ -29,10 +29,10 @@ class RocCurve:
     def __post_init__(self) -> None:
         if not len(self.fpr) == len(self.tpr) > 0:
             raise BadInput(
-                f"ROC of {self.label!r}: {len(self.fpr)} FPRs but {len(self.tpr)} TPRs; give as many"
+                f"ROC of {self.label!r}: {len(self.fpr)} FPRs but {len(self.tpr)} TPRs; give equally many"
             )
         if not (np.diff(self.fpr) >= 0).all():
-            raise BadInput(f"ROC of {self.label!r}: FPRs must not fall")
+            raise BadInput(f"ROC of {self.label!r}: FPRs must not decrease")
 
 
 CHANCE_CURVE = RocCurve("blind guessing", (0.0, 1.0), (0.0, 1.0))

@@ -43,7 +43,8 @@ class UserReleaseChain:
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
         if self.law is None:
             raise BadInput(
-                "the law of your own pipeline is not known; give mechanism.law, or let the attack estimate it"
+                "the noise distribution of your own pipeline is not known; set mechanism.law, or let the "
+                "attack estimate it"
             )
         seen, true = np.broadcast_arrays(
             np.asarray(outputs, dtype=np.float64), np.asarray(counts, dtype=np.float64)

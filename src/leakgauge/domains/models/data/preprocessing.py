@@ -113,7 +113,7 @@ def prepare_table(
             f"data: all {len(sheet)} rows of {origin.name} have the label {sheet.label.values[0]!r}; a "
             "classifier needs two classes: bring rows of another class, or name another column"
         )
-    require_complete(sheet, "fix or remove them; is the file complete?")
+    require_complete(sheet, "fix or remove them; check that it is complete")
     rows, names, constant = encode_features(sheet)
     labels, groups, digest = sheet.label.codes, dict(sheet.groups), origin.digest
     notes = [f"{origin.name}: {len(rows):,} rows, {len(names)} features, {len(sheet.label.values)} classes"]

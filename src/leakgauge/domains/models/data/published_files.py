@@ -62,12 +62,12 @@ def read_lines(path: Path, n_fields: int) -> Iterator[list[str]]:
                     continue
                 if len(values) != n_fields:
                     raise BadInput(
-                        f"data: line {number} of {path.name} has {len(values)} values, not {n_fields}; is "
-                        "it the file as it was published?"
+                        f"data: line {number} of {path.name} has {len(values)} values, not {n_fields}; use "
+                        "the file as it was published"
                     )
                 yield [value.strip() for value in values]
     except (OSError, UnicodeError, EOFError, csv.Error) as error:
-        raise BadInput(f"data: {path.name} cannot be read: {error}; is the file complete?") from None
+        raise BadInput(f"data: {path.name} cannot be read: {error}; check that it is complete") from None
 
 
 def columns_by_position(rows: Iterable[Sequence[str]], places: Sequence[int]) -> dict[int, list[str]]:

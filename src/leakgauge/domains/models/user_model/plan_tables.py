@@ -75,7 +75,7 @@ class UserModelChallengerTable:
                 "by an independent fair coin; add randomised = true if that was so, else leave epsilon out"
             )
         if self.guarantee is None and self.delta:
-            raise BadInput(f"delta = {self.delta} without epsilon is no promise; add epsilon = ...")
+            raise BadInput(f"delta = {self.delta} needs an epsilon; add epsilon = ...")
         if self.output is not None and self.model is None:
             raise BadInput("output is about what a model returns; name the model, or leave it out")
         if self.recipe is not None and self.model is None:
@@ -122,7 +122,7 @@ def read_user_model_tables(
         if file.features is not None:
             raise BadInput("data.features: without challenger.model features are not used; leave it out")
         if (file.label is None) != (file.probabilities is None):
-            raise BadInput("data.label: it goes with probabilities, to name the true class of each record")
+            raise BadInput("data.label: it is for probabilities, and names the true class of each record")
     else:
         if file.answer_columns:
             raise BadInput(

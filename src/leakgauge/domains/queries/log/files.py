@@ -106,7 +106,7 @@ def _header(path: Path, delimiter: str) -> list[str]:
         ) as file:
             header = next(csv.reader(file, delimiter=delimiter), [])
     except (OSError, UnicodeError, EOFError, csv.Error) as error:
-        raise BadInput(f"{path.name}: cannot be read: {error}; is it a text file?") from None
+        raise BadInput(f"{path.name}: cannot be read: {error}; it must be a text file") from None
     names = [name.strip().lower() for name in header]
     if len(set(names)) < len(names) or not all(names):
         raise BadInput(f"{path.name}, row 0: {header}: every column needs a different name")

@@ -66,7 +66,7 @@ def test_what_is_no_group_is_refused(tmp_path, group, message):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("39, Private\n", "line 1 of adult.data has 2 values, not 15; is it the file as it was published?"),
+        ("39, Private\n", "line 1 of adult.data has 2 values, not 15; use the file as it was published"),
         (ADULT_DATA.replace("39,", "old,", 1), "'age' of adult.data must hold numbers"),
     ],
 )

@@ -179,7 +179,8 @@ def _renamed(texts: Sequence[str], known: Mapping[str, str], name: str, path: Pa
     for text in set(texts):
         if text not in known:
             raise BadInput(
-                f"data.folder: {name!r} of {path.name} holds {text[:40]!r}, which the census does not have"
+                f"data.folder: {name!r} of {path.name} holds {text[:40]!r}, which is not a value of the "
+                "census"
             )
     return [known[text] for text in texts]
 

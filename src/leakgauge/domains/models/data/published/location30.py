@@ -39,9 +39,13 @@ class DataTable:
         try:
             values = np.loadtxt(io.BytesIO(text), delimiter=",", quotechar='"', ndmin=2)
         except (ValueError, UnicodeError) as error:
-            raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is it complete?") from None
+            raise BadInput(
+                f"data.folder: {path.name} cannot be read: {error}; check that it is complete"
+            ) from None
         if not np.isin(values[:, 1:], (0, 1)).all():
-            raise BadInput(f"data.folder: {path.name} holds other features than 0 and 1; is it Location-30?")
+            raise BadInput(
+                f"data.folder: {path.name} holds other features than 0 and 1; check that it is Location-30"
+            )
         features: dict[str, TableColumn] = {f"f{i}": values[:, i] for i in range(1, values.shape[1])}
         return RawTable(
             features=features, label=categorical(f"{code:02.0f}" for code in values[:, 0]), groups={}
@@ -56,5 +60,9 @@ def _unpacked(path: Path) -> bytes:
             if len(inside) == 1 and (file := archive.extractfile(inside[0])) is not None:
                 return file.read()
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise BadInput(f"data.folder: {path.name} cannot be read: {error}; is it complete?") from None
-    raise BadInput(f"data.folder: {path.name} holds {len(inside)} files, not one; is it Location-30?")
+        raise BadInput(
+            f"data.folder: {path.name} cannot be read: {error}; check that it is complete"
+        ) from None
+    raise BadInput(
+        f"data.folder: {path.name} holds {len(inside)} files, not one; check that it is Location-30"
+    )
