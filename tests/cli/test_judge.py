@@ -50,7 +50,7 @@ def test_delta_and_confidence_are_used(call, scores):
     [
         (["--epsilon", "-1"], "epsilon must be >= 0, got -1.0"),
         (["--epsilon", "nan"], "epsilon must be >= 0, got nan"),
-        (["--delta", "0.1"], "without --epsilon promises nothing"),
+        (["--delta", "0.1"], "needs an epsilon"),
         (["--epsilon", "1", "--delta", "2"], "delta must be in [0, 1), got 2.0"),
         (["--confidence", "0.1"], "confidence must be in [0.5, 1), got 0.1"),
     ],

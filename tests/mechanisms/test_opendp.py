@@ -175,7 +175,7 @@ def test_what_the_map_cannot_say_is_refused():
     with pytest.raises(BadInput, match="promises no less than 1e-05"):
         _ = opendp(lambda: fixed, delta=1e-9).guarantee
     silent = one(dp.m.make_laplace, REAL, 0.0)
-    with pytest.raises(BadInput, match="that is no promise"):
+    with pytest.raises(BadInput, match="which is not a finite promise"):
         _ = opendp(silent).guarantee
 
 

@@ -62,7 +62,7 @@ def test_the_confidence_is_used():
 @pytest.mark.parametrize(
     ("arguments", "settings", "message"),
     [
-        (([], []), {}, "give two lists of one length"),
+        (([], []), {}, "give two lists of equal length"),
         (([1, 0], [0.5]), {}, r"members of shape \(2,\) and scores of shape \(1,\)"),
         (([[1, 0]], [[1, 0]]), {}, "give two lists"),
         (([1, 2], [0, 0]), {}, "neither 0 nor 1"),

@@ -327,7 +327,7 @@ def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeyp
     run_plan(plan(), tmp_path / "out")
     next((tmp_path / "out").rglob("block-*")).unlink()
     monkeypatch.setattr(peek, "parallel_map", lambda *_: [0.25])
-    with pytest.raises(BadInput, match="learned something else when the run was continued"):
+    with pytest.raises(BadInput, match="trained differently when the run was continued"):
         run_plan(plan(), tmp_path / "out")
 
 

@@ -123,5 +123,5 @@ def test_a_mechanism_that_makes_no_release_is_refused(mechanism, problem):
 
 
 def test_a_delta_alone_is_no_guarantee():
-    with pytest.raises(BadInput, match="without epsilon is no guarantee"):
+    with pytest.raises(BadInput, match="needs an epsilon"):
         chain({"name": "own", "release": "m:f", "delta": 1e-6}).stated  # noqa: B018

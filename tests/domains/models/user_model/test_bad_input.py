@@ -55,8 +55,8 @@ def folder(tmp_path):
         ('source = "it.csv", loss = "loss", member = "loss"', "data.member: 'loss' is '0.5' in row 0"),
         ('source = "it.csv"', "name the column of the model's answers"),
         ('source = "it.csv", loss = "loss", probability = "p"', "got loss and probability"),
-        ('source = "it.csv", loss = "loss", label = "y"', "data.label: it goes with probabilities"),
-        ('source = "it.csv", probabilities = ["p", "q"]', "data.label: it goes with probabilities"),
+        ('source = "it.csv", loss = "loss", label = "y"', "data.label: it is for probabilities"),
+        ('source = "it.csv", probabilities = ["p", "q"]', "data.label: it is for probabilities"),
         ('source = "it.csv", probabilities = ["p"], label = "y"', 'write probability = "p"'),
         (
             'source = "it.csv", probabilities = ["p", "member"], label = "y"',
@@ -108,7 +108,7 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
     ("challenger", "message"),
     [
         ("epsilon = 1.0", "add randomised = true if that was so"),
-        ("randomised = true, delta = 1e-5", "without epsilon is no promise"),
+        ("randomised = true, delta = 1e-5", "needs an epsilon"),
         ("randomised = true, epsilon = -1.0", "challenger: epsilon must be >= 0"),
         ('model = "mine:five", recipe = { epochs = 0 }', "challenger.recipe: epochs must be >= 1"),
         ('model = "mine:five", recipe = { hidden = [0] }', "challenger.recipe: hidden: a layer needs one"),
