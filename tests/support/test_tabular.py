@@ -35,8 +35,8 @@ def test_a_torn_row_is_no_other_table(tmp_path, text):
     ("name", "content", "word"),
     [
         ("a.xls", b"", "unknown ending; known: .csv"),
-        ("a.csv", b"\xff\xfe\x00", "is it a text file in UTF-8"),
-        ("a.csv.gz", b"not packed", "is it a text file in UTF-8"),
+        ("a.csv", b"\xff\xfe\x00", "it must be a text file in UTF-8"),
+        ("a.csv.gz", b"not packed", "it must be a text file in UTF-8"),
         ("a.parquet", b"PAR1", "cannot be read"),
     ],
 )

@@ -78,7 +78,7 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
         ({"source": "records.csv", "id": ""}, "no column that is called ''"),
         ({"source": "longer.csv"}, "more or fewer values than the first line"),
         ({"source": "shorter.csv"}, "more or fewer values than the first line"),
-        ({"source": "latin.csv"}, "is it a text file in UTF-8"),
+        ({"source": "latin.csv"}, "it must be a text file in UTF-8"),
         ({"people": 3}, "people"),
     ],
 )

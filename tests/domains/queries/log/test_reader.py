@@ -229,5 +229,5 @@ def test_files_that_are_not_there_or_not_known_are_told(tmp_path):
     with pytest.raises(BadInput, match="--data: there is no file"):
         read(tmp_path, HEADER + "1,a,1\n", data=tmp_path / "people.csv")
     (tmp_path / "raw.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BadInput, match="is it a text file"):
+    with pytest.raises(BadInput, match="it must be a text file"):
         read_query_log(QueryLogFiles(tmp_path / "raw.csv"))

@@ -39,5 +39,5 @@ def test_half_an_archive_is_refused(tmp_path):
     write_archive(tmp_path, bangkok=LINES * 50)
     whole = (tmp_path / "dataset_location.tgz").read_bytes()
     (tmp_path / "dataset_location.tgz").write_bytes(whole[:60])
-    with pytest.raises(BadInput, match="is it complete"):
+    with pytest.raises(BadInput, match="check that it is complete"):
         load_table({"source": "location30"}, tmp_path, 1)
