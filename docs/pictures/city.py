@@ -26,7 +26,7 @@ CITY = {"source": "synthetic", "users": 5000, "sites": 100, "epochs": 168}  # th
 MONDAY = datetime(2024, 5, 6, tzinfo=UTC)
 GROUP, GROUPS = 1000, 20
 HITS = "tpr_at_fpr_0.01"
-WORST = 0.95  # of the people are exposed at most so much
+WORST = 0.95  # quantile of the exposure
 
 PLAN = """
 seed = {seed}

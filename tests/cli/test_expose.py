@@ -39,7 +39,7 @@ def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
-    assert "Half of the people / 95% of them / all are exposed at most so much:" in outcome.out
+    assert "Median / 95th percentile / maximum over all people:" in outcome.out
     assert "Informed is a ceiling under add_remove" in outcome.out
     assert "Person-" not in outcome.out
     folder = tmp_path / "here"

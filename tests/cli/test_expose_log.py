@@ -19,7 +19,7 @@ def test_a_log_is_exposed_and_named_in_one_file_alone(call, log, tmp_path):
     outcome = call("expose", "--query-log", log)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("asked: Of 2 records, informed would recognise 0 (0%)")
-    assert "Half of the records / 95% of them / all are exposed at most so much:" in outcome.out
+    assert "Median / 95th percentile / maximum over all records:" in outcome.out
     assert "Answers that contain them: 2 / 2 / 2" in outcome.out
     assert "by sequential composition: 1.30 / 1.30 / 1.30" in outcome.out
     assert "fresh noise" in outcome.out

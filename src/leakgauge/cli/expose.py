@@ -116,7 +116,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     )
 
     print(f"{audit['audit']}: {exposure_answer(audit)}")
-    print(f"  Half of the {unit_plural(audit)} / 95% of them / all are exposed at most so much:")
+    print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
     names = list(audit["adversaries"][0]["metrics"])
     rows = [["", *(describe_metric(name).title for name in names), "error"]]
     for one in audit["adversaries"]:
@@ -129,7 +129,7 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
         print(f"  {nominal_promise(promised)}. {personal_promise(audit)}:")
         for name, words in (
             ("kairouz", f"by what is promised to each {part_noun(audit)}"),
-            ("tight", "by the law of the noise"),
+            ("tight", "by the noise distribution"),
         ):
             print(f"    {name.ljust(7)}  ε {epsilon_quantiles(promised[name])}, {words}")
     for line in spent_lines(audit):
