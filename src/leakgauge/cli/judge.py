@@ -21,8 +21,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--epsilon", metavar="E", type=float, help="the promised epsilon (default: no promise)"
     )
     scores.add_argument("--delta", metavar="D", type=float, help="the promised delta (default: 0)")
-    scores.add_argument("--confidence", metavar="C", type=float, help="confidence level of all intervals "
-    "(default: 0.95)")
+    scores.add_argument(
+        "--confidence", metavar="C", type=float, help="confidence level of all intervals (default: 0.95)"
+    )
     scores.add_argument(
         "--coins",
         choices=["fair", "given"],

@@ -1,4 +1,4 @@
-"""Noise: one file is one mechanism, with its exact distribution and its guarantee; no list names them."""
+"""Mechanisms: each file is one, with its exact noise distribution and its guarantee."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def mechanism_names(fits: Callable[[type], bool] | None = None) -> list[str]:
-    """Name the files of mechanisms, or those whose class ``Mechanism`` fits a need of the caller.
+    """Name the files of mechanisms, or those whose class ``Mechanism`` satisfies a condition.
 
     >>> "laplace" in mechanism_names(lambda kind: "scale" in vars(kind)["__dataclass_fields__"])
     True

@@ -33,7 +33,7 @@ from leakgauge.mechanisms._output_grid import on_grid
 from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
 from leakgauge.theory import loss_composition, tradeoff
 
-Shifts: TypeAlias = Sequence[tuple[float, int]]  # how far values are moved, and how many so far
+Shifts: TypeAlias = Sequence[tuple[float, int]]  # distances of moved values, and how many each
 
 _PIECES, _NODES = 4, 6  # of an integral: pieces per scale, and points on each
 _HALVINGS = 60
@@ -65,7 +65,7 @@ class AttackBounds(Protocol):
 
 
 class AdditiveNoise(Mechanism, Protocol):
-    """Independent noise, symmetric about zero, that is added to every value whatever the value is.
+    """Independent noise, symmetric about zero and independent of the values, that is added to every value.
 
     Distances are outputs minus values. Under ``lattice`` noise values, noise and outputs are whole numbers,
     and ``log_density`` is a log probability.
@@ -168,8 +168,9 @@ _MEMBERS = frozenset(
 class AdditiveMechanism:
     """Fields and defaults of additive noise; see ``AdditiveNoise`` for what the members mean.
 
-    If a scale is given beside epsilon, epsilon is only a label. Outputs of continuous noise are rounded to a
-    grid of 2^-24 of the scale or finer; ``log_law`` is the density before that rounding, value by value.
+    If a scale and an epsilon are given, the scale is used and epsilon is only nominal. Outputs of continuous
+    noise are rounded to a grid of 2^-24 of the scale or finer; ``log_law`` is the density before that
+    rounding, value by value.
     """
 
     epsilon: float | None = None
@@ -234,7 +235,7 @@ class AdditiveMechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scale supports, for one value moved by the whole sensitivity.
+        """The guarantee that follows from the scale, for one value moved by the whole sensitivity.
 
         In L1 that is the worst case: moving several values one after the other reveals no more than group
         privacy allows (Dong, Roth and Su 2022, theorem 2.14), and under log-concave noise that is the single
@@ -270,7 +271,7 @@ class AdditiveMechanism:
         return loss_composition.best_attack(cells)
 
     def epsilon_at(self, shifts: Shifts, delta: float) -> float:
-        """Without delta the sum of the largest losses; else what the best attack shows, where it is known."""
+        """Without delta the sum of the largest losses; otherwise from the best attack, where it is known."""
         pure = float(sum(n * self.largest_loss(shift) for shift, n in shifts))
         best = self.best_attack(shifts) if delta > 0 else None
         return pure if best is None else min(tradeoff.epsilon_at(best.high, delta), pure)
@@ -383,7 +384,7 @@ class ApproximateNoise(AdditiveMechanism):
 
     @property
     def noise_scale(self) -> float:
-        """The standard deviation in use, or the parameter that stands for it."""
+        """The standard deviation in use, or the parameter that plays its role."""
         if self.sigma is not None:
             return self.sigma
         assert self.epsilon is not None
@@ -391,7 +392,7 @@ class ApproximateNoise(AdditiveMechanism):
 
     @abstractmethod
     def sigma_for(self, epsilon: float) -> float:
-        """The standard deviation that an epsilon asks for."""
+        """The standard deviation that an epsilon requires."""
 
     @property
     def stated_delta(self) -> float:
@@ -407,12 +408,12 @@ class ApproximateNoise(AdditiveMechanism):
 
 
 def moved_values(differences: Reals) -> list[tuple[float, int]]:
-    """By how much values are moved, and how many so far; values that are not moved are left out."""
+    """The distances of moved values, and how many each; unmoved values are left out."""
     return loss_composition.distinct_shifts(differences)
 
 
 def largest_ratio_at_values(mechanism: Mechanism, low: Reals, high: Reals) -> float:
-    """Add up the largest log ratio of each value, where noise has it at the two true values themselves."""
+    """Add up the largest log ratio of each value, for noise whose largest ratio is at the two true values."""
     here = mechanism.log_law(low, low) - mechanism.log_law(low, high)
     there = mechanism.log_law(high, high) - mechanism.log_law(high, low)
     return float(np.maximum(here, there).sum())

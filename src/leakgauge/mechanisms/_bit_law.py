@@ -19,10 +19,10 @@ _WIDTH = 64  # of one random number
 
 @dataclass(frozen=True, eq=False)
 class BitPatterns:
-    """A law over 2^bits patterns, one random number each (Walker 1977; Vose 1991).
+    """A distribution over 2^bits patterns, drawn with one random number each (Walker 1977; Vose 1991).
 
-    The first bits of the number choose a column; the others, as a fraction, whether it is the pattern of the
-    same number or the column's other one. So every probability is a multiple of 2^-64.
+    The first bits of the number choose a column; the others, as a fraction, whether the result is the
+    column's own pattern or its other one. So every probability is a multiple of 2^-64.
     """
 
     bits: int
@@ -39,7 +39,7 @@ class BitPatterns:
 
     @property
     def probabilities(self) -> Reals:
-        """The law that is drawn from."""
+        """The distribution that is drawn from."""
         starts = np.arange(self.limits.size, dtype=np.uint64) << np.uint64(_WIDTH - self.bits)
         own = (self.limits - starts) / 2.0 ** (_WIDTH - self.bits)
         return (own + np.bincount(self.choices[::2], 1 - own, own.size)) / own.size
@@ -59,7 +59,7 @@ def bit_patterns(log_odds: tuple[float, ...]) -> BitPatterns:
 
 
 def _columns(law: Reals) -> tuple[Reals, npt.NDArray[np.int64]]:
-    """Fill columns of equal size, each with its own pattern and with part of one that has too much."""
+    """Fill columns of equal size, each with its own pattern and a part of a more probable one."""
     own, other = law * law.size, np.arange(law.size)
     small, large = list(np.flatnonzero(own < 1)), list(np.flatnonzero(own >= 1))
     left = own.copy()
@@ -69,12 +69,12 @@ def _columns(law: Reals) -> tuple[Reals, npt.NDArray[np.int64]]:
         left[much] -= 1 - left[little]
         if left[much] < 1:
             small.append(large.pop())
-    own[small + large] = 1.0  # what is left is whole but for rounding
+    own[small + large] = 1.0  # the rest is whole except for rounding
     return own, other
 
 
 MOST_TABLE_BITS = 12
-_PIECE = 12_288  # values at a time: more would not stay near the processor
+_PIECE = 12_288  # values at a time, so that they fit into the cache of the processor
 
 LogOdds = tuple[tuple[float, ...], ...]
 
@@ -109,7 +109,7 @@ class BitLaw:
     def epsilon(self, features: int, *, signed: bool = True) -> float:
         """The exact epsilon of a row of features: the sum over all bits, each at its most revealing answer.
 
-        Unless ``signed``, rows are known to have no negative number, and the sign bit says nothing.
+        Unless ``signed``, rows are known to have no negative number, and the sign bit reveals nothing.
         """
         each = self.bit_epsilons[:, 0 if signed else 1 :].sum(axis=1).tolist()
         return float(sum(epsilon * n for epsilon, n in zip(each, self.how_many(features))))

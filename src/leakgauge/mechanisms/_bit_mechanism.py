@@ -41,7 +41,7 @@ def bit_curve_between(law: BitLaw, low: Reals, high: Reals) -> TradeoffCurve:
 def worst_bit_curve(law: BitLaw, features: int) -> TradeoffCurve:
     """A trade-off that no two rows exceed: every bit differs, as randomized response of its epsilon.
 
-    No answer with that epsilon reveals more (Kairouz, Oh and Viswanath 2015). Exact where the law is
+    No answer with that epsilon reveals more (Kairouz, Oh and Viswanath 2015). Exact where the distribution is
     symmetric.
     """
     counts = np.tile(np.array(law.how_many(features))[:, None], law.encoding.n_bits)
@@ -60,7 +60,7 @@ def _counted(law: BitLaw, bits: Bits) -> BitCounts:
 
 
 class BitCalibration(StrEnum):
-    """What epsilon is: a label, or the truth about a row."""
+    """The meaning of epsilon: nominal, or exact for a row."""
 
     NOMINAL = "nominal"  # put into the published formula
     EXACT = "exact"  # solved for: the exact epsilon of a row is this one
@@ -82,7 +82,7 @@ class BitMechanism(Protocol):
 
     @property
     def law(self) -> BitLaw:
-        """The law of a row's features."""
+        """The distribution of a row's features."""
         ...
 
     @property
@@ -101,12 +101,12 @@ class BitMechanism(Protocol):
         return self.law.ones(self.features, bit=True)
 
     def exact_epsilon(self, *, signed: bool = True) -> float:
-        """The epsilon of a row by the law; unless ``signed``, of rows that are known not to be negative."""
+        """The epsilon of a row by the noise distribution; unless ``signed``, of non-negative rows."""
         return self.law.epsilon(self.features, signed=signed)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to a row: the label, unless it was solved for; beside it what the law supports."""
+        """The guarantee for a row, with the nominal and the exact epsilon."""
         exact, solved = self.exact_epsilon(), self.calibrate == BitCalibration.EXACT
         return Guarantee(
             epsilon=exact if solved else self.epsilon,
@@ -138,7 +138,7 @@ class BitMechanism(Protocol):
         return bit_curve_between(self.law, low, high)
 
     def require_range(self, values: Reals) -> float:
-        """Return the share of values that will be cut off; refuse more than a few unless told to saturate."""
+        """Return the share of values that will be cut off; refuse more than a few unless ``saturate``."""
         name = type(self).__module__.rpartition(".")[2]
         way_out = "scale them, state more bits = [integer, fraction]"
         share = self.encoding.saturated(values)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from leakgauge.mechanisms._additive import AdditiveNoise
 
 NEGLIGIBLE = 1e-17  # the probability that may lie beyond the reach of noise, on either side
-_PER_WIDTH = 5  # points per width of what a cubic is to follow
+_PER_WIDTH = 5  # points per width of the function that a cubic approximates
 _FINER = 4  # times the step may be halved before a density counts as rough
 _INTERPOLATED = 1e-5  # the largest error of interpolation
 
 
 @dataclass(frozen=True)
 class IntegerOutputs:
-    """There is nothing between whole numbers."""
+    """All outputs are whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PiecewiseExponential:
 
 @dataclass(frozen=True)
 class SmoothDensity:
-    """The log density is smooth: a cubic through points one ``step`` apart is off by about 1e-5 at most."""
+    """The log density is smooth: a cubic through points one ``step`` apart has an error of about 1e-5."""
 
     scale: float
     step: float
@@ -126,14 +126,14 @@ class TwoSidedGeometricNoise:
         return self._log_beyond(distances, self.log_up, self.log_down)
 
     def _log_beyond(self, steps: Reals, log_side: float, log_other: float) -> Reals:
-        """Log probability of at least so many steps to one side; below zero, of fewer to the other."""
+        """Log probability of at least ``steps`` to one side; if negative, of fewer to the other."""
         there = log_side - np.maximum(steps, 0) / self.scale
         return np.where(steps >= 0, there, np.log1p(-np.exp(log_other + np.minimum(steps, -1) / self.scale)))
 
 
 @dataclass(frozen=True)
 class LatticeNoise:
-    """Noise that is whole by itself."""
+    """Noise that takes only whole values."""
 
     mechanism: "AdditiveNoise"
     between = IntegerOutputs()
@@ -173,7 +173,7 @@ class RoundedNoise:
         return noise
 
     def log_at(self, distances: Reals) -> Reals:
-        """From the smaller of both tails, so that nothing cancels far out; the noise is symmetric."""
+        """From the smaller of both tails, to avoid cancellation far out; the noise is symmetric."""
         near = np.where(distances >= 0, distances, -1 - distances)
         upper = self.mechanism.log_sf(near)
         with np.errstate(divide="ignore", invalid="ignore"):  # beyond all numbers: -inf
@@ -219,8 +219,8 @@ def density_shape(noise: "AdditiveNoise") -> DensityShape:
     """Find a step at which a cubic follows the log density, and the step from one count to the next.
 
     The log density of a mixture over counts bends where the likelier count changes: as quickly as the slopes
-    of the log densities one apart differ. Where even small steps do not do, as at kinks, nothing is
-    interpolated.
+    of the log densities one apart differ. Where even small steps are not enough, for example at kinks,
+    nothing is interpolated.
     """
     scale = noise.noise_scale
     places = np.linspace(-noise.reach, noise.reach, 20_001)

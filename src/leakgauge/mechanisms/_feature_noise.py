@@ -1,4 +1,4 @@
-"""Additive noise on every feature of a row, each clipped: any mechanism for real numbers can hide a row."""
+"""Additive noise on every clipped feature of a row, from any mechanism for real numbers."""
 
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from leakgauge.mechanisms._additive import AdditiveNoise, Norm, moved_values
 from leakgauge.mechanisms._fixed_point import FixedPoint
 from leakgauge.mechanisms._validation import require_few_clipped, require_positive, require_whole
 
-DEFAULT_BOUND = FixedPoint().largest  # of 1 + 5 + 4 bits, as other noise on rows has it
+DEFAULT_BOUND = FixedPoint().largest  # of 1 + 5 + 4 bits, as in other noise on rows
 
 
 def row_sensitivity(norm: Norm, features: int, bound: float) -> float:
@@ -42,7 +42,7 @@ class FeatureNoise:
 
     @property
     def epsilon(self) -> float | None:
-        """The epsilon on the label."""
+        """The nominal epsilon."""
         return self.noise.guarantee.nominal_epsilon
 
     @property
@@ -55,7 +55,7 @@ class FeatureNoise:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scale supports; the curve is that of rows at opposite bounds in every feature."""
+        """The guarantee of the scale; the curve is for rows at opposite bounds in every feature."""
         best = self.noise.best_attack([(2 * self.bound, self.features)])
         return replace(self.noise.guarantee, curve=None if best is None else best.high)
 
@@ -77,7 +77,7 @@ class FeatureNoise:
         return None if best is None else best.high
 
     def require_range(self, values: Reals) -> float:
-        """Return the share of values that will be clipped; refuse more than a few unless told to saturate."""
+        """Return the share of values that will be clipped; refuse more than a few unless ``saturate``."""
         share = float(np.mean(self.clipped(values) != values))
         way_out = "scale them, state a larger bound"
         return require_few_clipped(self._name, share, self.bound, way_out, saturate=self.saturate)

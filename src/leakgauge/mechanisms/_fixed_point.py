@@ -1,4 +1,4 @@
-"""Features as a few bits: what mechanisms that answer bit by bit are asked about."""
+"""Features encoded as a few bits, for mechanisms that perturb bit by bit."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,8 +19,8 @@ class FixedPoint:
     """Numbers as a sign, ``integer`` bits before the point and ``fraction`` bits after it.
 
     Sign and magnitude, the sign first, the most significant bit first. Magnitudes are rounded to the nearest
-    multiple of 2^-fraction, half to even, and what is too large becomes the largest. Zero has one input, with
-    sign 0, but two patterns of bits; both are read as 0.
+    multiple of 2^-fraction, half to even, and larger ones become the largest. Zero has one input, with sign
+    0, but two patterns of bits; both are read as 0.
 
     >>> FixedPoint().encode(np.array([-1.0])).astype(int).tolist()
     [[1, 0, 0, 0, 0, 1, 0, 0, 0, 0]]
@@ -39,7 +39,7 @@ class FixedPoint:
 
     @property
     def n_bits(self) -> int:
-        """Of a number, with its sign."""
+        """The number of bits of a number, with its sign."""
         return 1 + self.integer + self.fraction
 
     @property
@@ -89,7 +89,7 @@ class FixedPoint:
         return float(np.mean(np.abs(self._steps(values)) > self.most))
 
     def _steps(self, values: npt.ArrayLike) -> Reals:
-        """Whole steps of the last bit; to the nearest, half to even, on either side of zero alike."""
+        """Whole steps of the last bit; rounded to the nearest, half to even, on both sides of zero."""
         steps = np.asarray(values, dtype=np.float64) * 2.0**self.fraction
         if not np.isfinite(steps).all():
             raise BadInput("features must be finite numbers, got one that is not; drop or repair such rows")

@@ -13,12 +13,12 @@ from leakgauge.theory.privacy_loss import gather_on_lattice, spread_bins_on_latt
 _BINS = 2**13  # on either side of the moved value
 _FALLING = 1e-9  # by how much losses may fall through rounding
 _MERGED = 8192  # groups of bins whose losses are put on a lattice, about
-_LARGEST_EXPONENT = 600.0  # larger losses are no numbers any more once they are exponentiated
+_LARGEST_EXPONENT = 600.0  # larger losses overflow when they are exponentiated
 _WHOLE = 1e-7  # by how much a multiple may differ from a whole number
 
 
 class SymmetricNoise(Protocol):
-    """What is read of a noise distribution."""
+    """The part of a noise distribution that is used here."""
 
     @property
     def lattice(self) -> bool: ...
@@ -37,7 +37,7 @@ class SymmetricNoise(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LossBins:
-    """Outputs that speak for membership, in bins: the ends of their losses, and log probabilities."""
+    """Outputs that are evidence for membership, in bins: the ends of their losses, and log probabilities."""
 
     low: Reals
     high: Reals
@@ -63,7 +63,7 @@ class NoiseCell:
 
     @property
     def monotone(self) -> bool:
-        """Whether losses rise with the output; else no bound follows from the bins."""
+        """Whether losses rise with the output; otherwise the bins give no bound."""
         ends = np.stack([self._bins.low, self._bins.high], axis=1).ravel()
         return bool((np.diff(ends) >= -_FALLING * max(1.0, float(ends[-1]))).all())
 
@@ -77,7 +77,7 @@ class NoiseCell:
 
     @property
     def moments(self) -> tuple[float, float]:
-        """The mean, and the variance or more."""
+        """The mean, and the variance or an upper bound of it."""
         masses, losses = np.exp(self._bins.log_members), self._bins.high
         mean = float(self._mean_losses @ (masses * -np.expm1(-self._mean_losses)))
         return mean, float(losses**2 @ (masses * (1 + np.exp(-losses))))
@@ -89,7 +89,7 @@ class NoiseCell:
         )
 
     def optimistic_lattice(self, step: float) -> Reals:
-        """Whoever sees no more of an output than its bin, or than several bins together, knows less."""
+        """An attacker who sees only the bin of an output, or several bins together, knows less."""
         bins = self._bins
         if self.noise.lattice or self.largest > _LARGEST_EXPONENT:
             return gather_on_lattice(self._mean_losses, np.exp(bins.log_members), step)
@@ -138,7 +138,7 @@ def _continuous_bins(noise: SymmetricNoise, shift: float) -> LossBins:
 
 
 def _lattice_bins(noise: SymmetricNoise, shift: int) -> LossBins:
-    """Single outputs, or where they are very many, neighbouring ones together."""
+    """Single outputs; where there are very many, neighbouring ones are joined."""
     first, last = floor(shift / 2) + 1, shift + ceil(noise.reach)
     if last - first < 2 * _BINS:
         starts = np.arange(first, last + 1, dtype=np.float64)
@@ -183,7 +183,7 @@ def _merge_on_lattice(members: Reals, others: Reals, step: float, width: float) 
 
 
 def _seen(bins: LossBins) -> LossBins:
-    """The bins that have a probability at all."""
+    """The bins with a probability above zero."""
     seen = (bins.log_members > -np.inf) & (bins.log_others > -np.inf)
     return LossBins(bins.low[seen], bins.high[seen], bins.log_members[seen], bins.log_others[seen])
 

@@ -1,4 +1,4 @@
-"""What an OpenDP measurement takes, and what its own map promises."""
+"""The input of an OpenDP measurement, and the promise of its map."""
 
 import math
 import re
@@ -42,7 +42,7 @@ class MeasurementFactory:
 
 
 def make_measurement(make: Any) -> Any:
-    """Make a measurement, once in each process, or say why there is none."""
+    """Make a measurement, once in each process, or raise an error that says why it cannot be made."""
     if is_measurement(make) or not callable(make):
         raise BadInput(
             "opendp: must be a function without arguments that returns a measurement, "
@@ -65,7 +65,7 @@ def _make_measurement_once(make: Any) -> Any:
 
 
 def is_measurement(thing: Any) -> bool:
-    """Whether something is a measurement of OpenDP, which must be there to say so."""
+    """Whether something is a measurement of OpenDP, which must be installed."""
     try:
         from opendp.mod import Measurement
     except ModuleNotFoundError:
@@ -99,7 +99,7 @@ class MeasurementInput:
         return cls(many=found[1] is not None, whole=found[2] != "f")
 
     def noisy(self, measurement: Any, values: Reals) -> list[Any]:
-        """Put numbers into a measurement: all at once if it takes vectors, else one after another."""
+        """Put numbers into a measurement: all at once if it takes vectors, otherwise one after another."""
         if self.whole and not (values == np.floor(values)).all():
             odd = values[values != np.floor(values)].flat[0]
             raise BadInput(f"the measurement takes whole numbers, got {odd}; give it one for real numbers")
@@ -111,21 +111,21 @@ class MeasurementInput:
 
 @dataclass(frozen=True)
 class PrivacyCost:
-    """What one answer costs by the map of a measurement: epsilon at a delta, or rho of concentrated DP."""
+    """The cost of one answer by the map of a measurement: epsilon at a delta, or rho of concentrated DP."""
 
     epsilon: float
     delta: float
     rho: float | None = None
 
     def times(self, n: int) -> "PrivacyCost":
-        """The price of so many answers: rho adds up, and else epsilon and delta do."""
+        """The price of several answers: rho adds up, otherwise epsilon and delta do."""
         if self.rho is None:
             return PrivacyCost(n * self.epsilon, min(n * self.delta, math.nextafter(1.0, 0.0)))
         return PrivacyCost(composition.zcdp_epsilon(n * self.rho, self.delta), self.delta, n * self.rho)
 
 
 def privacy_cost(measurement: Any, sensitivity: float, delta: float | None) -> PrivacyCost:
-    """Ask the map of a measurement what it promises for one number moved by ``sensitivity``."""
+    """Return what the map of a measurement promises for one number moved by ``sensitivity``."""
     whole = not str(measurement.input_distance_type).startswith("f")
     promised = measurement.map(math.ceil(sensitivity) if whole else float(sensitivity))
     measure = str(measurement.output_measure)

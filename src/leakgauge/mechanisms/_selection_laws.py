@@ -10,7 +10,7 @@ from leakgauge.core.game import Reals
 
 
 def chosen_log_probabilities(outputs: Reals, log_probabilities: Reals) -> Reals:
-    """Look up the probabilities of the chosen options; what is no option has none."""
+    """Look up the log probabilities of the chosen options; -inf for a number that is not an option."""
     shape = np.broadcast_shapes(outputs.shape, log_probabilities.shape[:-1])
     n_options = log_probabilities.shape[-1]
     outputs = np.broadcast_to(outputs, shape)
@@ -21,7 +21,7 @@ def chosen_log_probabilities(outputs: Reals, log_probabilities: Reals) -> Reals:
 
 
 def map_unique_rows(rows: Reals, law: Callable[[Reals], Reals]) -> Reals:
-    """Apply a law to the rows along the last axis; equal rows are computed once."""
+    """Apply a distribution to the rows along the last axis; equal rows are computed once."""
     flat = rows.reshape(-1, rows.shape[-1])
     different, place = np.unique(flat, axis=0, return_inverse=True)
     results = np.array([law(row) for row in different])
@@ -29,17 +29,17 @@ def map_unique_rows(rows: Reals, law: Callable[[Reals], Reals]) -> Reals:
 
 
 _NODES = 24  # per piece
-_REACH = 80.0  # slowest scales beyond the last kink: what is left out is below e^-80
+_REACH = 80.0  # slowest scales beyond the last kink: the rest is below e^-80
 
 
 def log_integral(
     log_density: Callable[[Reals], Reals], kinks: Reals, fastest: float, slowest: float
 ) -> Reals:
-    """Integrate e^log_density over the line; one more axis of the density stands for several at once.
+    """Integrate e^log_density over the line; a further axis of the density holds several integrands.
 
-    Between its kinks the density is made of exponentials; it changes on scales from ``fastest`` to
-    ``slowest`` and falls off beyond the outer kinks. Pieces grow in powers of two with the distance from
-    each kink, with Gauss-Legendre nodes in each.
+    Between its kinks the density is a sum of exponentials; it changes on scales from ``fastest`` to
+    ``slowest`` and falls off beyond the outer kinks. Pieces grow in powers of two with the distance from each
+    kink, with Gauss-Legendre nodes in each.
     """
     reach = _REACH * slowest + np.ptp(kinks)
     n_powers = max(1, int(np.ceil(np.log2(reach / fastest))))

@@ -6,20 +6,20 @@ from leakgauge.core.errors import BadInput
 
 
 def require_positive(mechanism: str, **numbers: float | None) -> None:
-    """Refuse what is given and not a finite number above zero."""
+    """Refuse a given value that is not a finite number above zero."""
     for name, number in numbers.items():
         if number is not None and not 0 < number < np.inf:
             raise BadInput(f"{mechanism}: {name} must be > 0 and finite, got {number}")
 
 
 def require_whole(mechanism: str, name: str, number: float, least: int) -> None:
-    """Refuse what is not a whole number, or too small."""
+    """Refuse a value that is not a whole number, or is too small."""
     if not (least <= number < np.inf and number == int(number)):
         raise BadInput(f"{mechanism}: {name} must be a whole number >= {least}, got {number}")
 
 
 def scale_from(mechanism: str, epsilon: float | None, scale: float | None, per_epsilon: float) -> float:
-    """The noise scale that was given, or the one that an epsilon asks for."""
+    """The given noise scale, or the one that an epsilon requires."""
     require_positive(mechanism, epsilon=epsilon, scale=scale)
     if scale is not None:
         return scale
@@ -28,7 +28,7 @@ def scale_from(mechanism: str, epsilon: float | None, scale: float | None, per_e
     return per_epsilon / epsilon
 
 
-MOST_CLIPPED = 0.01  # share of values that may be cut off unasked
+MOST_CLIPPED = 0.01  # share of values that may be cut off without ``saturate``
 
 
 def require_few_clipped(

@@ -1,4 +1,4 @@
-"""Randomized response on every bit of the features, all bits alike."""
+"""Randomized response on every bit of the features, with the same probability for all bits."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +12,11 @@ from leakgauge.mechanisms._validation import require_positive, require_whole
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism(BitMechanism):
-    """Flip every bit of each feature with odds of e^-share (Warner 1965), the share being that of a bit.
+    """Flip every bit of each feature with odds of e^-s (Warner 1965), s being the epsilon of one bit.
 
-    ``bits`` are those before and after the point; there is a sign besides. As a rule all bits of a row share
-    epsilon, which is then exact. With ``calibrate = "nominal"`` every bit has the whole of it, as if it were
-    alone; a row then has it as many times as bits.
+    ``bits`` are those before and after the point; there is a sign besides. By default all bits of a row share
+    epsilon, which is then exact. With ``calibrate = "nominal"`` every bit gets the whole epsilon; the epsilon
+    of a row is then the sum over all its bits.
 
     >>> Mechanism(epsilon=1.0, features=4, calibrate=BitCalibration.NOMINAL).guarantee.exact_epsilon
     40.0
@@ -33,7 +33,7 @@ class Mechanism(BitMechanism):
     def __post_init__(self) -> None:
         require_positive("bit_response", epsilon=self.epsilon)
         require_whole("bit_response", "features", self.features, 1)
-        self.law  # noqa: B018 (says now what is wrong with the bits)
+        self.law  # noqa: B018 (raises an error about wrong bits now)
 
     @cached_property
     def law(self) -> BitLaw:

@@ -1,4 +1,4 @@
-"""BitRand: bits of features are flipped, the less they matter the more often."""
+"""BitRand: bits of features are flipped, less significant ones more often."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +44,7 @@ class Mechanism(BitMechanism):
             raise BadInput(
                 f'bitrand: alpha = {self.alpha} with calibrate = "exact", which solves for it; leave out one'
             )
-        self.law  # noqa: B018 (says now what is wrong with the bits)
+        self.law  # noqa: B018 (raises an error about wrong bits now)
 
     @cached_property
     def law(self) -> BitLaw:

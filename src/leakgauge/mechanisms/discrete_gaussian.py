@@ -17,8 +17,8 @@ from leakgauge.core.guarantee import Guarantee
 from leakgauge.mechanisms._additive import ApproximateNoise
 from leakgauge.theory import composition, gdp, tradeoff
 
-_TABULATED = 1e5  # standard deviations up to which tails are summed; beyond, the normal tail is as good
-_DEVIATIONS = 40  # so far tails are tabulated
+_TABULATED = 1e5  # standard deviations up to which tails are summed; beyond, the normal tail is used
+_DEVIATIONS = 40  # length of the table of tails
 _LATTICE_REACH = 12  # standard deviations of the noise, of sums of it
 _MOST_SQUARED = 16  # squared sensitivities up to which every way to move a vector is tried
 _EPSILONS = 400  # of the curve of a guarantee over several ways
@@ -30,11 +30,11 @@ _MOST_TERMS = 2e8  # of a sum over two lattices
 class Mechanism(ApproximateNoise):
     """Add noise with P(x) proportional to e^(-x^2 / (2 sigma^2)) to every count (Canonne et al. 2020).
 
-    ``sigma`` is given, or else the smallest that keeps epsilon at delta; if both are given, epsilon is only a
-    label. ``sensitivity`` is the L2 distance that one protected unit can move the whole vector of whole
+    ``sigma`` is given, or it is the smallest that keeps epsilon at delta; if both are given, epsilon is only
+    nominal. ``sensitivity`` is the L2 distance that one protected unit can move the whole vector of whole
     numbers, so its square is a whole number. The guarantee is exact up to a squared sensitivity of 16: the
-    worst of all ways to move a vector so far. Above, it follows from zero-concentrated privacy (rho =
-    sensitivity^2 / (2 sigma^2)) and has no curve.
+    worst of all ways to move a vector by this distance. Above, it follows from zero-concentrated privacy (rho
+    = sensitivity^2 / (2 sigma^2)) and has no curve.
 
     >>> round(Mechanism(sigma=2.0, delta=1e-5).guarantee.epsilon, 3)
     2.011

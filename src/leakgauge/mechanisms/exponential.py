@@ -1,4 +1,4 @@
-"""The exponential mechanism: choose one of several options, the useful ones more often."""
+"""The exponential mechanism: choose one of several options, those with higher utility more often."""
 
 from dataclasses import dataclass
 
@@ -19,9 +19,9 @@ class Mechanism:
 
     Values are utilities, options along the last axis; the output is the number of the chosen option, and
     ``log_law`` the log probability of that choice: both have one axis less. ``sensitivity`` is how far one
-    protected unit can move each utility. The scale is ``scale``, or else 2 ``sensitivity / epsilon``, or
-    half of that if the utilities are ``monotone``: one unit moves them all up or all down. If both are
-    given, epsilon is no more than a label.
+    protected unit can move each utility. The scale is ``scale``, or else 2 ``sensitivity / epsilon``, or half
+    of that if the utilities are ``monotone``: one unit moves them all up or all down. If both are given,
+    epsilon is only nominal.
     """
 
     epsilon: float | None = None
@@ -41,9 +41,9 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scale supports: the most by which one utility can move against the others, in scales.
+        """The guarantee of the scale: how far one utility can move relative to the others, in scales.
 
-        An option that is hardly ever chosen comes as close to it as one likes.
+        It is reached in the limit of an option that is almost never chosen.
         """
         epsilon = self._reach / self.noise_scale
         return Guarantee(

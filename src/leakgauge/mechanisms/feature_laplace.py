@@ -1,4 +1,4 @@
-"""Laplace noise on every feature of a row, each clipped."""
+"""Laplace noise on every clipped feature of a row."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ class Mechanism:
     """Clip every feature to +-``bound`` and add Laplace noise that hides the whole row (Dwork et al. 2006).
 
     Another row may differ by 2 bound in each of its ``features``, so the scale is 2 bound features / epsilon,
-    or ``scale`` where it is stated; if both are given, epsilon is only a label. The bound is the
-    largest number of 1 + 5 + 4 bits unless stated. Outputs lie on a grid of 2^-24 of the scale or finer;
-    ``log_law`` is the density before that rounding, value by value.
+    or ``scale`` where it is stated; if both are given, epsilon is only nominal. The bound is the largest
+    number of 1 + 5 + 4 bits unless stated. Outputs lie on a grid of 2^-24 of the scale or finer; ``log_law``
+    is the density before that rounding, value by value.
 
     >>> Mechanism(epsilon=2.0, features=8, bound=1.0).noise_scale
     8.0
@@ -49,7 +49,7 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scale supports; the curve is that of rows at opposite bounds in every feature."""
+        """The guarantee of the scale; the curve is for rows at opposite bounds in every feature."""
         return self._rows.guarantee
 
     def sample(self, values: Reals, rng: Generator) -> Reals:
@@ -64,7 +64,7 @@ class Mechanism:
         return self._rows.curve(low, high)
 
     def require_range(self, values: Reals) -> float:
-        """Return the share of values that will be clipped; refuse more than a few unless told to saturate."""
+        """Return the share of values that will be clipped; refuse more than a few unless ``saturate``."""
         return self._rows.require_range(values)
 
     @property

@@ -19,7 +19,7 @@ _PER_SIGMA = 5  # points of an interpolation per standard deviation
 
 
 class GaussianCalibration(StrEnum):
-    """How epsilon and delta become a standard deviation."""
+    """How the standard deviation follows from epsilon and delta."""
 
     ANALYTIC = "analytic"  # the smallest that keeps the promise (Balle and Wang 2018)
     CLASSIC = "classic"  # sqrt(2 ln(1.25 / delta)) sensitivity / epsilon (Dwork and Roth 2014), epsilon <= 1
@@ -29,9 +29,9 @@ class GaussianCalibration(StrEnum):
 class Mechanism(ApproximateNoise):
     """Add Gaussian noise to every value.
 
-    The standard deviation is ``sigma``, or else follows from epsilon, delta and the ``calibration``; if
-    both are given, epsilon is only a label. ``sensitivity`` is the L2 distance that one protected unit can
-    move the whole vector.
+    The standard deviation is ``sigma``, or else follows from epsilon, delta and the ``calibration``; if both
+    are given, epsilon is only nominal. ``sensitivity`` is the L2 distance that one protected unit can move
+    the whole vector.
 
     >>> classic = Mechanism(epsilon=0.5, delta=1 / 3998, calibration=GaussianCalibration.CLASSIC)
     >>> round(classic.guarantee.epsilon, 3)
@@ -83,7 +83,7 @@ class Mechanism(ApproximateNoise):
 
     @property
     def density(self) -> SmoothDensity:
-        """Of a mixture over counts, the log density bends within the square of sigma, where that is small."""
+        """The log density of a mixture over counts bends within sigma squared, where that is small."""
         sigma = self.noise_scale
         return SmoothDensity(sigma, min(sigma, sigma**2) / _PER_SIGMA)
 

@@ -17,7 +17,7 @@ from leakgauge.theory.privacy_loss import GeometricCell
 class Mechanism(PureNoise):
     """Add two-sided geometric noise, P(x) falling as e^(-|x| / scale), to every count (Ghosh et al. 2012).
 
-    The scale is ``scale``, or else ``sensitivity / epsilon``; if both are given, epsilon is only a label.
+    The scale is ``scale``, or else ``sensitivity / epsilon``; if both are given, epsilon is only nominal.
     ``sensitivity`` is the L1 distance, a whole number, that one protected unit can move the whole vector.
     """
 

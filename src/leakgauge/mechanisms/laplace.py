@@ -21,7 +21,7 @@ from leakgauge.theory.privacy_loss import LaplaceCell
 class Mechanism(PureNoise):
     """Add Laplace noise to every value (Dwork et al. 2006).
 
-    The scale is ``scale``, or else ``sensitivity / epsilon``; if both are given, epsilon is only a label.
+    The scale is ``scale``, or else ``sensitivity / epsilon``; if both are given, epsilon is only nominal.
     ``sensitivity`` is the L1 distance that one protected unit can move the whole vector.
 
     >>> Mechanism(epsilon=1.0, scale=0.5).guarantee.epsilon

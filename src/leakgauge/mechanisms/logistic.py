@@ -16,7 +16,7 @@ class Mechanism(PureNoise):
 
     Its tails fall like those of Laplace noise of the same scale, so that its epsilon is the same, but its
     density has no kink. The scale is ``scale``, or else ``sensitivity / epsilon``; if both are given, epsilon
-    is only a label. ``sensitivity`` is the L1 distance that one protected unit can move the whole vector.
+    is only nominal. ``sensitivity`` is the L1 distance that one protected unit can move the whole vector.
 
     >>> Mechanism(epsilon=0.5).noise_scale
     2.0

@@ -1,4 +1,4 @@
-"""Report noisy max: add noise to every utility, and tell which option came out on top."""
+"""Report noisy max: add noise to every utility, and release which option has the largest."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,13 +30,13 @@ class NoisyMaxNoise(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Tell the number of the option whose noisy utility is largest (Dwork and Roth 2014; Ding et al. 2021).
+    """Release the option whose noisy utility is largest (Dwork and Roth 2014; Ding et al. 2021).
 
     Values are utilities, options along the last axis; the output is the number of the chosen option, and
     ``log_law`` the log probability of that choice: both have one axis less. ``sensitivity`` is how far one
-    protected unit can move each utility. The scale is ``scale``, or else 2 ``sensitivity / epsilon``, or
-    half of that if the utilities are ``monotone``: one unit moves them all up or all down. If both are
-    given, epsilon is no more than a label. With ``noise = "gumbel"`` it is the exponential mechanism.
+    protected unit can move each utility. The scale is ``scale``, or else 2 ``sensitivity / epsilon``, or half
+    of that if the utilities are ``monotone``: one unit moves them all up or all down. If both are given,
+    epsilon is only nominal. With ``noise = "gumbel"`` it is the exponential mechanism.
     """
 
     epsilon: float | None = None
@@ -57,10 +57,10 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scale supports: the most by which one utility can move against the others, in scales.
+        """The guarantee of the scale: how far one utility can move relative to the others, in scales.
 
         The upper tail of each noise falls by no more than e^(-move / scale) when one utility is moved
-        against the others; an option far below the others comes as close to it as one likes.
+        relative to the others; it is reached in the limit of an option far below the others.
         """
         epsilon = self._reach / self.noise_scale
         return Guarantee(
@@ -100,7 +100,7 @@ class Mechanism:
         return self.sensitivity if self.monotone else 2 * self.sensitivity
 
     def _log_probabilities(self, utilities: Reals) -> Reals:
-        """Of every option being on top; utilities in scales."""
+        """Log probability of each option having the largest noisy utility; utilities are in scales."""
         match self.noise:
             case NoisyMaxNoise.GUMBEL:
                 return np.asarray(log_softmax(utilities))
@@ -112,14 +112,14 @@ class Mechanism:
 
 
 def _laplace_on_top(utilities: Reals, top: Reals) -> Reals:
-    """Log density, per option, of being on top with this noisy utility: all others lie below."""
+    """Log density, per option, of having the largest noisy utility, at this value: all others lie below."""
     distance = top[:, None] - utilities
     below = log_laplace_cdf(distance)
     return -np.abs(distance) - np.log(2) + below.sum(axis=1, keepdims=True) - below
 
 
 def _exponential_on_top(utilities: Reals, top: Reals) -> Reals:
-    """The same for noise that only adds: the top lies above every utility."""
+    """The same for noise that is never negative: the largest lies above every utility."""
     distance = top[:, None] - utilities
     possible = (distance > 0).all(axis=1, keepdims=True)
     below = np.log(-np.expm1(-np.where(possible, distance, 1.0)))

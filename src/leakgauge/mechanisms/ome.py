@@ -1,4 +1,4 @@
-"""OME: bits of features are answered by their parity, so that most stay as they are or vanish."""
+"""OME: bits of features are perturbed by their parity, so that most are kept or erased."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,7 +55,7 @@ class Mechanism(BitMechanism):
             raise BadInput(
                 f'ome: alpha = {self.alpha} with calibrate = "exact", which takes 1; leave out one'
             )
-        self.law  # noqa: B018 (says now what is wrong with the bits)
+        self.law  # noqa: B018 (raises an error about wrong bits now)
 
     @cached_property
     def law(self) -> BitLaw:
@@ -69,7 +69,7 @@ class Mechanism(BitMechanism):
         return BitLaw(encoding, ((zero,) * n_bits,) * len(starts), from_one)
 
     def _log_odds(self, each: float) -> tuple[float, float]:
-        """Of alpha, and of answering 1 about a 0, where ``each`` bit has so much of epsilon.
+        """The log odds of alpha, and of answering 1 about a 0, where each bit gets ``each`` of epsilon.
 
         With alpha = 1 a bit's exact epsilon is ln((1 + e^x) / 2), where e^-x are the odds at 0.
         """

@@ -24,7 +24,7 @@ from leakgauge.mechanisms._opendp_measurement import (
 
 LAW_CHECK_LEVEL = 1e-6  # of refusing noise that does follow it
 DRAWS = 5_000  # by which the stated distribution is checked
-_CLOSE = 1e-6  # of two epsilons that are the same but for careful rounding
+_CLOSE = 1e-6  # of two epsilons that are equal except for rounding
 
 
 def allowed_distance(n: int) -> float:
@@ -48,14 +48,14 @@ def kolmogorov_distance(draws: Reals, noise: AdditiveNoise) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Noise as an OpenDP measurement adds it, with OpenDP's own randomness.
+    """Noise added by an OpenDP measurement, with OpenDP's own randomness.
 
     ``make()`` returns a measurement on one number, or on a vector to whose entries it adds independent noise.
-    ``law`` is the noise that an attacker takes it for. The promise is that of the measurement's map, at
-    ``delta`` where its measure needs one. Draws do not depend on any seed: they cannot be replayed.
+    ``law`` is the noise distribution that an attacker assumes. The promise is that of the measurement's map,
+    at ``delta`` where its measure needs one. Draws do not depend on any seed: they cannot be replayed.
     """
 
-    make: Callable[[], Any] = field(repr=False, compare=False)  # travels to workers; measurements do not
+    make: Callable[[], Any] = field(repr=False, compare=False)  # can be sent to workers; measurements cannot
     law: AdditiveNoise
     delta: float | None = None
     source: str = ""  # the code of ``make``
@@ -72,7 +72,7 @@ class Mechanism:
 
     @property
     def price(self) -> PrivacyCost:
-        """What one answer costs by the map."""
+        """The cost of one answer, from the map."""
         return privacy_cost(self.measurement, self.law.sensitivity, self.delta)
 
     @property
@@ -85,9 +85,10 @@ class Mechanism:
 
     @property
     def explained(self) -> bool:
-        """Whether the stated noise supports exactly what the map promises: then its curve is promised too.
+        """Whether the stated noise has exactly the guarantee of the map: then its curve is promised too.
 
-        Noise on whole numbers is near a Laplace law at best: geometric noise of its epsilon reveals more.
+        Noise on whole numbers only approximates Laplace noise: geometric noise with the same epsilon reveals
+        more.
         """
         if self.carrier.whole and not (self.law.lattice or isinstance(self.law, ApproximateNoise)):
             return False
@@ -99,7 +100,7 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the map promises, beside the exact epsilon of the stated noise."""
+        """The promise of the map, with the exact epsilon of the stated noise."""
         law = self.law_at(self.price.delta).guarantee
         curve = law.curve if self.explained else None
         return replace(
@@ -183,12 +184,12 @@ class OpenDPRelease:
 def release_of(measurement: Any) -> OpenDPRelease:
     """Turn an OpenDP measurement, or a function that makes one, into a release that can be audited.
 
-    ``leakgauge.audit_mechanism(release_of(it), pair, epsilon=it.map(1))``. OpenDP draws by itself, so that an
-    audit cannot be replayed from its seed. With several workers, give the function.
+    ``leakgauge.audit_mechanism(release_of(it), pair, epsilon=it.map(1))``. OpenDP uses its own random
+    numbers, so an audit cannot be repeated from its seed. With several workers, give the function.
     """
     if is_measurement(measurement):
         return OpenDPRelease(measurement)
-    make_measurement(measurement)  # says now what is wrong with it
+    make_measurement(measurement)  # raises an error about it now
     return OpenDPRelease(MeasurementFactory.here(measurement))
 
 

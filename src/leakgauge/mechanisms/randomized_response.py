@@ -1,4 +1,4 @@
-"""Randomized response: each value is one of a few categories, and is mostly told as it is."""
+"""Randomized response: each value is one of a few categories, and mostly released unchanged."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,8 @@ from leakgauge.theory import loss_composition, privacy_loss
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Tell the truth with odds of e^epsilon against each other category (Warner 1965; Kairouz et al. 2016).
+    """Release the truth with odds of e^epsilon against each other category (Warner 1965; Kairouz et al.
+    2016).
 
     Values are numbers of categories, 0 to ``categories`` - 1. One protected unit can change one value, so
     the sensitivity is one value. ``log_law`` is the probability, value by value.
@@ -71,7 +72,7 @@ class Mechanism:
         return largest_ratio_at_values(self, low, high)
 
     def _log_probabilities(self) -> tuple[float, float]:
-        """Of the truth, and of each lie."""
+        """The log probability of the true category, and of each other one."""
         total = float(np.logaddexp(self.epsilon, np.log(self.categories - 1)))
         return self.epsilon - total, -total
 

@@ -1,4 +1,4 @@
-"""Sparse vector: tell which queries lie above a threshold, until enough did."""
+"""Sparse vector: release which queries are above a threshold, up to a number of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class Mechanism:
     """Compare noisy queries with one noisy threshold; stop after ``limit`` of them were above.
 
     (Dwork and Roth 2014, algorithm 1, for a limit of 1; Lyu, Su and Li 2017, algorithm 1.) Values are query
-    answers along the last axis. An output has the same shape: 1 above, 0 below, -1 not asked any more.
-    ``log_law`` is the log probability of a whole row of outputs: it has one axis less.
+    answers along the last axis. An output has the same shape: 1 above, 0 below, -1 after the end. ``log_law``
+    is the log probability of a whole row of outputs: it has one axis less.
 
     ``sensitivity`` is how far one protected unit can move each query. Half of epsilon goes to the threshold
     and half to the queries, unless both ``threshold_scale`` and ``query_scale`` say otherwise; then epsilon
-    is no more than a label. Queries are ``monotone`` if one unit moves them all up or all down.
+    is only nominal. Queries are ``monotone`` if one unit moves them all up or all down.
     """
 
     epsilon: float | None = None
@@ -65,9 +65,9 @@ class Mechanism:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the scales support: a move of the threshold, and of every query that lies above it against it.
+        """The guarantee of the scales: the threshold moves, and every query above it relative to it.
 
-        Rows with many queries below, and queries above that hardly could be, come as close as one likes.
+        It is reached in the limit of many queries far below, and of queries above with a tiny probability.
         """
         threshold_scale, query_scale = self.scales
         epsilon = self.sensitivity / threshold_scale + self.limit * self._reach / query_scale
@@ -102,7 +102,7 @@ class Mechanism:
 
     @property
     def _reach(self) -> float:
-        """The most by which a query can move against the moved threshold."""
+        """How far a query can move relative to the moved threshold."""
         return self.sensitivity if self.monotone else 2 * self.sensitivity
 
     def _over(self, above: Bits) -> Bits:
