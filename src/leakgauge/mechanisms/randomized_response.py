@@ -15,8 +15,7 @@ from leakgauge.theory import loss_composition, privacy_loss
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanism:
-    """Release the truth with odds of e^epsilon against each other category (Warner 1965; Kairouz et al.
-    2016).
+    """Release the truth with odds of e^epsilon against each other value (Warner 1965; Kairouz et al. 2016).
 
     Values are numbers of categories, 0 to ``categories`` - 1. One protected unit can change one value, so
     the sensitivity is one value. ``log_law`` is the probability, value by value.
