@@ -88,11 +88,11 @@ def expose(
         return expose_plan(plan)
     folder = Path(out)
     refuse_other_run(plan, folder)
-    found = expose_plan(plan)
-    _write_exposure(found, folder)
+    exposures = expose_plan(plan)
+    _write_exposure(exposures, folder)
     if (folder / VERDICTS_FILE).exists():
         write_report(folder, read_verdicts(folder))
-    return found
+    return exposures
 
 
 def expose_log(
@@ -120,7 +120,7 @@ def expose_log(
     """
     if out is not None:
         refuse_run(Path(out))
-    found = expose_query_log(
+    exposure = expose_query_log(
         Path(query_log),
         contains=None if contains is None else Path(contains),
         data=None if data is None else Path(data),
@@ -128,8 +128,8 @@ def expose_log(
         delta=delta,
     )
     if out is not None:
-        _write_exposure([found], Path(out))
-    return found
+        _write_exposure([exposure], Path(out))
+    return exposure
 
 
 def default_folder(plan: Plan) -> Path:
@@ -148,10 +148,10 @@ def write_report(folder: Path, verdicts: Sequence[Verdict]) -> Path:
     return write_run_report(verdicts, known, folder / "report.html")
 
 
-def _write_exposure(found: Sequence[AuditExposure], folder: Path) -> None:
+def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:
     from leakgauge.report.sections.exposure import write_exposure_page
 
-    write_exposure_page(save_exposure(found, folder), folder / "exposure.html")
+    write_exposure_page(save_exposure(exposures, folder), folder / "exposure.html")
 
 
 def _as_plan(plan: str | Path | Plan | Mapping[str, Any], seed: int | None) -> Plan:

@@ -128,16 +128,18 @@ def attacks_package(domain: str) -> str:
 
 def attack_term(domain: str, attack: str) -> Term:
     """Return the words for an attack: those that its domain declares, or the first line of its file."""
-    if (found := find_domain(domain)) is None or attack not in module_names(found.attacks_package):
+    if (declaring := find_domain(domain)) is None or attack not in module_names(declaring.attacks_package):
         return Term(title=attack)
-    declared = found.attack_terms.get(attack)
-    return declared or Term(title=_first_line(import_module(f"{found.attacks_package}.{attack}")).rstrip("."))
+    declared = declaring.attack_terms.get(attack)
+    return declared or Term(
+        title=_first_line(import_module(f"{declaring.attacks_package}.{attack}")).rstrip(".")
+    )
 
 
 def knowledge_term(domain: str, knowledge: str) -> Term:
     """Return the words for what an attacker knows; an unknown name stands for itself."""
-    found = find_domain(domain)
-    return (found.knowledge_terms.get(knowledge) if found else None) or Term(title=knowledge)
+    declaring = find_domain(domain)
+    return (declaring.knowledge_terms.get(knowledge) if declaring else None) or Term(title=knowledge)
 
 
 def redacted_challenger(domain: str, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -229,9 +231,9 @@ def metric_descriptions() -> "Mapping[str, MetricDescription]":
     from leakgauge.referee.metric_evaluation import all_rate_metrics
     from leakgauge.referee.metrics import epsilon_one_run
 
-    found: dict[str, MetricDescription] = {"epsilon": epsilon_one_run.Metric()}
-    found |= {name: metric() for name, metric in all_rate_metrics().items()}
-    return dict(sorted(found.items(), key=lambda entry: entry[1].rank))
+    descriptions: dict[str, MetricDescription] = {"epsilon": epsilon_one_run.Metric()}
+    descriptions |= {name: metric() for name, metric in all_rate_metrics().items()}
+    return dict(sorted(descriptions.items(), key=lambda entry: entry[1].rank))
 
 
 @contextmanager
@@ -276,21 +278,21 @@ def describe(what: str, domain: str | None = None) -> dict[str, str]:
         case "metrics":
             return _first_lines(METRICS)
         case "attacks":
-            found = {name: _first_lines(attacks_package(name)) for name in wanted}
+            by_domain = {name: _first_lines(attacks_package(name)) for name in wanted}
         case "knowledge":
-            found = {name: _knowledge_lines(name) for name in wanted}
+            by_domain = {name: _knowledge_lines(name) for name in wanted}
         case _:
             require_known(what, list(describe_kinds()), "nothing to list")
-            found = {
+            by_domain = {
                 name: _first_lines(f"{owner.package}.{owner.plan_choices[what]}")
                 for name in wanted
                 if what in (owner := get_domain(name)).plan_choices
             }
-            if not found:
+            if not by_domain:
                 raise BadInput(f"domain {domain!r} has no {what}; leave --domain out")
     if domain is not None:
-        return found[domain]
-    return {f"{place}: {name}": about for place, lines in found.items() for name, about in lines.items()}
+        return by_domain[domain]
+    return {f"{place}: {name}": about for place, lines in by_domain.items() for name, about in lines.items()}
 
 
 def _first_lines(package: str) -> dict[str, str]:

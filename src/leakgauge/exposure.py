@@ -53,11 +53,11 @@ def expose_plan(plan: Plan) -> list[AuditExposure]:
     specs = {domain.name: domain.exposure for domain in catalog.all_domains() if domain.exposure is not None}
     able = [audit for audit in plan.audits if audit.domain in specs]
     if not able:
-        found = ", ".join(sorted({repr(audit.domain) for audit in plan.audits}))
+        domains = ", ".join(sorted({repr(audit.domain) for audit in plan.audits}))
         file = f"{plan.path}: " if plan.path else ""
         raise BadInput(
-            f"{file}no audit has people whose exposure can be computed; domains here: {found}, domains that "
-            f"have them: {', '.join(map(repr, specs))}"
+            f"{file}no audit has people whose exposure can be computed; domains here: {domains}, domains "
+            f"that have them: {', '.join(map(repr, specs))}"
         )
     with progress_bar(sum(1 + len(specs[audit.domain].steps) for audit in able), unit="steps") as advance:
         return [_expose_audit(audit, plan, specs[audit.domain], advance) for audit in able]
@@ -71,9 +71,9 @@ def _expose_audit(audit: Audit, plan: Plan, spec: ExposureSpec, advance: Advance
         compute = catalog.get_domain(audit.domain).exposure_function(
             spec, lambda step: advance(f"{audit.name}: {step}", 1)
         )
-        found = compute(challenger)
+        exposure = compute(challenger)
         advance(audit.name, 1)
-    return AuditExposure(audit.name, audit.domain, found)
+    return AuditExposure(audit.name, audit.domain, exposure)
 
 
 def expose_query_log(
@@ -95,9 +95,9 @@ def expose_query_log(
             begun.append(step)
 
         compute = domain.exposure_function(spec, begin)
-        found = compute(log, contains=contains, data=data, id_column=id_column, delta=delta)
+        exposure = compute(log, contains=contains, data=data, id_column=id_column, delta=delta)
         advance(name, 1)
-    return AuditExposure(name, domain.name, found)
+    return AuditExposure(name, domain.name, exposure)
 
 
 def refuse_run(folder: Path) -> None:
@@ -116,10 +116,10 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
         raise BadInput(f"{folder} holds a run of another plan; choose another --out")
 
 
-def save_exposure(found: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
+def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
     """Write the exposure of individuals, readable by the owner alone, and a summary without; return that."""
-    summary = summarise(found)
-    rows = exposure_csv([(one.audit, one.exposure) for one in found])
+    summary = summarise(exposures)
+    rows = exposure_csv([(one.audit, one.exposure) for one in exposures])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
     support_files.write_json(folder / SUMMARY_FILE, summary)
     return summary
@@ -136,7 +136,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
         raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None
 
 
-def summarise(found: Sequence[AuditExposure]) -> dict[str, Any]:
+def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
     """Return what may be published about an exposure: quantiles and histograms, no individual."""
     return {
         "schema": 1,
@@ -150,7 +150,7 @@ def summarise(found: Sequence[AuditExposure]) -> dict[str, Any]:
                 "promised": _promised(one.exposure.promised),
                 **_spent(one.exposure.spent, one.exposure.cells),
             }
-            for one in found
+            for one in exposures
         ],
     }
 
@@ -193,14 +193,14 @@ def _spent(spent: SpentBudgets | None, answers: npt.NDArray[np.int64]) -> dict[s
     if spent is None:
         return {}
     columns = {"epsilon": spent.epsilon, "delta": spent.delta, "answers": answers.astype(np.float64)}
-    found = {name: _quantiles(values) for name, values in columns.items()}
-    return {"unit": "record", "spent": found}
+    quantiles = {name: _quantiles(values) for name, values in columns.items()}
+    return {"unit": "record", "spent": quantiles}
 
 
 def _quantiles(values: Reals) -> dict[str, float | None]:
     """Return quantiles that are values of somebody, so that infinite values do not spread to others."""
-    found = np.quantile(values, QUANTILES, method="higher")
-    return {str(share): _finite(value) for share, value in zip(QUANTILES, found.tolist())}
+    values_at = np.quantile(values, QUANTILES, method="higher")
+    return {str(share): _finite(value) for share, value in zip(QUANTILES, values_at.tolist())}
 
 
 def _finite(value: float) -> float | None:

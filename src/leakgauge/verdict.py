@@ -272,10 +272,10 @@ def rounds_needed(
         return metric.from_counts(n - n // 2, 0, 0, n // 2)
 
     high, before = 1, 0.0
-    while not (found := bound(high)) > guarantee.epsilon:
-        if found < before or high * trials_per_round > (MOST_ROUNDS if found else FEW_ROUNDS):
+    while not (shown := bound(high)) > guarantee.epsilon:
+        if shown < before or high * trials_per_round > (MOST_ROUNDS if shown else FEW_ROUNDS):
             return None
-        high, before = 2 * high, found
+        high, before = 2 * high, shown
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -341,13 +341,13 @@ def _thinned_points(fpr: Any, tpr: Any) -> dict[str, list[float]]:
 def _per_target(trials: Trials) -> list[dict[str, Any]]:
     """AUC and accuracy of each target over its rounds, without intervals: there are many."""
     known = rate_metrics()
-    asked = {name: known[name](confidence=0.95) for name in ("auc", "accuracy")}
+    metrics = {name: known[name](confidence=0.95) for name in ("auc", "accuracy")}
     return [
         {
             "target": int(target),
             "metrics": {
                 name: evaluate(metric, rows, 0.95).value if 0 < rows.members.sum() < len(rows) else None
-                for name, metric in asked.items()
+                for name, metric in metrics.items()
             },
         }
         for target, rows in target_rows(trials)

@@ -54,8 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge import exposure
     from leakgauge.report.sections.exposure import exposure_notes
 
-    found, folder = _log(arguments) if arguments.query_log is not None else _plan(arguments)
-    summary = exposure.summarise(found)
+    exposures, folder = _log(arguments) if arguments.query_log is not None else _plan(arguments)
+    summary = exposure.summarise(exposures)
     files = {"people": str(folder / exposure.PEOPLE_FILE), "page": str(folder / "exposure.html")}
     if arguments.json:
         print(json.dumps({**summary, "folder": str(folder), **files}))
@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
         _print_audit(audit)
     for line in exposure_notes(summary["audits"]):
         print(line)
-    whom = "People" if arguments.query_log is None else "Records"
-    print(f"{whom}, for the owner of the data alone: {files['people']}")
+    unit = "People" if arguments.query_log is None else "Records"
+    print(f"{unit}, for the owner of the data alone: {files['people']}")
     print(f"Page: {files['page']}")
     return 0
 
@@ -90,7 +90,7 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
         raise BadInput("--query-log is instead of a plan and its seed; leave one of the two out")
     log = arguments.query_log
     folder = arguments.out or Path("runs") / log.name.partition(".")[0]
-    found = api.expose_log(
+    exposure = api.expose_log(
         log,
         contains=arguments.contains,
         data=arguments.data,
@@ -98,7 +98,7 @@ def _log(arguments: argparse.Namespace) -> tuple[list[Any], Path]:
         delta=arguments.delta,
         out=folder,
     )
-    return [found], folder
+    return [exposure], folder
 
 
 def _print_audit(audit: Mapping[str, Any]) -> None:

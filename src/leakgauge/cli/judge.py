@@ -48,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInput(
                 f"--{next(iter(given))} is for a file of scores; a run folder holds its own promise"
             )
-        found = judge_folder(arguments.what)
+        verdicts = judge_folder(arguments.what)
     else:
         if "delta" in given and "epsilon" not in given:
             raise BadInput(f"--delta {given['delta']} needs an epsilon; add --epsilon")
-        found = [judge_file(arguments.what, **{"coins": "given", **given})]
+        verdicts = [judge_file(arguments.what, **{"coins": "given", **given})]
     if arguments.json:
-        verdict_table.print_json(found)
+        verdict_table.print_json(verdicts)
     else:
-        verdict_table.print_table(found)
-    return verdict_table.exit_code(found)
+        verdict_table.print_table(verdicts)
+    return verdict_table.exit_code(verdicts)

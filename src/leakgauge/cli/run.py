@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(plan, arguments)
     folder = arguments.out or api.default_folder(plan)
-    found = api.run(
+    verdicts = api.run(
         plan,
         out=folder,
         fresh=arguments.fresh,
@@ -58,15 +58,15 @@ def run(arguments: argparse.Namespace) -> int:
     notes = manifest.data_notes(manifest.load(folder))
     if arguments.json:
         verdict_table.print_json(
-            found, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
+            verdicts, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
         )
     else:
-        verdict_table.print_table(found)
+        verdict_table.print_table(verdicts)
         for note, audits in notes.items():
             everywhere = len(audits) == len(plan.audits)
             print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
         print(f"Report: {folder / 'report.html'}")
-    return verdict_table.exit_code(found)
+    return verdict_table.exit_code(verdicts)
 
 
 def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:

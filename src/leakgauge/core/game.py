@@ -316,4 +316,4 @@ def play(
             {name: np.broadcast_to(column, members.shape).ravel() for name, column in count().items()},
         )
     useful = {name: column[row.ravel()] for name, column in challenger.utility_of(released).items()}
-    return {label: replace(found, utility=useful) for label, found in trials.items()} if useful else trials
+    return {label: replace(played, utility=useful) for label, played in trials.items()} if useful else trials

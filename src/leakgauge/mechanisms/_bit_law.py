@@ -127,10 +127,10 @@ class BitLaw:
         """The numbers that are read from the answers; features along the last axis."""
         values = np.asarray(values, dtype=np.float64)
         rows = values.reshape(-1, values.shape[-1] if values.size and values.ndim else 1)
-        told, piece = np.empty(rows.shape), max(1, _PIECE // rows.shape[1])
+        perturbed, piece = np.empty(rows.shape), max(1, _PIECE // rows.shape[1])
         for first in range(0, len(rows), piece):
-            told[first : first + piece] = self._told(rows[first : first + piece], rng)
-        return told.reshape(values.shape)
+            perturbed[first : first + piece] = self._told(rows[first : first + piece], rng)
+        return perturbed.reshape(values.shape)
 
     def _told(self, rows: Reals, rng: Generator) -> Reals:
         codes = self.encoding.codes(rows)
@@ -150,15 +150,15 @@ class BitLaw:
             np.asarray(outputs, dtype=np.float64), np.asarray(values, dtype=np.float64)
         )
         possible = np.abs(outputs) <= self.encoding.largest
-        told = self.encoding.codes(np.where(possible, outputs, 0.0))
-        possible &= self.encoding.values_of(told) == outputs
+        codes = self.encoding.codes(np.where(possible, outputs, 0.0))
+        possible &= self.encoding.values_of(codes) == outputs
         true, logs, n_bits = self.encoding.codes(values), self.logs(), self.encoding.n_bits
-        law = np.zeros(told.shape)
-        for kind, part in self._parts(told.shape):
+        law = np.zeros(codes.shape)
+        for kind, part in self._parts(codes.shape):
             for bit in range(n_bits):
                 shift = n_bits - 1 - bit
-                each = logs[kind, bit][(true[part] >> shift) & 1, (told[part] >> shift) & 1]
-                law[part] += each if bit else np.where(told[part] > 0, each, 0.0)
+                each = logs[kind, bit][(true[part] >> shift) & 1, (codes[part] >> shift) & 1]
+                law[part] += each if bit else np.where(codes[part] > 0, each, 0.0)
         return np.where(possible, law, -np.inf)
 
     def table(self, kind: int = 0) -> Reals:
@@ -193,7 +193,7 @@ def _table(law: BitLaw, kind: int) -> Reals:
         magnitudes = wider.reshape(2 * magnitudes.shape[0], -1)
     steps = np.arange(-encoding.most, encoding.most + 1)
     negative = (steps < 0).astype(np.int64)
-    told = np.where(steps == 0, 0.0, sign[negative][:, negative])  # either sign of a zero is read as zero
-    table = magnitudes[np.abs(steps)][:, np.abs(steps)] + told
+    answers = np.where(steps == 0, 0.0, sign[negative][:, negative])  # either sign of a zero is read as zero
+    table = magnitudes[np.abs(steps)][:, np.abs(steps)] + answers
     table.setflags(write=False)
     return table

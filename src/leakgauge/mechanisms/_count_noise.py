@@ -177,8 +177,8 @@ class RoundedNoise:
         near = np.where(distances >= 0, distances, -1 - distances)
         upper = self.mechanism.log_sf(near)
         with np.errstate(divide="ignore", invalid="ignore"):  # beyond all numbers: -inf
-            found = upper + np.log(-np.expm1(self.mechanism.log_sf(near + 1) - upper))
-        return np.where(np.isneginf(upper), -np.inf, found)
+            inside = upper + np.log(-np.expm1(self.mechanism.log_sf(near + 1) - upper))
+        return np.where(np.isneginf(upper), -np.inf, inside)
 
     def log_at_most(self, distances: Reals) -> Reals:
         return self.mechanism.log_cdf(distances + 1)

@@ -89,14 +89,14 @@ class MeasurementInput:
     def of(cls, measurement: Any) -> "MeasurementInput":
         """Look at a measurement."""
         kind = str(measurement.input_carrier_type)
-        found = _CARRIER.fullmatch(kind)
+        match = _CARRIER.fullmatch(kind)
         metric = str(measurement.input_metric).partition("(")[0]
-        if found is None or metric not in INPUT_METRICS:
+        if match is None or metric not in INPUT_METRICS:
             raise BadInput(
                 f"the measurement takes {kind} under {measurement.input_metric}; it must take one number "
                 "under absolute_distance, or a vector of them under l1_distance or l2_distance"
             )
-        return cls(many=found[1] is not None, whole=found[2] != "f")
+        return cls(many=match[1] is not None, whole=match[2] != "f")
 
     def noisy(self, measurement: Any, values: Reals) -> list[Any]:
         """Put numbers into a measurement: all at once if it takes vectors, otherwise one after another."""

@@ -47,16 +47,16 @@ class Mechanism(ApproximateNoise):
 
     def draw(self, shape: tuple[int, ...], rng: Generator) -> Reals:
         """Draw by rejection from two-sided geometric noise (Canonne, Kamath and Steinke 2020)."""
-        sigma, found = self.noise_scale, np.empty(int(np.prod(shape)))
+        sigma, noise = self.noise_scale, np.empty(int(np.prod(shape)))
         scale, filled = floor(sigma) + 1, 0
-        while (missing := found.size - filled) > 0:
+        while (missing := noise.size - filled) > 0:
             up, down = rng.geometric(-np.expm1(-1 / scale), size=(2, missing + missing // 2 + 8))
             proposed = (up - down).astype(np.float64)
             excess = (np.abs(proposed) - sigma**2 / scale) ** 2 / (2 * sigma**2)
             kept = proposed[rng.random(proposed.size) < np.exp(-excess)][:missing]
-            found[filled : filled + kept.size] = kept
+            noise[filled : filled + kept.size] = kept
             filled += kept.size
-        return found.reshape(shape)
+        return noise.reshape(shape)
 
     def log_density(self, distances: Reals) -> Reals:
         sigma = self.noise_scale

@@ -121,12 +121,12 @@ class Mechanism:
         if not (outputs == np.where(self._over(above), -1.0, above)).all():
             return np.asarray(-np.inf)
         threshold_scale, query_scale = self.scales
-        asked = outputs >= 0
-        distance = values[asked] - self.threshold
+        answered = outputs >= 0
+        distance = values[answered] - self.threshold
         return log_integral(
-            partial(_log_density, distance, above[asked], threshold_scale, query_scale),
+            partial(_log_density, distance, above[answered], threshold_scale, query_scale),
             np.append(0.0, distance),
-            fastest=1 / (1 / threshold_scale + asked.sum() / query_scale),
+            fastest=1 / (1 / threshold_scale + answered.sum() / query_scale),
             slowest=max(threshold_scale, query_scale),
         )
 

@@ -165,5 +165,5 @@ def _find(scope: Scope, patterns: tuple[str, ...]) -> Path | None:
     """The first file with one of these names, in the folder of the data sets or below."""
     if scope.data is None:
         return None
-    found = (path for pattern in patterns for path in sorted(scope.data.rglob(pattern)) if path.is_file())
-    return next(found, None)
+    paths = (path for pattern in patterns for path in sorted(scope.data.rglob(pattern)) if path.is_file())
+    return next(paths, None)

@@ -15,10 +15,10 @@ def accuracy(verdict: Verdict) -> OurNumber:
     The two rates come from different rounds, so their errors are independent and add in squares
     (Newcombe 1998; Zou and Donner 2008).
     """
-    found = [verdict.metrics.get("tpr"), verdict.metrics.get("tnr")]
+    estimates = [verdict.metrics.get("tpr"), verdict.metrics.get("tnr")]
     rates = [
         (rate.low, rate.value, rate.high)
-        for rate in found
+        for rate in estimates
         if rate is not None and rate.low is not None and rate.value is not None and rate.high is not None
     ]
     if len(rates) < 2:
@@ -33,10 +33,10 @@ def accuracy(verdict: Verdict) -> OurNumber:
 
 def metric(verdict: Verdict, metric: str) -> OurNumber:
     """A metric of a verdict, such as "auc_mean", with its interval."""
-    found = verdict.metrics.get(metric)
-    if found is None or found.value is None or found.low is None or found.high is None:
+    estimate = verdict.metrics.get(metric)
+    if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
         raise BadInput(f"{verdict.audit}, {verdict.label}: {metric} has no interval; increase rounds")
-    return OurNumber(value=found.value, low=found.low, high=found.high)
+    return OurNumber(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
 def difference(first: OurNumber, second: OurNumber) -> OurNumber:
@@ -51,20 +51,20 @@ def difference(first: OurNumber, second: OurNumber) -> OurNumber:
     return OurNumber(value=value, low=value - below, high=value + above)
 
 
-def mean(found: Sequence[OurNumber]) -> OurNumber:
+def mean(numbers: Sequence[OurNumber]) -> OurNumber:
     """Return the mean over independent games; their errors add in squares."""
-    if not found:
+    if not numbers:
         raise BadInput("a mean needs at least one game")
-    value = sum(ours.value for ours in found) / len(found)
-    below = hypot(*(ours.value - ours.low for ours in found)) / len(found)
-    above = hypot(*(ours.high - ours.value for ours in found)) / len(found)
+    value = sum(ours.value for ours in numbers) / len(numbers)
+    below = hypot(*(ours.value - ours.low for ours in numbers)) / len(numbers)
+    above = hypot(*(ours.high - ours.value for ours in numbers)) / len(numbers)
     return OurNumber(value=value, low=value - below, high=value + above)
 
 
 def advantage(verdict: Verdict) -> OurNumber:
     """TPR - FPR at the attack's own threshold: twice the balanced accuracy, less one."""
-    found = accuracy(verdict)
-    return OurNumber(value=2 * found.value - 1, low=2 * found.low - 1, high=2 * found.high - 1)
+    balanced = accuracy(verdict)
+    return OurNumber(value=2 * balanced.value - 1, low=2 * balanced.low - 1, high=2 * balanced.high - 1)
 
 
 def confidence_text(verdicts: Sequence[Verdict]) -> str:
@@ -73,5 +73,5 @@ def confidence_text(verdicts: Sequence[Verdict]) -> str:
     >>> confidence_text([])
     ''
     """
-    found = {verdict.metrics["tpr"].confidence for verdict in verdicts if "tpr" in verdict.metrics}
-    return " or ".join(level(sure) for sure in sorted(found))
+    levels = {verdict.metrics["tpr"].confidence for verdict in verdicts if "tpr" in verdict.metrics}
+    return " or ".join(level(sure) for sure in sorted(levels))

@@ -87,8 +87,8 @@ def reproduce(
     the runs. If it was interrupted, the same call continues it; ``fresh`` removes the runs of these
     items that are in the folder and starts over.
     """
-    found = find_paper(paper)
-    items = select_items(found, paper, only)
+    declared = find_paper(paper)
+    items = select_items(declared, paper, only)
     engines.check_engine(engine, workers, address)
     if not 0 <= seed < 2**63:
         raise BadInput(f"seed must be a whole number in 0..2^63-1, got {seed}")
@@ -102,7 +102,7 @@ def reproduce(
     plans = {name: runner.plans(name, item) for name, item in items.items()}
     reproduction = Reproduction(
         name=paper,
-        paper=found,
+        paper=declared,
         scope=runner.scope,
         seed=seed,
         folder=runner.folder,

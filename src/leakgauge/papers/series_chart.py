@@ -36,9 +36,9 @@ def line_series(label: str, xs: Reals, values: Reals, stroke: Stroke, colour: st
     return ChartSeries(label, tuple(points), stroke, colour)
 
 
-def dot_series(label: str, found: Iterable[tuple[float, OurNumber]], colour: str) -> ChartSeries:
+def dot_series(label: str, measured: Iterable[tuple[float, OurNumber]], colour: str) -> ChartSeries:
     """Measured values with their intervals."""
-    points = (ChartPoint(x=x, value=ours.value, low=ours.low, high=ours.high) for x, ours in found)
+    points = (ChartPoint(x=x, value=ours.value, low=ours.low, high=ours.high) for x, ours in measured)
     return ChartSeries(label, tuple(points), Stroke.DOT, colour)
 
 

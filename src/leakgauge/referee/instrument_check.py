@@ -93,11 +93,11 @@ def _simulate(n_trials: int, metric: EpsilonMetric, epsilon: float, rng: Generat
     n_in = rng.binomial(n_trials, 0.5, DRAWS)
     lie = 1 / (1 + np.exp(epsilon))
     misses, alarms = rng.binomial(n_in, lie), rng.binomial(n_trials - n_in, lie)
-    found = [
+    violations = [
         metric.from_counts(int(ins - miss), int(miss), int(alarm), int(n_trials - ins - alarm)) > 0
         for ins, miss, alarm in zip(n_in, misses, alarms)
     ]
-    return float(np.mean(found))
+    return float(np.mean(violations))
 
 
 def _counts(n_trials: int, n_wrong: int) -> tuple[int, int, int, int]:

@@ -34,13 +34,13 @@ def rate_metrics(requested: Collection[str] = ()) -> dict[str, Callable[..., Rat
 
 def all_rate_metrics() -> dict[str, "partial[RateMetric]"]:
     """Name every metric that is not a bound on epsilon, also those on request; a file may hold several."""
-    found = {}
+    by_name = {}
     for file in iter_modules(metrics.__path__):
         if not file.name.startswith("epsilon_"):
             metric = import_module(f"{metrics.__name__}.{file.name}").Metric
             for name, parameters in (metric.variants or {file.name: {}}).items():
-                found[name] = partial(metric, **parameters)
-    return found
+                by_name[name] = partial(metric, **parameters)
+    return by_name
 
 
 def evaluate(metric: Callable[[Trials], Estimate], trials: Trials, confidence: float) -> Estimate:

@@ -89,10 +89,12 @@ def too_few_per_round(trials: Trials, fewest: int) -> str | None:
     """The reason if some round has fewer members, or fewer others, than ``fewest``; else nothing."""
     rounds = round_numbers(trials)
     ins = np.bincount(rounds, trials.members)
-    found = int(min(ins.min(), (np.bincount(rounds) - ins).min())) if len(trials) else 0
-    if found >= fewest:
+    smallest = int(min(ins.min(), (np.bincount(rounds) - ins).min())) if len(trials) else 0
+    if smallest >= fewest:
         return None
-    return f"every round needs members and others, {fewest} of each, and one has {found}; show more targets"
+    return (
+        f"every round needs members and others, {fewest} of each, and one has {smallest}; show more targets"
+    )
 
 
 def cross_fitted_decisions(trials: Trials) -> Bits:

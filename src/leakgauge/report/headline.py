@@ -167,10 +167,10 @@ def _is_control(verdict: Verdict) -> bool:
 
 def _best_by_knowledge(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The best attacker of each knowledge, the best knowledge first."""
-    found: dict[str, Verdict] = {}
+    best: dict[str, Verdict] = {}
     for verdict in sorted(verdicts, key=lambda verdict: -(_accuracy(verdict) or 0.0)):
-        found.setdefault(verdict.knowledge, verdict)
-    return list(found.values())
+        best.setdefault(verdict.knowledge, verdict)
+    return list(best.values())
 
 
 def _accuracy(verdict: Verdict) -> float | None:

@@ -38,10 +38,10 @@ def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], p
 
 def _section_modules() -> list[ModuleType]:
     """All sections, each a file with an ``ORDER`` and a function ``section``."""
-    found = [
+    modules = [
         import_module(f"{sections.__name__}.{module.name}") for module in iter_modules(sections.__path__)
     ]
-    return sorted(found, key=lambda module: module.ORDER)
+    return sorted(modules, key=lambda module: module.ORDER)
 
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
@@ -75,8 +75,8 @@ def by_audit(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:
 
 def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
     """The domains of the verdicts, each once; scores that were computed elsewhere have none."""
-    found = (catalog.find_domain(name) for name in sorted({verdict.domain for verdict in verdicts}))
-    return [domain for domain in found if domain is not None]
+    domains = (catalog.find_domain(name) for name in sorted({verdict.domain for verdict in verdicts}))
+    return [domain for domain in domains if domain is not None]
 
 
 def omission_note(shown: int, of: int, things: str) -> str:

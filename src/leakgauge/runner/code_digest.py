@@ -174,9 +174,9 @@ def _strings(value: Any) -> Iterator[str]:
         case str():
             yield value
         case Mapping():
-            yield from (found for item in value.values() for found in _strings(item))
+            yield from (text for item in value.values() for text in _strings(item))
         case list() | tuple():
-            yield from (found for item in value for found in _strings(item))
+            yield from (text for item in value for text in _strings(item))
 
 
 def _shown_path(module: str) -> str:

@@ -75,9 +75,9 @@ def stopping_schedule(audit: Audit) -> StoppingSchedule | None:
 
 def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials] | None:
     """Read one block of all contenders; nothing where it is missing for any of them."""
-    found = {label: store.load(block) for label, store in stores.items()}
-    complete = {label: trials for label, trials in found.items() if trials is not None}
-    return complete if len(complete) == len(found) else None
+    loaded = {label: store.load(block) for label, store in stores.items()}
+    complete = {label: trials for label, trials in loaded.items() if trials is not None}
+    return complete if len(complete) == len(loaded) else None
 
 
 def require_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials]:

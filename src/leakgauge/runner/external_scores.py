@@ -60,12 +60,12 @@ def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 def _numbered(names: npt.ArrayLike, what: str, size: int) -> npt.NDArray[np.int64]:
     """Number the different names from 0 on, in their own order rather than that of the rows."""
-    found = np.asarray(names)
-    if found.shape != (size,):
-        raise BadInput(f"{what} of shape {found.shape} for {size} trials; give one per trial")
-    if found.dtype.kind == "U" and all(name.isdecimal() for name in found.tolist()):
-        found = found.astype(np.int64)
-    return np.unique(found, return_inverse=True)[1].astype(np.int64)
+    values = np.asarray(names)
+    if values.shape != (size,):
+        raise BadInput(f"{what} of shape {values.shape} for {size} trials; give one per trial")
+    if values.dtype.kind == "U" and all(name.isdecimal() for name in values.tolist()):
+        values = values.astype(np.int64)
+    return np.unique(values, return_inverse=True)[1].astype(np.int64)
 
 
 def _number_within_rounds(rounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

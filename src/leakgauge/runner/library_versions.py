@@ -13,13 +13,13 @@ LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "tor
 
 def installed_versions(libraries: Iterable[str]) -> dict[str, str]:
     """Return the versions of those of some libraries that are installed."""
-    found = {}
+    versions = {}
     for library in libraries:
         try:
-            found[library] = metadata.version(library)
+            versions[library] = metadata.version(library)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @dataclass(frozen=True)

@@ -148,11 +148,11 @@ def report_fields(folder: Path) -> dict[str, Any]:
 
 def data_notes(content: dict[str, Any]) -> dict[str, list[str]]:
     """Return the notes on the data of a run, each with its audits: points of a sweep share their data."""
-    found: dict[str, list[str]] = {}
+    audits_by_note: dict[str, list[str]] = {}
     for name, entry in content["facts"].items():
         for note in entry.get("notes", ()):
-            found.setdefault(note, []).append(name)
-    return found
+            audits_by_note.setdefault(note, []).append(name)
+    return audits_by_note
 
 
 def _redacted_plan(plan: Plan) -> Plan:

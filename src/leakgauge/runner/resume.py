@@ -77,14 +77,14 @@ def _difference(then: Any, now: Any, where: str) -> str | None:
     if isinstance(then, list) and isinstance(now, list):
         if len(then) != len(now):
             return f"{where} had {len(then)} entries, has {len(now)}"
-        found = (_difference(*pair, f"{where}[{i}]") for i, pair in enumerate(zip(then, now)))
-        return next(filter(None, found), None)
+        differences = (_difference(*pair, f"{where}[{i}]") for i, pair in enumerate(zip(then, now)))
+        return next(filter(None, differences), None)
     if isinstance(then, dict) and isinstance(now, dict):
         missing = object()
         for key in {**then, **now}:
             if then.get(key, missing) is missing or now.get(key, missing) is missing:
                 return f"{where}.{key} was {'added' if key in now else 'removed'}"
-        found = (_difference(then[key], now[key], f"{where}.{key}") for key in then)
-        return next(filter(None, found), None)
+        differences = (_difference(then[key], now[key], f"{where}.{key}") for key in then)
+        return next(filter(None, differences), None)
     same = then == now and type(then) is type(now)
     return None if same else f"{where} was {then!r}, is {now!r}"

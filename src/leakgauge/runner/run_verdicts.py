@@ -33,9 +33,9 @@ def judge_folder(folder: Path) -> list[Verdict]:
 def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verdict]:
     """Judge a run whose folder is locked."""
     verdicts = [
-        found
+        judged
         for audit in run.plan.audits
-        for found in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder))
+        for judged in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder))
     ]
     files.write_json(folder / VERDICTS_FILE, verdict.verdicts_to_json(verdicts))
     return verdicts

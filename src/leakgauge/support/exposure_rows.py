@@ -16,17 +16,17 @@ _BLOCK = 2**16  # rows that are made at once
 RowIndices: TypeAlias = npt.NDArray[np.intp]
 
 
-def exposure_csv(found: Sequence[tuple[str, Exposure]]) -> str:
+def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     """The text of the file: a header, then for each audit its people, the most exposed first."""
-    adversaries = list(dict.fromkeys(one.adversary for _, each in found for one in each.against))
+    adversaries = list(dict.fromkeys(one.adversary for _, each in exposures for one in each.against))
     text = io.StringIO()
     file = csv.writer(text, lineterminator="\n")
     metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
-    if any(each.spent for _, each in found):
-        file.writerow(["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(found)])
+    if any(each.spent for _, each in exposures):
+        file.writerow(["audit", "record", "queries", "epsilon", "delta", *metrics, *_log_columns(exposures)])
     else:
         file.writerow(["audit", "person", "cells", *_PROMISED, *metrics])
-    for name, each in found:
+    for name, each in exposures:
         order = each.order
         for first in range(0, order.size, _BLOCK):
             file.writerows(_rows(name, each, order[first : first + _BLOCK], adversaries))
@@ -58,10 +58,10 @@ def _guarantee_cells(each: Exposure, rows: RowIndices) -> list[list[str]]:
     return [[f"{promised.nominal:.6g}"] * rows.size, *(_formatted(values[rows], ".6g") for values in others)]
 
 
-def _log_columns(found: Sequence[tuple[str, Exposure]]) -> list[str]:
+def _log_columns(exposures: Sequence[tuple[str, Exposure]]) -> list[str]:
     """Columns of a log only: the advantage of the strongest attacker, and the costliest queries."""
-    strongest = found[0][1].against[0].adversary
-    ranks = max(each.spent.top.shape[1] for _, each in found if each.spent)
+    strongest = exposures[0][1].against[0].adversary
+    ranks = max(each.spent.top.shape[1] for _, each in exposures if each.spent)
     costs = [name for rank in range(1, ranks + 1) for name in (f"query_{rank}", f"query_{rank}_epsilon")]
     return [f"{strongest}_advantage", *costs]
 

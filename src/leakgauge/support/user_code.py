@@ -29,12 +29,12 @@ class UserCodeLoader:
             raise BadInput(f'{where}: must be written "module:name", got {reference!r}')
         if module_name not in self._modules:
             self._modules[module_name] = self._module(module_name, where)
-        found: Any = self._modules[module_name]
+        value: Any = self._modules[module_name]
         for part in name.split("."):
-            if not hasattr(found, part):
+            if not hasattr(value, part):
                 raise BadInput(f"{where}: the module {module_name!r} has no {name!r}; check the spelling")
-            found = getattr(found, part)
-        return found
+            value = getattr(value, part)
+        return value
 
     def _module(self, name: str, where: str) -> ModuleType:
         for file in _module_files(self.folder, name):

@@ -129,5 +129,5 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         return float(order * rho + np.log1p(-1 / order) + shrink / excess)
 
     near = 0.5 * np.log(np.log(1 / delta) / rho)  # the best order without the small terms
-    found = minimize_scalar(at, bounds=(near - 12, near + 12), method="bounded", options={"xatol": 1e-10})
-    return max(float(found.fun), 0.0)
+    minimum = minimize_scalar(at, bounds=(near - 12, near + 12), method="bounded", options={"xatol": 1e-10})
+    return max(float(minimum.fun), 0.0)

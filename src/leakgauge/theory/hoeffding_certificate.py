@@ -127,8 +127,8 @@ def smallest_certified_error(own: BoundedMean, others: BoundedMean) -> float | N
     """
     if not own.value > 0 >= others.value:
         return None
-    found = max(own.smallest_error, others.smallest_error)
-    return found if found < 1 else None
+    larger = max(own.smallest_error, others.smallest_error)
+    return larger if larger < 1 else None
 
 
 def success_bound(tpr: float, fpr: float, others: int, present: float = 1.0) -> float:

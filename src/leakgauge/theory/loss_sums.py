@@ -75,18 +75,18 @@ class LossKinds:
         Laplace: atoms of 1/2 at r and e^-r / 2 at -r, and e^((l - r) / 2) / 4 between. Geometric: atoms at
         rate (shift - 2 j), the inner ones tanh(rate / 2) e^(-rate j).
         """
-        found = np.empty((self.rate.size, frequencies.size), dtype=np.complex128)
+        values = np.empty((self.rate.size, frequencies.size), dtype=np.complex128)
         laplace = self.shift == 0
         ratio = self.rate[laplace, None]
         up, down = np.exp(1j * ratio * frequencies), np.exp(-1j * ratio * frequencies - ratio)
-        found[laplace] = (up + down) / 2 + (up - down) / (2 + 4j * frequencies)
+        values[laplace] = (up + down) / 2 + (up - down) / (2 + 4j * frequencies)
         rate, shift = self.rate[~laplace, None], self.shift[~laplace, None]
         turn = np.exp(1j * rate * shift * frequencies)
         step = np.exp(-rate - 2j * rate * frequencies)
         ends = expit(rate) * (turn + np.exp(-rate * shift) / turn)
         inner = turn * step * (1 - step ** (shift - 1)) / (1 - step)
-        found[~laplace] = ends + np.tanh(rate / 2) * inner
-        return found
+        values[~laplace] = ends + np.tanh(rate / 2) * inner
+        return values
 
 
 def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> AttackRates:
@@ -95,11 +95,11 @@ def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Att
     ``cells`` are targets x kinds: how many cells of each kind. ``mu_squared`` is what Gaussian noise adds for
     each target: the squared shift in standard deviations.
     """
-    found = AttackRates.of_chance(cells.shape[0])
+    rates = AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1), dtype=np.float64).ravel()
     some = np.flatnonzero((numbers > 0) | (mu_squared > 0))
     if not some.size:
-        return found
+        return rates
     reach = _reach(kinds, cells[some], mu_squared[some]) * (1 + 2 * MARGIN)
     powers = np.ceil(np.log(2 * reach) / np.log(PERIOD_RATIO)).astype(np.int64)
     few_cells = (numbers[some] < FEWEST_SMOOTH) & (mu_squared[some] == 0)
@@ -108,12 +108,12 @@ def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Att
         own, period = _joined(cells[some[rows]], mu_squared[some[rows]]), PERIOD_RATIO**power
         table = _table(kinds, period, SMOOTH)
         lumps: Bits = few_cells[rows] | table.lumpy(own)
-        found.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
+        rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
             few = kinds.rate.size <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
             fine = _table(kinds, period, LUMPY.finer(_FINER if few else 1))
-            found.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
-    return found
+            rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
+    return rates
 
 
 def _reach(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Reals:

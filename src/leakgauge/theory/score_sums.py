@@ -80,11 +80,11 @@ def score_sum_rates(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> Att
 
     ``cells`` are targets x kinds: how many of each kind. ``finer`` multiplies the number of frequencies.
     """
-    found = AttackRates.of_chance(cells.shape[0])
+    rates = AttackRates.of_chance(cells.shape[0])
     numbers = np.asarray(cells.sum(axis=1)).ravel()
     some = np.flatnonzero(numbers)
     if not some.size:
-        return found
+        return rates
     starts, widths = _ranges(laws, cells[some])
     powers = np.ceil(np.log(widths) / np.log(PERIOD_RATIO)).astype(np.int64)
     smooth, lumpy = SMOOTH.finer(finer), LUMPY.finer(finer)
@@ -93,11 +93,11 @@ def score_sum_rates(laws: ScoreLaws, cells: csr_array, *, finer: int = 1) -> Att
         kinds, own = _needed(laws, cells[some[chosen]])
         table = CharacteristicTable.of(kinds, PERIOD_RATIO**power, smooth)
         lumps = (numbers[some[chosen]] < FEWEST_SMOOTH) | table.lumpy(own)
-        found.fill(some[chosen], table, own, starts[chosen], ~lumps)
+        rates.fill(some[chosen], table, own, starts[chosen], ~lumps)
         if lumps.any():
             fine = CharacteristicTable.of(kinds, table.period, lumpy)
-            found.fill(some[chosen], fine, own, starts[chosen], lumps)
-    return found
+            rates.fill(some[chosen], fine, own, starts[chosen], lumps)
+    return rates
 
 
 def _needed(laws: ScoreLaws, cells: csr_array) -> tuple[ScoreLaws, csr_array]:

@@ -135,9 +135,9 @@ def _choose(sizes: Ints, n: int, rng: Generator) -> Bits:
 
 
 def _require_rows(chosen: Bits, n_members: int) -> None:
-    found, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
-    if found < needed:
+    available, needed = int(chosen.sum(axis=1).min()), min(_MIN_ROWS, max(n_members, 1))
+    if available < needed:
         raise BadInput(
-            f"the attacker's reference rows suffice for {found} in a shadow model; at least {needed} are "
+            f"the attacker's reference rows suffice for {available} in a shadow model; at least {needed} are "
             "needed: raise challenger.reference, or the attack's rows if it has that key"
         )

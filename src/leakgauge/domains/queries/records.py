@@ -44,10 +44,10 @@ class OracleRecords:
             raise BadInput(
                 f"data.id: {self.id_column!r} is {self.types[self.id_column]}; ids are whole numbers or texts"
             )
-        found = self.columns[self.id_column]
-        if found.size == 0:
+        ids = self.columns[self.id_column]
+        if ids.size == 0:
             raise BadInput("data: there is no record in the table; add at least one")
-        if (n_absent := int(_absent(found).sum())) > 0:
+        if (n_absent := int(_absent(ids).sum())) > 0:
             raise BadInput(f"data.id: {n_absent} records have no {self.id_column!r}; add their ids")
         if n_repeated := len(self) - len(self.row_of):
             raise BadInput(
@@ -92,8 +92,8 @@ class OracleRecords:
                 rows = [self.row_of[name] for name in values if name in self.row_of]  # type: ignore[index]
                 return np.sort(np.array(rows, dtype=np.int64))
         sql, texts = where_clause(condition)
-        found = self._database.execute(f"SELECT {self._row} FROM records WHERE {sql}", texts).fetchnumpy()
-        (rows,) = found.values()
+        columns = self._database.execute(f"SELECT {self._row} FROM records WHERE {sql}", texts).fetchnumpy()
+        (rows,) = columns.values()
         return np.sort(np.asarray(rows, dtype=np.int64))
 
     def values(self, query: Query, rows: Ints) -> Reals:
@@ -118,14 +118,14 @@ class OracleRecords:
         require_known(column, list(self.types), "query.column: no column")
         if self.types[column] not in (ColumnType.WHOLE, ColumnType.REAL):
             raise BadInput(f"query.column: {column!r} is {self.types[column]}; only numbers can be summed")
-        found = self.columns[column]
-        bad = _absent(found) | ~np.isfinite(np.ma.filled(found.astype(np.float64), np.nan))
+        values = self.columns[column]
+        bad = _absent(values) | ~np.isfinite(np.ma.filled(values.astype(np.float64), np.nan))
         if bad.any():
             raise BadInput(
                 f"query.column: {column!r} has no finite number in {int(bad.sum())} of {len(self)} records; "
                 "fix or remove those"
             )
-        return np.asarray(np.ma.getdata(found), dtype=np.float64)
+        return np.asarray(np.ma.getdata(values), dtype=np.float64)
 
     @cached_property
     def _row(self) -> str:

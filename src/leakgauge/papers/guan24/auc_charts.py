@@ -75,14 +75,20 @@ def auc_series(
     """A line through the measured values, with their intervals."""
     if not points:
         return []
-    found = [(x, auc(verdict)) for x, verdict in points]
-    xs, values = np.array([x for x, _ in found]), np.array([ours.value for _, ours in found])
-    return [line_series(label, xs, values, stroke, colour), dot_series(f"{label}, simulated", found, colour)]
+    points_with_aucs = [(x, auc(verdict)) for x, verdict in points]
+    xs, values = (
+        np.array([x for x, _ in points_with_aucs]),
+        np.array([ours.value for _, ours in points_with_aucs]),
+    )
+    return [
+        line_series(label, xs, values, stroke, colour),
+        dot_series(f"{label}, simulated", points_with_aucs, colour),
+    ]
 
 
 def auc_chart(
     name: str,
-    found: GameVerdicts,
+    verdicts: GameVerdicts,
     place: LocationDataSet,
     axis: ReleaseAxis,
     variants: Sequence[AttackVariant],
@@ -96,7 +102,7 @@ def auc_chart(
         points = [
             (x, verdict)
             for x, release in axis.places
-            if (verdict := found.find(place, release, variant)) is not None
+            if (verdict := verdicts.find(place, release, variant)) is not None
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant.attack == "shadow_logistic" else Stroke.DASHED

@@ -90,7 +90,7 @@ RAW = {column: PaperRun(name=f"sizes-{column.lower()}", audits=partial(_raw, col
 
 
 def _figure_11(played: PlayedItem) -> ItemResult:
-    found, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
     easier = PublishedNumber(
         value=0.0, where="“more effectively on smaller-scale aggregates”, appendix D.1", claim=Claim.ABOVE
     )
@@ -101,21 +101,21 @@ def _figure_11(played: PlayedItem) -> ItemResult:
             cells += auc_lead(
                 f"{place_prefix(main)}{variant.description}, AUC of groups of 100 minus groups of 1,000, "
                 f"{usual.description}",
-                found.find(main, small, variant),
-                found.find(main, usual, variant),
+                verdicts.find(main, small, variant),
+                verdicts.find(main, usual, variant),
                 easier if variant == ZERO_KNOWLEDGE else None,
             )
     cells += measured_aucs(
-        found,
+        verdicts,
         main,
         [_sized(ReleaseSetting(epsilon=epsilon), m) for epsilon in EPSILONS for m in DRAWN if m != GROUP],
         (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO),
     )
-    charts = (_noise_chart(found, main),)
+    charts = (_noise_chart(verdicts, main),)
     return ItemResult(tuple(cells), charts, (place_note(played.scope, cdr=False),))
 
 
-def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
+def _noise_chart(verdicts: GameVerdicts, place: LocationDataSet) -> Chart:
     traces: list[ChartSeries] = []
     seen = []
     for number, m in enumerate(DRAWN):
@@ -123,7 +123,7 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
             points = [
                 (epsilon, verdict)
                 for epsilon in EPSILONS
-                if (verdict := found.find(place, _sized(ReleaseSetting(epsilon=epsilon), m), variant))
+                if (verdict := verdicts.find(place, _sized(ReleaseSetting(epsilon=epsilon), m), variant))
                 is not None
             ]
             seen += [verdict for _, verdict in points]
@@ -145,21 +145,21 @@ def _noise_chart(found: GameVerdicts, place: LocationDataSet) -> Chart:
 
 def _table(name: str, played: PlayedItem) -> ItemResult:
     column, k = TABLES[name]
-    found, place = game_verdicts(played.verdicts), CDR if column == "CDR" else main_place(played.scope)
+    verdicts, place = game_verdicts(played.verdicts), CDR if column == "CDR" else main_place(played.scope)
     where = name.replace("_", " ")
-    cells = printed_numbers(AUCS[name], where, found, {column: place}, auc)
+    cells = printed_numbers(AUCS[name], where, verdicts, {column: place}, auc)
     sizes = sorted({GROUP, *COLUMN[column]})
     releases = [_sized(ReleaseSetting(k=k), m) for m in sizes]
-    cells += _trend(found, place, k, releases)
+    cells += _trend(verdicts, place, k, releases)
     variants = (KNOCK_KNOCK, ZERO_KNOWLEDGE, LIKELIHOOD, INFORMED)
-    cells += measured_aucs(found, place, releases, variants[2:])
+    cells += measured_aucs(verdicts, place, releases, variants[2:])
     traces: list[ChartSeries] = []
     seen = []
     for variant in variants:
         points = [
             (float(m), verdict)
             for m, release in zip(sizes, releases, strict=True)
-            if (verdict := found.find(place, release, variant)) is not None
+            if (verdict := verdicts.find(place, release, variant)) is not None
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant in PAPER_ATTACKS else Stroke.DASHED
@@ -181,7 +181,7 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
 
 
 def _trend(
-    found: GameVerdicts, place: LocationDataSet, k: int, releases: list[ReleaseSetting]
+    verdicts: GameVerdicts, place: LocationDataSet, k: int, releases: list[ReleaseSetting]
 ) -> list[ComparedNumber]:
     """What the paper says of all its data: small groups are hard to attack where counts are suppressed."""
     if k == 0:
@@ -201,8 +201,8 @@ def _trend(
         for variant in (*PAPER_ATTACKS, LIKELIHOOD)
         for cell in auc_lead(
             f"{place_prefix(place)}{variant.description}, AUC of {words}, k = {k}",
-            found.find(place, first, variant),
-            found.find(place, last, variant),
+            verdicts.find(place, first, variant),
+            verdicts.find(place, last, variant),
             claim if variant in PAPER_ATTACKS else None,
         )
     ]

@@ -87,30 +87,30 @@ EVENT_NOISE, DAY_NOISE = (PaperRun(name=f"noise-{unit}", audits=partial(_plan, u
 
 
 def _figure_8(played: PlayedItem) -> ItemResult:
-    found = game_verdicts(played.verdicts)
+    verdicts = game_verdicts(played.verdicts)
     main = main_place(played.scope)
     cells: list[ComparedNumber] = []
     for place in (main, *substitutes(played.scope)):
         for unit in UNITS:
-            cells += closeness_claims(found, place, RELEASES[unit], PUBLISHED["figure_8_closeness"])
-        cells += _strong_noise_claims(found, place)
+            cells += closeness_claims(verdicts, place, RELEASES[unit], PUBLISHED["figure_8_closeness"])
+        cells += _strong_noise_claims(verdicts, place)
         for unit in UNITS:
             upwards = RELEASES[unit][::-1]
             cells += falling_auc_claims(
-                found, place, upwards[1:] if unit == "event" else upwards, PAPER_ATTACKS, "figure 8"
+                verdicts, place, upwards[1:] if unit == "event" else upwards, PAPER_ATTACKS, "figure 8"
             )
-    cells += _active_target_claims(found, main)
+    cells += _active_target_claims(verdicts, main)
     for place in (main, *substitutes(played.scope), CDR):
         for unit in UNITS:
-            cells += likelihood_leads(found, place, RELEASES[unit])
-            cells += measured_aucs(found, place, RELEASES[unit], ALL_ATTACKS)
+            cells += likelihood_leads(verdicts, place, RELEASES[unit])
+            cells += measured_aucs(verdicts, place, RELEASES[unit], ALL_ATTACKS)
     charts = [
         chart
         for place in (main, *substitutes(played.scope), CDR)
         for unit in UNITS
         for chart in auc_chart(
             f"figure-8-{place.name}-{unit}",
-            found,
+            verdicts,
             place,
             ReleaseAxis(title="ε", places=list(zip(EPSILONS, RELEASES[unit], strict=True)), log=True),
             ALL_ATTACKS,
@@ -123,7 +123,7 @@ def _figure_8(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope), auc_charts.OPTIMUM_NOTE))
 
 
-def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _strong_noise_claims(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That strong noise for a day reduces the paper's attacks to almost nothing."""
     return [
         cell
@@ -131,7 +131,7 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
         for variant in PAPER_ATTACKS
         for cell in auc_claim(
             f"{place_prefix(place)}{variant.description}, AUC at {release.description}",
-            found.find(place, release, variant),
+            verdicts.find(place, release, variant),
             PUBLISHED["figure_8_strong_noise"],
             "How much the noise hides depends on how many visits the targets have."
             if release.epsilon == 1
@@ -140,7 +140,7 @@ def _strong_noise_claims(found: GameVerdicts, place: LocationDataSet) -> list[Co
     ]
 
 
-def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _active_target_claims(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     """That noise for one visit does not protect a person with many visits."""
     return [
         cell
@@ -149,7 +149,7 @@ def _active_target_claims(found: GameVerdicts, place: LocationDataSet) -> list[C
         for cell in auc_claim(
             f"{place_prefix(place)}{variant.description}, AUC at {ONE.description}, targets of {least} "
             "visits or more",
-            found.find(place, ONE, variant, least),
+            verdicts.find(place, ONE, variant, least),
             PUBLISHED["figure_8_active_targets"],
             "It takes about 20 visits; how many a target has depends on the data." if least == 10 else "",
         )

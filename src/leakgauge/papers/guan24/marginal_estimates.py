@@ -58,14 +58,14 @@ def _distances(
 
 def _cells(place: LocationDataSet, release: ReleaseSetting, side: str, scale: Scale) -> list[ComparedNumber]:
     """The distance of every estimator, smaller is better."""
-    found = _distances(place, release, side, RELEASES[scale])
+    verdicts = _distances(place, release, side, RELEASES[scale])
     return [
         ComparedNumber(
             setting=f"{place_prefix(place)}{side} marginal, {release.description}, {METHOD_NAMES[method]}: "
             "distance to the truth",
             ours=mean_with_interval(list(values)),
         )
-        for method, values in found.items()
+        for method, values in verdicts.items()
     ]
 
 
@@ -79,8 +79,8 @@ def _gain(
 ) -> ComparedNumber:
     """How much closer one estimator is to the truth than another, over the same releases."""
     worse, better = pair
-    found = _distances(place, release, side, RELEASES[scale])
-    gains = [a - b for a, b in zip(found[worse], found[better], strict=True)]
+    verdicts = _distances(place, release, side, RELEASES[scale])
+    gains = [a - b for a, b in zip(verdicts[worse], verdicts[better], strict=True)]
     cell = ComparedNumber(
         setting=f"{place_prefix(place)}{side} marginal, {release.description}: distance of "
         f"{METHOD_NAMES[worse]} minus that of {METHOD_NAMES[better]}",
@@ -160,13 +160,13 @@ def _figure_17(played: PlayedItem) -> ItemResult:
         uneven = []
         for release in SCALES:
             rows = people.releases(release, RELEASES[scale])
-            found = [total_variation(people.shares(row, release, "raw", side), even) for row in rows]
-            uneven.append(found)
+            verdicts = [total_variation(people.shares(row, release, "raw", side), even) for row in rows]
+            uneven.append(verdicts)
             cells.append(
                 ComparedNumber(
                     setting=f"{place_prefix(main)}{side} marginal, noise of scale {_scale(release, main):g}: "
                     "distance of the totals to even shares",
-                    ours=mean_with_interval(found),
+                    ours=mean_with_interval(verdicts),
                 )
             )
         cells.append(

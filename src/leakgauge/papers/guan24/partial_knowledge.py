@@ -69,11 +69,11 @@ TRACE_SHARE_RUN = PaperRun(name="part-of-trace", audits=_trace_share_plan)
 
 
 def _figure_9(played: PlayedItem) -> ItemResult:
-    found, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
     cells = []
     for variant in (*PAPER_ATTACKS, LIKELIHOOD, LIKELIHOOD_ZERO):
         tenth, all_of_it = (
-            found.find(main, NOISY_RELEASE, _knowing_share(variant, share)) for share in (0.1, 1.0)
+            verdicts.find(main, NOISY_RELEASE, _knowing_share(variant, share)) for share in (0.1, 1.0)
         )
         if variant in PAPER_ATTACKS:
             cells += auc_claim(
@@ -88,8 +88,8 @@ def _figure_9(played: PlayedItem) -> ItemResult:
                 PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
             )
             cells += _range(main, all_of_it, tenth, variant)
-    cells += _values(found, main) + _values(found, CDR)
-    charts = [chart for place in (main, CDR) for chart in _chart(found, place)]
+    cells += _values(verdicts, main) + _values(verdicts, CDR)
+    charts = [chart for place in (main, CDR) for chart in _chart(verdicts, place)]
     return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
 
 
@@ -111,11 +111,11 @@ def _range(
     ]
 
 
-def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _values(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     cells = []
     for share in SHARES:
         for variant in ALL_ATTACKS:
-            verdict = found.find(place, NOISY_RELEASE, _knowing_share(variant, share))
+            verdict = verdicts.find(place, NOISY_RELEASE, _knowing_share(variant, share))
             if verdict is None:
                 continue
             stated = None
@@ -135,14 +135,14 @@ def _values(found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]
     return cells
 
 
-def _chart(found: GameVerdicts, place: LocationDataSet) -> list[Chart]:
+def _chart(verdicts: GameVerdicts, place: LocationDataSet) -> list[Chart]:
     traces: list[ChartSeries] = []
     seen = []
     for variant in ALL_ATTACKS:
         points = [
             (share, verdict)
             for share in SHARES
-            if (verdict := found.find(place, NOISY_RELEASE, _knowing_share(variant, share))) is not None
+            if (verdict := verdicts.find(place, NOISY_RELEASE, _knowing_share(variant, share))) is not None
         ]
         seen += [verdict for _, verdict in points]
         stroke = Stroke.LINE if variant in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
@@ -202,10 +202,10 @@ PLACES_RUNS = {
 
 
 def _places_table(name: str, played: PlayedItem) -> ItemResult:
-    found = game_verdicts(played.verdicts)
+    verdicts = game_verdicts(played.verdicts)
     cells: list[ComparedNumber] = []
     for place in (main_place(played.scope), CDR):
-        cells += _printed(name, found, place)
+        cells += _printed(name, verdicts, place)
         cells += [
             ComparedNumber(
                 setting=f"{place_prefix(place)}likelihood, auxiliary, hours from the time marginal, AUC, "
@@ -213,20 +213,20 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
                 ours=auc(verdict),
             )
             for top in TOPS
-            if (verdict := found.find(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
+            if (verdict := verdicts.find(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
             is not None
         ]
     return ItemResult(tuple(cells), (), (place_note(played.scope),))
 
 
-def _printed(name: str, found: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _printed(name: str, verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
     table = PUBLISHED.tables[name]
     row = table.row(place.stands_for)
     heads = {f"{variant.label} {top}": (variant, top) for variant in PAPER_ATTACKS for top in TOPS}
     cells = []
     for column, value, error in zip(table.columns, row.values, row.errors, strict=True):
         variant, top = heads[column]
-        verdict = found.find(place, RAW_RELEASE, _knowing_places(variant, top, SPREADS[name]))
+        verdict = verdicts.find(place, RAW_RELEASE, _knowing_places(variant, top, SPREADS[name]))
         if verdict is None:
             continue
         cells.append(

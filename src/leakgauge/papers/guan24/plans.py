@@ -234,8 +234,8 @@ CDR = LocationDataSet(
 
 def main_place(scope: Scope) -> LocationDataSet:
     """Milan, if its file is in the folder of the data sets; otherwise a synthetic city of the same size."""
-    found = data_sets.milan(scope, GRID, FIRST_WEEK)
-    return CITY if found is None else LocationDataSet(data=found)
+    verdicts = data_sets.milan(scope, GRID, FIRST_WEEK)
+    return CITY if verdicts is None else LocationDataSet(data=verdicts)
 
 
 def substitutes(scope: Scope) -> tuple[LocationDataSet, ...]:

@@ -59,8 +59,8 @@ class Population:
         """The space or time marginal behind one release, as a method has it."""
         cells = self.challenger.traces.map
         if method == DECONVOLUTION:
-            found = deconvolution.deconvolve(published, self.chain(release), self.place.group, cells)
-            return found.space if side == "space" else found.time
+            verdicts = deconvolution.deconvolve(published, self.chain(release), self.place.group, cells)
+            return verdicts.space if side == "space" else verdicts.time
         table = published.reshape(cells.n_places, cells.n_epochs)
         totals = marginals.marginal_shares(table, 1 if side == "space" else 0)
         match method:
@@ -94,8 +94,8 @@ def mean_with_interval(values: list[float]) -> OurNumber:
     """The mean over releases, with Student's 95 % interval."""
     from scipy.special import stdtrit
 
-    found = np.array(values)
-    reach = stdtrit(found.size - 1, 0.975) * found.std(ddof=1) / np.sqrt(found.size)
+    verdicts = np.array(values)
+    reach = stdtrit(verdicts.size - 1, 0.975) * verdicts.std(ddof=1) / np.sqrt(verdicts.size)
     return OurNumber(
-        value=float(found.mean()), low=float(found.mean() - reach), high=float(found.mean() + reach)
+        value=float(verdicts.mean()), low=float(verdicts.mean() - reach), high=float(verdicts.mean() + reach)
     )

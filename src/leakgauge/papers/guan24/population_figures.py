@@ -90,7 +90,7 @@ def _figure_6(played: PlayedItem) -> ItemResult:
 def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict[str, Reals]) -> Chart:
     xs = np.unique(np.round(np.geomspace(1, visits.max(), 60))).astype(np.float64)
     colours = (chart_style.INK, *chart_style.SERIES)
-    found = {"truth": visits, **laws}
+    verdicts = {"truth": visits, **laws}
     traces = [
         line_series(
             label,
@@ -99,7 +99,7 @@ def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict
             Stroke.LINE if label == "truth" else Stroke.DASHED,
             colour,
         )
-        for (label, values), colour in zip(found.items(), colours, strict=False)
+        for (label, values), colour in zip(verdicts.items(), colours, strict=False)
     ]
     return series_chart(
         name,
@@ -159,11 +159,11 @@ def _figure_15(played: PlayedItem) -> ItemResult:
     n = DRAWN[played.scope.scale]
     for place, colour in ((CDR, chart_style.SERIES[0]), (main_place(played.scope), chart_style.SERIES[1])):
         counts = population(place).releases(ReleaseSetting(k=0), n)
-        found = []
+        verdicts = []
         for k in THRESHOLDS:
             shares = [float((row[row > 0] <= k).mean()) for row in counts]
             ours = exact_number(0.0) if k == 0 else mean_with_interval(shares)
-            found.append((float(k), ours))
+            verdicts.append((float(k), ours))
             last = k == THRESHOLDS[-1]
             cells.append(
                 ComparedNumber(
@@ -175,11 +175,11 @@ def _figure_15(played: PlayedItem) -> ItemResult:
                     why=place.why_not,
                 )
             )
-        values = np.array([ours.value for _, ours in found])
+        values = np.array([ours.value for _, ours in verdicts])
         traces.append(
             line_series(place.description, np.array(THRESHOLDS, float), values, Stroke.LINE, colour)
         )
-        traces.append(dot_series(f"{place.description}, drawn", found, colour))
+        traces.append(dot_series(f"{place.description}, drawn", verdicts, colour))
     chart = series_chart(
         "figure-15",
         traces,

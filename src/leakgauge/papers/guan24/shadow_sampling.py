@@ -71,7 +71,7 @@ PAIRING_RUN = PaperRun(name="sampling", audits=_pairing_plan)
 
 
 def _figure_10(played: PlayedItem) -> ItemResult:
-    found, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
     releases = _releases(played.scope.scale)
     wins = PublishedNumber(value=0.0, where="“always outperforms”, section 6.4", claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
@@ -80,26 +80,26 @@ def _figure_10(played: PlayedItem) -> ItemResult:
             cells += auc_lead(
                 f"{place_prefix(main)}{paired.description}, AUC of paired minus independent, "
                 f"{release.description}",
-                found.find(main, release, paired),
-                found.find(main, release, independent),
+                verdicts.find(main, release, paired),
+                verdicts.find(main, release, independent),
                 wins,
                 "Where noise hides almost everything, both are near chance." if release.epsilon == 1 else "",
             )
         cells += auc_lead(
             f"{place_prefix(main)}Knock-Knock minus zero-knowledge, AUC, both paired, {release.description}",
-            found.find(main, release, KNOCK_KNOCK),
-            found.find(main, release, ZERO_KNOWLEDGE),
+            verdicts.find(main, release, KNOCK_KNOCK),
+            verdicts.find(main, release, ZERO_KNOWLEDGE),
             PUBLISHED["figure_10_closeness"],
         )
     cells += auc_lead(
         f"{place_prefix(main)}Knock-Knock, AUC of paired minus independent, {SUPPRESSED.description}, no "
         "noise",
-        found.find(main, SUPPRESSED, KNOCK_KNOCK),
-        found.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
+        verdicts.find(main, SUPPRESSED, KNOCK_KNOCK),
+        verdicts.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
     )
     for variant, name in ((INDEPENDENT[ZERO_KNOWLEDGE], "independent"), (ZERO_KNOWLEDGE, "paired")):
         release = ReleaseSetting(epsilon=4.0, unit=USER_DAY)
-        if (verdict := found.find(main, release, variant)) is not None:
+        if (verdict := verdicts.find(main, release, variant)) is not None:
             cells.append(
                 ComparedNumber(
                     setting=f"Milan: {variant.description}, AUC at {release.description}",
@@ -111,7 +111,7 @@ def _figure_10(played: PlayedItem) -> ItemResult:
             )
     charts = auc_chart(
         "figure-10",
-        found,
+        verdicts,
         main,
         ReleaseAxis(title="ε", places=[(release.epsilon or 0.0, release) for release in releases]),
         (*PAPER_ATTACKS, *INDEPENDENT.values(), LIKELIHOOD),
@@ -151,11 +151,11 @@ SYNTHETIC_TRACES_RUN = PaperRun(name="made-up", audits=_synthetic_traces_plan)
 
 
 def _figure_12(played: PlayedItem) -> ItemResult:
-    found, main = game_verdicts(played.verdicts), main_place(played.scope)
+    by_game, main = game_verdicts(played.verdicts), main_place(played.scope)
     numbers = TRACE_NUMBERS[played.scope.scale]
-    games = [(traces, found.find(main, RELEASE, _with_traces(traces))) for traces in numbers]
+    games = [(traces, by_game.find(main, RELEASE, _with_traces(traces))) for traces in numbers]
     points = [(float(traces), verdict) for traces, verdict in games if verdict is not None]
-    best = found.find(main, RELEASE, LIKELIHOOD_ZERO)
+    best = by_game.find(main, RELEASE, LIKELIHOOD_ZERO)
     verdicts = dict(games)
     cells: list[ComparedNumber] = [
         *auc_lead(

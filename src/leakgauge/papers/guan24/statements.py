@@ -85,7 +85,7 @@ def auc(verdict: Verdict) -> OurNumber:
 def printed_numbers(
     numbers: Sequence[PrintedNumber],
     where: str,
-    found: GameVerdicts,
+    verdicts: GameVerdicts,
     places: dict[str, LocationDataSet],
     measure: Callable[[Verdict], OurNumber],
 ) -> list[ComparedNumber]:
@@ -93,7 +93,7 @@ def printed_numbers(
     cells = []
     for number in numbers:
         place = places[number.column]
-        verdict = found.find(place, number.release, number.variant)
+        verdict = verdicts.find(place, number.release, number.variant)
         if verdict is None:
             continue
         ours = measure(verdict)
@@ -150,7 +150,7 @@ def auc_lead(
 
 
 def falling_auc_claims(
-    found: GameVerdicts,
+    verdicts: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
     variants: Sequence[AttackVariant],
@@ -160,20 +160,20 @@ def falling_auc_claims(
     claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
     for variant in variants:
-        played = [release for release in releases if found.find(place, release, variant) is not None]
+        played = [release for release in releases if verdicts.find(place, release, variant) is not None]
         for weaker, stronger in pairwise(played):
             cells += auc_lead(
                 f"{place_prefix(place)}{variant.description}, AUC at {weaker.description} minus that at "
                 f"{stronger.description}",
-                found.find(place, weaker, variant),
-                found.find(place, stronger, variant),
+                verdicts.find(place, weaker, variant),
+                verdicts.find(place, stronger, variant),
                 claim,
             )
     return cells
 
 
 def closeness_claims(
-    found: GameVerdicts,
+    verdicts: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
     published: PublishedNumber,
@@ -184,15 +184,15 @@ def closeness_claims(
         for release in releases
         for cell in auc_lead(
             f"{place_prefix(place)}Knock-Knock minus zero-knowledge, AUC at {release.description}",
-            found.find(place, release, KNOCK_KNOCK),
-            found.find(place, release, ZERO_KNOWLEDGE),
+            verdicts.find(place, release, KNOCK_KNOCK),
+            verdicts.find(place, release, ZERO_KNOWLEDGE),
             published,
         )
     ]
 
 
 def likelihood_leads(
-    found: GameVerdicts, place: LocationDataSet, releases: Sequence[ReleaseSetting]
+    verdicts: GameVerdicts, place: LocationDataSet, releases: Sequence[ReleaseSetting]
 ) -> list[ComparedNumber]:
     """Not in the paper: the likelihood attack compared with its attacks."""
     pairs = [(LIKELIHOOD, KNOCK_KNOCK), (LIKELIHOOD, LIKELIHOOD_ZERO), (ZERO_DECONVOLUTION, ZERO_KNOWLEDGE)]
@@ -203,14 +203,14 @@ def likelihood_leads(
         for cell in auc_lead(
             f"{place_prefix(place)}{first.description} minus {second.description}, AUC at "
             f"{release.description}",
-            found.find(place, release, first),
-            found.find(place, release, second),
+            verdicts.find(place, release, first),
+            verdicts.find(place, release, second),
         )
     ]
 
 
 def measured_aucs(
-    found: GameVerdicts,
+    verdicts: GameVerdicts,
     place: LocationDataSet,
     releases: Sequence[ReleaseSetting],
     variants: Sequence[AttackVariant],
@@ -225,7 +225,7 @@ def measured_aucs(
         )
         for release in releases
         for variant in variants
-        if (verdict := found.find(place, release, variant)) is not None
+        if (verdict := verdicts.find(place, release, variant)) is not None
     ]
 
 

@@ -62,30 +62,30 @@ SUPPRESSION = PaperRun(name="suppression", audits=_plan)
 
 
 def _figure_7(played: PlayedItem) -> ItemResult:
-    found = game_verdicts(played.verdicts)
+    verdicts = game_verdicts(played.verdicts)
     main = main_place(played.scope)
     cells = []
     for place in (main, *substitutes(played.scope)):
         for variant in PAPER_ATTACKS:
             cells += auc_claim(
                 f"{place_prefix(place)}{variant.description}, AUC at k = 0",
-                found.find(place, RELEASES[0], variant),
+                verdicts.find(place, RELEASES[0], variant),
                 PUBLISHED["figure_7_near_perfect"],
                 "Other people can fill all of the target's cells; how often depends on how crowded these "
                 "cells are.",
             )
         cells += falling_auc_claims(
-            found, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
+            verdicts, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
         )
-        cells += closeness_claims(found, place, RELEASES, PUBLISHED["figure_7_closeness"])
-        cells += likelihood_leads(found, place, RELEASES)
-        cells += measured_aucs(found, place, RELEASES, ALL_ATTACKS)
-    cells += measured_aucs(found, CDR, RELEASES, ALL_ATTACKS)
+        cells += closeness_claims(verdicts, place, RELEASES, PUBLISHED["figure_7_closeness"])
+        cells += likelihood_leads(verdicts, place, RELEASES)
+        cells += measured_aucs(verdicts, place, RELEASES, ALL_ATTACKS)
+    cells += measured_aucs(verdicts, CDR, RELEASES, ALL_ATTACKS)
     charts = []
     for place in (main, *substitutes(played.scope), CDR):
         charts += auc_chart(
             f"figure-7-{place.name}",
-            found,
+            verdicts,
             place,
             ReleaseAxis(
                 title="suppression threshold k", places=[(release.k, release) for release in RELEASES]

@@ -101,8 +101,8 @@ class SuccessSurface:
 
     def best(self, budget: float, numbers: tuple[int, ...]) -> Reals:
         """Success of the best possible attack."""
-        found = [query_splitting.optimum_laplace(m, self.epsilon(budget, m)) for m in numbers]
-        return np.array([(low + high) / 2 for low, high in found])
+        bounds = [query_splitting.optimum_laplace(m, self.epsilon(budget, m)) for m in numbers]
+        return np.array([(low + high) / 2 for low, high in bounds])
 
 
 TOTAL_BUDGET = SuccessSurface("figure-3", "total", ((0.1, 0.5, 1.0), (0.1, 5.0, 10.0)))
@@ -245,17 +245,17 @@ def _budget_and_answers(verdict: Verdict) -> tuple[float, int]:
 
 def _trends_played(surface: SuccessSurface, verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     """The trend with the number of answers, where the budget is largest."""
-    found = {_budget_and_answers(verdict): metric_intervals.accuracy(verdict) for verdict in verdicts}
+    accuracies = {_budget_and_answers(verdict): metric_intervals.accuracy(verdict) for verdict in verdicts}
     budget = surface.budgets[-1]
     first, last = (
         (FEWEST_ANSWERS, MOST_ANSWERS) if surface.budget == "total" else (MOST_ANSWERS, FEWEST_ANSWERS)
     )
-    if (budget, first) not in found or (budget, last) not in found:
+    if (budget, first) not in accuracies or (budget, last) not in accuracies:
         return []
     return [
         ComparedNumber(
             setting=f"t-test: {first} answers minus {last}, {surface.budget_text} = {budget:g}, simulated",
-            ours=metric_intervals.difference(found[budget, first], found[budget, last]),
+            ours=metric_intervals.difference(accuracies[budget, first], accuracies[budget, last]),
             published=PublishedNumber(value=0.0, where="section 5", claim=Claim.ABOVE),
         )
     ]

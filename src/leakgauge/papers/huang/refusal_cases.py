@@ -44,8 +44,10 @@ def _audits(scope: Scope) -> list[AuditTable]:
 
 
 def _show(played: PlayedItem) -> ItemResult:
-    found = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
-    return ItemResult((*_computed(), *(_enough(found) if found else ()), *(_few(found) if found else ())))
+    verdicts = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
+    return ItemResult(
+        (*_computed(), *(_enough(verdicts) if verdicts else ()), *(_few(verdicts) if verdicts else ()))
+    )
 
 
 def _computed() -> Sequence[ComparedNumber]:
@@ -77,7 +79,7 @@ def _success() -> float:
     return float(t_test_power.success_laplace(FEW, [EPSILON], form="paper", level=LEVEL)[0])
 
 
-def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     """Cases 3 and 4, simulated."""
     rows = [
         ("case 4: members found by refusals", "refusal", "tpr", ""),
@@ -90,7 +92,7 @@ def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
         *(
             ComparedNumber(
                 setting=f"{name}, simulated",
-                ours=metric_intervals.metric(found["per_row", label], metric),
+                ours=metric_intervals.metric(verdicts["per_row", label], metric),
                 published=CERTAIN,
                 why=why,
             )
@@ -98,18 +100,18 @@ def _enough(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
         ),
         ComparedNumber(
             setting="cases 3 and 4: success of refusals, a sound accountant, simulated",
-            ours=metric_intervals.accuracy(found["per_predicate", "refusal"]),
+            ours=metric_intervals.accuracy(verdicts["per_predicate", "refusal"]),
             why=SOUND,
         ),
     ]
 
 
-def _few(found: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
+def _few(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:
     """Cases 1 and 2, simulated."""
     return [
         ComparedNumber(
             setting=f"cases 1 and 2: success of the t-test, {FEW} answers, simulated",
-            ours=metric_intervals.accuracy(found["per_row", "few"]),
+            ours=metric_intervals.accuracy(verdicts["per_row", "few"]),
             exact=_success(),
             drawn=True,
         )

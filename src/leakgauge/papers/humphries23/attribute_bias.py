@@ -59,14 +59,14 @@ def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
     traces: list[ChartSeries] = [
         dot_series(
             ATTACK_NAMES[label],
-            [(share, advantage(found[label])) for share, found in here.items() if label in found],
+            [(share, advantage(verdicts[label])) for share, verdicts in here.items() if label in verdicts],
             colour,
         )
         for label, colour in COLOURS.items()
     ]
     ends = np.array([0.0, 1.0])
     traces.append(line_series("nothing", ends, np.zeros(2), Stroke.DOTTED, chart_style.CHANCE))
-    texts = [f"{share:.0%}: {advantage(found[AVERAGE]).value:.3f}" for share, found in here.items()]
+    texts = [f"{share:.0%}: {advantage(verdicts[AVERAGE]).value:.3f}" for share, verdicts in here.items()]
     return series_chart(
         f"{name}-advantage",
         traces,
@@ -83,9 +83,9 @@ def _accuracies(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
         dot_series(
             part_words,
             [
-                (share, exact_number(model_accuracies(found)[part]))
-                for share, found in here.items()
-                if part in model_accuracies(found)
+                (share, exact_number(model_accuracies(verdicts)[part]))
+                for share, verdicts in here.items()
+                if part in model_accuracies(verdicts)
             ],
             chart_style.SERIES[number],
         )
@@ -108,8 +108,8 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
         dot_series(
             f"p = {share:g}",
             [
-                (epsilon_position(DependenceGame("", epsilon)), advantage(found[AVERAGE]))
-                for (one, epsilon), found in games.items()
+                (epsilon_position(DependenceGame("", epsilon)), advantage(verdicts[AVERAGE]))
+                for (one, epsilon), verdicts in games.items()
                 if one == share
             ],
             colour,

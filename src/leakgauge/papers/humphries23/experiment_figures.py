@@ -138,8 +138,8 @@ def measured_numbers(experiment: Experiment, played: PlayedItem) -> list[Compare
 
 def model_accuracies(verdicts: VerdictsByLabel) -> dict[str, float]:
     """How often the model is right about each part of the rows, on average over repeats."""
-    found = verdicts[AVERAGE].utility or {}
-    return {part: found[part] for part in PARTS if part in found}
+    utility = verdicts[AVERAGE].utility or {}
+    return {part: utility[part] for part in PARTS if part in utility}
 
 
 def _right(verdicts: VerdictsByLabel) -> str:
@@ -173,12 +173,12 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
     for control, colours in ((False, COLOURS), (True, IID_COLOURS)):
         side = "IID" if control else "non-IID"
         for label, colour in colours.items():
-            found = [
+            points = [
                 (epsilon_position(game), advantage(verdicts[label]))
                 for game, verdicts in games.items()
                 if game.control is control and label in verdicts
             ]
-            traces.append(dot_series(f"{ATTACK_NAMES[label]}, {side}", found, colour))
+            traces.append(dot_series(f"{ATTACK_NAMES[label]}, {side}", points, colour))
     traces.append(bound_series())
     if (verdict := experiment.blind_verdict(played.verdicts)) is not None:
         ends = np.array([GRID[0], WITHOUT])
@@ -214,13 +214,13 @@ def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
     for control, dark in ((False, 0), (True, 4)):
         side = "IID" if control else "non-IID"
         for number, (part, words) in enumerate(PARTS.items()):
-            found = [
+            points = [
                 (epsilon_position(game), exact_number(model_accuracies(verdicts)[part]))
                 for game, verdicts in games.items()
                 if game.control is control and part in model_accuracies(verdicts)
             ]
-            traces.append(dot_series(f"{words}, {side}", found, chart_style.SERIES[dark + number]))
-            texts += [f"{words}, {side}: {ours.value:.3f}" for _, ours in found]
+            traces.append(dot_series(f"{words}, {side}", points, chart_style.SERIES[dark + number]))
+            texts += [f"{words}, {side}: {ours.value:.3f}" for _, ours in points]
     return series_chart(
         f"{experiment.name}-accuracy",
         traces,

@@ -176,11 +176,11 @@ class Experiment:
     def judged(self, scale: Scale, verdicts: Iterable[Verdict]) -> ExperimentVerdicts:
         """The verdicts of the games, by game and label."""
         named = {game.audit: game for game in self.games(scale)}
-        found: dict[DependenceGame, dict[str, Verdict]] = {}
+        by_game: dict[DependenceGame, dict[str, Verdict]] = {}
         for verdict in verdicts:
             if verdict.audit in named:
-                found.setdefault(named[verdict.audit], {})[verdict.label] = verdict
-        return found
+                by_game.setdefault(named[verdict.audit], {})[verdict.label] = verdict
+        return by_game
 
     def blind_verdict(self, verdicts: Iterable[Verdict]) -> Verdict | None:
         """The verdict of the blind control, which sees no model."""

@@ -45,8 +45,8 @@ _OVERLAP = (
 
 
 def _figure_1(played: PlayedItem) -> ItemResult:
-    found = USUAL["laplace"].games(played.verdicts)
-    networks = {p: verdicts for p, verdicts in found.items() if p.hidden == HUNDRED}
+    games = USUAL["laplace"].games(played.verdicts)
+    networks = {p: verdicts for p, verdicts in games.items() if p.hidden == HUNDRED}
     chart = cells_chart("figure-1", ACCURACY, "laplace", INFORMED, networks, bound=True)
     return ItemResult(tuple(_gaps(networks)), (chart,), (substitute_note(played.scope),))
 
@@ -73,50 +73,50 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
 
 
 def _figure_13(played: PlayedItem) -> ItemResult:
-    found = without_hundred(USUAL["laplace"].games(played.verdicts))
+    games = without_hundred(USUAL["laplace"].games(played.verdicts))
     cells = (
-        *growth_claims(ACCURACY, found, ACCURACY_SECTION),
-        *knowledge_claims(ACCURACY, found, ACCURACY_SECTION),
-        *winner_claims(ACCURACY, "laplace", found, f"“a great advantage”, {ACCURACY_SECTION}"),
-        *sum_against_network_claims(ACCURACY, found, f"“around 1 % to 2 %”, {ACCURACY_SECTION}"),
-        *played_numbers(ACCURACY, "laplace", found),
+        *growth_claims(ACCURACY, games, ACCURACY_SECTION),
+        *knowledge_claims(ACCURACY, games, ACCURACY_SECTION),
+        *winner_claims(ACCURACY, "laplace", games, f"“a great advantage”, {ACCURACY_SECTION}"),
+        *sum_against_network_claims(ACCURACY, games, f"“around 1 % to 2 %”, {ACCURACY_SECTION}"),
+        *played_numbers(ACCURACY, "laplace", games),
     )
-    charts = tuple(cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, found) for who in KNOWLEDGES)
+    charts = tuple(cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, games) for who in KNOWLEDGES)
     return ItemResult(cells, charts, (place_note(played.scope),))
 
 
 def _figure_14(played: PlayedItem) -> ItemResult:
-    found = LARGE["laplace"].games(played.verdicts)
+    games = LARGE["laplace"].games(played.verdicts)
     cells = (
-        *more_shadows_claims(ACCURACY, found, "“boosts”, section 5.3.2"),
-        *network_level_claims(ACCURACY, found, "two_threshold", "“the same level”, section 5.3.2"),
-        *played_numbers(ACCURACY, "laplace", found),
+        *more_shadows_claims(ACCURACY, games, "“boosts”, section 5.3.2"),
+        *network_level_claims(ACCURACY, games, "two_threshold", "“the same level”, section 5.3.2"),
+        *played_numbers(ACCURACY, "laplace", games),
     )
-    charts = tuple(cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, found) for who in KNOWLEDGES)
+    charts = tuple(cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, games) for who in KNOWLEDGES)
     return ItemResult(cells, charts, (substitute_note(played.scope),))
 
 
 def _figure_19(played: PlayedItem) -> ItemResult:
-    found = USUAL["gaussian"].games(played.verdicts)
+    games = USUAL["gaussian"].games(played.verdicts)
     large = LARGE["gaussian"].games(played.verdicts)
     cells = (
-        *winner_claims(ACCURACY, "gaussian", found, "“a clear advantage”, appendix D"),
+        *winner_claims(ACCURACY, "gaussian", games, "“a clear advantage”, appendix D"),
         *network_level_claims(
             ACCURACY, large, "one_threshold", "“easier to achieve the optimal”, appendix D"
         ),
-        *played_numbers(ACCURACY, "gaussian", found),
+        *played_numbers(ACCURACY, "gaussian", games),
         *played_numbers(ACCURACY, "gaussian", large, only_networks=True),
     )
     charts = tuple(
-        cells_chart(f"figure-19-{who}", ACCURACY, "gaussian", who, {**found, **networks_of(large)})
+        cells_chart(f"figure-19-{who}", ACCURACY, "gaussian", who, {**games, **networks_of(large)})
         for who in KNOWLEDGES
     )
     return ItemResult(cells, charts, (substitute_note(played.scope),))
 
 
-def without_hundred(found: VerdictsByVariant) -> VerdictsByVariant:
+def without_hundred(games: VerdictsByVariant) -> VerdictsByVariant:
     """All attacks except the networks of figure 1."""
-    return {p: verdicts for p, verdicts in found.items() if p.hidden is None}
+    return {p: verdicts for p, verdicts in games.items() if p.hidden is None}
 
 
 def networks_of(large: VerdictsByVariant) -> VerdictsByVariant:
@@ -203,11 +203,11 @@ def _auc_figure(
     return ItemResult(cells, charts, (substitute_note(played.scope),))
 
 
-def _references(found: VerdictsByVariant) -> list[ComparedNumber]:
+def _references(games: VerdictsByVariant) -> list[ComparedNumber]:
     """The accuracy that the reference costs, compared with the sum alone."""
     slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", claim=Claim.ABOVE)
     return [
-        lead_claim(AUC, found, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
+        lead_claim(AUC, games, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
         for who in KNOWLEDGES
     ]
 

@@ -123,11 +123,11 @@ def _stroke_of_one(noise: str) -> Stroke:
     return Stroke.LINE if noise == "laplace" else Stroke.DASHED
 
 
-def _joined(label: str, found: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
+def _joined(label: str, numbers: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
     """Measured values, joined by a line: there is no exact one."""
-    places = np.array([float(variant.n) for variant, _ in found])
-    values = np.array([ours.value for _, ours in found])
-    return line_series(label, places, values, Stroke.DOTTED, variant_colour(found[0][0]))
+    places = np.array([float(variant.n) for variant, _ in numbers])
+    values = np.array([ours.value for _, ours in numbers])
+    return line_series(label, places, values, Stroke.DOTTED, variant_colour(numbers[0][0]))
 
 
 def _alternative_text(

@@ -50,14 +50,14 @@ SHADOW_NUMBERS = repeated_runs("shadow_numbers", TIMES, _audits)
 
 
 def _figure_22(played: PlayedItem) -> ItemResult:
-    found = SHADOW_NUMBERS.games(played.verdicts)
+    games = SHADOW_NUMBERS.games(played.verdicts)
     large = LARGE["laplace"].games(played.verdicts)
     together = {
         **{p: some for p, some in large.items() if p.n == SIXTY_CELLS and p.shadows == MANY_SHADOWS},
-        **found,
+        **games,
     }
     cells = (
-        *(cell for quantity in (ACCURACY, AUC) for cell in _unmoved(quantity, found)),
+        *(cell for quantity in (ACCURACY, AUC) for cell in _unmoved(quantity, games)),
         *(cell for quantity in (ACCURACY, AUC) for cell in _rising(quantity, together)),
     )
     charts = tuple(
@@ -68,14 +68,14 @@ def _figure_22(played: PlayedItem) -> ItemResult:
     return ItemResult(cells, charts, (substitute_note(played.scope),))
 
 
-def _unmoved(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[ComparedNumber]:
+def _unmoved(quantity: MeasuredQuantity, games: VerdictsByVariant) -> list[ComparedNumber]:
     """That rules do not need many shadows."""
-    most = max(p.shadows or 0 for p in found)
+    most = max(p.shadows or 0 for p in games)
     same = PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
     return [
         lead_claim(
             quantity,
-            found,
+            games,
             variant(attack, knowledge, shadows=most),
             variant(attack, knowledge, shadows=LEAST),
             same,
@@ -86,13 +86,13 @@ def _unmoved(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[Compa
     ]
 
 
-def _rising(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[ComparedNumber]:
+def _rising(quantity: MeasuredQuantity, games: VerdictsByVariant) -> list[ComparedNumber]:
     """That networks do."""
     rising = PublishedNumber(value=0.0, where="“a clear increasing trend”, appendix E", claim=Claim.ABOVE)
     return [
         lead_claim(
             quantity,
-            found,
+            games,
             variant(NETWORK, knowledge, shadows=MANY_SHADOWS),
             variant(NETWORK, knowledge, shadows=LEAST),
             rising,
@@ -101,15 +101,15 @@ def _rising(quantity: MeasuredQuantity, found: VerdictsByVariant) -> list[Compar
     ]
 
 
-def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: VerdictsByVariant) -> Chart:
+def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: VerdictsByVariant) -> Chart:
     traces: list[ChartSeries] = []
-    numbers = sorted({p.shadows for p in found if p.shadows})
+    numbers = sorted({p.shadows for p in games if p.shadows})
     for attack in (*ATTACKS, "likelihood"):
         some = sorted(
-            (p for p in found if p.attack == attack and p.knowledge == knowledge),
+            (p for p in games if p.attack == attack and p.knowledge == knowledge),
             key=lambda p: p.shadows or 0,
         )
-        reached = [(float(p.shadows or 0), quantity.of(found[p])) for p in some]
+        reached = [(float(p.shadows or 0), quantity.of(games[p])) for p in some]
         if attack == "likelihood":  # needs none
             level = np.full(2, reached[0][1].value)
             ends = np.array([float(numbers[0]), float(numbers[-1])])
@@ -119,7 +119,7 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, found: Verdict
         label = "network" if attack == NETWORK else attack
         traces.append(line_series(label, xs, ys, Stroke.LINE, COLOURS[attack]))
         traces.append(dot_series(f"{label}, simulated", reached, COLOURS[attack]))
-    verdicts = [verdict for some in found.values() for verdict in some]
+    verdicts = [verdict for some in games.values() for verdict in some]
     return series_chart(
         name,
         traces,

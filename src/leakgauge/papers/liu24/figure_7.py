@@ -212,15 +212,15 @@ def _spreads() -> list[ComparedNumber]:
 
 
 def _accuracies() -> list[ComparedNumber]:
-    found = exact_accuracies(CELL)
+    exact = exact_accuracies(CELL)
     return [
         *(
             ComparedNumber(setting=f"{attack}, {SIXTY_CELLS} such cells", ours=exact_number(value))
-            for attack, value in found.items()
+            for attack, value in exact.items()
         ),
         ComparedNumber(
             setting=f"two_threshold minus one_threshold, {SIXTY_CELLS} such cells",
-            ours=exact_number(found["two_threshold"] - found["one_threshold"]),
+            ours=exact_number(exact["two_threshold"] - exact["one_threshold"]),
             published=PublishedNumber(
                 value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE
             ),

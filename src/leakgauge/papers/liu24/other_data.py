@@ -54,13 +54,13 @@ class SizedDataSet:
 
 def other_data_sets(scope: Scope) -> list[SizedDataSet]:
     """The synthetic city, and what the folder of the data sets has."""
-    found = [
+    sized = [
         (CITY, 2_000),
         (data_sets.kuala_lumpur(scope, HOURS_800), 830),
         (data_sets.new_york(scope, PLACE_GRID, HOURS_800), 240),
         (data_sets.cabs(scope, PLACE_GRID, THREE_WEEKS), 130),
     ]
-    return [SizedDataSet(data, group) for data, group in found if data is not None]
+    return [SizedDataSet(data, group) for data, group in sized if data is not None]
 
 
 def _variants() -> list[CellAttackVariant]:
@@ -113,7 +113,7 @@ def usual_others(plans: Iterable[Plan]) -> dict[str, float]:
     for plan in plans:
         for audit in plan.audits:
             counts.setdefault(_data_set_name(audit.name), []).append(_usual_in(plan, audit))
-    return {name: float(np.mean(found)) for name, found in counts.items()}
+    return {name: float(np.mean(games)) for name, games in counts.items()}
 
 
 def _usual_in(plan: Plan, audit: Audit) -> float:
@@ -131,14 +131,14 @@ def _usual_in(plan: Plan, audit: Audit) -> float:
 
 
 def _show(played: PlayedItem) -> ItemResult:
-    found = {place: verdicts_on(played.verdicts, place) for place in other_data_sets(played.scope)}
+    games = {place: verdicts_on(played.verdicts, place) for place in other_data_sets(played.scope)}
     usual = usual_others(played.plans.values())
-    cells = [cell for place, some in found.items() for cell in _cells(place, some, usual[place.data.name])]
-    charts = (_lead_chart(found, usual), _interval_chart(found, usual))
-    return ItemResult(tuple(cells), charts, tuple(_note(place, usual[place.data.name]) for place in found))
+    cells = [cell for place, some in games.items() for cell in _cells(place, some, usual[place.data.name])]
+    charts = (_lead_chart(games, usual), _interval_chart(games, usual))
+    return ItemResult(tuple(cells), charts, tuple(_note(place, usual[place.data.name]) for place in games))
 
 
-def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
+def _cells(place: SizedDataSet, games: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
     where = place.data.description
     wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
@@ -146,7 +146,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
         *(
             ComparedNumber(
                 setting=f"{where}: two_threshold minus one_threshold, {who}, {SIXTY_CELLS} cells",
-                ours=lead_of(ACCURACY, found, variant("two_threshold", who), variant("one_threshold", who)),
+                ours=lead_of(ACCURACY, games, variant("two_threshold", who), variant("one_threshold", who)),
                 published=wins,
                 why=DENSE if who == AUXILIARY else "",
             )
@@ -156,7 +156,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
             ComparedNumber(
                 setting=f"{where}: one_threshold minus network, {who}, {SIXTY_CELLS} cells",
                 ours=lead_of(
-                    ACCURACY, found, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
+                    ACCURACY, games, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
                 ),
                 published=PublishedNumber(value=0.0, where="section 5.3.1", claim=Claim.ABOVE),
                 why=WEIGHED if who == AUXILIARY else "",
@@ -164,7 +164,7 @@ def _cells(place: SizedDataSet, found: VerdictsByVariant, usual: float) -> list[
             for who in KNOWLEDGES
         ),
     ]
-    for p, verdicts in found.items():
+    for p, verdicts in games.items():
         exact = p.knowledge == INFORMED and p.attack in RULES
         cells.append(
             ComparedNumber(
@@ -186,7 +186,7 @@ def _note(place: SizedDataSet, usual: float) -> str:
     )
 
 
-def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+def _lead_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
     """The gain of votes over the sum, by how full the cells are."""
     busy = [with_visitors(n) for n in VISITORS]
     xs = np.array([cell.usual for cell in busy])
@@ -202,7 +202,7 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         line_series("no difference", xs[[0, -1]], np.zeros(2), Stroke.DOTTED, chart_style.CHANCE),
     ]
     two, one = (variant(rule, AUXILIARY) for rule in ("two_threshold", "one_threshold"))
-    for i, (place, some) in enumerate(found.items()):
+    for i, (place, some) in enumerate(games.items()):
         traces.append(
             dot_series(
                 place.data.description,
@@ -212,7 +212,7 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         )
     texts = ", ".join(
         f"{lead_of(ACCURACY, some, two, one).value:+.3f} in {place.data.description}"
-        for place, some in found.items()
+        for place, some in games.items()
     )
     return series_chart(
         "elsewhere-lead",
@@ -225,9 +225,9 @@ def _lead_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
     )
 
 
-def _interval_chart(found: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+def _interval_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
     rows = []
-    for place, some in found.items():
+    for place, some in games.items():
         for attack in (*RULES, NETWORK):
             p = variant(attack, AUXILIARY, shadows=FEW_SHADOWS if attack == NETWORK else None)
             ours = ACCURACY.of(some[p])

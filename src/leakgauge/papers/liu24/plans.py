@@ -148,12 +148,12 @@ class RepeatedRuns:
 
     def games(self, verdicts: Iterable[Verdict]) -> VerdictsByVariant:
         """The verdicts of these runs among others, by attack variant."""
-        found: dict[CellAttackVariant, tuple[Verdict, ...]] = {}
+        by_variant: dict[CellAttackVariant, tuple[Verdict, ...]] = {}
         for verdict in verdicts:
             if verdict.audit.partition("-")[0].rpartition("_")[0] == self.name:
                 variant = CellAttackVariant.of(verdict)
-                found[variant] = (*found.get(variant, ()), verdict)
-        return found
+                by_variant[variant] = (*by_variant.get(variant, ()), verdict)
+        return by_variant
 
 
 def repeated_runs(
@@ -213,8 +213,8 @@ def _usual(noise: str, scope: Scope, name: str) -> list[AuditTable]:
     """Every attack, with networks that learn from few shadows."""
     variants = {n: _variants(n, [FEW_SHADOWS]) for n in CELL_COUNTS[scope.scale]}
     if noise == "laplace":  # for figure 1
-        for n, found in variants.items():
-            found.append(
+        for n, attacks in variants.items():
+            attacks.append(
                 CellAttackVariant(
                     attack=NETWORK, knowledge=INFORMED, n=n, shadows=FEW_SHADOWS, hidden=HUNDRED
                 )

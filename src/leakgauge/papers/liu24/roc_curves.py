@@ -71,30 +71,30 @@ def _figure_27(played: PlayedItem) -> ItemResult:
 
 
 def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
-    found = {p: some for p, some in run.games(played.verdicts).items() if p.n == SIXTY_CELLS}
+    games = {p: some for p, some in run.games(played.verdicts).items() if p.n == SIXTY_CELLS}
     first, second = WINNERS[noise]
     above = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
     if run is HUNDRED_UNITS:
-        cells += _behind(found, where)
+        cells += _behind(games, where)
     else:
         cells += [
-            lead_claim(TPR, found, variant(first, who), variant(second, who), above) for who in KNOWLEDGES
+            lead_claim(TPR, games, variant(first, who), variant(second, who), above) for who in KNOWLEDGES
         ]
     if noise == "laplace":
-        cells += more_shadows_claims(TPR, found, "learns the better rule, appendix C and G")
-    cells += played_numbers(TPR, noise, found)
-    charts = tuple(_chart(f"{name}-{who}", noise, who, found) for who in KNOWLEDGES)
+        cells += more_shadows_claims(TPR, games, "learns the better rule, appendix C and G")
+    cells += played_numbers(TPR, noise, games)
+    charts = tuple(_chart(f"{name}-{who}", noise, who, games) for who in KNOWLEDGES)
     return ItemResult(tuple(cells), charts, (substitute_note(played.scope),))
 
 
-def _behind(found: VerdictsByVariant, where: str) -> list[ComparedNumber]:
+def _behind(games: VerdictsByVariant, where: str) -> list[ComparedNumber]:
     """That a hundred units learn no more than the sum from few shadows."""
     few = PublishedNumber(value=0.0, where=where, claim=Claim.AT_MOST)
     return [
         lead_claim(
             TPR,
-            found,
+            games,
             variant(NETWORK, who, shadows=FEW_SHADOWS, hidden=HUNDRED),
             variant("one_threshold", who),
             few,
@@ -103,12 +103,12 @@ def _behind(found: VerdictsByVariant, where: str) -> list[ComparedNumber]:
     ]
 
 
-def _chart(name: str, noise: str, knowledge: str, found: VerdictsByVariant) -> Chart:
-    mine = sorted((p for p in found if p.knowledge == knowledge), key=_rank)
-    curves = [RocCurve(variant_label(p), *_mean_curve(found[p])) for p in mine]
+def _chart(name: str, noise: str, knowledge: str, games: VerdictsByVariant) -> Chart:
+    mine = sorted((p for p in games if p.knowledge == knowledge), key=_rank)
+    curves = [RocCurve(variant_label(p), *_mean_curve(games[p])) for p in mine]
     best = exact_values.optimum(noise, SIXTY_CELLS).high
     allowed = RocCurve("optimum of the informed", best.fpr.tolist(), best.tpr.tolist())
-    at_rare = ", ".join(f"{TPR.of(found[p]).value:.3f} for {variant_label(p)}" for p in mine)
+    at_rare = ", ".join(f"{TPR.of(games[p]).value:.3f} for {variant_label(p)}" for p in mine)
     return roc_chart(
         name,
         curves,

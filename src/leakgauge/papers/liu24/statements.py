@@ -154,10 +154,10 @@ def network_level_claims(
     ]
 
 
-def _why_not_level(found: OurNumber, rule: str) -> str:
-    if found.low > 0 and rule == "two_threshold":
+def _why_not_level(lead: OurNumber, rule: str) -> str:
+    if lead.low > 0 and rule == "two_threshold":
         return "The network does better than the votes: it comes close to the likelihood attack."
-    return "The network has not quite learned the rule." if found.high < 0 else ""
+    return "The network has not quite learned the rule." if lead.high < 0 else ""
 
 
 def networks_with_many_shadows(games: VerdictsByVariant) -> list[CellAttackVariant]:
@@ -172,13 +172,13 @@ def played_numbers(
     return [
         ComparedNumber(
             setting=f"{quantity.name}: {_who(p)}, {times(p.n, 'cell')}, simulated",
-            ours=quantity.of(found),
+            ours=quantity.of(verdicts),
             exact=float(quantity.exact(noise, p.attack, np.array([float(p.n)]))[0])
             if p.knowledge == INFORMED and p.attack in quantity.exact_for
             else None,
             drawn=p.attack != "likelihood",
         )
-        for p, found in games.items()
+        for p, verdicts in games.items()
         if not only_networks or p.attack == NETWORK
     ]
 

@@ -69,10 +69,10 @@ def success_chart(
     places = np.array([float(point.epsilon) for point in mine])
     traces: list[ChartSeries] = []
     for label, colour in COLOURS.items():
-        found = [
+        points = [
             (float(p.epsilon), metric_intervals.accuracy(games[p][label])) for p in mine if label in games[p]
         ]
-        traces.append(dot_series(f"success, {NEURON_NAMES[label]}", found, colour))
+        traces.append(dot_series(f"success, {NEURON_NAMES[label]}", points, colour))
     for rate, stroke in (("tpr", Stroke.DASHED), ("tnr", Stroke.DOTTED)):
         values = np.array([metric_intervals.metric(games[p][LIKELIHOOD], rate).value for p in mine])
         traces.append(

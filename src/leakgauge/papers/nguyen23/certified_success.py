@@ -119,24 +119,30 @@ def panel_charts(
     series: MechanismGames,
     scope: Scope,
     panel: tuple[DataColumn, FeatureForm],
-    found: CertificatesByGame,
+    certificates: CertificatesByGame,
     games: VerdictsByGame,
 ) -> list[Chart]:
     """Values with their bounds, and certified beside measured success."""
     column, form = panel
-    mine = [point for point in found if (point.column, point.form) == panel]
+    mine = [point for point in certificates if (point.column, point.form) == panel]
     if not mine:
         return []
     name = f"certified-{series.mechanism}-{column.name}-{form}".replace("_", "-")
     places = np.array([float(point.epsilon) for point in mine])
     values = [
-        dot_series("at the target", [(p.epsilon, _middle([x.target for x in found[p]])) for p in mine], RED),
-        dot_series("at other rows", [(p.epsilon, _middle([x.others for x in found[p]])) for p in mine], BLUE),
+        dot_series(
+            "at the target", [(p.epsilon, _middle([x.target for x in certificates[p]])) for p in mine], RED
+        ),
+        dot_series(
+            "at other rows", [(p.epsilon, _middle([x.others for x in certificates[p]])) for p in mine], BLUE
+        ),
         line_series("zero", places, np.zeros(places.size), Stroke.DOTTED, chart_style.CHANCE),
     ]
-    last = found[mine[-1]]
+    last = certificates[mine[-1]]
     shares = [
-        line_series(label, places, np.array([mean_over_targets(found[p], of) for p in mine]), stroke, RED)
+        line_series(
+            label, places, np.array([mean_over_targets(certificates[p], of) for p in mine]), stroke, RED
+        )
         for label, of, stroke in BOUNDS
     ]
     won = [(float(p.epsilon), metric_intervals.accuracy(games[p][LIKELIHOOD])) for p in mine]
@@ -166,25 +172,27 @@ def panel_charts(
     ]
 
 
-def _middle(found: Sequence[OurNumber]) -> OurNumber:
+def _middle(numbers: Sequence[OurNumber]) -> OurNumber:
     """The mean over targets of a mean and of its bounds."""
-    value, low, high = np.mean([(one.value, one.low, one.high) for one in found], axis=0).tolist()
+    value, low, high = np.mean([(one.value, one.low, one.high) for one in numbers], axis=0).tolist()
     return OurNumber(value=value, low=low, high=high)
 
 
 def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
-    found: dict[NominalGame, list[CertificatePair]] = {}
+    certificates: dict[NominalGame, list[CertificatePair]] = {}
     for point in games:
         setup = audit_setup(played.plans.values(), point.name(series.mechanism))
         rng = setup.rng()
         server, crafted = setup.craft(TARGETS[scope.scale])
-        found[point] = [certify(server, one, place, rng) for place, one in enumerate(crafted)]
-    cells = [cell for point in found for cell in _cells(series, scope, point, found[point], games)]
+        certificates[point] = [certify(server, one, place, rng) for place, one in enumerate(crafted)]
+    cells = [
+        cell for point in certificates for cell in _cells(series, scope, point, certificates[point], games)
+    ]
     panels = [(column, form) for column in COLUMNS for form in FeatureForm]
-    cells += [cell for panel in panels for cell in _smallest(scope, panel, found)]
-    charts = [chart for panel in panels for chart in panel_charts(series, scope, panel, found, games)]
+    cells += [cell for panel in panels for cell in _smallest(scope, panel, certificates)]
+    charts = [chart for panel in panels for chart in panel_charts(series, scope, panel, certificates, games)]
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
 
 
@@ -229,13 +237,13 @@ def _cells(
 
 
 def _smallest(
-    scope: Scope, panel: tuple[DataColumn, FeatureForm], found: CertificatesByGame
+    scope: Scope, panel: tuple[DataColumn, FeatureForm], certificates: CertificatesByGame
 ) -> list[ComparedNumber]:
     """Corollary 1: the smallest epsilon for which theorem 1 applies to all targets."""
     column, form = panel
     epsilons = [
         point.epsilon
-        for point, proofs in found.items()
+        for point, proofs in certificates.items()
         if (point.column, point.form) == panel and all(proof.valid.holds for proof in proofs)
     ]
     if not epsilons:

@@ -75,12 +75,12 @@ def _figure_8(played: PlayedItem) -> ItemResult:
     cells = [
         _cell(scope, label, epsilon, layer) for label in NAMES for epsilon in EPSILONS for layer in (1, 2)
     ]
-    found = {epsilon: _densities(scope, epsilon) for epsilon in EPSILONS}
+    densities = {epsilon: _densities(scope, epsilon) for epsilon in EPSILONS}
     curves = [
         DensityCurve(f"trained at ε = {epsilon}", one.points, one.crafted_curve, Stroke.LINE, colour)
-        for (epsilon, one), colour in zip(found.items(), chart_style.SERIES[1:], strict=False)
+        for (epsilon, one), colour in zip(densities.items(), chart_style.SERIES[1:], strict=False)
     ]
-    usual = found[EPSILONS[0]]
+    usual = densities[EPSILONS[0]]
     curves.append(
         DensityCurve("honest", usual.points, usual.honest_curve, Stroke.DASHED, chart_style.SERIES[0])
     )
@@ -99,15 +99,16 @@ def _figure_8(played: PlayedItem) -> ItemResult:
 
 def _cell(scope: Scope, label: str, epsilon: int, layer: int) -> ComparedNumber:
     weights = _weights(scope, label, epsilon)
-    found = weights.of_first if layer == 1 else weights.of_second
+    comparison = weights.of_first if layer == 1 else weights.of_second
     part = "first layer" if layer == 1 else "chosen neuron"
     why = NO_DISGUISE if label == LIKELIHOOD else SMALL_CHANGE if layer == 1 else LARGER
     return claim_number(
         f"p-value of crafted against honest weights, {NAMES[label]}, {part}, ε = {epsilon}",
-        exact_number(found.p_value),
+        exact_number(comparison.p_value),
         PUBLISHED["figure_8_p_value"] if label == TRAINED else None,
         f"{why} Largest distance of the distribution functions (Kolmogorov and Smirnov): "
-        f"{found.statistic:.3f}; norm {found.times_honest:.2f} times the honest; {found.zeros:.1%} zeros.",
+        f"{comparison.statistic:.3f}; norm {comparison.times_honest:.2f} times the honest; "
+        f"{comparison.zeros:.1%} zeros.",
     )
 
 
@@ -126,16 +127,20 @@ def _figure_14(played: PlayedItem) -> ItemResult:
 
 
 def _histogram(scope: Scope, epsilon: int) -> Chart:
-    found = _densities(scope, epsilon)
+    densities = _densities(scope, epsilon)
     return density_chart(
         f"figure-14-{epsilon}",
         [
-            HistogramBars("crafted", found.edges, found.crafted_bars, chart_style.SERIES[1]),
-            HistogramBars("honest", found.edges, found.honest_bars, chart_style.SERIES[0]),
+            HistogramBars("crafted", densities.edges, densities.crafted_bars, chart_style.SERIES[1]),
+            HistogramBars("honest", densities.edges, densities.honest_bars, chart_style.SERIES[0]),
         ],
         [
             DensityCurve(
-                "crafted, smooth", found.points, found.crafted_curve, Stroke.LINE, chart_style.SERIES[1]
+                "crafted, smooth",
+                densities.points,
+                densities.crafted_curve,
+                Stroke.LINE,
+                chart_style.SERIES[1],
             )
         ],
         x_title="weight of the first layer",

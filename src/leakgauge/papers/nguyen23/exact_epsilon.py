@@ -57,15 +57,15 @@ RUN = PaperRun(name="calibrated", audits=_audits)
 
 def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
-    found = {verdict.audit: verdict for verdict in played.verdicts}
+    by_audit = {verdict.audit: verdict for verdict in played.verdicts}
     cells, exact = [], {}
     for mechanism, form, epsilon in _points(scope):
         name = _name(mechanism, form, epsilon)
-        if name not in found:
+        if name not in by_audit:
             continue
         useful = audit_setup(played.plans.values(), name).utility()
-        exact[mechanism, form, epsilon] = (useful, metric_intervals.accuracy(found[name]))
-        cells += _cells(scope, mechanism, form, epsilon, found[name], useful)
+        exact[mechanism, form, epsilon] = (useful, metric_intervals.accuracy(by_audit[name]))
+        cells += _cells(scope, mechanism, form, epsilon, by_audit[name], useful)
     nominal = {
         (point.form, point.epsilon): (
             audit_setup(played.plans.values(), point.name(BITRAND.mechanism)).utility(),

@@ -18,19 +18,19 @@ APART = "The two hardly overlap at both epsilons, so the overlap cannot fall fur
 
 def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
-    found = {(form, epsilon): _values(scope, form, epsilon) for form in FeatureForm for epsilon in EPSILONS}
-    cells = [_cell(scope, form, epsilon, one) for (form, epsilon), one in found.items()]
+    values = {(form, epsilon): _values(scope, form, epsilon) for form in FeatureForm for epsilon in EPSILONS}
+    cells = [_cell(scope, form, epsilon, one) for (form, epsilon), one in values.items()]
     first, last = EPSILONS[0], EPSILONS[-1]
     cells += [
         claim_number(
             f"overlap at ε = {first} minus that at ε = {last}: {FACES.description(scope, form)}",
-            exact_number(overlap(found[form, first]) - overlap(found[form, last])),
+            exact_number(overlap(values[form, first]) - overlap(values[form, last])),
             PublishedNumber(value=0.0, where="“less overlap”, appendix D", claim=Claim.ABOVE),
             APART,
         )
         for form in FeatureForm
     ]
-    charts = [_chart(scope, form, epsilon, one) for (form, epsilon), one in found.items()]
+    charts = [_chart(scope, form, epsilon, one) for (form, epsilon), one in values.items()]
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 

@@ -130,19 +130,19 @@ def iterations_needed(shares: Reals, epsilon: float, delta: float, present: floa
     """Iterations until .99 of games are won: against the median target, and on average over all."""
     apart = shares / GradientNoise(epsilon=epsilon, delta=delta).multiplier
     middle = float(np.median(apart))
-    found = (
+    iterations = (
         iterations_for(lambda n: float(averaged_success(middle, n, present))),
         iterations_for(lambda n: float(averaged_success(apart, n, present).mean())),
     )
-    assert found[0] is not None
-    assert found[1] is not None
-    return found[0], found[1]
+    assert iterations[0] is not None
+    assert iterations[1] is not None
+    return iterations[0], iterations[1]
 
 
-def delta_chart(found: Mapping[int, Reals]) -> Chart:
+def delta_chart(shares: Mapping[int, Reals]) -> Chart:
     """One chosen neuron, for several delta."""
     places = np.array(EPSILONS)
-    middle = {delta: _line(found[1], delta) for delta in DELTAS}
+    middle = {delta: _line(shares[1], delta) for delta in DELTAS}
     return series_chart(
         "figure-13-delta",
         [
@@ -156,10 +156,10 @@ def delta_chart(found: Mapping[int, Reals]) -> Chart:
     )
 
 
-def neurons_chart(found: Mapping[int, Reals]) -> Chart:
+def neurons_chart(shares: Mapping[int, Reals]) -> Chart:
     """Several chosen neurons, beside what dividing by their number would give."""
     places = np.array(EPSILONS)
-    middle = {chosen: _line(found[chosen], DELTAS[0]) for chosen in CHOSEN}
+    middle = {chosen: _line(shares[chosen], DELTAS[0]) for chosen in CHOSEN}
     return series_chart(
         "figure-13-neurons",
         [
@@ -185,16 +185,16 @@ def _line(shares: Reals, delta: float) -> Reals:
 def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
     (plan,) = played.plans.values()
-    found = {chosen: chosen_neuron_shares(plan, chosen) for chosen in CHOSEN}
+    shares = {chosen: chosen_neuron_shares(plan, chosen) for chosen in CHOSEN}
     cells = [
-        *(cell for epsilon in EPSILONS for cell in _stated(found[1], epsilon)),
-        *(_smaller(found[1], delta) for delta in DELTAS[1:]),
-        *(cell for chosen in CHOSEN[1:] for cell in _more_neurons(found, chosen)),
-        *(_sometimes(found, present) for present in PRESENT[1:]),
-        *_played(found, played),
+        *(cell for epsilon in EPSILONS for cell in _stated(shares[1], epsilon)),
+        *(_smaller(shares[1], delta) for delta in DELTAS[1:]),
+        *(cell for chosen in CHOSEN[1:] for cell in _more_neurons(shares, chosen)),
+        *(_sometimes(shares, present) for present in PRESENT[1:]),
+        *_played(shares, played),
     ]
     return ItemResult(
-        tuple(cells), (delta_chart(found), neurons_chart(found)), (data_note(scope, (CIFAR_10,)),)
+        tuple(cells), (delta_chart(shares), neurons_chart(shares)), (data_note(scope, (CIFAR_10,)),)
     )
 
 
@@ -223,8 +223,8 @@ def _smaller(of_one: Reals, delta: float) -> ComparedNumber:
     )
 
 
-def _more_neurons(found: Mapping[int, Reals], chosen: int) -> list[ComparedNumber]:
-    one, many = (iterations_needed(found[k], 9.0, DELTAS[0])[0] for k in (1, chosen))
+def _more_neurons(shares: Mapping[int, Reals], chosen: int) -> list[ComparedNumber]:
+    one, many = (iterations_needed(shares[k], 9.0, DELTAS[0])[0] for k in (1, chosen))
     return [
         claim_number(
             f"iterations, median target, ε = 9: with 1 chosen neuron over with {chosen}",
@@ -237,8 +237,8 @@ def _more_neurons(found: Mapping[int, Reals], chosen: int) -> list[ComparedNumbe
     ]
 
 
-def _sometimes(found: Mapping[int, Reals], present: float) -> ComparedNumber:
-    always, less = (iterations_needed(found[8], 9.0, DELTAS[0], share)[0] for share in (1.0, present))
+def _sometimes(shares: Mapping[int, Reals], present: float) -> ComparedNumber:
+    always, less = (iterations_needed(shares[8], 9.0, DELTAS[0], share)[0] for share in (1.0, present))
     return ComparedNumber(
         setting=f"iterations, median target, ε = 9, 8 chosen neurons, in {present:.0%} of the batches over "
         "in all",
@@ -249,7 +249,7 @@ def _sometimes(found: Mapping[int, Reals], present: float) -> ComparedNumber:
     )
 
 
-def _played(found: Mapping[int, Reals], played: PlayedItem) -> Sequence[ComparedNumber]:
+def _played(shares: Mapping[int, Reals], played: PlayedItem) -> Sequence[ComparedNumber]:
     """Games with real gradients, beside the formula for the same networks."""
     by_name = {verdict.audit: verdict for verdict in played.verdicts if verdict.label == LIKELIHOOD}
     multiplier = GradientNoise(epsilon=EPSILONS[-1], delta=DELTAS[0]).multiplier
@@ -257,7 +257,7 @@ def _played(found: Mapping[int, Reals], played: PlayedItem) -> Sequence[Compared
     for chosen, iterations, present in PLAYED:
         verdict = by_name.get(f"noisy-{chosen}-{iterations}-{present:g}")
         if verdict is not None:
-            exact = averaged_success(found[chosen] / multiplier, iterations, present).mean()
+            exact = averaged_success(shares[chosen] / multiplier, iterations, present).mean()
             cells.append(
                 ComparedNumber(
                     setting=f"success, ε = 10, {chosen} chosen, {iterations} iterations, in {present:.0%} of "

@@ -30,9 +30,9 @@ def _show(played: PlayedItem) -> ItemResult:
     cells, charts = [], []
     for form in FeatureForm:
         for epsilon in EPSILONS:
-            found = _map(scope, form, epsilon)
-            cells.append(_cell(scope, form, epsilon, found))
-            charts.append(_chart(scope, form, epsilon, found))
+            projection = _map(scope, form, epsilon)
+            cells.append(_cell(scope, form, epsilon, projection))
+            charts.append(_chart(scope, form, epsilon, projection))
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (FACES,)),))
 
 
@@ -60,25 +60,25 @@ def together(own: Reals, others: Reals) -> float:
     return float(np.mean(squares.argmin(axis=1) < len(own)))
 
 
-def _cell(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -> ComparedNumber:
-    by_chance = (len(found.own) - 1) / (len(found.own) + len(found.others) - 1)
+def _cell(scope: Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> ComparedNumber:
+    by_chance = (len(projection.own) - 1) / (len(projection.own) + len(projection.others) - 1)
     grouped = epsilon == max(EPSILONS)
     return claim_number(
         f"copies of the target next to another copy: {FACES.description(scope, form)}, ε = {epsilon}",
-        exact_number(together(found.own, found.others)),
+        exact_number(together(projection.own, projection.others)),
         PUBLISHED["figure_6_grouped" if grouped else "figure_6_not_grouped"],
         f"If copies and others were mixed, it would be {by_chance:.2f}. {BLENDS}",
     )
 
 
-def _chart(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) -> Chart:
+def _chart(scope: Scope, form: FeatureForm, epsilon: int, projection: RowProjection) -> Chart:
     import altair as alt
 
     keys = (
         LegendEntry(OTHER, chart_style.SERIES[0], Stroke.DOT),
         LegendEntry(TARGET, chart_style.SERIES[1], Stroke.DOT),
     )
-    rows = [*_rows(found.others, OTHER), *_rows(found.own, TARGET)]
+    rows = [*_rows(projection.others, OTHER), *_rows(projection.own, TARGET)]
     axis = alt.Axis(labels=False, ticks=False)
     chart = (
         alt.Chart(alt.Data(values=rows))
@@ -91,12 +91,12 @@ def _chart(scope: Scope, form: FeatureForm, epsilon: int, found: RowProjection) 
         )
         .properties(height=320)
     )
-    share = together(found.own, found.others)
+    share = together(projection.own, projection.others)
     return Chart(
         f"figure-6-{form}-{epsilon}".replace("_", "-"),
         f"{FACES.description(scope, form)}, BitRand at nominal ε = {epsilon}: t-SNE.",
-        f"A map of {len(found.own)} perturbations of one target and {len(found.others)} other perturbed "
-        f"rows; {share:.0%} of the target's are next to another of its own.",
+        f"A map of {len(projection.own)} perturbations of one target and {len(projection.others)} other "
+        f"perturbed rows; {share:.0%} of the target's are next to another of its own.",
         chart_style.vega_spec(chart),
         keys,
     )

@@ -52,12 +52,12 @@ def success_by_hinges(scope: Scope, epsilon: int) -> SuccessByHinges:
 def _won(setup: AuditSetup, attack: Attack, n: int, scope: Scope) -> float:
     server = replace(setup.server, targets=setup.server.targets[:n])
     mechanism, rng = server.training.mechanism, setup.rng()
-    found = []
+    wins = []
     for place, crafted in enumerate(attack.craft(server, stream(setup.seed, Role.STUDY))):
         own = perturbed_values(crafted, server.targets[[place]], DRAWS, mechanism, rng)
         others = perturbed_values(crafted, _clients(setup, scope), 1, mechanism, rng)
-        found.append(batch_rates(own, others, server.others).won)
-    return float(np.mean(found))
+        wins.append(batch_rates(own, others, server.others).won)
+    return float(np.mean(wins))
 
 
 def _clients(setup: AuditSetup, scope: Scope) -> Floats:
@@ -78,14 +78,14 @@ def _exact(setup: AuditSetup, n: int, scope: Scope) -> float:
         return mechanism.encoding.places(perturb(rows, often, server.training.mechanism, rng))
 
     held_back, clients = drawn(server.rows[half:], 2), drawn(_clients(setup, scope), 1)
-    found = []
+    wins = []
     for target in server.targets[:n, None]:
         ratio = _log_law(target, setup) - usual
         own, others = (_total(ratio, drawn(target, DRAWS)), _total(ratio, held_back))
         threshold, _ = best_batch_threshold(own, others, server.others)
         fresh = _total(ratio, drawn(target, DRAWS))
-        found.append(batch_rates(fresh, _total(ratio, clients), server.others, threshold).won)
-    return float(np.mean(found))
+        wins.append(batch_rates(fresh, _total(ratio, clients), server.others, threshold).won)
+    return float(np.mean(wins))
 
 
 def _log_law(rows: Floats, setup: AuditSetup) -> Reals:
@@ -103,9 +103,9 @@ def _total(ratio: Reals, places: Ints) -> Reals:
 
 def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
-    found = {epsilon: success_by_hinges(scope, epsilon) for epsilon in EPSILONS[scope.scale]}
-    cells = [cell for epsilon, one in found.items() for cell in _cells(scope, epsilon, one)]
-    return ItemResult(tuple(cells), (_chart(scope, found),), (data_note(scope, (CIFAR_10,)),))
+    success = {epsilon: success_by_hinges(scope, epsilon) for epsilon in EPSILONS[scope.scale]}
+    cells = [cell for epsilon, one in success.items() for cell in _cells(scope, epsilon, one)]
+    return ItemResult(tuple(cells), (_chart(scope, success),), (data_note(scope, (CIFAR_10,)),))
 
 
 def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNumber]:
@@ -121,10 +121,10 @@ def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNum
     ]
 
 
-def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
+def _chart(scope: Scope, success: dict[int, SuccessByHinges]) -> Chart:
     places = np.array(HINGES[scope.scale], dtype=float)
     traces = []
-    for (epsilon, one), colour in zip(found.items(), chart_style.colours(len(found)), strict=True):
+    for (epsilon, one), colour in zip(success.items(), chart_style.colours(len(success)), strict=True):
         won = np.array(list(one.by_hinges.values()))
         traces += [
             line_series(f"ε = {epsilon}", places, won, Stroke.LINE, colour),
@@ -133,7 +133,7 @@ def _chart(scope: Scope, found: dict[int, SuccessByHinges]) -> Chart:
             ),
         ]
     most = HINGES[scope.scale][-1]
-    texts = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in found.items())
+    texts = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in success.items())
     return series_chart(
         "hinges",
         traces,

@@ -125,11 +125,11 @@ class MechanismGames:
     def games(self, scale: Scale, verdicts: Iterable[Verdict]) -> VerdictsByGame:
         """The verdicts by point and label."""
         named = {point.name(self.mechanism): point for point in self.points(scale)}
-        found: dict[NominalGame, dict[str, Verdict]] = {}
+        by_game: dict[NominalGame, dict[str, Verdict]] = {}
         for verdict in verdicts:
             if verdict.audit in named:
-                found.setdefault(named[verdict.audit], {})[verdict.label] = verdict
-        return found
+                by_game.setdefault(named[verdict.audit], {})[verdict.label] = verdict
+        return by_game
 
     def _audit(self, scope: Scope, point: NominalGame) -> AuditTable:
         column, form, epsilon = point.column, point.form, point.epsilon

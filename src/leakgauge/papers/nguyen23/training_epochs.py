@@ -79,14 +79,16 @@ def _reference(scope: Scope, column: DataColumn) -> dict[str, Any]:
 
 
 def _table_1(played: PlayedItem) -> ItemResult:
-    found = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
+    verdicts = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
     cells = []
     for column in COLUMNS:
         mine = {
-            r: found[audit_name(column), f"r-{r}"] for r in NEURONS if (audit_name(column), f"r-{r}") in found
+            r: verdicts[audit_name(column), f"r-{r}"]
+            for r in NEURONS
+            if (audit_name(column), f"r-{r}") in verdicts
         }
         cells += [*_epochs(played.scope, column, mine), *_trends(played.scope, column, mine)]
-        if built := found.get((audit_name(column), LIKELIHOOD)):
+        if built := verdicts.get((audit_name(column), LIKELIHOOD)):
             cells.append(
                 ComparedNumber(
                     setting=f"success, likelihood neuron, no epoch: {column.description(played.scope, FORM)}",

@@ -22,5 +22,7 @@ class Metric(RateMetric):
     confidence: float = 0.95
 
     def __call__(self, trials: Trials) -> Estimate:
-        found = accuracy.Metric(confidence=self.confidence)(trials)
-        return replace(as_advantage(found), method=found.method.replace("balanced accuracy", "TPR - FPR"))
+        balanced = accuracy.Metric(confidence=self.confidence)(trials)
+        return replace(
+            as_advantage(balanced), method=balanced.method.replace("balanced accuracy", "TPR - FPR")
+        )

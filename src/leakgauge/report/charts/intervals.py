@@ -145,5 +145,5 @@ def _axis_type(rows: Sequence[IntervalRow]) -> str:
 
 
 def _known(rows: Sequence[IntervalRow], *parts: str) -> list[float]:
-    found = (brief(getattr(row, part)) for row in rows for part in parts)
-    return [part for part in found if part is not None]
+    values = (brief(getattr(row, part)) for row in rows for part in parts)
+    return [part for part in values if part is not None]

@@ -149,8 +149,10 @@ def _keys(
 
 def _vertical_domain(rows: Sequence[dict[str, Any]], share: bool) -> list[float]:
     """The range of the values with a margin; it includes zero unless they are shares."""
-    found = [row[part] for row in rows for part in ("value", "low", "high") if row[part] is not None] or [0.0]
-    low, high = min(found) if share else min([0.0, *found]), max(found)
+    values = [row[part] for row in rows for part in ("value", "low", "high") if row[part] is not None] or [
+        0.0
+    ]
+    low, high = min(values) if share else min([0.0, *values]), max(values)
     margin = 0.05 * (high - low) or 0.05
     return [low - margin if share else low, high + margin]
 

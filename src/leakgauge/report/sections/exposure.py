@@ -144,11 +144,11 @@ def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
-    whom = unit_plural(audit)
+    unit = unit_plural(audit)
     return {
         "title": clip(audit["audit"]),
-        "text": f"{count(audit['people'])} {whom}, each taken as the one an adversary asks about.",
-        "many": whom,
+        "text": f"{count(audit['people'])} {unit}, each taken as the one an adversary asks about.",
+        "many": unit,
         "spent": spent_lines(audit),
         "rows": [_row(one) for one in audit["adversaries"]],
         "part": part_noun(audit),
@@ -223,8 +223,8 @@ def unit_plural(audit: Mapping[str, Any]) -> str:
 
 def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
     """The question that ``exposure_answer`` answers."""
-    whom = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
-    return f"How many {whom} could be recognised?"
+    units = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
+    return f"How many {units} could be recognised?"
 
 
 def part_noun(audit: Mapping[str, Any]) -> str:
@@ -282,13 +282,13 @@ def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str
 
 def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the numbers are based on, each note once; notes on some audits only have the names of those."""
-    found: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
     for audit in audits:
         bases = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
         for text in dict.fromkeys([*bases, *audit["notes"]]):
-            found.setdefault(text, []).append(clip(audit["audit"]))
+            notes.setdefault(text, []).append(clip(audit["audit"]))
     return [
-        text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in found.items()
+        text if len(names) == len(audits) else f"{text} ({', '.join(names)})" for text, names in notes.items()
     ]
 
 
@@ -315,8 +315,8 @@ def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:
     >>> epsilon_quantiles({"0.5": 1.2301, "0.95": 14.0, "1.0": None})
     '1.24 / 14.0 / ∞'
     """
-    found = (quantiles[share] for share in QUANTILE_KEYS)
-    return " / ".join("∞" if value is None else upper(value) for value in found)
+    values = (quantiles[share] for share in QUANTILE_KEYS)
+    return " / ".join("∞" if value is None else upper(value) for value in values)
 
 
 def metric_quantiles(name: str, quantiles: Mapping[str, float]) -> str:

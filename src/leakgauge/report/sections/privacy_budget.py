@@ -48,12 +48,12 @@ def section(run: JudgedRun) -> Section | None:
 
 def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The columns that any verdict has: declared ones in the order of their domains, then the others."""
-    found = {name for verdict in verdicts for name in verdict.spent or {}}
+    names = {name for verdict in verdicts for name in verdict.spent or {}}
     declared: dict[str, Term] = {}
     for domain in domains_of(verdicts):
         declared |= domain.spending
-    known = {name: term for name, term in declared.items() if name in found}
-    return known | {name: Term(title=clip(name)) for name in sorted(found - set(known))}
+    known = {name: term for name, term in declared.items() if name in names}
+    return known | {name: Term(title=clip(name)) for name in sorted(names - set(known))}
 
 
 def compared_columns(verdicts: Sequence[Verdict]) -> dict[str, Term]:

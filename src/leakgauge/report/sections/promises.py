@@ -122,12 +122,12 @@ def _composed(promised: Mapping[str, Any], wanted: bool) -> list[str]:
     """What the promises to parts compose to, where any audit of the table has that; bounds are rounded up."""
     if not wanted:
         return []
-    found = promised.get("composed")
-    if not found:
+    composed = promised.get("composed")
+    if not composed:
         return [NOTHING] * 4
-    tight = upper(found["tight"]) if found["tight"] is not None else NOTHING
-    kairouz = upper(found["kairouz"]) if found["kairouz"] is not None else "∞"
-    return [count(found["parts"]), number(found["delta"]), kairouz, tight]
+    tight = upper(composed["tight"]) if composed["tight"] is not None else NOTHING
+    kairouz = upper(composed["kairouz"]) if composed["kairouz"] is not None else "∞"
+    return [count(composed["parts"]), number(composed["delta"]), kairouz, tight]
 
 
 def _row(audit: str, promised: Mapping[str, Any]) -> dict[str, Any]:

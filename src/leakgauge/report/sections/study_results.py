@@ -62,13 +62,13 @@ def section(run: JudgedRun) -> Section | None:
 
 def study_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:
     """The numbers that any attack computed: declared ones in the order of their domains, then the others."""
-    found = {name for verdict in verdicts for name in verdict.studied or {}}
+    names = {name for verdict in verdicts for name in verdict.studied or {}}
     declared: dict[str, Term] = {}
     for domain in domains_of(verdicts):
         declared |= domain.studied
-    known = {name: term for name, term in declared.items() if name in found}
+    known = {name: term for name, term in declared.items() if name in names}
     others = {
-        name: Term(title=clip(name), meaning="a number of this attack") for name in sorted(found - set(known))
+        name: Term(title=clip(name), meaning="a number of this attack") for name in sorted(names - set(known))
     }
     return known | others
 

@@ -92,7 +92,11 @@ def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
     for verdict in verdicts:
         for key, value in settings(verdict.audit).items():
             values.setdefault(key, set()).add(_number(value))
-    numeric = {key: len(found) for key, found in values.items() if None not in found and len(found) > 1}
+    numeric = {
+        key: len(different)
+        for key, different in values.items()
+        if None not in different and len(different) > 1
+    }
     if not numeric:
         return "", []
     axis = max(numeric, key=lambda key: numeric[key])

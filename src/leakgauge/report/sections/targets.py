@@ -103,8 +103,8 @@ def _metric(verdict: Verdict) -> str:
 
 
 def _estimates(verdict: Verdict, metric: str) -> list[tuple[int, Estimate]]:
-    found = [(row["target"], row["metrics"].get(metric)) for row in verdict.per_target]
-    estimates = [(target, _estimate(given)) for target, given in found if given is not None]
+    by_target = [(row["target"], row["metrics"].get(metric)) for row in verdict.per_target]
+    estimates = [(target, _estimate(given)) for target, given in by_target if given is not None]
     return [(target, estimate) for target, estimate in estimates if estimate.value is not None]
 
 

@@ -127,17 +127,17 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
     arrays = path.name.lower().endswith(".npz")
     if arrays and table.columns:
         raise BadInput('data.features: an .npz file has no columns; name its array: keys = { rows = "..." }')
-    found = read_npz(path, table.keys) if arrays else read_tabular(path, table)
-    images = not isinstance(found.rows, np.ndarray) or found.rows.ndim > 2
+    file_rows = read_npz(path, table.keys) if arrays else read_tabular(path, table)
+    images = not isinstance(file_rows.rows, np.ndarray) or file_rows.rows.ndim > 2
     featurizer = table.featurizer(images=images)
-    if not len(found.rows):
+    if not len(file_rows.rows):
         raise BadInput(f"data.source: {path.name} has no rows; add rows of clients and of the attacker")
-    labels, classes = encode_labels(found.labels, table.keys.labels)
+    labels, classes = encode_labels(file_rows.labels, table.keys.labels)
     with path.open("rb") as content:  # the digest does not depend on the path
         identity = (
             f"{file_digest(content, 'sha256').hexdigest()}\n{replace(table, source='', reference=None)!r}"
         )
-    rows = _decode_rows(found, table.size)
+    rows = _decode_rows(file_rows, table.size)
     return FederatedDataset(
         rows=rows,
         labels=labels,
@@ -147,22 +147,24 @@ def read_file(table: FederatedFileTable, path: Path, seed: int) -> FederatedData
         featurizer=featurizer,
         scale=table.scale,
         non_negative=table.non_negative,
-        is_train=None if found.train is None else training_flags(found.train, table.keys.train or "is_train"),
-        notes=(_file_note(path.name, rows, found, len(classes), images=images),),
+        is_train=None
+        if file_rows.train is None
+        else training_flags(file_rows.train, table.keys.train or "is_train"),
+        notes=(_file_note(path.name, rows, file_rows, len(classes), images=images),),
     )
 
 
-def _decode_rows(found: FileRows, size: int) -> RawRows:
-    if isinstance(found.rows, list):
-        return decode_images(found.rows, size)
-    if found.rows.ndim > 2:
-        return shrink_images(found.rows, size)
+def _decode_rows(file_rows: FileRows, size: int) -> RawRows:
+    if isinstance(file_rows.rows, list):
+        return decode_images(file_rows.rows, size)
+    if file_rows.rows.ndim > 2:
+        return shrink_images(file_rows.rows, size)
     with np.errstate(over="ignore"):  # values beyond single precision are refused later, with their row
-        return found.rows.astype(np.float32)
+        return file_rows.rows.astype(np.float32)
 
 
-def _file_note(name: str, rows: RawRows, found: FileRows, n_classes: int, *, images: bool) -> str:
+def _file_note(name: str, rows: RawRows, file_rows: FileRows, n_classes: int, *, images: bool) -> str:
     what = "images" if images else "rows"
     of = f"{rows.shape[1]:,} {'pixel values' if images else 'numbers'}"
-    named = f" ({found.names[0]!r} to {found.names[-1]!r})" if len(found.names) > 1 else ""
+    named = f" ({file_rows.names[0]!r} to {file_rows.names[-1]!r})" if len(file_rows.names) > 1 else ""
     return f"{name}: {len(rows):,} {what} of {of}{named}, {n_classes} classes"

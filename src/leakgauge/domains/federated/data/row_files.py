@@ -44,13 +44,13 @@ def read_npz(path: Path, keys: FileKeys) -> FileRows:
                 wanted["train"] = keys.train or DEFAULT_TRAIN_KEY
             for role, name in wanted.items():
                 require_known(name, list(file), f"data.keys.{role}: no array of {path.name}")
-            found = {role: file[name] for role, name in wanted.items()}
+            arrays = {role: file[name] for role, name in wanted.items()}
     except (OSError, ValueError, EOFError, BadZipFile) as error:
         reason = str(error).partition("\n")[0]
         raise BadInput(
             f"data.source: {path.name} cannot be read: {reason}; it must be a whole .npz file of plain arrays"
         ) from None
-    rows = found["rows"]
+    rows = arrays["rows"]
     if rows.dtype.kind not in "fiub" or not 2 <= rows.ndim <= 4:
         raise BadInput(
             f"data.keys.rows: {wanted['rows']!r} holds {rows.dtype} of shape {rows.shape}; needed are "
@@ -61,7 +61,7 @@ def read_npz(path: Path, keys: FileKeys) -> FileRows:
             f"data.keys.rows: {wanted['rows']!r} holds {rows.dtype} of shape {rows.shape}; images are uint8 "
             "(0..255), with 1 or 3 colours as the last dimension"
         )
-    return FileRows(rows, found["labels"], found.get("train"))
+    return FileRows(rows, arrays["labels"], arrays.get("train"))
 
 
 def _open_npz(content: BinaryIO) -> NpzFile:

@@ -114,12 +114,12 @@ def without_duplicates(parts: RowSplit, rows: RawRows, within: float = 0.0) -> R
 def _duplicates(rows: RawRows, targets: Ints, among: Ints, within: float) -> Ints:
     few = np.unique(np.linspace(0, rows.shape[1] - 1, GLANCE_FEATURES).astype(np.int64))
     glance = rows[np.ix_(among, few)].astype(np.float32)
-    found = []
+    duplicates = []
     for target in targets.tolist():
         own = rows[target].astype(np.float32)
         near = among[(np.abs(glance - own[few]) <= within).all(axis=1)]
-        found.append(near[(np.abs(rows[near].astype(np.float32) - own) <= within).all(axis=1)])
-    return np.concatenate(found)
+        duplicates.append(near[(np.abs(rows[near].astype(np.float32) - own) <= within).all(axis=1)])
+    return np.concatenate(duplicates)
 
 
 def _choose_targets(n_rows: int, wanted: TargetChoice, rng: Generator) -> Ints:

@@ -69,10 +69,10 @@ class CellVotes(NamedTuple):
 
 def cell_moments(law: TailDistribution, prior: CountPrior, known: KnownCounts = 0) -> CellMoments:
     """Return mean and variance of the outputs of cells with ``known`` others, by cell or rounds x cells."""
-    found = _by_cell_kind(
+    moments = _by_cell_kind(
         law, prior, known, lambda cell: np.stack([fact for pair in cell.moments() for fact in pair])
     )
-    return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
+    return CellMoments(TargetCases(*moments[:3]), TargetCases(*moments[3:]))
 
 
 def cell_votes(
@@ -88,8 +88,8 @@ def cell_votes(
         cuts = cell.midpoints() if fpr is None else cell.cuts_at(fpr)
         return np.stack([cuts, *cell.votes(cuts)])
 
-    found = _by_cell_kind(law, prior, known, facts)
-    return CellVotes(found[0], TargetCases(*found[1:]))
+    votes = _by_cell_kind(law, prior, known, facts)
+    return CellVotes(votes[0], TargetCases(*votes[1:]))
 
 
 def _by_cell_kind(
@@ -104,11 +104,11 @@ def _by_cell_kind(
     n = (prior.n_in, prior.n_out)
     others = [[_other_counts(size, float(rate), int(coins)) for size in n] for rate, coins in distinct.T]
     outputs = _OutputMoments.of(law, [some for both in others for some in both], there)
-    found = []
+    computed = []
     for columns, (own, which), (inside, outside) in zip(places, numbers, others, strict=True):
         rows = facts(_CellCases(outputs, inside, outside, own))
-        found.append(rows[:, which.reshape(*there.shape[:-1], columns.size)])
-    return np.concatenate(found, axis=-1)[..., np.argsort(np.concatenate(places))]
+        computed.append(rows[:, which.reshape(*there.shape[:-1], columns.size)])
+    return np.concatenate(computed, axis=-1)[..., np.argsort(np.concatenate(places))]
 
 
 class _OtherCounts(NamedTuple):
@@ -208,8 +208,8 @@ class RateCurves:
     def of_moments(cls, law: TailDistribution, n_in: int, n_out: int, coins: Ints) -> "RateCurves":
         """Tabulate mean and variance of cells for each of these numbers of coins."""
         priors = _priors(n_in, n_out, coins)
-        found = {some: cell_moments(law, prior) for some, prior in priors.items()}
-        return cls({some: np.stack([*fact.mean, *fact.variance]) for some, fact in found.items()})
+        moments = {some: cell_moments(law, prior) for some, prior in priors.items()}
+        return cls({some: np.stack([*fact.mean, *fact.variance]) for some, fact in moments.items()})
 
     @classmethod
     def of_votes(
@@ -217,18 +217,18 @@ class RateCurves:
     ) -> "RateCurves":
         """Tabulate cuts and vote probabilities of cells for each of these numbers of coins."""
         priors = _priors(n_in, n_out, coins)
-        found = {some: cell_votes(law, prior, fpr) for some, prior in priors.items()}
-        return cls({some: np.stack([fact.cut, *fact.chance]) for some, fact in found.items()})
+        votes = {some: cell_votes(law, prior, fpr) for some, prior in priors.items()}
+        return cls({some: np.stack([fact.cut, *fact.chance]) for some, fact in votes.items()})
 
     def moments(self, rates: Reals, coins: Ints) -> CellMoments:
         """Interpolate mean and variance for rates of releases x cells."""
-        found = self._at(rates, coins)
-        return CellMoments(TargetCases(*found[:3]), TargetCases(*found[3:]))
+        facts = self._at(rates, coins)
+        return CellMoments(TargetCases(*facts[:3]), TargetCases(*facts[3:]))
 
     def votes(self, rates: Reals, coins: Ints) -> CellVotes:
         """Interpolate cuts and vote probabilities for rates of releases x cells."""
-        found = self._at(rates, coins)
-        return CellVotes(found[0], TargetCases(*found[1:]))
+        facts = self._at(rates, coins)
+        return CellVotes(facts[0], TargetCases(*facts[1:]))
 
     def _at(self, rates: Reals, coins: Ints) -> Reals:
         n_facts, n_rates = next(iter(self.rows.values())).shape
@@ -236,12 +236,12 @@ class RateCurves:
             places = np.clip(np.log(rates) / _STEP + n_rates - 1, 0, n_rates - 1)
         first = np.minimum(places.astype(np.intp), n_rates - 2)
         share = places - first
-        found = np.empty((n_facts, *rates.shape))
+        interpolated = np.empty((n_facts, *rates.shape))
         for some, rows in self.rows.items():
             cells = np.flatnonzero(coins == some)
             low, part = first[:, cells], share[:, cells]
-            found[:, :, cells] = rows[:, low] * (1 - part) + rows[:, low + 1] * part
-        return found
+            interpolated[:, :, cells] = rows[:, low] * (1 - part) + rows[:, low + 1] * part
+        return interpolated
 
 
 def _priors(n_in: int, n_out: int, coins: Ints) -> dict[int, CountPrior]:

@@ -169,11 +169,11 @@ class EstimatedDistribution:
         beyond = true - self.first_count - rows
         atom, bins = self.symbols.atom(seen), self.symbols.bins(seen) - self.symbols.per_count * beyond
         inside = (bins >= 0) & (bins < self.symbols.n_bins)
-        found = self.table[rows, np.where(atom >= 0, atom, np.where(inside, bins, 0))]
+        logs = self.table[rows, np.where(atom >= 0, atom, np.where(inside, bins, 0))]
         distances = self.symbols.bins(seen) + self.symbols.first - self.symbols.per_count * true
         rest = self.log_rest + self.tail.log_at(distances.astype(np.float64))
-        law = np.where(inside, found, rest) - np.log(self.symbols.step)
-        law = np.where(atom >= 0, found, law)
+        law = np.where(inside, logs, rest) - np.log(self.symbols.step)
+        law = np.where(atom >= 0, logs, law)
         return np.where(seen == np.floor(seen), law, -np.inf) if self.whole else law
 
 

@@ -146,11 +146,11 @@ class PrecomputedRatios:
         rows, listed = self._rows(elements)
         low, high = table.columns.readable
         listed &= (places >= low) & (places <= high)
-        found = table.read(np.clip(places, low, high), rows, elements.own_weights)
-        missing = np.flatnonzero(~listed | np.isnan(found))
+        ratios = table.read(np.clip(places, low, high), rows, elements.own_weights)
+        missing = np.flatnonzero(~listed | np.isnan(ratios))
         if missing.size:
-            found[missing] = shift_log_ratios(part.law, places[missing], elements.only(missing))
-        return found
+            ratios[missing] = shift_log_ratios(part.law, places[missing], elements.only(missing))
+        return ratios
 
     def _rows(self, elements: OutputElements) -> tuple[TableRows, Bits]:
         """Return the row of each element, and whether there is one."""
@@ -161,8 +161,8 @@ class PrecomputedRatios:
         listed = np.asarray(self.coins)[place] == coins
         rows, share = self._nearest(rates, listed)
         rows += place * self.nodes.size
-        found = TableRows(rows, share)
-        return (found.only(elements.cells), listed[elements.cells]) if per_cell else (found, listed)
+        table_rows = TableRows(rows, share)
+        return (table_rows.only(elements.cells), listed[elements.cells]) if per_cell else (table_rows, listed)
 
     def _nearest(self, rates: Reals, listed: Bits) -> tuple[npt.NDArray[np.intp], Reals | None]:
         if self.n_out == 0:

@@ -53,12 +53,14 @@ def _edges(positions: Reals) -> Ints:
     if len(positions) < 3:
         return _along_a_line(positions)
     try:
-        found = Delaunay(positions)
+        triangulation = Delaunay(positions)
     except QhullError:
         return _along_a_line(positions)
-    corners = found.simplices
+    corners = triangulation.simplices
     sides = [corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]
-    twins = found.coplanar[:, [0, 2]]  # places at the same position as another, which becomes their neighbour
+    twins = triangulation.coplanar[
+        :, [0, 2]
+    ]  # places at the same position as another, which becomes their neighbour
     return np.concatenate([*sides, twins]).astype(np.int64)
 
 

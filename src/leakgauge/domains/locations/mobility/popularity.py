@@ -32,9 +32,9 @@ def similar_epochs(days: Ints) -> csr_array:
     rows = np.concatenate([end for first, second, _ in pairs for end in (first, second)])
     columns = np.concatenate([end for first, second, _ in pairs for end in (second, first)])
     weights = np.concatenate([np.full(2 * first.size, weight) for first, _, weight in pairs])
-    found = csr_array((weights, (rows, columns)), shape=(n, n))
-    totals = np.maximum(found.sum(axis=1), np.finfo(np.float64).tiny)
-    return csr_array(found.multiply(1 / totals[:, None]))
+    similarity = csr_array((weights, (rows, columns)), shape=(n, n))
+    totals = np.maximum(similarity.sum(axis=1), np.finfo(np.float64).tiny)
+    return csr_array(similarity.multiply(1 / totals[:, None]))
 
 
 COARSE_STEP = 0.25  # between neighbours on the coarse grid of log-popularities

@@ -109,9 +109,9 @@ class TraceSampler:
         columns, sizes = [], []
         for people in _people_blocks(visits):
             own = None if pieces is None else pieces[people]
-            cells, found = self._visit(habits, visits[people], own, rng)
+            cells, visited = self._visit(habits, visits[people], own, rng)
             columns.append(cells)
-            sizes.append(found)
+            sizes.append(visited)
         ends = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
         indices = np.concatenate(columns)
         ones = np.ones(indices.size, dtype=np.uint8)

@@ -113,16 +113,16 @@ class ReleaseChain:
         plain = np.isfinite(outputs)
         if self.whole:
             plain &= outputs == np.floor(outputs)
-        found = []
+        parts = []
         if low is not None:
             rows = outputs == 0
-            found.append(OutputPart(rows, np.full(int(rows.sum()), float(low)), NoiseAtMost(self.added), low))
+            parts.append(OutputPart(rows, np.full(int(rows.sum()), float(low)), NoiseAtMost(self.added), low))
             plain &= outputs > low
         if high is not None:
             rows = outputs == high
-            found.append(OutputPart(rows, outputs[rows], NoiseAtLeast(self.added), high))
+            parts.append(OutputPart(rows, outputs[rows], NoiseAtLeast(self.added), high))
             plain &= outputs < high
-        return OutputPart(plain, outputs[plain], self.added), *found
+        return OutputPart(plain, outputs[plain], self.added), *parts
 
     def table(self, counts: Ints) -> tuple[Reals, Reals]:
         """The outputs that occur with these counts, in rising order, and P[count, output]; whole chains only.

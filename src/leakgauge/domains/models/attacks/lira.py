@@ -120,8 +120,8 @@ class _LogRatio:
     others: Gaussians
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
-        found = (log_odds(model, shown) for model, shown in zip(view.models, view.shown, strict=True))
-        return np.array([self.members.log_density(odds) - self.others.log_density(odds) for odds in found])
+        scores = (log_odds(model, shown) for model, shown in zip(view.models, view.shown, strict=True))
+        return np.array([self.members.log_density(odds) - self.others.log_density(odds) for odds in scores])
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +132,8 @@ class _StandardisedLogOdds:
     deviation: float | None
 
     def __call__(self, view: ModelsView, rng: Generator) -> Reals:
-        found = per_round(view, self._others)
-        return np.array([others.standardised(log_odds(model, shown)) for model, shown, others in found])
+        scores = per_round(view, self._others)
+        return np.array([others.standardised(log_odds(model, shown)) for model, shown, others in scores])
 
     def _others(self, shown: Examples) -> Gaussians:
         odds = signal_matrix(self.shadows.models, shown, log_odds)

@@ -39,8 +39,8 @@ class Attack:
 
 def _negated(view: ModelsView, rng: Generator) -> Reals:  # noqa: ARG001
     """The losses, negated, because members have low losses. Losses in a file may be infinitely large."""
-    found = [cross_entropy(model, shown) for model, shown in zip(view.models, view.shown, strict=True)]
-    return -np.minimum(found, np.finfo(np.float64).max / 2)
+    losses = [cross_entropy(model, shown) for model, shown in zip(view.models, view.shown, strict=True)]
+    return -np.minimum(losses, np.finfo(np.float64).max / 2)
 
 
 def _below_average(view: ModelsView, rng: Generator) -> Reals:

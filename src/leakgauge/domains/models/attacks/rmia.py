@@ -171,8 +171,8 @@ def best_a(logs: Reals, members: Bits) -> float:
     It maximises the mean AUC over shadows; among ties the largest ``a`` is taken. A shadow that was trained
     on all of the rows or on none has no influence.
     """
-    found = np.array([_aucs(logs, members, place) for place in range(len(logs))])
-    means = found.mean(axis=0)
+    aucs = np.array([_aucs(logs, members, place) for place in range(len(logs))])
+    means = aucs.mean(axis=0)
     return float(_A_GRID[means >= means.max() - 1e-12][-1])
 
 

@@ -109,10 +109,10 @@ def retrain(knowledge: StrongKnowledge, models: int, rng: Generator) -> Retraine
         knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)
     )
     worlds = [_training_set(knowledge, member=member) for member in (True, False) for _ in range(models)]
-    found = parallel_map(
+    log_odds = parallel_map(
         partial(_train_and_query, knowledge.trainer, candidates), zip(worlds, rng.spawn(len(worlds)))
     )
-    return RetrainedModels(candidates, np.array(found), np.array([world.member for world in worlds]))
+    return RetrainedModels(candidates, np.array(log_odds), np.array([world.member for world in worlds]))
 
 
 def _training_set(knowledge: StrongKnowledge, *, member: bool) -> CandidateTrainingSet:
@@ -208,5 +208,5 @@ class RetrainedModelsScorer:
     log_ratio: QuadraticScore
 
     def __call__(self, view: TrainingStepsView, rng: Generator) -> Reals:
-        found = [self.retrained.candidate_log_odds(training.model) for training in view.rounds]
-        return self.log_ratio(np.array(found))[:, None]
+        log_odds = [self.retrained.candidate_log_odds(training.model) for training in view.rounds]
+        return self.log_ratio(np.array(log_odds))[:, None]

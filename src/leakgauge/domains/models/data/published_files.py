@@ -72,11 +72,11 @@ def read_lines(path: Path, n_fields: int) -> Iterator[list[str]]:
 
 def columns_by_position(rows: Iterable[Sequence[str]], places: Sequence[int]) -> dict[int, list[str]]:
     """The values at some positions of each line, by position."""
-    found: dict[int, list[str]] = {place: [] for place in places}
+    columns: dict[int, list[str]] = {place: [] for place in places}
     for row in rows:
-        for place, values in found.items():
+        for place, values in columns.items():
             values.append(row[place])
-    return found
+    return columns
 
 
 def parse_numbers(texts: Sequence[str], name: str, path: Path) -> NumericColumn:

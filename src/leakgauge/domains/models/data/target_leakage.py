@@ -36,8 +36,8 @@ def leakage_warnings(sheet: RawTable) -> tuple[str, ...]:
 def _group_warnings(name: str, bins: Ints, groups: Mapping[str, CategoricalColumn]) -> list[str]:
     notes = []
     for of, group in groups.items():
-        found = column_aucs(bins, group)
-        auc, value = max(((auc, value) for value, (auc, _) in found.items()), default=(0.0, ""))
+        aucs = column_aucs(bins, group)
+        auc, value = max(((auc, value) for value, (auc, _) in aucs.items()), default=(0.0, ""))
         if auc >= WARNING_AUC:
             notes.append(
                 f"WARNING: {name!r} alone predicts {of} = {value!r} (AUC {auc:.3f}); where {of} decides "
@@ -69,10 +69,10 @@ def column_aucs(bins: Ints, of: CategoricalColumn) -> dict[str, tuple[float, int
     }
 
 
-def _mean_auc(found: dict[str, tuple[float, int]]) -> float:
+def _mean_auc(aucs: dict[str, tuple[float, int]]) -> float:
     """The AUC of one class against the others, averaged over rows."""
-    total = sum(rows for _, rows in found.values())
-    return sum(auc * rows for auc, rows in found.values()) / total if total else 0.0
+    total = sum(rows for _, rows in aucs.values())
+    return sum(auc * rows for auc, rows in aucs.values()) / total if total else 0.0
 
 
 def _aucs(scores: Reals, hits: Reals, others: Reals) -> Reals:

@@ -82,8 +82,8 @@ def _are_numbers(connection: Connection, texts: str, name: str, path: Path) -> b
 
 
 def _numbers(connection: Connection, expression: str) -> NumericColumn:
-    found = connection.execute(f"SELECT CAST({expression} AS DOUBLE) AS it FROM given").fetchnumpy()["it"]
-    return np.ma.filled(found, np.nan).astype(np.float64)
+    values = connection.execute(f"SELECT CAST({expression} AS DOUBLE) AS it FROM given").fetchnumpy()["it"]
+    return np.ma.filled(values, np.nan).astype(np.float64)
 
 
 def _quoted(name: str) -> str:

@@ -33,13 +33,13 @@ def _kmeans_in_each_class(loaded: EncodedTable, k: int, seed: int) -> Categorica
     codes = np.empty(len(loaded), dtype=np.int64)
     for label, name in enumerate(loaded.classes):
         own = np.flatnonzero(loaded.labels == label)
-        found = _kmeans(loaded.rows[own].astype(np.float64), k, seed) if own.size >= k else codes[:0]
-        if np.unique(found).size < k:
+        clusters = _kmeans(loaded.rows[own].astype(np.float64), k, seed) if own.size >= k else codes[:0]
+        if np.unique(clusters).size < k:
             raise BadInput(
                 f"challenger.dependence: class {name!r} has too few different rows for {k} clusters; lower "
                 "k, or leave out the class"
             )
-        codes[own] = found
+        codes[own] = clusters
     return CategoricalColumn(codes, tuple(map(str, range(k))))
 
 
@@ -150,10 +150,10 @@ class SourceDependence:
         return _split_by_group(own, sizes, f"{self.group} = {self.members}", rng, free)
 
     def components(self, loaded: EncodedTable) -> CategoricalColumn | None:
-        found = loaded.group(self.group, f"{WHERE}.group")
+        groups = loaded.group(self.group, f"{WHERE}.group")
         if self.members is not None:
-            found.rows_of(self.members, f"{WHERE}.members")
-        return found
+            groups.rows_of(self.members, f"{WHERE}.members")
+        return groups
 
     @property
     def fixed(self) -> int | str | None:

@@ -45,8 +45,8 @@ class GroupGame:
 
     def split(self, rng: Generator) -> MemberSplit:
         drawing, shuffling = rng.spawn(2)
-        found = self.dependence.split(self.loaded, self.sizes, drawing, self.free)
-        return found.control(shuffling) if self.control else found
+        split = self.dependence.split(self.loaded, self.sizes, drawing, self.free)
+        return split.control(shuffling) if self.control else split
 
     def draw_round(self, members: Bits, rng: Generator) -> RoundRows:
         split = self.split(rng)

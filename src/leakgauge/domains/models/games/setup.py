@@ -128,12 +128,12 @@ def _independent(
 
 def _mixture(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
     dependence = read_dependence(options.dependence)
-    found = dependence.components(loaded)
-    if found is None or isinstance(dependence, BiasDependence):
+    components = dependence.components(loaded)
+    if components is None or isinstance(dependence, BiasDependence):
         raise BadInput(
             "challenger.dependence: a mixture needs components: name = 'clusters', or 'source' with its group"
         )
-    kinds = [np.flatnonzero(found.codes == code) for code in range(len(found.values))]
+    kinds = [np.flatnonzero(components.codes == code) for code in range(len(components.values))]
     divided = [split_off_reference(rows, options.reference, rng) for rows in kinds if rows.size]
     if len(divided) < 2:
         raise BadInput("challenger.dependence: a mixture needs two components or more; all rows are of one")
@@ -151,7 +151,7 @@ def _mixture(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generato
     game = MixtureGame(components=tuple(parts.pool for parts in divided), slots=n, n_targets=n_targets)
     reference = np.concatenate([parts.reference for parts in divided])
     description = f"members of one of {len(divided)} components, drawn in each round; others of another one"
-    return GameSetup(game, np.sort(reference), found, None, description)
+    return GameSetup(game, np.sort(reference), components, None, description)
 
 
 def _group(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator) -> GameSetup:
@@ -181,8 +181,8 @@ def _group(options: ModelsChallengerTable, loaded: EncodedTable, rng: Generator)
         slots=n,
         shown=shown,
     )
-    found = dependence.components(loaded)
-    fixed = dependence.fixed if found is not None else None
-    number = found.values.index(fixed) if found is not None and isinstance(fixed, str) else fixed
+    components = dependence.components(loaded)
+    fixed = dependence.fixed if components is not None else None
+    number = components.values.index(fixed) if components is not None and isinstance(fixed, str) else fixed
     description = game.split(choosing).description
-    return GameSetup(game, reference, found, number if isinstance(number, int) else None, description)
+    return GameSetup(game, reference, components, number if isinstance(number, int) else None, description)

@@ -45,11 +45,11 @@ def blind_control(
         return None
 
     def measure() -> BlindControl:
-        found = record_component.fit_record_classifier(
+        classifier = record_component.fit_record_classifier(
             (table.take(split.members), table.take(split.others)), rng
         )
         held = few / record_component.HELD_OUT_EVERY  # of the scarcer kind
-        error = 2 * sqrt(max(found.accuracy * (1 - found.accuracy), 1 / held) / held)
-        return BlindControl(advantage=2 * found.accuracy - 1, error=error)
+        error = 2 * sqrt(max(classifier.accuracy * (1 - classifier.accuracy), 1 / held) / held)
+        return BlindControl(advantage=2 * classifier.accuracy - 1, error=error)
 
     return _control_cache.once(identity, measure)

@@ -54,19 +54,19 @@ def fit_model_classifier(
 
 def probe_probabilities(models: Sequence[Classifier], probes: Examples) -> Reals:
     """The probabilities of each model (row) for all probes and classes (columns)."""
-    found = [np.exp(model.log_probabilities(probes.rows)).ravel() for model in models]
-    return np.array(found)
+    probabilities = [np.exp(model.log_probabilities(probes.rows)).ravel() for model in models]
+    return np.array(probabilities)
 
 
 def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
     """The accuracy on shadows of one half of the rows, trained on shadows of the other half."""
-    found = [
+    accuracies = [
         fit_softmax(columns[fold != one], kinds[fold != one], _STRENGTH).accuracy(
             columns[fold == one], kinds[fold == one]
         )
         for one in range(_HALVES)
     ]
-    return float(np.average(found, weights=np.bincount(fold)))
+    return float(np.average(accuracies, weights=np.bincount(fold)))
 
 
 def _choose_shadow_rows(knowledge: ComponentsKnowledge, models: int, rng: Generator) -> tuple[Examples, Bits]:

@@ -71,8 +71,8 @@ class Classifier(Protocol):
 
 def cross_entropy(model: Classifier, records: Examples) -> Reals:
     """The cross-entropy loss of each record."""
-    found = model.log_probabilities(records.rows)
-    return -np.take_along_axis(found, records.labels[:, None], axis=1)[:, 0]
+    log_probabilities = model.log_probabilities(records.rows)
+    return -np.take_along_axis(log_probabilities, records.labels[:, None], axis=1)[:, 0]
 
 
 def accuracy(model: Classifier, records: Examples) -> float:

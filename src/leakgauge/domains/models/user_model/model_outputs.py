@@ -45,46 +45,46 @@ def from_outputs(
     Without ``output``, values that look like probabilities are taken as such; others are taken as what is
     ``usual``, or refused. Logits go through a softmax (a single column through a sigmoid).
     """
-    found = _matrix(outputs, n_rows, where)
-    kind: OutputKind = output or ("probabilities" if usual is None or _like_probabilities(found) else usual)
+    matrix = _matrix(outputs, n_rows, where)
+    kind: OutputKind = output or ("probabilities" if usual is None or _like_probabilities(matrix) else usual)
     if kind == "logits":
-        logits = np.column_stack([np.zeros(n_rows), found]) if found.shape[1] == 1 else found
+        logits = np.column_stack([np.zeros(n_rows), matrix]) if matrix.shape[1] == 1 else matrix
         logits = logits - logits.max(axis=1, keepdims=True)
         logs = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
         return ModelAnswers(np.maximum(logs, MIN_LOG_PROBABILITY), "logits")
     hint = "" if output else '; if these are logits, add output = "logits"'
-    _refuse_rows(~((found >= 0) & (found <= 1)).all(axis=1), found, where, _PROBABILITY_RULE + hint)
-    if found.shape[1] == 1:
-        found = np.column_stack([1 - found, found])
-    total = found.sum(axis=1)
+    _refuse_rows(~((matrix >= 0) & (matrix <= 1)).all(axis=1), matrix, where, _PROBABILITY_RULE + hint)
+    if matrix.shape[1] == 1:
+        matrix = np.column_stack([1 - matrix, matrix])
+    total = matrix.sum(axis=1)
     _refuse_rows(
         ~(np.abs(total - 1) <= SUM_TOLERANCE), total, where, f"the sum over the classes must be 1{hint}"
     )
-    return ModelAnswers(_logarithms(found), "probabilities")
+    return ModelAnswers(_logarithms(matrix), "probabilities")
 
 
 def _matrix(outputs: Any, n_rows: int, where: str) -> Reals:
     try:
-        found = np.asarray(outputs, dtype=np.float64)
+        matrix = np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadInput(
             f"{where}: returned {type(outputs).__name__}, not a table of numbers; it must have one row "
             "for each record and one column for each class"
         ) from None
-    if found.ndim == 1:
-        found = found[:, None]
-    if found.ndim != 2 or found.shape[0] != n_rows or not found.shape[1]:
+    if matrix.ndim == 1:
+        matrix = matrix[:, None]
+    if matrix.ndim != 2 or matrix.shape[0] != n_rows or not matrix.shape[1]:
         raise BadInput(
             f"{where}: returned shape {np.shape(outputs)} for {n_rows} rows; it must have one row for each "
             "record and one column for each class"
         )
-    _refuse_rows(~np.isfinite(found).all(axis=1), found, where, "outputs must be finite numbers")
-    return found
+    _refuse_rows(~np.isfinite(matrix).all(axis=1), matrix, where, "outputs must be finite numbers")
+    return matrix
 
 
-def _like_probabilities(found: Reals) -> bool:
-    inside = bool(((found >= 0) & (found <= 1)).all())
-    return inside and (found.shape[1] == 1 or bool((np.abs(found.sum(axis=1) - 1) <= SUM_TOLERANCE).all()))
+def _like_probabilities(matrix: Reals) -> bool:
+    inside = bool(((matrix >= 0) & (matrix <= 1)).all())
+    return inside and (matrix.shape[1] == 1 or bool((np.abs(matrix.sum(axis=1) - 1) <= SUM_TOLERANCE).all()))
 
 
 def _refuse_rows(wrong: Any, values: Reals, where: str, rule: str) -> None:

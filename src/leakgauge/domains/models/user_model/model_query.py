@@ -104,10 +104,10 @@ def query_onnx_file(path: Path, rows: Reals, where: str) -> RawModelOutputs:
         part = values[start : start + size]
         filled = np.concatenate([part, np.repeat(part[-1:], size - len(part), axis=0)]) if fixed else part
         try:
-            (found,) = session.run([goal.name], {source.name: filled})
+            (outputs,) = session.run([goal.name], {source.name: filled})
         except Exception as error:
             raise BadInput(f"{where}: {_one_line(error)}") from error
-        parts.append(found[: len(part)])
+        parts.append(outputs[: len(part)])
     if goal.type in _ONNX_MAPS:
         classes = list(parts[0][0])
         return RawModelOutputs(
@@ -154,13 +154,13 @@ def _onnx_input(session: Any, rows: Reals, where: str) -> Any:
 
 
 def _onnx_output(session: Any, where: str) -> Any:
-    found = [one for one in session.get_outputs() if one.type in (*_ONNX_TENSORS, *_ONNX_MAPS)]
-    if len(found) != 1:
+    candidates = [one for one in session.get_outputs() if one.type in (*_ONNX_TENSORS, *_ONNX_MAPS)]
+    if len(candidates) != 1:
         names = ", ".join(f"{one.name} ({one.type})" for one in session.get_outputs()[:5])
         raise BadInput(
             f"{where}: one output must hold probabilities or logits, rows x classes; it has {names}"
         )
-    return found[0]
+    return candidates[0]
 
 
 def _is_installed(module: str) -> bool:

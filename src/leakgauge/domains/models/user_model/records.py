@@ -74,13 +74,13 @@ class RecordsFile:
                 "column of numbers"
             )
         query = f"SELECT CAST({_quoted(name)} AS DOUBLE) AS it FROM given"
-        found = np.ma.filled(self.connection.execute(query).fetchnumpy()["it"], np.nan).astype(np.float64)
-        if (bad := np.flatnonzero(~np.isfinite(found))).size:
+        values = np.ma.filled(self.connection.execute(query).fetchnumpy()["it"], np.nan).astype(np.float64)
+        if (bad := np.flatnonzero(~np.isfinite(values))).size:
             raise BadInput(
-                f"data.{key}: {name!r} has no finite number in {bad.size} of {found.size} rows, the first "
+                f"data.{key}: {name!r} has no finite number in {bad.size} of {values.size} rows, the first "
                 f"of them row {bad[0]} (counted from 0); fix or remove them"
             )
-        return found
+        return values
 
     def matrix(self, names: Sequence[str], key: str) -> Reals:
         """Several columns of numbers, side by side."""
@@ -97,13 +97,13 @@ class RecordsFile:
         self.require(name, "label")
         if self.holds_numbers(name) and self.types[name] != "BOOLEAN":
             return np.array(self.numbers(name, "label").tolist(), dtype=object)
-        found = self.texts(name, "label")
-        if None in found:
+        texts = self.texts(name, "label")
+        if None in texts:
             raise BadInput(
-                f"data.label: {name!r} has no value in {found.count(None)} of {len(found)} rows; fix or "
+                f"data.label: {name!r} has no value in {texts.count(None)} of {len(texts)} rows; fix or "
                 "remove them"
             )
-        return np.array(found, dtype=object)
+        return np.array(texts, dtype=object)
 
     def membership(self, name: str) -> FileMembership:
         """Members are 1, true or yes; an empty value marks a reference row of the attacker."""
@@ -143,8 +143,8 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
             f"challenger.model: it names {len(classes)} classes, but returns {n_classes} columns; fix it"
         )
     place = {_comparable(name): number for number, name in enumerate(classes)}
-    found = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)
-    if (unknown := np.flatnonzero(found < 0)).size:
+    positions = np.array([place.get(_comparable(label), -1) for label in labels.tolist()], dtype=np.int64)
+    if (unknown := np.flatnonzero(positions < 0)).size:
         known = ", ".join(map(str, list(classes)[:MAX_VALUES_SHOWN])) + ", ..." * (
             len(classes) > MAX_VALUES_SHOWN
         )
@@ -152,7 +152,7 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
             f"data.label: {labels[unknown[0]]!r} in row {unknown[0]} (counted from 0) is no class of the "
             f"model; known: {known}"
         )
-    return found
+    return positions
 
 
 def _classes_from_labels(labels: RawLabels, n_classes: int) -> Sequence[Any]:
@@ -221,7 +221,7 @@ def read_records(
             answers = queried.answers
             labels = class_positions(true, answers.log_probabilities.shape[1], queried.classes)
             identity.append(queried.digest)
-    found = UserModelRecords(
+    records = UserModelRecords(
         membership=membership,
         labels=labels,
         answers=answers,
@@ -230,8 +230,8 @@ def read_records(
         digest="",
     )
     if challenger.model is not None:  # its weights may be in a file that the plan does not name
-        identity.append(f"{found.losses.mean():.6g} {found.losses.std():.6g}")
-    return UserModelRecords(**{**vars(found), "digest": sha256("\n".join(identity).encode()).hexdigest()})
+        identity.append(f"{records.losses.mean():.6g} {records.losses.std():.6g}")
+    return UserModelRecords(**{**vars(records), "digest": sha256("\n".join(identity).encode()).hexdigest()})
 
 
 def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[ModelAnswers, Ints]:
@@ -239,8 +239,8 @@ def _answers_in_file(columns: RecordsFile, data: UserModelDataTable) -> tuple[Mo
     if data.probabilities is not None:
         assert data.label is not None
         where = f"data.probabilities of {columns.path.name}"
-        found = columns.matrix(data.probabilities, "probabilities")
-        answers = from_outputs(found, len(found), where, "probabilities")
+        matrix = columns.matrix(data.probabilities, "probabilities")
+        answers = from_outputs(matrix, len(matrix), where, "probabilities")
         return answers, class_positions(columns.labels(data.label), len(data.probabilities), None)
     if data.loss is not None:
         answers = from_losses(columns.numbers(data.loss, "loss"), f"data.loss: {data.loss!r}")

@@ -50,10 +50,12 @@ def record_signatures(answers: LoggedAnswers, sparse: Incidence, mu_squared: Rea
     cells = vstack([empty, *blocks], format="csr")
     blocks.clear()
     first, which = _group_records(cells, mu_squared)
-    found = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64))
+    loss_kinds = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64))
     if not kinds.size:
-        found = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
-    return RecordSignatures(found, cells[first], mu_squared[first], which, _rounding_share(answers, large))
+        loss_kinds = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
+    return RecordSignatures(
+        loss_kinds, cells[first], mu_squared[first], which, _rounding_share(answers, large)
+    )
 
 
 def _kind_positions(
@@ -62,9 +64,9 @@ def _kind_positions(
     """Return for blocks of records where the answers of each start, and their kinds as positions."""
 
     def places(keys: Keys) -> npt.NDArray[np.int32]:
-        found = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
-        found[keys.real <= 0] = -1
-        return found
+        positions = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
+        positions[keys.real <= 0] = -1
+        return positions
 
     by_query = places(_key(answers, np.arange(len(answers)), answers.bound))
     for block in sparse.blocks():
@@ -117,10 +119,10 @@ def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
 def _limit_kinds(rough: Keys) -> tuple[Keys, int]:
     """Round kinds, keeping as many shifts of geometric noise as the limit allows."""
     for large in LARGE:
-        found = np.unique(_rounded(rough, large))
-        if np.count_nonzero(found.imag) <= MOST_ROUNDED:
+        rounded = np.unique(_rounded(rough, large))
+        if np.count_nonzero(rounded.imag) <= MOST_ROUNDED:
             break
-    return found, large
+    return rounded, large
 
 
 def _rounded(keys: Keys, large: int) -> Keys:
@@ -174,25 +176,25 @@ def _group_records(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
     return first, which
 
 
-def best_attack_per_record(found: RecordSignatures) -> tuple[AttackRates, float]:
+def best_attack_per_record(signatures: RecordSignatures) -> tuple[AttackRates, float]:
     """Return accuracy, AUC and TPR at 1 % FPR for each record, and the largest error of any of them.
 
     A small number of signatures is bracketed from both sides; the error is half of the widest bracket. A
     large number is computed by characteristic functions; some of them are bracketed too, and the error is
     the largest difference.
     """
-    n = found.cells.shape[0]
-    if found.cells.nnz + n <= _ONE_BY_ONE:
-        low, high = _bracketed(found, np.arange(n))
+    n = signatures.cells.shape[0]
+    if signatures.cells.nnz + n <= _ONE_BY_ONE:
+        low, high = _bracketed(signatures, np.arange(n))
         values, error = (low + high) / 2, float(np.max(high - low)) / 2
     else:
-        many = loss_sum_rates(found.kinds, found.cells, found.mu_squared)
+        many = loss_sum_rates(signatures.kinds, signatures.cells, signatures.mu_squared)
         values = np.stack([many.accuracy, many.auc, many.tpr])
-        some = _evenly_spaced(found.kinds.largest @ found.cells.T + found.mu_squared)
-        low, high = _bracketed(found, some)
+        some = _evenly_spaced(signatures.kinds.largest @ signatures.cells.T + signatures.mu_squared)
+        low, high = _bracketed(signatures, some)
         error = float(np.max(np.maximum(values[:, some] - low, high - values[:, some])))
-    error += _STEEPEST * found.rounded
-    accuracy, auc, tpr = values[:, found.which]
+    error += _STEEPEST * signatures.rounded
+    accuracy, auc, tpr = values[:, signatures.which]
     return AttackRates(accuracy, auc, tpr), error
 
 
@@ -201,11 +203,11 @@ def _evenly_spaced(sizes: Reals) -> Ints:
     return order[np.unique(np.linspace(0, order.size - 1, _CHECKED).astype(np.int64))]
 
 
-def _bracketed(found: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
+def _bracketed(signatures: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
     """Return lower and upper bounds on the three numbers of some signatures."""
     low, high = np.empty((2, 3, which.size))
     for place, row in enumerate(which.tolist()):
-        cells, mu = _cells(found, found.cells[[row]]), float(np.sqrt(found.mu_squared[row]))
+        cells, mu = _cells(signatures, signatures.cells[[row]]), float(np.sqrt(signatures.mu_squared[row]))
         if not cells and mu == 0:
             low[:, place] = high[:, place] = (0.5, 0.5, FPR)
             continue
@@ -215,7 +217,7 @@ def _bracketed(found: RecordSignatures, which: Ints) -> tuple[Reals, Reals]:
     return low, high
 
 
-def _cells(found: RecordSignatures, row: csr_array) -> list[tuple[AnyCell, int]]:
-    rates, shifts = found.kinds.rate[row.indices].tolist(), found.kinds.shift[row.indices].tolist()
+def _cells(signatures: RecordSignatures, row: csr_array) -> list[tuple[AnyCell, int]]:
+    rates, shifts = signatures.kinds.rate[row.indices].tolist(), signatures.kinds.shift[row.indices].tolist()
     kinds = [GeometricCell(rate, shift) if shift else LaplaceCell(rate) for rate, shift in zip(rates, shifts)]
     return list(zip(kinds, map(int, row.data.tolist()), strict=True))

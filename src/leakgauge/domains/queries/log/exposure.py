@@ -51,9 +51,14 @@ def expose_query_log(
     spending = epsilon_per_record(log.answers, log.incidence, delta)
     begin("best attack")
     kinds = record_signatures(log.answers, log.incidence, spending.mu_squared)
-    found, error = best_attack_per_record(kinds)
+    attack, error = best_attack_per_record(kinds)
     against = AdversaryExposure(
-        adversary="informed", basis=BASIS, accuracy=found.accuracy, auc=found.auc, tpr=found.tpr, error=error
+        adversary="informed",
+        basis=BASIS,
+        accuracy=attack.accuracy,
+        auc=attack.auc,
+        tpr=attack.tpr,
+        error=error,
     )
     spent = SpentBudgets(
         epsilon=spending.epsilon,

@@ -51,11 +51,11 @@ class _IdLookup:
     low: int = 0
     positions: Positions | None = None
 
-    def to_positions(self, found: npt.NDArray[Any]) -> Positions | None:
+    def to_positions(self, values: npt.NDArray[Any]) -> Positions | None:
         """Return the positions, or nothing if some id is unknown."""
-        if np.ma.is_masked(found):
+        if np.ma.is_masked(values):
             return None
-        places = np.ma.getdata(found)
+        places = np.ma.getdata(values)
         if self.positions is not None:
             places = self.positions[places]
             if places.size and int(places.min()) < 0:
@@ -75,14 +75,14 @@ def code_pairs(
             else _lookup_in_table(connection, records, "record", whole=pairs.record_whole)
         )
         added = ", TRY_CAST(c.contribution AS DOUBLE) AS contribution" if pairs.contributes else ""
-        found = connection.execute(
+        columns = connection.execute(
             f"SELECT {queries.value} AS query, {record_lookup.value} AS record{added} "
             f"FROM ({pairs.sql}) c {queries.join} {record_lookup.join}"
         ).fetchnumpy()
-    q = queries.to_positions(found.pop("query"))
+    q = queries.to_positions(columns.pop("query"))
     if q is None:
         _refuse_unknown(connection, pairs, "query", "log", "no query of the log has this id; fix it")
-    r = record_lookup.to_positions(found.pop("record"))
+    r = record_lookup.to_positions(columns.pop("record"))
     if r is None:
         way_out = "no record of --data has this id; use the table as it was queried, or leave out --data"
         _refuse_unknown(connection, pairs, "record", records or "records", way_out)
@@ -90,7 +90,9 @@ def code_pairs(
     assert r is not None
     if not (record_lookup.join or record_lookup.positions is not None):
         r = _number_ids(connection, r, record_lookup.low)
-    return CodedPairs(q, r, _finite(connection, pairs, found["contribution"]) if pairs.contributes else None)
+    return CodedPairs(
+        q, r, _finite(connection, pairs, columns["contribution"]) if pairs.contributes else None
+    )
 
 
 def _lookup_in_table(connection: Connection, table: str, column: str, *, whole: bool) -> _IdLookup:
@@ -142,8 +144,8 @@ def _number_ids(connection: Connection, distances: Positions, low: int) -> Posit
 def _refuse_missing(connection: Connection, pairs: SqlPairs) -> None:
     blank = "" if pairs.record_whole else " OR trim(CAST(record AS VARCHAR)) = ''"
     bad = f"record IS NULL{blank}"
-    (found,) = connection.execute(f"SELECT count(*) FROM ({pairs.sql}) WHERE {bad}").fetchall()[0]
-    if found:
+    (counts,) = connection.execute(f"SELECT count(*) FROM ({pairs.sql}) WHERE {bad}").fetchall()[0]
+    if counts:
         rows = connection.execute(f"SELECT min(n) FROM ({pairs.numbered}) WHERE {bad}").fetchall()
         raise BadInput(f"{pairs.path.name}, row {rows[0][0]}: has no record id; add it")
 
@@ -159,8 +161,8 @@ def _refuse_unknown(connection: Connection, pairs: SqlPairs, column: str, table:
     raise BadInput(f"{pairs.path.name}, row {n}: {column} = {shown}: {way_out}")
 
 
-def _finite(connection: Connection, pairs: SqlPairs, found: npt.NDArray[Any]) -> Reals:
-    values = np.ma.filled(np.ma.asarray(found), np.nan)
+def _finite(connection: Connection, pairs: SqlPairs, contributions: npt.NDArray[Any]) -> Reals:
+    values = np.ma.filled(np.ma.asarray(contributions), np.nan)
     if not np.isfinite(values).all():
         rows = connection.execute(
             f"SELECT n, contribution FROM ({pairs.numbered}) WHERE NOT isfinite(coalesce("
@@ -213,20 +215,20 @@ def require_one_selection(connection: Connection, source: LogSource, *, given: b
         by_predicate = where if source.has("records") else "true"
         rules.append((by_predicate, "selects by a predicate, which needs the table; add --data FILE"))
     for bad, rule in rules:
-        found = connection.execute(f"SELECT min(n) FROM log l WHERE {bad}").fetchall()[0][0]
-        if found is not None:
-            raise BadInput(f"{source.path.name}, row {found}: {rule}")
+        row = connection.execute(f"SELECT min(n) FROM log l WHERE {bad}").fetchall()[0][0]
+        if row is not None:
+            raise BadInput(f"{source.path.name}, row {row}: {rule}")
 
 
 def pairs_from_predicates(connection: Connection, source: LogSource, table: OracleRecords) -> CodedPairs:
     """Evaluate predicates; without lists of records, a query without a predicate selects all records."""
     rule = 'WHERE "where" IS NOT NULL' if source.has("records") else ""
-    found = connection.execute(
+    predicates = connection.execute(
         f'SELECT "where", min(n), list(code ORDER BY code) FROM log {rule} GROUP BY "where" ORDER BY min(n)'
     ).fetchall()
     queries: list[Ints] = []
     records: list[Ints] = []
-    for where, n, codes in found:
+    for where, n, codes in predicates:
         try:
             rows = table.rows(table.condition(Query(where=where)))
         except BadInput as error:

@@ -98,10 +98,10 @@ def is_refusal(reply: HttpReply, refused: RefusalRule) -> bool:
     if refused.status is None and not 200 <= reply.status < 300:
         return False
     try:
-        found = field_at(reply.body, refused.field)
+        value = field_at(reply.body, refused.field)
     except KeyError:
         return False
-    return found not in (None, False) if refused.equals is None else found == refused.equals
+    return value not in (None, False) if refused.equals is None else value == refused.equals
 
 
 def require_success(reply: HttpReply) -> None:

@@ -228,8 +228,8 @@ def condition_of(tree: ParseTree, columns: Mapping[str, ColumnType]) -> Conditio
         case "OPERATOR", ("OPERATOR_IS_NULL" | "OPERATOR_IS_NOT_NULL") as kind:
             return IsNull(operand_of(tree["children"][0], columns), negated=kind == "OPERATOR_IS_NOT_NULL")
         case "OPERATOR", ("COMPARE_IN" | "COMPARE_NOT_IN") as kind:
-            found = _listed(tree["children"], columns)
-            return found if kind == "COMPARE_IN" else negate(found)
+            condition = _listed(tree["children"], columns)
+            return condition if kind == "COMPARE_IN" else negate(condition)
         case "COMPARISON", kind:
             return _comparison(kind, tree["left"], tree["right"], columns)
         case "BETWEEN", "COMPARE_BETWEEN":
@@ -342,14 +342,14 @@ def _parse_where(text: str) -> ParseTree:
         raise BadInput("ends with a semicolon; write only the predicate")
     try:
         text.encode()
-        found = _parsed(f"SELECT 1 WHERE {text}")
+        parsed = _parsed(f"SELECT 1 WHERE {text}")
     except (duckdb.Error, UnicodeError) as error:
         raise BadInput(
             f"is not valid SQL: {_first_line(str(error))}; write what follows WHERE, as in age >= 30"
         ) from None
-    if found.get("error"):
-        _refuse_statement(str(found.get("error_message", "")))
-    statements = found["statements"]
+    if parsed.get("error"):
+        _refuse_statement(str(parsed.get("error_message", "")))
+    statements = parsed["statements"]
     if len(statements) != 1:
         raise BadInput("contains more than one statement; write one predicate")
     node = dict(statements[0]["node"])

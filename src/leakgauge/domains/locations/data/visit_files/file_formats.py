@@ -44,19 +44,19 @@ def find_files(source: str, folder: Path, published: PublishedFormat | None, whe
     if published is PublishedFormat.CABSPOTTING:
         return _cabspotting_files(path, where)
     if "*" in source and not path.exists():
-        found = tuple(sorted(file for file in path.parent.glob(path.name) if file.is_file()))
-        if not found:
+        files = tuple(sorted(file for file in path.parent.glob(path.name) if file.is_file()))
+        if not files:
             raise BadInput(f"{where}: no file matches {source!r} in {folder}; check the pattern")
     elif path.is_dir():
         raise BadInput(f'{where}: {source!r} is a folder; name a file in it, or several as "{source}/*.csv"')
     elif not path.is_file():
         raise BadInput(f"{where}: there is no file {source!r} in {folder}; check the path")
     else:
-        found = (path,)
-    for file in found:
+        files = (path,)
+    for file in files:
         if file.stat().st_size == 0:
             raise BadInput(f"{where}: {file.name} is empty; a file of visits has at least one row")
-    return found
+    return files
 
 
 def format_of_files(files: tuple[Path, ...], where: str) -> str:
@@ -93,10 +93,10 @@ def _cabspotting_files(path: Path, where: str) -> tuple[Path, ...]:
         raise BadInput(
             f'{where}: {str(path)!r} is not a folder; "cabspotting" is a folder with files new_*.txt'
         )
-    found = tuple(sorted(path.glob("new_*.txt")))
-    if not found:
+    files = tuple(sorted(path.glob("new_*.txt")))
+    if not files:
         raise BadInput(f"{where}: no file new_*.txt in {path}; unpack the data set there")
-    return found
+    return files
 
 
 def foursquare_rows(files: tuple[Path, ...], *, gridded: bool) -> VisitRows:

@@ -56,8 +56,8 @@ def iterate_features(text: TextIO, where: str) -> Iterator[Any]:
 
 
 def _after_space(buffer: str, position: int) -> int:
-    found = _BETWEEN.match(buffer, position)
-    return found.end() if found else position
+    match = _BETWEEN.match(buffer, position)
+    return match.end() if match else position
 
 
 def _opening(decoder: json.JSONDecoder, buffer: str) -> tuple[int, bool]:

@@ -109,8 +109,8 @@ class RowFilter:
             f"CREATE OR REPLACE TEMP TABLE visits AS SELECT {', '.join(columns)} "
             f"FROM ({self.select_with_status(self.parser.rows.relation, {})}) GROUP BY ALL"
         )
-        found = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
-        return {RowStatus(status): int(n) for status, n in found}
+        counts = connection.execute("SELECT status, sum(n) FROM visits GROUP BY status").fetchall()
+        return {RowStatus(status): int(n) for status, n in counts}
 
     def bad_rows(self, connection: Connection) -> tuple[BadRow, ...]:
         """The locations of the first bad rows, and what is wrong with them."""
@@ -130,13 +130,13 @@ class RowFilter:
                 for line in chunk.malformed[:MAX_BAD_ROWS_NAMED]
             }
             if chunk.relation is not None:
-                found = connection.execute(
+                bad_rows = connection.execute(
                     f"SELECT status, {', '.join(more)} "
                     f"FROM ({self.select_with_status(chunk.relation, more)}) "
                     f"WHERE status IN ({', '.join(str(int(status)) for status in BAD_FIELDS)}) "
                     f"ORDER BY lg_line LIMIT {MAX_BAD_ROWS_NAMED}"
                 ).fetchall()
-                for status, line, *texts in found:
+                for status, line, *texts in bad_rows:
                     shown = _wrong_values(RowStatus(status), dict(zip(fields, texts)))
                     bad[line] = BadRow(file, f"{kind} {line}", BAD_FIELDS[RowStatus(status)], shown)
             yield from (bad[line] for line in sorted(bad))

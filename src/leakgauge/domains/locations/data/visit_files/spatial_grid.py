@@ -87,13 +87,13 @@ def parse_percentile(text: str) -> float:
     >>> parse_percentile("p0.5")
     0.005
     """
-    found = _PERCENTILE.fullmatch(text)
-    if not found or not float(found[1]) < 50:
+    match = _PERCENTILE.fullmatch(text)
+    if not match or not float(match[1]) < 50:
         raise BadInput(
             f"data.box: {text!r} is neither [south, west, north, east] nor a percentage below 50 to cut off "
             'at each side; write "p0.5"'
         )
-    return float(found[1]) / 100
+    return float(match[1]) / 100
 
 
 def to_metres(lat: Reals, lon: Reals) -> Reals:

@@ -53,15 +53,15 @@ def format_wall_time(wall: float) -> str:
 
 def utc_offsets(zone: ZoneInfo, first: float, last: float) -> UtcOffsets:
     """The UTC offsets of a zone between two instants, each with the instant it starts at."""
-    found = [(first, _offset_at(zone, first))]
+    offsets = [(first, _offset_at(zone, first))]
     instant = first
     while instant < last:
         after = min(instant + DAY, last)
-        if _offset_at(zone, after) != found[-1][1]:
+        if _offset_at(zone, after) != offsets[-1][1]:
             change = _find_offset_change(zone, instant, after)
-            found.append((change, _offset_at(zone, change)))
+            offsets.append((change, _offset_at(zone, change)))
         instant = after
-    return found
+    return offsets
 
 
 def wall_time_sql(utc: str, offsets: UtcOffsets) -> str:

@@ -24,9 +24,9 @@ def grid_map(grid: SpatialGrid, clock: EpochClock) -> CellMap:
 
 def known_map(connection: Connection, clock: EpochClock) -> tuple[CellMap, Names]:
     """Every place of the file of coordinates, in every epoch."""
-    found = connection.execute("SELECT spot, known_lat, known_lon FROM known ORDER BY id").fetchnumpy()
-    return _map(len(found["spot"]), clock, _metres(found["known_lat"], found["known_lon"])), _texts(
-        found["spot"]
+    columns = connection.execute("SELECT spot, known_lat, known_lon FROM known ORDER BY id").fetchnumpy()
+    return _map(len(columns["spot"]), clock, _metres(columns["known_lat"], columns["known_lon"])), _texts(
+        columns["spot"]
     )
 
 
@@ -46,10 +46,10 @@ def named_map(connection: Connection, clock: EpochClock, top: int | None) -> tup
         "CREATE OR REPLACE TEMP TABLE visits AS SELECT user_id, id AS place, epoch, status, visits.n AS n "
         "FROM visits JOIN spots ON visits.place = spots.spot WHERE status = 0"
     )
-    found = connection.execute("SELECT spot, lat, lon FROM spots ORDER BY id").fetchnumpy()
-    lat, lon = found["lat"], found["lon"]
+    columns = connection.execute("SELECT spot, lat, lon FROM spots ORDER BY id").fetchnumpy()
+    lat, lon = columns["lat"], columns["lon"]
     has_positions = not np.ma.is_masked(lat) and bool(np.isfinite(lat).all())
-    return _map(len(lat), clock, _metres(lat, lon) if has_positions else None), _texts(found["spot"])
+    return _map(len(lat), clock, _metres(lat, lon) if has_positions else None), _texts(columns["spot"])
 
 
 def build_traces(connection: Connection, cells: CellMap, min_visits: int) -> Traces:

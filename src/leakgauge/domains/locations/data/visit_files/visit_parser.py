@@ -208,13 +208,13 @@ class VisitParser:
                 wanted[4:] = [f"quantile_cont(lat, {ends})", f"quantile_cont(lon, {ends})"]
             good.append(valid_point_sql("lat", "lon"))
         rows = self.select(self.rows.relation, {})
-        found = connection.execute(
+        row = connection.execute(
             f"SELECT {', '.join(wanted)} FROM ({rows}) WHERE {' AND '.join(good)}"
         ).fetchall()[0]
-        if found[0] is None and found[2] is None:
+        if row[0] is None and row[2] is None:
             return DataExtent((0.0, 0.0), [(0.0, 0.0)], (-90.0, -180.0, 90.0, 180.0))
-        offsets, walls = self._walls(*found[:4])
-        return DataExtent(walls, offsets, _box(found[4:]))
+        offsets, walls = self._walls(*row[:4])
+        return DataExtent(walls, offsets, _box(row[4:]))
 
     def _walls(
         self, first: float | None, last: float | None, low: float | None, high: float | None
@@ -232,9 +232,9 @@ class VisitParser:
         return [(first, 0.0)] if self.zone is None else utc_offsets(self.zone, first, last)
 
 
-def _box(found: tuple[Any, ...]) -> tuple[float, float, float, float] | None:
+def _box(row: tuple[Any, ...]) -> tuple[float, float, float, float] | None:
     """Corners from four numbers, or from two pairs of quantiles."""
-    match found:
+    match row:
         case (south, west, north, east):
             return float(south), float(west), float(north), float(east)
         case ([south, north], [west, east]):

@@ -142,12 +142,12 @@ def _build_grid(table: LocationsDataTable, extent: Callable[[], DataExtent]) -> 
 
 
 def too_many_bad_rows(
-    table: LocationsDataTable, tally: RowCounts, parts: Mapping[str, int], found: Sequence[BadRow]
+    table: LocationsDataTable, tally: RowCounts, parts: Mapping[str, int], bad_rows: Sequence[BadRow]
 ) -> str:
     """The error message for too many bad rows: how many, in which part, and the first of them."""
     kinds = ", ".join(f"{part}: {n}" for part, n in parts.items())
-    places = bad_row_locations(found, Path(table.source).name)
-    rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, found)]
+    places = bad_row_locations(bad_rows, Path(table.source).name)
+    rows = [f"{place} ({row.shown or row.part})" for place, row in zip(places, bad_rows)]
     first = f"first {', '.join(rows)}" if rows else f"none in the first {MOST_LINES} lines"
     hint = LIKELY_CAUSES if 2 * tally.bad > tally.rows else "fix them"
     return (
@@ -211,13 +211,13 @@ def _filter_rows(connection: Connection, table: LocationsDataTable, row_filter: 
     counts = row_filter.filter(connection)
     malformed = row_filter.parser.rows.count_malformed(connection)
     bad = malformed + sum(counts.get(status, 0) for status in BAD_FIELDS)
-    found = row_filter.bad_rows(connection) if bad else ()
-    places = bad_row_locations(found, Path(table.source).name)
+    bad_rows = row_filter.bad_rows(connection) if bad else ()
+    places = bad_row_locations(bad_rows, Path(table.source).name)
     tally = RowCounts(
         rows=sum(counts.values()) + malformed,
         kept=counts.get(RowStatus.KEPT, 0),
         bad=bad,
-        bad_rows=tuple(f"{place} ({row.part})" for place, row in zip(places, found)),
+        bad_rows=tuple(f"{place} ({row.part})" for place, row in zip(places, bad_rows)),
         without_point=counts.get(RowStatus.WITHOUT_POINT, 0),
         outside_window=counts.get(RowStatus.OUTSIDE_WINDOW, 0),
         outside_map=counts.get(RowStatus.OUTSIDE_MAP, 0),
@@ -227,7 +227,7 @@ def _filter_rows(connection: Connection, table: LocationsDataTable, row_filter: 
     if bad > table.bad_share * tally.rows:
         parts = {part: counts[status] for status, part in BAD_FIELDS.items() if status in counts}
         raise BadInput(
-            too_many_bad_rows(table, tally, parts | ({"columns": malformed} if malformed else {}), found)
+            too_many_bad_rows(table, tally, parts | ({"columns": malformed} if malformed else {}), bad_rows)
         )
     if tally.kept == 0:
         raise BadInput(no_visits_left(connection, table, row_filter, tally))
