@@ -65,7 +65,7 @@ def test_json_names_nobody(call, city):
 def test_under_replace_one_nothing_is_called_a_ceiling(call, city):
     outcome = call("expose", city(("group_size = 6", 'group_size = 6, relation = "replace_one"')))
     assert outcome.code == 0
-    assert "Informed is no ceiling" in outcome.out
+    assert "Informed is not an upper bound" in outcome.out
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 def one_run_p_value(
     n_coins: int, n_guesses: int, n_right: int, *, epsilon: float, delta: float = 0.0
 ) -> float:
-    """Bound the chance of so many right guesses under (epsilon, delta)-DP, over fair, independent coins.
+    """Bound the probability of this many right guesses under (epsilon, delta)-DP, over independent fair bits.
 
     For delta = 0 right guesses are dominated by a binomial with rate e^eps / (1 + e^eps); delta adds
     2 m delta max_i P[v > Bin >= v - i] / i (theorem 5.2 of Steinke et al.).
@@ -33,7 +33,7 @@ def one_run_p_value(
 
 
 def one_run_lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: float, alpha: float) -> float:
-    """Return the largest epsilon that so many right guesses refute at level alpha; 0 if none.
+    """Return the largest epsilon that this many right guesses refute at level alpha; 0 if none.
 
     >>> round(one_run_lower_bound(1000, 600, 600, delta=1e-5, alpha=0.05), 4)
     5.2704

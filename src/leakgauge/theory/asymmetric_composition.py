@@ -238,7 +238,7 @@ def _spread_laws(groups: Sequence[tuple[DistributionPair | AnyCell, int]], step:
 
 
 def _step(groups: Sequence[tuple[DistributionPair | AnyCell, int]]) -> float:
-    """A step that covers the range of the sum in so many points; the range is found on a coarser lattice."""
+    """A step that divides the range of the sum, found on a coarser lattice, into a fixed number of points."""
     largest = 0.0
     for cell, _ in groups:
         sizes = np.abs(cell.losses) if isinstance(cell, DistributionPair) else np.array([cell.largest])

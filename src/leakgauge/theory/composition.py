@@ -89,7 +89,7 @@ def _response_epsilon(epsilon: float, n: int, delta: float) -> float:
     truths = np.arange(n, 0, -1)
     chance = gammaln(n + 1) - gammaln(truths + 1) - gammaln(n - truths + 1)
     chance += truths * log_expit(-epsilon) + (n - truths) * log_expit(epsilon)
-    log_fpr = np.logaddexp.accumulate(chance)  # of at least so many
+    log_fpr = np.logaddexp.accumulate(chance)  # of at least this many
     tpr = betainc(truths, n - truths + 1, expit(epsilon))
     some = tpr > delta
     return float(np.max(np.log(tpr[some] - delta) - log_fpr[some], initial=0.0))

@@ -92,7 +92,7 @@ class ActivationRate:
         return min(1.0, self.value + hoeffding_half_width(self.n, error))
 
     def exact_low(self, error: float) -> float:
-        """The probability at which so many hits, or more, are as rare as the error.
+        """The probability at which this many hits, or more, are as rare as the error.
 
         >>> round(ActivationRate(hits=10, n=10).exact_low(0.05), 4)
         0.7411
@@ -101,7 +101,7 @@ class ActivationRate:
         return float(betaincinv(self.hits, self.n - self.hits + 1, error)) if self.hits else 0.0
 
     def exact_high(self, error: float) -> float:
-        """The probability at which so few hits, or fewer, are as rare as the error."""
+        """The probability at which this few hits, or fewer, are as rare as the error."""
         return 1 - ActivationRate(hits=self.n - self.hits, n=self.n).exact_low(error)
 
 

@@ -206,7 +206,7 @@ def count_law(n: int, rate: float, population: int | None = None) -> Reals:
         visitors = round(rate * population)
         if not n <= population or abs(visitors - rate * population) > 1e-6:
             raise BadInput(
-                f"a rate of {rate} is no whole number of {population} people, or the group is larger"
+                f"a rate of {rate} is not a whole number of {population} people, or the group is larger"
             )
         rest = population - visitors
         possible = (counts <= visitors) & (n - counts <= rest)
@@ -261,7 +261,7 @@ def poisson_binomial(chances: npt.ArrayLike) -> Reals:
 
 
 def chance_of_votes(chances: npt.ArrayLike, least: npt.ArrayLike) -> Reals:
-    """Chance of at least so many votes; between whole numbers, of the next whole number.
+    """Probability of at least this many votes; between whole numbers, of the next whole number.
 
     >>> chance_of_votes([0.5, 0.25], [0, 1, 1.5, 3]).tolist()
     [1.0, 0.625, 0.125, 0.0]

@@ -47,7 +47,7 @@ def curve(promise: Guarantee | TradeoffCurve) -> TradeoffCurve:
     delta = promise.delta
     corner = (1 - delta) * float(expit(-promise.epsilon))
     if promise.epsilon < np.inf:
-        corner = max(corner, 5e-324)  # at FPR 0 nothing but delta is allowed, however large epsilon
+        corner = max(corner, 5e-324)  # at FPR 0 only delta is allowed, however large epsilon
     return curve_through(np.array([0.0, corner, 1 - delta]), np.array([delta, 1 - corner, 1.0]))
 
 

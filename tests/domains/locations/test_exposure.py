@@ -110,7 +110,7 @@ def test_a_ceiling_is_called_one_where_it_is_one_alone():
     added, replaced = (expose(game(city, relation=relation)) for relation in ("add_remove", "replace_one"))
     assert "nobody can do better" in added.against[0].basis
     assert any("is a ceiling" in note for note in added.notes)
-    assert "no ceiling" in replaced.against[0].basis
+    assert "not an upper bound" in replaced.against[0].basis
     assert not any("is a ceiling" in note for note in replaced.notes)
 
 

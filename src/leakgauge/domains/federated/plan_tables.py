@@ -100,7 +100,7 @@ def mechanism_lines() -> dict[str, str | None]:
 
 
 def perturbs_rows(kind: type) -> bool:
-    """Whether a class of mechanisms is made for rows of so many ``features``."""
+    """Whether a class of mechanisms is for rows with a number of ``features``."""
     return "features" in vars(kind).get("__dataclass_fields__", {})
 
 
@@ -158,7 +158,7 @@ def read_challenger_table(table: Mapping[str, Any]) -> FederatedChallengerTable:
 
 
 def read_mechanism_table(table: Mapping[str, Any], features: int) -> Mechanism | None:
-    """Build the noise that clients add to each row of so many features; None for the name "none"."""
+    """Build the noise that clients add to each row of ``features``; None for the name "none"."""
     parameters, names = dict(table), list(mechanism_lines())
     if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(names)}")

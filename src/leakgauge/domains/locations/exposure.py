@@ -33,8 +33,9 @@ INFORMED = {
         "whatever they know"
     ),
     Relation.REPLACE_ONE: (
-        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It is "
-        "no ceiling: whoever takes the person's place moves other cells too, and those may tell more"
+        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It "
+        "is not an upper bound: the person who replaces the target changes other cells too, which may "
+        "reveal more"
     ),
 }
 AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
@@ -200,7 +201,10 @@ def _notes(chain: ReleaseChain, groups: GroupDraws, relation: Relation) -> tuple
         "people visit several of them these numbers may be too high: play with leakgauge run."
     )
     if relation is Relation.REPLACE_ONE:
-        ceiling = "Informed is no ceiling: it is one under add_remove, and this audit is under replace_one."
+        ceiling = (
+            "Informed is not an upper bound here: it is one under add_remove, and this audit uses "
+            "replace_one."
+        )
     else:
         ceiling = "Informed is a ceiling under add_remove, as in this audit; under replace_one it is none."
     counts = "Informed: the others' counts in a person's cells are taken as independent."

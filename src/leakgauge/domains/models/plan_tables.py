@@ -193,7 +193,7 @@ class ModelsChallengerTable:
         return read_trainer(table, where)
 
     def how_many(self, members: int = 2 * DEFAULT_TARGETS) -> int:
-        """The number of records in question in a round of a model with so many members."""
+        """The number of records in question in a round of a model with ``members``."""
         return min(DEFAULT_TARGETS, members // 2) if self.targets is None else self.targets.how_many
 
 

@@ -1,4 +1,4 @@
-"""The largest TPR - FPR over all thresholds, chosen on the very trials that are counted; on request only."""
+"""The largest TPR - FPR over all thresholds, chosen on the trials that are counted; on request only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ _BEST = "TPR - FPR at the best threshold of the counted trials (biased upwards),
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(RateMetric):
-    """The "optimal threshold" of Humphries et al. (2023), or (``null``) what it comes to without any leak.
+    """The "optimal threshold" of Humphries et al. (2023), or (``null``) its mean without any leak.
 
-    The maximum is never below zero, so it lies above the truth: with n members and m others whose scores
-    have the same continuous law it is sqrt(pi / 8) sqrt(1 / n + 1 / m) on average, the mean of the maximum
-    of a Brownian bridge (Doob 1949). No bound and no finding is set against it.
+    The maximum is never below zero, so it lies above the truth: with n members and m others whose scores have
+    the same continuous distribution it is sqrt(pi / 8) sqrt(1 / n + 1 / m) on average, the mean of the
+    maximum of a Brownian bridge (Doob 1949). No bound and no finding is set against it.
     """
 
     on_request: ClassVar[str] = "in_sample"

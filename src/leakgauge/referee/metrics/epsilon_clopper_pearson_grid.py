@@ -13,7 +13,7 @@ from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics.epsilon_clopper_pearson import counts_at, errors_bound
 
 THRESHOLDS = 32
-GRID_SHARE = 10  # one trial in so many sets the grid and is not counted
+GRID_SHARE = 10  # one trial in this many sets the grid and is not counted
 
 
 @dataclass(frozen=True, kw_only=True)

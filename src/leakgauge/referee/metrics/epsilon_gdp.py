@@ -54,6 +54,6 @@ class Metric(EpsilonMetric):
         inner = (fpr < 1) & (fnr < 1)
         if not inner.any():
             return 0.0
-        # No absolute value: scores that point the wrong way are no evidence.
+        # No absolute value: scores in the wrong direction are not evidence.
         mu = float((-ndtri(fpr[inner]) - ndtri(fnr[inner])).max())
         return gdp.epsilon_at(mu, self.delta) if mu > 0 else 0.0

@@ -67,7 +67,7 @@ class Metric(EpsilonMetric):
         return self._bounds(n, [n], [hits + silences])[0]
 
     def _right(self, guesses: Guesses, sizes: list[int], members: Bits) -> list[int]:
-        """Count the right guesses among the first so many."""
+        """Count the right guesses among the first ones."""
         right = members[guesses.order[: sizes[-1]]] == guesses.says_member[: sizes[-1]]
         return np.cumsum(np.add.reduceat(right, [0, *sizes[:-1]], dtype=np.int64)).tolist()
 

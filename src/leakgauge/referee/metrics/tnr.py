@@ -1,4 +1,4 @@
-"""Share of non-members of whom the attack says so, at its own threshold."""
+"""Share of non-members that the attack classifies as non-members, at its own threshold."""
 
 from dataclasses import dataclass
 from typing import ClassVar

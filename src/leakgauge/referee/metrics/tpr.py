@@ -1,4 +1,4 @@
-"""Share of members of whom the attack says so, at its own threshold."""
+"""Share of members that the attack classifies as members, at its own threshold."""
 
 from dataclasses import dataclass
 from typing import ClassVar

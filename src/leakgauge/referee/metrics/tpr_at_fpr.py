@@ -23,7 +23,7 @@ from leakgauge.referee.metric_protocol import RateMetric
 class Metric(RateMetric):
     """TPR at one FPR over all trials; its interval is exact, from one trial a round if rounds are shared.
 
-    Where rounds repeat a whole experiment it is the mean of what each of them comes to.
+    Where rounds repeat a whole experiment it is the mean over them.
     """
 
     variants: ClassVar[Mapping[str, Mapping[str, float]]] = {

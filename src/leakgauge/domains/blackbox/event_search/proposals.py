@@ -45,9 +45,9 @@ from leakgauge.domains.blackbox.event_search.numeric_features import (
 from leakgauge.domains.blackbox.event_search.output_table import OutputTable, ValueKind
 from leakgauge.strategies import discriminant_analysis
 
-_MAX_DISCRETE_VALUES = 20  # a place with at most so many different values is discrete
+_MAX_DISCRETE_VALUES = 20  # a place with at most this many different values is discrete
 _SURVEY_ROUNDS = 2000  # rounds examined in a quick survey
-_NARROW = 32  # tables with at most so many places are surveyed in full
+_NARROW = 32  # tables with at most this many places are surveyed in full
 _WIDE = 128  # places whose log ratios are added up
 _CLOSE = 16  # places whose numbers get detailed features
 _PAIRED = 10  # places of which all pairs are tried

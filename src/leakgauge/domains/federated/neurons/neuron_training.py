@@ -12,7 +12,7 @@ from leakgauge.domains.federated.neurons.batch_threshold import BatchRates, batc
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, honest_layer
 from leakgauge.domains.federated.neurons.perturbed_rows import perturb
 
-HELD_BACK = 4  # one row in so many
+HELD_BACK = 4  # one row in this many
 ENOUGH = 8_000  # perturbed rows that are held back
 DRAWS = 1_000  # of a target, to compare with them
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Layer, honest_layer
 
-MAX_WEIGHTS = 50_000  # most weights that are compared; of more, so many are drawn
+MAX_WEIGHTS = 50_000  # weights that are compared at most; of more, this many are drawn
 DENSITY_BINS = 1_024  # for a kernel density estimate
 
 

@@ -11,7 +11,7 @@ from leakgauge.mechanisms._additive import AttackBounds
 from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
-_MOST = 72  # up to so many different numbers of cells, each optimum is bounded on its own
+_MOST = 72  # up to this many different numbers of cells, each optimum is bounded separately
 _CHECKED = 7  # numbers of cells checked if there are more
 _FINER = 8  # factor of the resolution
 

@@ -38,7 +38,7 @@ def similar_epochs(days: Ints) -> csr_array:
 
 
 COARSE_STEP = 0.25  # between neighbours on the coarse grid of log-popularities
-FINE_PER_COARSE = 4  # so many steps of the fine grid make one of the coarse
+FINE_PER_COARSE = 4  # steps of the fine grid in one of the coarse grid
 CENTRES = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5)  # logs of mean popularities; the level makes up for them
 _LEAST = -5.0
 _SPREADS = np.array([0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
@@ -77,28 +77,28 @@ class PopularityPrior:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """Grids of log-popularities relative to the average, and the laws they may follow.
+    """Grids of log-popularities relative to the average, and the distributions that they may follow.
 
     Likelihoods and beliefs have a row for each place, or epoch, and a column for each point of the fine grid.
     """
 
     coarse: Reals
     fine: Reals
-    widen: Reals  # coarse x fine: takes smooth functions from the coarse to the fine grid
-    laws: Reals  # laws x fine
-    thin_laws: Reals  # every other point of the fine grid x laws: enough to compare them
-    log_weights: Reals  # of the laws
+    widen: Reals  # coarse x fine: interpolates smooth functions from the coarse to the fine grid
+    laws: Reals  # distributions x fine
+    thin_laws: Reals  # every other point of the fine grid x distributions: enough to compare them
+    log_weights: Reals  # of the distributions
     prior: PopularityPrior
-    sampling: Reals | None = None  # fine x fine: the law of a popularity in groups, given that in the crowd
-    alike: csr_array | None = None  # the weight of every one for those alike, a row each
-    drift: Reals | None = None  # fine x fine: the law of a popularity, given one that is alike
+    sampling: Reals | None = None  # fine x fine: in groups, given that in the population
+    alike: csr_array | None = None  # row by row, the weights of similar places or epochs
+    drift: Reals | None = None  # fine x fine: given a similar popularity
 
     def in_groups(self, n: int, n_visits: float, n_people: int) -> "Popularity":
-        """Of ``n`` places, given visits of so many people.
+        """Return the popularities of ``n`` places, given the visits of ``n_people``.
 
-        Visits come in clusters, as many as a person has at one place: the share ``clustering`` of theirs, and
-        of ``clustered`` at most. With activity exponential in law, the log of a popularity x has the variance
-        2 cluster n / (n_visits x) beyond that of chance visits.
+        Visits come in clusters, the visits of one person to one place: the share ``clustering`` of the
+        person's visits, at most ``clustered``. With exponentially distributed activity, the log of a
+        popularity x has the variance 2 cluster n / (n_visits x) beyond that of independent visits.
         """
         cluster = min(self.prior.clustering * n_visits / n_people, self.prior.clustered)
         variances = 2 * cluster * n / n_visits * np.exp(-self.fine)
@@ -107,12 +107,12 @@ class Popularity:
         return replace(self, sampling=law / law.sum(axis=0))
 
     def with_alike(self, weights: csr_array) -> "Popularity":
-        """With rows of weights of those who are alike, summing to one."""
+        """Return it with the weights of similar places or epochs; each row sums to one."""
         drift = np.exp(-(((self.fine[:, None] - self.fine) / self.prior.drift) ** 2) / 2)
         return replace(self, alike=self.prior.alike * weights, drift=_shares(drift))
 
     def log_likelihood(self, evidence: Reals) -> Reals:
-        """Of popularities in the crowd, on the fine grid, given that of those in groups, on the coarse."""
+        """Return the log likelihood of popularities in the population, given that in groups, on the grid."""
         likelihood = _on_grid(evidence @ self.widen)
         if self.sampling is not None:
             likelihood = likelihood @ self.sampling
@@ -126,9 +126,9 @@ class Popularity:
     def belief(self, log_likelihood: Reals, law: Reals) -> Reals:
         """Return the posterior of every popularity, given the release.
 
-        The others' popularities, as far as they are known, help to shape the law (a Dirichlet process about
-        it), those alike in particular. Nobody's own does, nor do those alike in circles: noise would confirm
-        itself.
+        The other popularities, as far as they are known, refine the distribution (a Dirichlet process around
+        it), similar ones in particular. A popularity does not refine its own distribution, directly or by way
+        of similar ones: noise would confirm itself.
         """
         likelihood = np.exp(log_likelihood)
         shaped = law

@@ -41,8 +41,8 @@ class RateLikelihood:
     def of(self, outputs: Reals) -> Reals:
         """The numbers of outputs, along a new last axis.
 
-        The nearest tabled output stands for each. One above the table is taken for the count itself: its
-        noise is small beside its own chance variation.
+        Each is replaced by the nearest output in the table. One above the table is used as the count itself:
+        its noise is small compared with its random variation.
         """
         above = np.searchsorted(self.outputs, outputs).clip(1, self.outputs.size - 1)
         nearer_below = outputs - self.outputs[above - 1] < self.outputs[above] - outputs
@@ -71,7 +71,7 @@ def rate_likelihood(outputs: Reals, law: ReleaseDistribution, group_size: int) -
     return _tabulate_likelihood(key, group_size, low, max(high, low + 1), lumps)
 
 
-@lru_cache(maxsize=16)  # a law is a value
+@lru_cache(maxsize=16)  # a distribution is a value
 def _tabulate_likelihood(
     law: Any, group_size: int, low: int, high: int, lumps: tuple[float, ...]
 ) -> RateLikelihood:

@@ -103,7 +103,7 @@ class RetrainedModels:
 
 
 def retrain(knowledge: StrongKnowledge, models: int, rng: Generator) -> RetrainedModels:
-    """Train so many models on each of the two sets."""
+    """Train a number of models on each of the two sets."""
     substitute = knowledge.substitute
     candidates = (
         knowledge.target if substitute is None else concatenate_examples(knowledge.target, substitute)

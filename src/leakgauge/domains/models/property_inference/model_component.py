@@ -32,7 +32,7 @@ class ModelComponentClassifier:
 def fit_model_classifier(
     knowledge: ComponentsKnowledge, models: int, probes: int, rng: Generator
 ) -> ModelComponentClassifier:
-    """Train so many shadows on rows of each component, and a classifier of their answers.
+    """Train shadows on rows of each component, and a classifier of their answers.
 
     (Ateniese et al. 2015; Ganju et al. 2018.) Shadows are trained like the released model, on fewer rows
     where the attacker has too few. Odd and even shadows use different rows: otherwise the classifier could

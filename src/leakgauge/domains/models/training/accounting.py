@@ -35,7 +35,7 @@ _MIN_SIGMA = 0.1  # below it a distribution of privacy losses has too many point
 
 
 def renyi_epsilon(ratio: float, delta: float, share: float, steps: int) -> float:
-    """Epsilon at ``delta`` of so many releases, each of a random ``share`` of the rows.
+    """Epsilon at ``delta`` of ``steps`` releases, each of a random ``share`` of the rows.
 
     ``ratio`` is the standard deviation of the noise over the largest change of the sum by one row.
     (Wang, Balle and Kasiviswanathan 2019, theorem 27; between whole orders the logarithm of the

@@ -149,7 +149,7 @@ def class_positions(labels: RawLabels, n_classes: int, classes: Sequence[Any] | 
             len(classes) > MAX_VALUES_SHOWN
         )
         raise BadInput(
-            f"data.label: {labels[unknown[0]]!r} in row {unknown[0]} (counted from 0) is no class of the "
+            f"data.label: {labels[unknown[0]]!r} in row {unknown[0]} (counted from 0) is not a class of the "
             f"model; known: {known}"
         )
     return positions

@@ -18,7 +18,7 @@ from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.domains.queries.remote.request_templates import PlaceholderValues
 from leakgauge.domains.queries.sql.conditions import quote_identifier, quote_literal
 
-MANY_ROUNDS = 64  # so many rounds do not get the same noise by chance
+MANY_ROUNDS = 64  # this many rounds do not get the same noise by chance
 LEAST_NOISE = 0.5  # noise scale below which rounded noise is often zero
 
 

@@ -76,7 +76,7 @@ def window_clock(length: int, window: tuple[int, int]) -> EpochClock:
         )
     if start % min(length, DAY) or (stop - start) % length:
         raise BadInput(
-            f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is no whole number of "
+            f"data.window = {format_wall_time(start)} to {format_wall_time(stop)} is not a whole number of "
             f"epochs of {length} s after midnight; change its ends"
         )
     return _bounded(EpochClock(length, (stop - start) // length, start, window, folded=False))

@@ -59,7 +59,7 @@ class Trainer:
         return NetworkTrainer(recipe=recipe, promise=mechanism.noise)
 
     def schedule(self, n_rows: int) -> TrainingSchedule:
-        """The epochs and batches of a training on so many rows."""
+        """The epochs and batches of a training on ``n_rows``."""
         batch = min(DEFAULT_BATCH, n_rows) if self.batch is None else self.batch
         if batch > n_rows:
             raise BadInput(f"batch: {batch} rows exceed the {n_rows} of a training; lower batch")
