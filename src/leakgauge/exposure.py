@@ -119,7 +119,7 @@ def refuse_other_run(plan: Plan, folder: Path) -> None:
 def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str, Any]:
     """Write the exposure of individuals, readable by the owner alone, and a summary without; return that."""
     summary = summarise(exposures)
-    rows = exposure_csv([(one.audit, one.exposure) for one in exposures])
+    rows = exposure_csv([(exposed.audit, exposed.exposure) for exposed in exposures])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
     support_files.write_json(folder / SUMMARY_FILE, summary)
     return summary
@@ -142,15 +142,15 @@ def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
         "schema": 1,
         "audits": [
             {
-                "audit": one.audit,
-                "domain": one.domain,
-                "people": one.exposure.n_people,
-                "adversaries": [_summary(against) for against in one.exposure.against],
-                "notes": list(one.exposure.notes),
-                "promised": _promised(one.exposure.promised),
-                **_spent(one.exposure.spent, one.exposure.cells),
+                "audit": exposed.audit,
+                "domain": exposed.domain,
+                "people": exposed.exposure.n_people,
+                "adversaries": [_summary(against) for against in exposed.exposure.against],
+                "notes": list(exposed.exposure.notes),
+                "promised": _promised(exposed.exposure.promised),
+                **_spent(exposed.exposure.spent, exposed.exposure.cells),
             }
-            for one in exposures
+            for exposed in exposures
         ],
     }
 

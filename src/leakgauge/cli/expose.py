@@ -119,9 +119,9 @@ def _print_audit(audit: Mapping[str, Any]) -> None:
     print(f"  Median / 95th percentile / maximum over all {unit_plural(audit)}:")
     names = list(audit["adversaries"][0]["metrics"])
     rows = [["", *(describe_metric(name).title for name in names), "error"]]
-    for one in audit["adversaries"]:
-        cells = [metric_quantiles(name, one["metrics"][name]["quantiles"]) for name in names]
-        rows.append([one["adversary"], *cells, number(one["error"])])
+    for attacker in audit["adversaries"]:
+        cells = [metric_quantiles(name, attacker["metrics"][name]["quantiles"]) for name in names]
+        rows.append([attacker["adversary"], *cells, number(attacker["error"])])
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  " + "  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())

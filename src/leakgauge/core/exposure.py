@@ -95,7 +95,10 @@ class Exposure:
     spent: SpentBudgets | None = None
 
     def __post_init__(self) -> None:
-        columns = [self.cells, *(one.metric(name) for one in self.against for name in EXPOSURE_METRICS)]
+        columns = [
+            self.cells,
+            *(attacker.metric(name) for attacker in self.against for name in EXPOSURE_METRICS),
+        ]
         if self.promised is not None:
             columns += [self.promised.delta, self.promised.kairouz, self.promised.tight]
         if self.spent is not None:
@@ -113,5 +116,5 @@ class Exposure:
 
         Of records that are equally exposed, the one whose answers have cost more comes first.
         """
-        keys = [-one.auc for one in reversed(self.against)]
+        keys = [-attacker.auc for attacker in reversed(self.against)]
         return np.lexsort(keys if self.spent is None else [-self.spent.epsilon, *keys])

@@ -56,7 +56,7 @@ class Manifest:
 
 def make_manifest(plan: Plan, metadata: dict[str, AuditMetadata]) -> Manifest:
     """Return the manifest of a new run; its digest covers the plan without rounds, the data and the code."""
-    data = {name: one.data for name, one in metadata.items()}
+    data = {name: audit.data for name, audit in metadata.items()}
     code = code_digests(plan.audits)
     return Manifest(
         plan=plan,
@@ -162,8 +162,11 @@ def _redacted_plan(plan: Plan) -> Plan:
 
 def _redacted_audit(audit: Audit) -> Audit:
     contenders = tuple(
-        replace(one, knowledge_parameters=catalog.redacted_knowledge(audit.domain, one.knowledge_parameters))
-        for one in audit.contenders
+        replace(
+            contender,
+            knowledge_parameters=catalog.redacted_knowledge(audit.domain, contender.knowledge_parameters),
+        )
+        for contender in audit.contenders
     )
     return replace(
         audit, challenger=catalog.redacted_challenger(audit.domain, audit.challenger), contenders=contenders

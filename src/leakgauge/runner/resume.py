@@ -17,7 +17,9 @@ def refuse_different_run(stored: Manifest, new: Manifest, folder: Path) -> None:
     """Stop if a folder holds a run of another plan or of other data: their trials must not be mixed."""
     difference = _difference(plan_without_rounds(stored.plan), plan_without_rounds(new.plan), "plan")
     if difference is None:
-        changed = [repr(name) for name, one in new.metadata.items() if one.data != stored.metadata[name].data]
+        changed = [
+            repr(name) for name, audit in new.metadata.items() if audit.data != stored.metadata[name].data
+        ]
         difference = f"the data or code behind audit {', '.join(changed)} changed" if changed else None
     if difference is not None:
         raise BadInput(

@@ -18,7 +18,9 @@ RowIndices: TypeAlias = npt.NDArray[np.intp]
 
 def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
     """The text of the file: a header, then for each audit its people, the most exposed first."""
-    adversaries = list(dict.fromkeys(one.adversary for _, each in exposures for one in each.against))
+    adversaries = list(
+        dict.fromkeys(attacker.adversary for _, each in exposures for attacker in each.against)
+    )
     text = io.StringIO()
     file = csv.writer(text, lineterminator="\n")
     metrics = [f"{adversary}_{metric}" for adversary in adversaries for metric in EXPOSURE_METRICS]
@@ -36,7 +38,7 @@ def exposure_csv(exposures: Sequence[tuple[str, Exposure]]) -> str:
 def _rows(
     name: str, each: Exposure, rows: RowIndices, adversaries: Sequence[str]
 ) -> Iterator[tuple[object, ...]]:
-    known = {one.adversary: one for one in each.against}
+    known = {attacker.adversary: attacker for attacker in each.against}
     numbers = [
         _formatted(known[adversary].metric(metric)[rows], ".5f") if adversary in known else [""] * rows.size
         for adversary in adversaries

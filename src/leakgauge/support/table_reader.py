@@ -43,9 +43,9 @@ def read_dataclass(kind: type[Value], table: Mapping[str, Any], where: str) -> V
 
 def require_known(name: object, known: Sequence[object], kind: str) -> None:
     """Refuse a name that is not known, and point to the nearest one that is."""
-    if any(name == one and isinstance(name, bool) == isinstance(one, bool) for one in known):
+    if any(name == choice and isinstance(name, bool) == isinstance(choice, bool) for choice in known):
         return
-    near = get_close_matches(str(name), [one for one in known if isinstance(one, str)], n=1)
+    near = get_close_matches(str(name), [choice for choice in known if isinstance(choice, str)], n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(map(str, known)) or 'none'}"
     raise BadInput(f"{kind} is called {name!r}; {hint}")
 

@@ -61,7 +61,8 @@ def traces_from_friends(table: LocationsKnowledgeTable, challenger: Challenger) 
     wanted, traces, people = table.friends, challenger.traces, challenger.people
     if isinstance(wanted, int):
         chosen = [
-            partial_traces.most_similar(traces, int(one), people.reference, wanted) for one in people.targets
+            partial_traces.most_similar(traces, int(target), people.reference, wanted)
+            for target in people.targets
         ]
     elif isinstance(wanted, str):
         chosen = [_friends_in_file(challenger, int(person)) for person in people.targets]

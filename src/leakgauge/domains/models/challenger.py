@@ -84,13 +84,13 @@ class Challenger(ChallengerDefaults):
 
         It is NaN for a round in which every target is a member, and left out where there is one target.
         """
-        parts: dict[str, list[Ints]] = {"members": [one.rows.trained_on for one in block]}
+        parts: dict[str, list[Ints]] = {"members": [training.rows.trained_on for training in block]}
         if self.n_targets > 1:
-            parts["others"] = [one.rows.others for one in block]
-        if any(one.rows.validation.size for one in block):
-            parts["validation"] = [one.rows.validation for one in block]
+            parts["others"] = [training.rows.others for training in block]
+        if any(training.rows.validation.size for training in block):
+            parts["validation"] = [training.rows.validation for training in block]
         return {
-            name: np.array([one.accuracy(some) for one, some in zip(block, rows)])
+            name: np.array([training.accuracy(some) for training, some in zip(block, rows)])
             for name, rows in parts.items()
         }
 

@@ -40,7 +40,7 @@ class BlackBoxKnowledge:
     empty: bool = False
 
     def view(self, block: Sequence[TrainingRound]) -> ModelsView:
-        return ModelsView(LazyModels(block), [one.shown for one in block])
+        return ModelsView(LazyModels(block), [training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -51,8 +51,8 @@ class TrainingLossKnowledge(BlackBoxKnowledge):
     """
 
     def view(self, block: Sequence[TrainingRound]) -> TrainingLossView:
-        mean_losses = np.array([one.mean_loss for one in block])
-        return TrainingLossView(LazyModels(block), [one.shown for one in block], mean_losses)
+        mean_losses = np.array([training.mean_loss for training in block])
+        return TrainingLossView(LazyModels(block), [training.shown for training in block], mean_losses)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,7 +73,7 @@ class BlindKnowledge:
     fixed: int | None
 
     def view(self, block: Sequence[TrainingRound]) -> RecordsView:
-        return RecordsView([one.shown for one in block])
+        return RecordsView([training.shown for training in block])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -87,7 +87,7 @@ class StrongKnowledge:
     relation: Relation
 
     def view(self, block: Sequence[TrainingRound]) -> TrainingStepsView:
-        return TrainingStepsView([TrainingView(one) for one in block])
+        return TrainingStepsView([TrainingView(training) for training in block])
 
 
 @dataclass(frozen=True, kw_only=True)

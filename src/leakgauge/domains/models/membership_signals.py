@@ -57,8 +57,8 @@ def per_round(
         yield model, shown, last[1]
 
 
-def _same_records(one: Examples, other: Examples) -> bool:
-    return np.array_equal(one.labels, other.labels) and np.array_equal(one.rows, other.rows)
+def _same_records(first: Examples, other: Examples) -> bool:
+    return np.array_equal(first.labels, other.labels) and np.array_equal(first.rows, other.rows)
 
 
 def _log_probabilities(model: Classifier, records: Examples) -> Reals:

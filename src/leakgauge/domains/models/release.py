@@ -123,7 +123,7 @@ class LazyModels(Sequence[Any]):
         return self._rounds[position].model
 
     def __iter__(self) -> Iterator[Classifier]:
-        return (one.model for one in self._rounds)
+        return (training.model for training in self._rounds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,7 +83,7 @@ def train_shadows(
     parts = (pool.rows, pool.labels, chosen)
     content = sha256(b"".join(sha256(np.ascontiguousarray(part).tobytes()).digest() for part in parts))
     key = (content.digest(), chosen.shape, pool.classes, trainer, tuple(seeds))
-    work = [(np.flatnonzero(one), seed) for one, seed in zip(chosen, seeds)]
+    work = [(np.flatnonzero(rows), seed) for rows, seed in zip(chosen, seeds)]
     return _shadow_cache.once(key, lambda: tuple(parallel_map(_TrainOnRows(pool, trainer), work)))
 
 

@@ -22,14 +22,14 @@ def oracle_guarantee(rules: OracleRules, stated: float | None) -> Guarantee | No
         return guarantee_of_answers(rules.noise, rules.most_answers)
     if stated is None:
         return None
-    one = rules.noise.guarantee
+    answer = rules.noise.guarantee
     return Guarantee(
         epsilon=stated,
-        delta=one.delta,
+        delta=answer.delta,
         unit=Unit.RECORD,
         relation=Relation.ADD_REMOVE,
-        sensitivity=one.sensitivity,
-        nominal_epsilon=one.nominal_epsilon or one.epsilon,
+        sensitivity=answer.sensitivity,
+        nominal_epsilon=answer.nominal_epsilon or answer.epsilon,
         nominal_unit=Unit.RECORD,
     )
 
@@ -41,16 +41,16 @@ def guarantee_of_answers(noise: OracleNoise, n_answers: int) -> Guarantee:
     """
     if isinstance(noise, opendp.Mechanism):
         return _of_measurements(noise, n_answers)
-    one, moved = noise.guarantee, [(noise.sensitivity, n_answers)]
-    epsilon, best = noise.epsilon_at(moved, one.delta), noise.best_attack(moved)
+    answer, moved = noise.guarantee, [(noise.sensitivity, n_answers)]
+    epsilon, best = noise.epsilon_at(moved, answer.delta), noise.best_attack(moved)
     return replace(
-        one,
+        answer,
         epsilon=epsilon,
         exact_epsilon=epsilon,
         curve=None if best is None else best.high,
         relation=Relation.ADD_REMOVE,
         unit=Unit.RECORD,
-        nominal_epsilon=one.nominal_epsilon or one.epsilon,
+        nominal_epsilon=answer.nominal_epsilon or answer.epsilon,
         nominal_unit=Unit.RECORD,
         composed=_composed(noise, n_answers),
     )

@@ -92,8 +92,8 @@ class TargetQuestions:
         n = len(self.splits[0].queries)
         samples = np.empty((len(self.splits), n, oracle.n_rounds))  # the rounds of one answer are contiguous
         for i in range(n):
-            for target, one in enumerate(self.splits):
-                samples[target, i] = oracle.ask(one.queries[i]) - one.known[i]
+            for target, split in enumerate(self.splits):
+                samples[target, i] = oracle.ask(split.queries[i]) - split.known[i]
         return samples.transpose(2, 0, 1)
 
 

@@ -38,8 +38,8 @@ def _audits(scope: Scope) -> list[AuditTable]:
         "per_predicate": [refusal],
     }
     return [
-        audit_table(accountant, scope.scale, EPSILON, some, {"budget": BUDGET, "accountant": accountant})
-        for accountant, some in attacks.items()
+        audit_table(accountant, scope.scale, EPSILON, names, {"budget": BUDGET, "accountant": accountant})
+        for accountant, names in attacks.items()
     ]
 
 

@@ -83,10 +83,12 @@ def cells_chart(
     for variant, found in mine.items():
         series.setdefault(variant_label(variant), []).append((variant, quantity.of(found)))
     exact = EXACT if knowledge == INFORMED else ()
-    joined = [_joined(label, some) for label, some in series.items() if label not in exact]
+    joined = [_joined(label, measured) for label, measured in series.items() if label not in exact]
     points = [
-        dot_series(f"{label}, simulated", [(p.n, ours) for p, ours in some], variant_colour(some[0][0]))
-        for label, some in series.items()
+        dot_series(
+            f"{label}, simulated", [(p.n, ours) for p, ours in measured], variant_colour(measured[0][0])
+        )
+        for label, measured in series.items()
     ]
     verdicts = [verdict for found in mine.values() for verdict in found]
     return series_chart(
@@ -133,11 +135,11 @@ def _joined(label: str, numbers: Sequence[tuple[CellAttackVariant, OurNumber]]) 
 def _alternative_text(
     quantity: MeasuredQuantity, series: dict[str, list[tuple[CellAttackVariant, OurNumber]]]
 ) -> str:
-    most = max(variant.n for some in series.values() for variant, _ in some)
+    most = max(variant.n for measured in series.values() for variant, _ in measured)
     texts = ", ".join(
         f"{ours.value:.3f} for {label}"
-        for label, some in series.items()
-        for variant, ours in some
+        for label, measured in series.items()
+        for variant, ours in measured
         if variant.n == most
     )
     return f"{quantity.name} rises with the number of cells; at {most} cells it is {texts}"

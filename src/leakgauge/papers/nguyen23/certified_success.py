@@ -174,7 +174,9 @@ def panel_charts(
 
 def _middle(numbers: Sequence[OurNumber]) -> OurNumber:
     """The mean over targets of a mean and of its bounds."""
-    value, low, high = np.mean([(one.value, one.low, one.high) for one in numbers], axis=0).tolist()
+    value, low, high = np.mean(
+        [(number.value, number.low, number.high) for number in numbers], axis=0
+    ).tolist()
     return OurNumber(value=value, low=low, high=high)
 
 
@@ -186,7 +188,7 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
         setup = audit_setup(played.plans.values(), point.name(series.mechanism))
         rng = setup.rng()
         server, crafted = setup.craft(TARGETS[scope.scale])
-        certificates[point] = [certify(server, one, place, rng) for place, one in enumerate(crafted)]
+        certificates[point] = [certify(server, neuron, place, rng) for place, neuron in enumerate(crafted)]
     cells = [
         cell for point in certificates for cell in _cells(series, scope, point, certificates[point], games)
     ]

@@ -104,16 +104,16 @@ def _total(ratio: Reals, places: Ints) -> Reals:
 def _show(played: PlayedItem) -> ItemResult:
     scope = played.scope
     success = {epsilon: success_by_hinges(scope, epsilon) for epsilon in EPSILONS[scope.scale]}
-    cells = [cell for epsilon, one in success.items() for cell in _cells(scope, epsilon, one)]
+    cells = [cell for epsilon, at_epsilon in success.items() for cell in _cells(scope, epsilon, at_epsilon)]
     return ItemResult(tuple(cells), (_chart(scope, success),), (data_note(scope, (CIFAR_10,)),))
 
 
-def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNumber]:
+def _cells(scope: Scope, epsilon: int, at_epsilon: SuccessByHinges) -> list[ComparedNumber]:
     here = f"{CIFAR_10.description(scope, FORM)}, ε = {epsilon}"
     numbers = {
-        "two hinges a feature, clipped": one.clipped,
-        **{f"{hinges} hinges a feature": won for hinges, won in one.by_hinges.items()},
-        "the exact ratio": one.exact,
+        "two hinges a feature, clipped": at_epsilon.clipped,
+        **{f"{hinges} hinges a feature": won for hinges, won in at_epsilon.by_hinges.items()},
+        "the exact ratio": at_epsilon.exact,
     }
     return [
         ComparedNumber(setting=f"success, {label}: {here}", ours=exact_number(won))
@@ -124,16 +124,22 @@ def _cells(scope: Scope, epsilon: int, one: SuccessByHinges) -> list[ComparedNum
 def _chart(scope: Scope, success: dict[int, SuccessByHinges]) -> Chart:
     places = np.array(HINGES[scope.scale], dtype=float)
     traces = []
-    for (epsilon, one), colour in zip(success.items(), chart_style.colours(len(success)), strict=True):
-        won = np.array(list(one.by_hinges.values()))
+    for (epsilon, at_epsilon), colour in zip(success.items(), chart_style.colours(len(success)), strict=True):
+        won = np.array(list(at_epsilon.by_hinges.values()))
         traces += [
             line_series(f"ε = {epsilon}", places, won, Stroke.LINE, colour),
             line_series(
-                f"exact ratio, ε = {epsilon}", places, np.full(places.size, one.exact), Stroke.DOTTED, colour
+                f"exact ratio, ε = {epsilon}",
+                places,
+                np.full(places.size, at_epsilon.exact),
+                Stroke.DOTTED,
+                colour,
             ),
         ]
     most = HINGES[scope.scale][-1]
-    texts = ", ".join(f"{one.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, one in success.items())
+    texts = ", ".join(
+        f"{at_epsilon.by_hinges[most]:.3f} at ε = {epsilon}" for epsilon, at_epsilon in success.items()
+    )
     return series_chart(
         "hinges",
         traces,

@@ -190,9 +190,9 @@ def _train(setup: AuditSetup) -> TrainedNeuron:
 def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
     epochs = np.arange(1.0, len(trained.history) + 1)
     rows = (
-        ("success", [one.won for one in trained.history], Stroke.LINE, chart_style.SERIES[0]),
-        ("TPR", [one.tpr for one in trained.history], Stroke.DASHED, chart_style.SERIES[1]),
-        ("TNR", [one.tnr for one in trained.history], Stroke.DOTTED, chart_style.SERIES[2]),
+        ("success", [epoch.won for epoch in trained.history], Stroke.LINE, chart_style.SERIES[0]),
+        ("TPR", [epoch.tpr for epoch in trained.history], Stroke.DASHED, chart_style.SERIES[1]),
+        ("TNR", [epoch.tnr for epoch in trained.history], Stroke.DOTTED, chart_style.SERIES[2]),
     )
     return series_chart(
         f"figure-9-{column.name}",

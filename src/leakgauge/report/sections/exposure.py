@@ -139,7 +139,9 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
 
 def _metrics(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     return list(
-        dict.fromkeys(name for audit in audits for one in audit["adversaries"] for name in one["metrics"])
+        dict.fromkeys(
+            name for audit in audits for attacker in audit["adversaries"] for name in attacker["metrics"]
+        )
     )
 
 
@@ -150,7 +152,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
         "text": f"{count(audit['people'])} {unit}, each taken as the one an adversary asks about.",
         "many": unit,
         "spent": spent_lines(audit),
-        "rows": [_row(one) for one in audit["adversaries"]],
+        "rows": [_row(attacker) for attacker in audit["adversaries"]],
         "part": part_noun(audit),
         "promised": _promised(audit),
         "charts": _charts(place, audit),
@@ -180,11 +182,11 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 def _charts(place: int, audit: Mapping[str, Any]) -> list[Chart]:
     """One histogram for each attacker, all on the same scale."""
     against, people = audit["adversaries"], max(audit["people"], 1)
-    shares = [np.array(one["histogram"]["people"], dtype=float) / people for one in against]
+    shares = [np.array(attacker["histogram"]["people"], dtype=float) / people for attacker in against]
     most = max((float(share.max()) for share in shares), default=1.0)
     return [
-        _chart(f"exposure-{place}-{n}", audit, one, share, most, colour)
-        for n, (one, share, colour) in enumerate(
+        _chart(f"exposure-{place}-{n}", audit, attacker, share, most, colour)
+        for n, (attacker, share, colour) in enumerate(
             zip(against, shares, chart_style.colours(len(against)), strict=True), start=1
         )
     ]
@@ -258,12 +260,14 @@ def exposure_answer(audit: Mapping[str, Any]) -> str:
     It answers ``exposure_question``, and is empty where that was not counted.
     """
     against = audit["adversaries"]
-    if not against or any("recognised" not in one for one in against):
+    if not against or any("recognised" not in attacker for attacker in against):
         return ""
     first, *others = against
     people = [f"{first['adversary']} would recognise {_people_share(audit, first)}"]
-    people += [f"{one['adversary']} {_people_share(audit, one)}" for one in others]
-    most = [rounded_value(one["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for one in against]
+    people += [f"{attacker['adversary']} {_people_share(audit, attacker)}" for attacker in others]
+    most = [
+        rounded_value(attacker["metrics"]["accuracy"]["quantiles"]["1.0"], share=True) for attacker in against
+    ]
     sure = level(first["recognised"]["accuracy"])
     worst = most[0] if len(set(most)) == 1 else _joined(most)
     return (
@@ -284,7 +288,7 @@ def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
     """What the numbers are based on, each note once; notes on some audits only have the names of those."""
     notes: dict[str, list[str]] = {}
     for audit in audits:
-        bases = [f"{one['adversary']}: {one['basis']}." for one in audit["adversaries"]]
+        bases = [f"{attacker['adversary']}: {attacker['basis']}." for attacker in audit["adversaries"]]
         for text in dict.fromkeys([*bases, *audit["notes"]]):
             notes.setdefault(text, []).append(clip(audit["audit"]))
     return [

@@ -30,8 +30,10 @@ def section(run: JudgedRun) -> Section | None:
     rows = [
         HtmlTableRow(
             name,
-            tuple(spent_epsilon(verdict, one) for one in columns),
-            marked=tuple(place for place, one in enumerate(columns) if one in exceeding_columns(verdict)),
+            tuple(spent_epsilon(verdict, column) for column in columns),
+            marked=tuple(
+                place for place, column in enumerate(columns) if column in exceeding_columns(verdict)
+            ),
         )
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]

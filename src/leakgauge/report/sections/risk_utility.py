@@ -35,7 +35,7 @@ def section(run: JudgedRun) -> Section | None:
     }
     chart = _chart(shown)
     rows = [
-        HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, one) for one in columns)))
+        HtmlTableRow(name, (percent(_risk(verdict).value), *(_useful(verdict, column) for column in columns)))
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     table = html_table(

@@ -94,8 +94,8 @@ def encode_values(values: Any) -> tuple[Reals, Symbols, ValueKinds]:
     numbers = np.full(len(values), np.nan)
     keys = np.zeros(len(values), np.int64)
     kinds = np.zeros(len(values), np.int8)
-    for kind in {value_kind(one) for one in types}:
-        alike = {one for one in types if value_kind(one) is kind}
+    for kind in {value_kind(value_type) for value_type in types}:
+        alike = {value_type for value_type in types if value_kind(value_type) is kind}
         rows = [row for row, value in enumerate(values) if type(value) in alike]
         numbers[rows], keys[rows], kinds[rows] = _encode_alike([values[row] for row in rows], kind)
     return numbers, keys, kinds

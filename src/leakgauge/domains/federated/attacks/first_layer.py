@@ -69,9 +69,9 @@ class Attack:
 
 def _weights(own: FeatureDistribution, others: FeatureDistribution) -> Reals:
     """Return one weight per feature; 0 for features that are constant in all rows."""
-    one, other = own.moments(_identity_basis), others.moments(_identity_basis)
-    spread = ((one.covariances + other.covariances) / 2)[:, 0, 0]
-    difference = (one.means - other.means)[:, 0]
+    own_moments, other = own.moments(_identity_basis), others.moments(_identity_basis)
+    spread = ((own_moments.covariances + other.covariances) / 2)[:, 0, 0]
+    difference = (own_moments.means - other.means)[:, 0]
     return np.divide(difference, spread, out=np.zeros_like(spread), where=spread > 0)
 
 

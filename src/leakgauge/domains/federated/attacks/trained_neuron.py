@@ -57,7 +57,7 @@ class Attack:
 
     def study(self, knowledge: ServerKnowledge, rng: Generator) -> Scorer[FederatedView]:
         trained = self.train(knowledge, rng)
-        neurons = [one.neuron for one in trained]
+        neurons = [neuron.neuron for neuron in trained]
         return study_neurons(knowledge, neurons, rng, certify=self.certify, more=_epochs(trained))
 
     def train(self, knowledge: ServerKnowledge, rng: Generator) -> list[TrainedNeuron]:
@@ -82,11 +82,11 @@ class Attack:
 
 def _epochs(trained: Sequence[TrainedNeuron]) -> dict[str, float]:
     """Summarise over targets the epochs until a neuron was kept, and until some bias separated the target."""
-    epochs = [one.epochs for one in trained]
-    on_top = [one.on_top for one in trained if one.on_top is not None]
+    epochs = [neuron.epochs for neuron in trained]
+    on_top = [neuron.on_top for neuron in trained if neuron.on_top is not None]
     summary = {
         "epochs_mean": float(np.mean(epochs)),
         "epochs_most": float(max(epochs)),
-        "separated": float(np.mean([one.separated for one in trained])),
+        "separated": float(np.mean([neuron.separated for neuron in trained])),
     }
     return summary | ({"epochs_on_top_mean": float(np.mean(on_top))} if len(on_top) == len(trained) else {})

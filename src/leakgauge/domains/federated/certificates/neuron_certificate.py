@@ -130,8 +130,8 @@ class NeuronCertifier:
                 "leave out certify or gradient_noise"
             )
 
-    def __call__(self, one: tuple[int, CraftedNeuron, int]) -> NeuronCertificate:
-        place, crafted, seed = one
+    def __call__(self, task: tuple[int, CraftedNeuron, int]) -> NeuronCertificate:
+        place, crafted, seed = task
         knowledge, training, rng = self.knowledge, self.knowledge.training, np.random.default_rng(seed)
         least, most = value_range(crafted, *feature_bounds(knowledge))
         mechanism = training.mechanism
@@ -173,11 +173,11 @@ def certified_rates(
     """Return means over targets of the certified numbers, by name."""
     certificates = certify_neurons(knowledge, crafted, rng)
     by_name: dict[str, list[float]] = {
-        "certified_success": [one.success for one in certificates],
-        "certified_tpr": [one.tpr for one in certificates],
-        "certified_fpr": [one.fpr for one in certificates],
-        "certified_share": [one.holds for one in certificates],
-        "certified_success_hoeffding": [one.hoeffding_success for one in certificates],
+        "certified_success": [certificate.success for certificate in certificates],
+        "certified_tpr": [certificate.tpr for certificate in certificates],
+        "certified_fpr": [certificate.fpr for certificate in certificates],
+        "certified_share": [certificate.holds for certificate in certificates],
+        "certified_success_hoeffding": [certificate.hoeffding_success for certificate in certificates],
     }
     return {name: float(np.mean(numbers)) for name, numbers in by_name.items()}
 
@@ -199,6 +199,9 @@ def certificates_by_epsilon(
 
 def smallest_epsilons(certificates: Mapping[float, Sequence[NeuronCertificate]]) -> list[float | None]:
     """Return for each target the smallest epsilon at which theorem 1 applies (corollary 1), or None."""
-    rows = [[epsilon if one.holds else np.inf for one in certificates[epsilon]] for epsilon in certificates]
+    rows = [
+        [epsilon if certificate.holds else np.inf for certificate in certificates[epsilon]]
+        for epsilon in certificates
+    ]
     least = np.min(rows, axis=0).tolist()
     return [epsilon if np.isfinite(epsilon) else None for epsilon in least]

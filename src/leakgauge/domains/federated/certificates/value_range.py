@@ -20,16 +20,16 @@ def value_range(crafted: CraftedNeuron, low: Reals, high: Reals) -> tuple[float,
     relaxation (Zhang et al. 2018), whichever is narrower.
     """
     used = crafted.first != 0
-    one = used.sum(axis=1) == 1
-    least, most = _range_of_many_features(crafted, ~one, low, high)
-    for place, units in _units_by_feature(used, one):
+    single = used.sum(axis=1) == 1
+    least, most = _range_of_many_features(crafted, ~single, low, high)
+    for place, units in _units_by_feature(used, single):
         lower, upper = _range_of_one_feature(crafted, units, place, low[place], high[place])
         least, most = least + lower, most + upper
     return least + crafted.bias, most + crafted.bias
 
 
-def _units_by_feature(used: Bits, one: Bits) -> list[tuple[int, UnitIndices]]:
-    units = np.flatnonzero(one)
+def _units_by_feature(used: Bits, single: Bits) -> list[tuple[int, UnitIndices]]:
+    units = np.flatnonzero(single)
     features = used[units].argmax(axis=1) if units.size else units
     order = np.argsort(features, kind="stable")
     cuts = np.flatnonzero(np.diff(features[order])) + 1

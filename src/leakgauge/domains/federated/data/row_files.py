@@ -171,7 +171,7 @@ def shrink_images(images: Pixels, size: int) -> Pixels:
         side = (min(width, size), min(height, size))
         plain = images[..., 0] if images.shape[3:] == (1,) else images
         smaller = image.Resampling.BILINEAR
-        images = np.array([np.asarray(image.fromarray(one).resize(side, smaller)) for one in plain])
+        images = np.array([np.asarray(image.fromarray(picture).resize(side, smaller)) for picture in plain])
     return images.reshape(n, -1)
 
 
@@ -185,12 +185,12 @@ def decode_images(blobs: Sequence[bytes | None], size: int) -> Pixels:
     side = (0, 0)
     for i, blob in enumerate(blobs):
         try:
-            with image.open(BytesIO(blob or b"")) as one:
+            with image.open(BytesIO(blob or b"")) as picture:
                 if rows is None:
-                    side = (min(one.width, size), min(one.height, size))
+                    side = (min(picture.width, size), min(picture.height, size))
                     rows = np.empty((len(blobs), side[0] * side[1] * 3), dtype=np.uint8)
-                one.draft("RGB", side)  # a JPEG can be decoded at a fraction of its size
-                rows[i] = np.asarray(one.convert("RGB").resize(side, image.Resampling.BILINEAR)).ravel()
+                picture.draft("RGB", side)  # a JPEG can be decoded at a fraction of its size
+                rows[i] = np.asarray(picture.convert("RGB").resize(side, image.Resampling.BILINEAR)).ravel()
         except (OSError, ValueError, SyntaxError, image.DecompressionBombError):
             has = "no image" if not blob else "an image that cannot be decoded"
             raise BadInput(

@@ -34,9 +34,9 @@ def rescale_first_layers(
     mechanism = knowledge.training.mechanism
     others = perturb(knowledge.rows[:N_REFERENCE_ROWS], 1, mechanism, own_rng)
     rescaled = []
-    for one, target in zip(crafted, knowledge.targets[:, None]):
+    for neuron, target in zip(crafted, knowledge.targets[:, None]):
         own = perturb(target, 8, mechanism, own_rng)
-        rescaled.append(one.with_smaller_units(_n_halvings(one, np.concatenate([own, others]))))
+        rescaled.append(neuron.with_smaller_units(_n_halvings(neuron, np.concatenate([own, others]))))
     return rescaled
 
 
@@ -93,8 +93,8 @@ def gradient_scorer(
         * clipped_neuron_gradient(network, target[None], label[None], training.noise.clip)
         for network, target, label in zip(networks, knowledge.targets, knowledge.target_labels)
     ]
-    one = training.noise.multiplier * training.noise.clip / training.batch
-    unit = one / np.sqrt(training.clients * training.iterations)
+    sigma = training.noise.multiplier * training.noise.clip / training.batch
+    unit = sigma / np.sqrt(training.clients * training.iterations)
     return Scorer(MatchedFilterScorer(networks, expected, unit), Reading(threshold=0.0, signed=True))
 
 
@@ -110,7 +110,7 @@ def study_neurons(
     crafted = rescale_first_layers(knowledge, crafted, rng)
     scorer = gradient_scorer(knowledge, crafted, rng)
     numbers = {
-        "units": sum(one.units for one in crafted) / len(crafted),
+        "units": sum(neuron.units for neuron in crafted) / len(crafted),
         **(more or {}),
         **mean_stealth(crafted, rng),
         **(certified_rates(knowledge, crafted, rng) if certify else {}),

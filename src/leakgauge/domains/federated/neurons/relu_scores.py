@@ -95,9 +95,9 @@ def best_relu_score(
     return ReluScore(kept, basis.knots, basis.on_hinges(weights))
 
 
-def _discriminant(one: FeatureMoments, other: FeatureMoments) -> tuple[Reals, Reals]:
+def _discriminant(first: FeatureMoments, other: FeatureMoments) -> tuple[Reals, Reals]:
     """Return the separation of two distributions in each feature, and the discriminant weights."""
-    difference, pooled = one.means - other.means, (one.covariances + other.covariances) / 2
+    difference, pooled = first.means - other.means, (first.covariances + other.covariances) / 2
     n = pooled.shape[1]
     size = np.trace(pooled, axis1=1, axis2=2) / n
     ridge = RIDGE * size + max(RIDGE * float(size.mean()), np.finfo(np.float64).tiny)

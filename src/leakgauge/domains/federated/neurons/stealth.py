@@ -77,8 +77,8 @@ def compare_weights(crafted: Reals, usual: Reals, rng: Generator) -> Stealth:
 def mean_stealth(crafted: Sequence[CraftedNeuron], rng: Generator) -> dict[str, float]:
     """Return the distances of first layer and chosen neuron, averaged over targets, by name."""
     distances = [
-        (first_layer_stealth(one, rng).statistic, chosen_neuron_stealth(one, rng).statistic)
-        for one in crafted
+        (first_layer_stealth(neuron, rng).statistic, chosen_neuron_stealth(neuron, rng).statistic)
+        for neuron in crafted
     ]
     first, second = np.mean(distances, axis=0).tolist()
     return {"stealth_first": first, "stealth_second": second}

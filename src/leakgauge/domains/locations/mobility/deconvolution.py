@@ -208,10 +208,10 @@ def _of_counts(counts: Reals) -> RankOneRates:
 
 
 def _profiles(fits: list[RankOneRates], group_size: int) -> MobilityProfiles:
-    spaces, times = np.stack([one.space for one in fits]), np.stack([one.time for one in fits])
+    spaces, times = np.stack([fit.space for fit in fits]), np.stack([fit.time for fit in fits])
     n_cells = spaces.shape[1] * times.shape[1]
     return MobilityProfiles(
-        np.array([one.level for one in fits]) * (n_cells / group_size),
+        np.array([fit.level for fit in fits]) * (n_cells / group_size),
         spaces / spaces.shape[1],
         times / times.shape[1],
     )

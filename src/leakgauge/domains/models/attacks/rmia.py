@@ -71,18 +71,18 @@ class Attack:
     def _online(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadows_with_targets(knowledge, self.shadows, rng)
         in_some = np.logical_and(shadows.rows.any(axis=0), ~shadows.rows.all(axis=0))
-        some, logs, members = self._population(knowledge.reference, shadows, in_some, rng)
+        population, logs, members = self._population(knowledge.reference, shadows, in_some, rng)
         targets = signal_matrix(shadows.models, require_targets(knowledge), log_true_probability)
         known = _FixedTargetsMean(mean_with_and_without(targets, shadows.targets))
-        return self._scorer(known, some, mean_with_and_without(logs, members), shadows.studied)
+        return self._scorer(known, population, mean_with_and_without(logs, members), shadows.studied)
 
     def _offline(self, knowledge: BlackBoxKnowledge, rng: Generator) -> Scorer[ModelsView]:
         shadows = shadows_without_targets(knowledge, self.shadows, rng)
         without = np.logical_not(shadows.rows.all(axis=0))
-        some, logs, members = self._population(knowledge.reference, shadows, without, rng)
+        population, logs, members = self._population(knowledge.reference, shadows, without, rng)
         a = best_a(logs, members) if self.a is None else self.a
         expected = mean_from_without(logs, ~members, a)
-        return self._scorer(_EstimatedMean(shadows, a), some, expected, shadows.studied | {"a": a})
+        return self._scorer(_EstimatedMean(shadows, a), population, expected, shadows.studied | {"a": a})
 
     def _population(
         self, reference: Examples, shadows: ShadowModels, eligible: Bits, rng: Generator
@@ -94,18 +94,22 @@ class Attack:
                 "no row of the reference is in some shadows but not in all, so there is no population; raise "
                 'challenger.reference, or use mode = "offline"'
             )
-        some = reference.take(rows)
-        return some, signal_matrix(shadows.models, some, log_true_probability), shadows.rows[:, rows]
+        rows_in_question = reference.take(rows)
+        return (
+            rows_in_question,
+            signal_matrix(shadows.models, rows_in_question, log_true_probability),
+            shadows.rows[:, rows],
+        )
 
     def _scorer(
         self,
         expected: "_FixedTargetsMean | _EstimatedMean",
-        some: Examples,
+        population: Examples,
         population_expected: Reals,
         studied: dict[str, float],
     ) -> Scorer[ModelsView]:
-        score = _ShareBeaten(expected, some, population_expected, float(np.log(self.gamma)))
-        return Scorer(score, Reading(studied=studied | {"population": float(len(some))}))
+        score = _ShareBeaten(expected, population, population_expected, float(np.log(self.gamma)))
+        return Scorer(score, Reading(studied=studied | {"population": float(len(population))}))
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,11 +61,11 @@ class StepRatio:
         known = clipped_gradient_sum(step.network, rows, labels, self.noise.clip)
         return step.released.astype(np.float64) - known
 
-    def _evidence(self, rest: Reals, step: StepView, one: Examples) -> float:
+    def _evidence(self, rest: Reals, step: StepView, candidate: Examples) -> float:
         """The log-ratio of the rest of a sum with this record in the batch against noise alone."""
-        gradient = clipped_gradient_sum(step.network, one.rows, one.labels, self.noise.clip).astype(
-            np.float64
-        )
+        gradient = clipped_gradient_sum(
+            step.network, candidate.rows, candidate.labels, self.noise.clip
+        ).astype(np.float64)
         scale = self.noise.sigma * self.noise.clip
         return float((rest @ gradient - gradient @ gradient / 2) / scale**2)
 

@@ -128,10 +128,12 @@ class MixtureLogRatios:
     values: ValueDistributions
 
     def __call__(self, view: NoisyMeansView, rng: Generator) -> Reals:
-        of_model = np.column_stack([one.log(view.sums) for one in self.sums])
+        of_model = np.column_stack([distribution.log(view.sums) for distribution in self.sums])
         with_record = np.stack(
             [
-                np.column_stack([one.log(view.sums - value) for one in self.sums_without_one])
+                np.column_stack(
+                    [distribution.log(view.sums - value) for distribution in self.sums_without_one]
+                )
                 for value in view.shown.T
             ],
             axis=1,

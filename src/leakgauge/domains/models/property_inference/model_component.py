@@ -61,10 +61,10 @@ def probe_probabilities(models: Sequence[Classifier], probes: Examples) -> Reals
 def _held_out_accuracy(columns: Reals, kinds: Ints, fold: Ints) -> float:
     """The accuracy on shadows of one half of the rows, trained on shadows of the other half."""
     accuracies = [
-        fit_softmax(columns[fold != one], kinds[fold != one], _STRENGTH).accuracy(
-            columns[fold == one], kinds[fold == one]
+        fit_softmax(columns[fold != half], kinds[fold != half], _STRENGTH).accuracy(
+            columns[fold == half], kinds[fold == half]
         )
-        for one in range(_HALVES)
+        for half in range(_HALVES)
     ]
     return float(np.average(accuracies, weights=np.bincount(fold)))
 

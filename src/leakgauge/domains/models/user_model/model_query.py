@@ -139,7 +139,7 @@ def _onnx_input(session: Any, rows: Reals, where: str) -> Any:
     inputs = session.get_inputs()
     if len(inputs) != 1:
         raise BadInput(
-            f"{where}: it takes {len(inputs)} inputs ({', '.join(one.name for one in inputs[:5])}); export "
+            f"{where}: it takes {len(inputs)} inputs ({', '.join(node.name for node in inputs[:5])}); export "
             "it with one, rows x features"
         )
     source = inputs[0]
@@ -154,9 +154,9 @@ def _onnx_input(session: Any, rows: Reals, where: str) -> Any:
 
 
 def _onnx_output(session: Any, where: str) -> Any:
-    candidates = [one for one in session.get_outputs() if one.type in (*_ONNX_TENSORS, *_ONNX_MAPS)]
+    candidates = [output for output in session.get_outputs() if output.type in (*_ONNX_TENSORS, *_ONNX_MAPS)]
     if len(candidates) != 1:
-        names = ", ".join(f"{one.name} ({one.type})" for one in session.get_outputs()[:5])
+        names = ", ".join(f"{output.name} ({output.type})" for output in session.get_outputs()[:5])
         raise BadInput(
             f"{where}: one output must hold probabilities or logits, rows x classes; it has {names}"
         )

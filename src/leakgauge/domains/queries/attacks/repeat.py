@@ -45,10 +45,10 @@ class Attack:
         known = np.zeros(self.queries)
         splits = [
             SplitQuery(
-                tuple(knowledge.query.such_that(text) for text in self._texts(knowledge.id_column, one)),
+                tuple(knowledge.query.such_that(text) for text in self._texts(knowledge.id_column, target)),
                 known,
             )
-            for one in knowledge.targets
+            for target in knowledge.targets
         ]
         decide = MidpointScore(knowledge.shifts, knowledge.query.sensitivity)
         return Scorer(

@@ -56,20 +56,20 @@ def value_ranges(condition: Condition) -> dict[Operand, ValueRange]:
             return {}
 
 
-def are_disjoint(one: dict[Operand, ValueRange], other: dict[Operand, ValueRange]) -> bool:
+def are_disjoint(first: dict[Operand, ValueRange], other: dict[Operand, ValueRange]) -> bool:
     """Return whether no record can satisfy both, because some operand would need two values.
 
     False may also mean that this is unknown.
     """
-    return any(one[operand].within(other[operand]).empty for operand in one.keys() & other.keys())
+    return any(first[operand].within(other[operand]).empty for operand in first.keys() & other.keys())
 
 
-def _tighter(one: OneSidedBound | None, other: OneSidedBound | None) -> OneSidedBound | None:
-    if one is None or other is None:
-        return one or other
-    if one.value == other.value:
-        return other if one.closed else one
-    return one if (one.value > other.value) == one.lower else other  # type: ignore[operator]
+def _tighter(first: OneSidedBound | None, other: OneSidedBound | None) -> OneSidedBound | None:
+    if first is None or other is None:
+        return first or other
+    if first.value == other.value:
+        return other if first.closed else first
+    return first if (first.value > other.value) == first.lower else other  # type: ignore[operator]
 
 
 def _satisfies(value: Value, bound: OneSidedBound | None) -> bool:

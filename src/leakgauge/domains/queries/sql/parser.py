@@ -276,13 +276,13 @@ def _comparison(kind: str, left: ParseTree, right: ParseTree, columns: Mapping[s
 
 
 def _constants(kind: str, left: ParseTree, right: ParseTree) -> BooleanConstant:
-    one, other = literal_of(left), literal_of(right)
-    if isinstance(one, str) != isinstance(other, str) or isinstance(one, bool) != isinstance(other, bool):
-        raise BadInput(f"{one!r} and {other!r} cannot be compared")
+    first, other = literal_of(left), literal_of(right)
+    if isinstance(first, str) != isinstance(other, str) or isinstance(first, bool) != isinstance(other, bool):
+        raise BadInput(f"{first!r} and {other!r} cannot be compared")
     if kind not in _BOUNDS:
-        return BooleanConstant((one == other) == (kind == "COMPARE_EQUAL"))
+        return BooleanConstant((first == other) == (kind == "COMPARE_EQUAL"))
     greater, closed = _BOUNDS[kind]
-    return BooleanConstant((one > other if greater else one < other) or (closed and one == other))  # type: ignore[operator]
+    return BooleanConstant((first > other if greater else first < other) or (closed and first == other))  # type: ignore[operator]
 
 
 def _pair(kind: str, left: Operand, right: Operand) -> Condition:
