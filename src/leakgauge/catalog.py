@@ -200,12 +200,16 @@ def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
         challenger = build_challenger(audit, plan)
         build_knowledge = get_domain(audit.domain).build_knowledge
         knowledges = {
-            one.label: build_knowledge(one.knowledge, one.knowledge_parameters, challenger, plan.seed)
-            for one in audit.contenders
+            contender.label: build_knowledge(
+                contender.knowledge, contender.knowledge_parameters, challenger, plan.seed
+            )
+            for contender in audit.contenders
         }
         attacks = {
-            one.label: build(attacks_package(audit.domain), "Attack", one.attack, one.attack_parameters)
-            for one in audit.contenders
+            contender.label: build(
+                attacks_package(audit.domain), "Attack", contender.attack, contender.attack_parameters
+            )
+            for contender in audit.contenders
         }
         return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
 
