@@ -61,6 +61,19 @@ def test_declared_names_belong_together(domain):
     assert all(line or name in catalog.describe("mechanisms") for name, line in mechanisms(domain).items())
 
 
+def test_what_a_plan_selects_by_name_is_described(domain):
+    for what in domain.plan_choices:
+        lines = catalog.describe(what, domain.name)
+        assert lines
+        assert all(lines.values())
+
+
+def test_some_domains_have_more_to_select():
+    choices = {domain.name: set(domain.plan_choices) for domain in catalog.all_domains()}
+    assert "trainers" in choices["models"]
+    assert "accountants" in choices["queries"]
+
+
 def mechanisms(domain):
     return domain.mechanism_lines() or {}
 
