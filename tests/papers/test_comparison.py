@@ -128,5 +128,5 @@ def test_a_number_of_other_data_is_shown_and_not_judged():
     )
     assert cell.verdict is Agreement.NOT_COMPARABLE
     assert cell.reason == "Published: 0.767, table 3. Other data."
-    with pytest.raises(BadInput, match="here: say why"):
+    with pytest.raises(BadInput, match="here: state why"):
         ComparedNumber(setting="here", ours=exact_number(0.767), published=published, comparable=False)

@@ -91,7 +91,7 @@ def test_the_test_has_the_trends_of_the_paper(verdicts):
 
 
 def test_neither_reading_of_theorem_5_has_both_trends(verdicts):
-    theorem, after = "theorem 5: largest {} by", "the formulas after it, T(m): largest {} by"
+    theorem, after = "theorem 5: largest {} per", "the formulas after it, T(m): largest {} per"
     for name, turn, words, verdict in (
         ("figure_3", "rise", theorem, Agreement.DIFFERS),
         ("figure_3", "rise", after, Agreement.AGREES),

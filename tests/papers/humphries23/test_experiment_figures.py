@@ -53,7 +53,7 @@ def test_the_in_sample_optimum_stands_beside_its_null_value(show):
     found = at(cells, "in-sample", "ε = 1, IID")
     assert found.published is None
     assert "0.0089" in found.reason
-    assert "if ε were true, is 0.4621" in found.reason
+    assert "if the nominal ε were true, is 0.4621" in found.reason
 
 
 def test_accuracies_stand_beside_advantages(show):

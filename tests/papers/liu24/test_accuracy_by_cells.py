@@ -30,7 +30,7 @@ def test_the_page_names_the_substitute(pretend):
     assert "Milan were not given" in note
     assert "15,793 people, 96 places, 800 hours" in note
     (note,) = pretend("figure_14").notes
-    assert "synthetic city in place of Milan" in note
+    assert "synthetic city instead of Milan" in note
 
 
 def test_both_attackers_have_a_panel(pretend):

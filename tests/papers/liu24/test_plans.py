@@ -28,7 +28,7 @@ def test_milan_is_used_where_its_file_is_given(tmp_path):
     table = main_place(scope).table
     assert table["format"] == "milano"
     assert table["grid"] == [12, 8]
-    assert "Played on Social Pulse Milano" in substitute_note(scope) == place_note(scope)
+    assert "the last 800 hours of Social Pulse Milano" in substitute_note(scope) == place_note(scope)
 
 
 def test_otherwise_a_city_of_its_shape_is(tmp_path):

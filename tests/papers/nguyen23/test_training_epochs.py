@@ -41,7 +41,7 @@ def test_the_trend_and_full_success_are_judged(cells):
     won = [v for s, v in verdicts.items() if s.startswith("success, r")]
     assert won == [Agreement.DIFFERS, *[Agreement.AGREES] * 3]
     (few,) = [c for s, c in cells.items() if s.startswith("success, r = 5:") and s.endswith("ImageNet")]
-    assert "25% of targets were not yet told" in few.reason
+    assert "25% of targets were not yet separated" in few.reason
 
 
 def test_figure_9_follows_one_training_to_its_end(show, small_rows, monkeypatch):

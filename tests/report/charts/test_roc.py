@@ -60,7 +60,7 @@ def test_every_curve_and_blind_guessing_are_drawn_and_in_the_key():
 
 @pytest.mark.parametrize(
     ("fpr", "tpr", "says"),
-    [([0, 1], [0], "2 FPRs but 1 TPRs"), ([], [], "0 FPRs"), ([0.5, 0.1], [0, 1], "fall")],
+    [([0, 1], [0], "2 FPRs but 1 TPRs"), ([], [], "0 FPRs"), ([0.5, 0.1], [0, 1], "must not decrease")],
 )
 def test_a_curve_that_is_none_is_refused(fpr, tpr, says):
     with pytest.raises(BadInput, match=says):

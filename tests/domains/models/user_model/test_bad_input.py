@@ -175,7 +175,7 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
         ("mine:message", "returned list, not a table of numbers"),
         ("mine:wild", 'a probability must be in [0, 1]; if these are logits, add output = "logits"'),
         ("mine:breaks", "raised ValueError: two lines"),
-        ("mine:named", "is no class of the model; known: yes, no"),
+        ("mine:named", "is not a class of the model; known: yes, no"),
         ("mine:nothing", "has no 'nothing'"),
         ("other:model", "there is no other.py in"),
         ("mine", 'must be written "module:name"'),

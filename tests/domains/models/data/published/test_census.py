@@ -65,5 +65,5 @@ def test_somebody_in_both_is_kept_in_one_and_the_seed_decides_in_which(folder):
 def test_other_values_are_refused(tmp_path):
     write_adult(tmp_path, data=ADULT_DATA)
     write_census(tmp_path, [census_row(_12="M")])
-    with pytest.raises(BadInput, match=r"'sex' of census-income\.data holds 'M', which the census does not"):
+    with pytest.raises(BadInput, match=r"'sex' of census-income\.data holds 'M', which is not a value"):
         load_table(CENSUS, tmp_path, 1)
