@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from named_things import ROOT
+from documented_names import ROOT
 
 PAGE = ROOT / "docs" / "adding.md"
 FILES = dict(

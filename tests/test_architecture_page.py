@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from named_things import ROOT, SOURCE, exists, resolves
+from documented_names import ROOT, SOURCE, exists, resolves
 
 PAGE = ROOT / "docs" / "architecture.md"
 PICTURES = ROOT / "docs" / "pictures"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from named_things import ROOT, resolves
+from documented_names import ROOT, resolves
 
 ROWS = re.findall(r"^\| `([\w.]+)` \| `([\w.]+)` \|$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
 

@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from domains.blackbox.auditing import bound, played, studied
+from domains.blackbox.audit_case import bound, played, studied
 from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case, laplace
 from leakgauge.referee.metrics.epsilon_one_run import Metric
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import Table
+from domains.models.memorizing_models import Table
 from leakgauge.domains.models.membership_signals import (
     log_mean,
     log_odds,

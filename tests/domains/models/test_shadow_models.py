@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domains.models.memorised import network, small, table
+from domains.models.memorizing_models import network, small, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.shadow_models import (
     shadows_with_targets,

@@ -2,7 +2,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from domains.blackbox.auditing import bound, played, studied
+from domains.blackbox.audit_case import bound, played, studied
 from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream

@@ -4,7 +4,12 @@ from leakgauge.domains.blackbox.event_search.candidates import RatioSum, SharedR
 from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees
 from leakgauge.domains.blackbox.event_search.feature_ratios import FeatureReader, ShadowSample
 from leakgauge.domains.blackbox.event_search.output_table import tabulate
-from leakgauge.domains.blackbox.event_search.proposals import propose_candidates
+from leakgauge.domains.blackbox.event_search.proposals import (
+    most_informative_places,
+    propose_candidates,
+    survey_outputs,
+    varying_places,
+)
 
 MEMBERS = np.arange(400) % 2 == 0
 
@@ -44,3 +49,49 @@ def test_every_proposal_can_be_learned_from_words_alone():
     sample = ShadowSample(FeatureReader(tabulate(outputs)), MEMBERS)
     for candidate in propose_candidates(sample):
         assert np.isfinite(candidate.learn(sample)(sample.reader)).all()
+
+
+RNG = np.random.default_rng(1)
+MANY_MEMBERS = np.arange(2000) % 2 == 0
+
+
+def look(outputs):
+    table = tabulate(outputs)
+    return ShadowSample(FeatureReader(table), MANY_MEMBERS), {
+        path: place for place, path in enumerate(table.paths)
+    }
+
+
+def test_the_most_telling_place_comes_first():
+    sample, places = look(list(RNG.normal(size=(2000, 5)) + MANY_MEMBERS[:, None] * [0, 0, 0, 1, 0.2]))
+    assert survey_outputs(sample).places[0] == survey_outputs(sample).numeric[0] == places[3,]
+
+
+def test_numbers_symbols_and_fractions_are_told_apart():
+    outputs = [["above", n % 7, n / 3, 5] for n in range(2000)]
+    sample, places = look(outputs)
+    seen = survey_outputs(sample)
+    assert set(seen.numeric) == {places[1,], places[2,]}
+    assert seen.real == {places[2,]}
+    assert places[2,] not in seen.discrete
+    assert places[0,] in seen.discrete
+
+
+def test_places_that_never_change_are_left_out():
+    table = tabulate([["above", n % 7, 5] for n in range(50)])
+    assert varying_places(table) == [table.paths.index((1,))]
+
+
+def test_of_very_many_places_those_that_tell_are_kept():
+    sample, places = look(list(RNG.normal(size=(2000, 60)) + MANY_MEMBERS[:, None] * (np.arange(60) == 41)))
+    assert places[41,] in most_informative_places(sample, 5)
+    assert len(most_informative_places(sample, 5)) == 5
+
+
+def test_a_symbol_that_is_rare_but_telling_is_worth_counting():
+    records = [
+        [*RNG.permutation(40)[:3].tolist(), 99 if member and n % 10 == 0 else 0]
+        for n, member in enumerate(MANY_MEMBERS)
+    ]
+    sample, _ = look(records)
+    assert int(np.float64(99).view(np.int64)) in survey_outputs(sample).symbols

@@ -5,7 +5,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from domains.federated.flower.small_blocks import Straight, block, networks
+from domains.federated.flower.in_process_clients import Straight, block, networks
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.flower.client_app import SimulatedClients, client_app

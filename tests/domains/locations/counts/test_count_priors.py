@@ -15,7 +15,7 @@ from leakgauge.domains.locations.counts.count_priors import (
     log_sum,
     shifted_rows,
 )
-from strategies.summing import log_masses as every_log_mass
+from strategies.direct_summation import log_masses as every_log_mass
 
 
 def test_a_mixture_is_the_sum_over_counts():

@@ -10,7 +10,7 @@ from leakgauge.domains.locations.counts.count_ratios import log_ratios, total_lo
 from leakgauge.domains.locations.counts.ratio_tables import CellsByRate
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
-from strategies.summing import by_summation
+from strategies.direct_summation import by_summation
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0, 1, 9)], ids=["known", "weighed"])

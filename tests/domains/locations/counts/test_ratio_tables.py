@@ -21,7 +21,7 @@ from leakgauge.domains.locations.counts.ratio_tables import (
 )
 from leakgauge.mechanisms import gaussian, logistic
 from leakgauge.mechanisms._count_noise import IntegerOutputs, PiecewiseExponential, SmoothDensity
-from strategies.summing import log_masses
+from strategies.direct_summation import log_masses
 
 
 def test_all_places_between_the_ends_can_be_read():

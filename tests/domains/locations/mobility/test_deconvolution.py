@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from domains.locations.estimating import SETTINGS, chain_of, distances, group_counts, homely
+from domains.locations.mobility_ground_truth import SETTINGS, chain_of, distances, group_counts, homely
 from domains.locations.small_town import town, traces
 from domains.locations.test_real_data import FOLDER, KUALA_LUMPUR, NEW_YORK, weeks
 from leakgauge.core.errors import BadInput

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import small
+from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.calibrated_loss import Attack
 from leakgauge.domains.models.release import ModelsView

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from domains.models.memorised import small
+from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
 from leakgauge.domains.models.release import ModelsView

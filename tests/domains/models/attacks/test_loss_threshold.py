@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import Table, small
+from domains.models.memorizing_models import Table, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.loss_threshold import Attack
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import network, small
+from domains.models.memorizing_models import network, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks import shadow
 from leakgauge.domains.models.attacks.shadow import Attack

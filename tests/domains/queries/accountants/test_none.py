@@ -1,6 +1,6 @@
 import numpy as np
 
-from domains.queries.accountants.asking_around import answered, asked, queries, with_and_without
+from domains.queries.accountants.random_queries import answered, asked, queries, with_and_without
 
 
 def test_nothing_is_counted_and_nothing_refused():

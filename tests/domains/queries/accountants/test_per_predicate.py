@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.accountants.asking_around import (
+from domains.queries.accountants.random_queries import (
     answered,
     asked,
     queries,

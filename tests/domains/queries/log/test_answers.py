@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import read
+from domains.queries.log.query_logs import read
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log.answers import LoggedNoise
 from leakgauge.theory import gdp

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from domains.queries.log.logs import answers, random_sparse, sparse
+from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures

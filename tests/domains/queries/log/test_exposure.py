@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from domains.queries.log.logs import RECORDS, written
+from domains.queries.log.query_logs import RECORDS, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.log.exposure import expose_query_log

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import sparse
+from domains.queries.log.query_logs import sparse
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log import incidence as module
 

@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import RECORDS, contained, read, written
+from domains.queries.log.query_logs import RECORDS, contained, read, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.domains.queries.log.reader import read_query_log

@@ -4,7 +4,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import answers, random_sparse, sparse
+from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import incidence
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record, gaussian_epsilons
 from leakgauge.theory import gdp

@@ -81,7 +81,7 @@ AUDIT = """
 import time
 from pathlib import Path
 
-from domains.federated.flower.small_blocks import block, networks
+from domains.federated.flower.in_process_clients import block, networks
 from leakgauge.domains.federated.flower.engine import read_flower_engine
 
 clients = block(mechanism=None, clients=2)

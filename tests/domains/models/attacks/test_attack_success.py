@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from domains.models.memorised import network, play, table, tpr_at
+from domains.models.memorizing_models import network, play, table, tpr_at
 from leakgauge.domains.models.attacks import calibrated_loss, lira, loss_threshold, rmia, shadow
 from leakgauge.domains.models.knowledge import TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingLossView
