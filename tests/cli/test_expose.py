@@ -38,7 +38,7 @@ def city(tmp_path):
     return write
 
 
-def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
+def test_expose_writes_names_to_csv_only(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
@@ -57,7 +57,7 @@ def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
         assert (b"Person-" in path.read_bytes()) == (path == people)
 
 
-def test_json_names_nobody(call, city):
+def test_json_output_has_no_names(call, city):
     outcome = call("expose", city(), "--json")
     found = json.loads(outcome.out)
     assert (found["schema"], found["audits"][0]["people"]) == (1, 30)
@@ -65,7 +65,7 @@ def test_json_names_nobody(call, city):
     assert "Person-" not in outcome.out
 
 
-def test_under_replace_one_nothing_is_called_a_ceiling(call, city):
+def test_no_ceiling_under_replace_one(call, city):
     outcome = call("expose", city(("group_size = 6", 'group_size = 6, relation = "replace_one"')))
     assert outcome.code == 0
     assert "Informed is no ceiling" in outcome.out
@@ -82,7 +82,7 @@ def test_under_replace_one_nothing_is_called_a_ceiling(call, city):
         ('"locations"', '"location"'),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(call, city, tmp_path, change):
+def test_bad_input_prints_one_line_and_writes_nothing(call, city, tmp_path, change):
     city(change)
     (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
     before = {path.name for path in tmp_path.iterdir()}
@@ -93,13 +93,13 @@ def test_bad_input_is_one_line_and_writes_nothing(call, city, tmp_path, change):
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
-def test_a_plan_about_nobody_is_refused(call, plan):
+def test_rejects_plan_without_people(call, plan):
     outcome = call("expose", plan())
     assert outcome.code == 2
     assert "'locations'" in outcome.err
 
 
-def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
+def test_user_pipeline_is_referred_to_run(call, city, tmp_path):
     city(('name = "laplace", epsilon = 1.0', 'name = "own", release = "mine:release"'))
     (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
     outcome = call("expose", "city.toml")
@@ -108,7 +108,7 @@ def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
     assert "mechanism 'own' is not known; simulate releases instead: leakgauge run" in outcome.err
 
 
-def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, tmp_path):
+def test_prints_both_compositions_and_rows_read(call, city, tmp_path):
     name = city(('epoch = "1h"', 'epoch = "1h", bad_share = 0.1'))
     with (tmp_path / "visits.csv").open("a") as file:
         file.write("Person-99,never,a\n")
@@ -121,7 +121,7 @@ def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, t
     assert "never" not in outcome.out
 
 
-def test_points_of_a_sweep_share_what_is_noted_of_their_data(call, city, tmp_path):
+def test_data_notes_are_printed_once_per_sweep(call, city, tmp_path):
     name = city(("group_size = 6 }", 'group_size = 6 }\nsweep = { "mechanism.epsilon" = [0.5, 1.0, 2.0] }'))
     outcome = call("expose", name, "--out", "here")
     assert outcome.code == 0
@@ -140,7 +140,7 @@ def log(tmp_path):
     return "asked.csv"
 
 
-def test_a_log_is_exposed_and_named_in_one_file_alone(call, log, tmp_path):
+def test_expose_log_writes_names_to_csv_only(call, log, tmp_path):
     outcome = call("expose", "--query-log", log)
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("asked: Of 2 records, informed would recognise 0 (0%)")
@@ -164,7 +164,7 @@ def test_a_log_is_exposed_and_named_in_one_file_alone(call, log, tmp_path):
     assert rows[1]["informed_accuracy"] == "0.56965"  # 1 - e^-0.15 / 2
 
 
-def test_json_tells_of_records_and_names_none(call, log):
+def test_json_output_of_log_has_no_record_ids(call, log):
     outcome = call("expose", "--query-log", log, "--json", "--out", "here")
     found = json.loads(outcome.out)
     (audit,) = found["audits"]
@@ -175,7 +175,7 @@ def test_json_tells_of_records_and_names_none(call, log):
     assert "q-two" not in outcome.out
 
 
-def test_the_page_speaks_of_records(call, log, tmp_path):
+def test_log_page_says_records(call, log, tmp_path):
     call("expose", "--query-log", log, "--out", "here")
     text = (tmp_path / "here" / "exposure.html").read_text()
     assert "How exposed is every record?" in text
@@ -184,7 +184,7 @@ def test_the_page_speaks_of_records(call, log, tmp_path):
     assert "against each record, worked out" in text
 
 
-def test_predicates_need_the_table_and_its_ids(call, tmp_path):
+def test_predicates_need_table_and_its_ids(call, tmp_path):
     (tmp_path / "asked.csv").write_text("query,where,epsilon\n1,age > 30,0.3\n")
     (tmp_path / "people.csv").write_text("number,age\n5,20\n6,40\n")
     assert "add --data FILE" in call("expose", "--query-log", "asked.csv").err
@@ -209,7 +209,7 @@ def test_predicates_need_the_table_and_its_ids(call, tmp_path):
         (("--query-log", "nowhere.csv"), "there is no file nowhere.csv"),
     ],
 )
-def test_odd_calls_are_one_line_and_write_nothing(call, log, tmp_path, words, said):
+def test_invalid_log_options_print_one_line_and_write_nothing(call, log, tmp_path, words, said):
     outcome = call("expose", *words)
     assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
@@ -217,7 +217,7 @@ def test_odd_calls_are_one_line_and_write_nothing(call, log, tmp_path, words, sa
     assert [path.name for path in tmp_path.iterdir()] == ["asked.csv"]
 
 
-def test_a_bad_row_is_one_line_and_writes_nothing(call, log, tmp_path):
+def test_bad_log_row_prints_one_line_and_writes_nothing(call, log, tmp_path):
     (tmp_path / "asked.csv").write_text(LOG + "q3,Ann,-1\n")
     outcome = call("expose", "--query-log", log)
     assert (outcome.code, outcome.out) == (2, "")
@@ -225,7 +225,7 @@ def test_a_bad_row_is_one_line_and_writes_nothing(call, log, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_folder_with_a_run_is_left_alone(call, log, plan, tmp_path):
+def test_folder_with_a_run_is_not_overwritten(call, log, plan, tmp_path):
     assert call("run", plan(), "--out", "here").code in (0, 3)
     before = {path.name for path in (tmp_path / "here").iterdir()}
     outcome = call("expose", "--query-log", log, "--out", "here")
@@ -234,7 +234,7 @@ def test_a_folder_with_a_run_is_left_alone(call, log, plan, tmp_path):
     assert {path.name for path in (tmp_path / "here").iterdir()} == before
 
 
-def test_python_gets_the_same_numbers_and_writes_nothing_unless_told(log, tmp_path):
+def test_expose_log_api_gives_same_numbers_and_writes_only_with_out(log, tmp_path):
     found = leakgauge.expose_log(log)
     assert (found.audit, found.domain) == ("asked", "queries")
     assert found.exposure.names[found.exposure.order].tolist() == ["Ann", "Bob"]

@@ -38,14 +38,14 @@ def adversary(score, reading=None):
     return Adversary(SeesAll(), Scorer(score, reading or Reading()))
 
 
-def test_adversaries_of_a_block_face_the_same_bits_and_releases():
+def test_adversaries_of_a_block_share_bits_and_releases():
     both = {"a": adversary(lambda view, rng: view), "b": adversary(lambda view, rng: -view)}
     found = play(Blind(), both, seed=3, rounds=range(40, 50), block=4)
     np.testing.assert_array_equal(found["a"].members, found["b"].members)
     np.testing.assert_array_equal(found["a"].scores, -found["b"].scores)
 
 
-def test_rounds_and_targets_number_the_trials():
+def test_trials_are_numbered_by_round_and_target():
     found = play(Blind(), {"a": adversary(lambda view, rng: view)}, seed=3, rounds=range(40, 43), block=4)[
         "a"
     ]
@@ -63,17 +63,17 @@ def test_blocks_differ_and_replays_do_not():
     np.testing.assert_array_equal(scores(1), scores(1))
 
 
-def test_a_reading_travels_with_the_trials():
+def test_trials_carry_the_reading():
     one = {"a": adversary(lambda view, rng: view, Reading(signed=True))}
     assert play(Blind(), one, seed=0, rounds=range(2), block=0)["a"].reading.signed
 
 
-def test_scores_of_the_wrong_shape_are_refused():
+def test_rejects_scores_of_wrong_shape():
     with pytest.raises(BadInput, match="shape"):
         play(Blind(), {"a": adversary(lambda view, rng: view[:, :1])}, seed=0, rounds=range(3), block=0)
 
 
-def test_a_score_that_is_not_finite_is_named_by_its_round():
+def test_non_finite_score_is_reported_with_its_round():
     rounds = np.array([6, 7])
     with pytest.raises(BadInput, match=r"round 7, target 0"):
         Trials(rounds, np.zeros(2, int), np.array([True, False]), np.array([0.0, np.nan]), Coins.FAIR)
@@ -103,7 +103,7 @@ def pay(view, rng):
     return view.numbers
 
 
-def test_what_an_adversary_spent_travels_with_its_trials():
+def test_trials_carry_spending():
     found = play(Blind(), {"a": Adversary(Pays(), Scorer(pay))}, seed=3, rounds=range(4), block=0)["a"]
     assert found.spent["obtained"].tolist() == [0.5] * 8  # counted after the questions, not before
     assert found.spent["believed"].tolist() == [0.1] * 8
@@ -111,7 +111,7 @@ def test_what_an_adversary_spent_travels_with_its_trials():
     assert play(Blind(), {"a": adversary(lambda view, rng: view)}, 3, range(4), 0)["a"].spent == {}
 
 
-def test_spending_of_another_length_is_refused():
+def test_rejects_spending_of_another_length():
     with pytest.raises(BadInput, match="numbers of 'obtained'"):
         Trials(
             np.arange(2), np.zeros(2, int), np.ones(2, bool), np.zeros(2), Coins.FAIR,
@@ -128,13 +128,13 @@ class Fresh(Blind):
         return {"owner": block.mean(axis=1)}
 
 
-def test_targets_of_one_round_only_are_not_numbered():
+def test_fresh_targets_are_not_numbered():
     found = play(Fresh(), {"a": adversary(lambda view, rng: view)}, seed=3, rounds=range(3), block=0)["a"]
     assert found.targets.tolist() == [0] * 6
     assert found.shared_rounds
 
 
-def test_what_a_release_is_good_for_travels_with_the_trials_of_its_round():
+def test_trials_carry_utility():
     found = play(Fresh(), {"a": adversary(lambda view, rng: view)}, seed=3, rounds=range(3), block=0)["a"]
     np.testing.assert_allclose(found.utility["owner"], np.repeat(found.scores.reshape(3, 2).mean(axis=1), 2))
     assert found.where(found.rounds == 1).utility["owner"].size == 2
@@ -177,7 +177,7 @@ class QueryService(ChallengerDefaults):
         return Oracles(members[:, 0], noise, self.questions)
 
 
-def test_an_oracle_is_a_release_that_answers_questions():
+def test_oracle_release_can_be_played():
     def average(view: Oracles, rng: Generator) -> Reals:
         return np.mean([view.ask(q) for q in range(view.limit)], axis=0)[:, None] - 0.5
 
@@ -214,7 +214,7 @@ class FederatedClient(ChallengerDefaults):
         return Clients(rows + rng.laplace(scale=0.1, size=rows.shape))
 
 
-def test_a_federated_client_answers_a_crafted_model():
+def test_federated_client_can_be_played():
     target = np.full(64, 0.9)
 
     def crafted(view: Clients, rng: Generator) -> Reals:
@@ -246,7 +246,7 @@ class ModelOfOneHospital(ChallengerDefaults):
         return means + rng.laplace(scale=0.05, size=len(members))
 
 
-def test_a_model_with_given_coins_scores_every_record_of_one_round():
+def test_model_with_given_membership_scores_all_records():
     records = np.concatenate([np.full(50, 1.0), np.full(50, -1.0)])
     game = ModelOfOneHospital(records, records > 0)
     near = Adversary(SeesAll(), Scorer(lambda model, rng: -np.abs(records[None, :] - model[:, None])))

@@ -16,7 +16,7 @@ def _few_neurons(monkeypatch):
 
 
 @pytest.mark.usefixtures("_few_neurons")
-def test_a_neuron_that_was_built_hides_nothing(show):
+def test_crafted_neuron_is_conspicuous(show):
     cells, shown = show("figure_8")
     built = [cell for setting, cell in cells.items() if "likelihood neuron, first layer" in setting]
     assert len(built) == 3

@@ -3,7 +3,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("small_rows")
 
 
-def test_a_true_epsilon_and_the_trade_off(show):
+def test_exact_epsilon_and_trade_off(show):
     cells, shown = show("exact", lambda audit, label: (0.5, 0.5) if audit.name[:5] == "exact" else (1, 1))
     won = [cell for setting, cell in cells.items() if setting.startswith("success, ")]
     assert len(won) == 8

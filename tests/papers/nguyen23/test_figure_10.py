@@ -16,7 +16,7 @@ def test_overlap_is_the_common_area():
     assert figure_10.overlap(half) == 0.5
 
 
-def test_values_overlap_less_with_more_epsilon(show):
+def test_overlap_falls_with_epsilon(show):
     cells, shown = show("figure_10")
     assert len(shown.charts) == 8
     falls = [cell for setting, cell in cells.items() if " less that at " in setting]

@@ -8,7 +8,7 @@ from leakgauge.papers.paper import Scale
 pytestmark = pytest.mark.usefixtures("small_rows")
 
 
-def test_copies_in_a_heap_are_next_to_one_another():
+def test_clustered_copies_are_nearest_neighbours():
     rng = np.random.default_rng(3)
     heap, rest = rng.normal(size=(40, 2)), rng.normal(loc=50, size=(80, 2))
     assert figure_6.together(heap, rest) == 1.0
@@ -16,7 +16,7 @@ def test_copies_in_a_heap_are_next_to_one_another():
     assert figure_6.together(mixed[:40], mixed[40:]) == pytest.approx(39 / 119, abs=0.2)
 
 
-def test_a_map_shows_target_and_others(show, monkeypatch):
+def test_map_shows_target_and_others(show, monkeypatch):
     monkeypatch.setitem(figure_6.COPIES, Scale.QUICK, 20)
     monkeypatch.setitem(figure_6.OTHERS, Scale.QUICK, 40)
     cells, shown = show("figure_6")

@@ -17,7 +17,7 @@ def _small(monkeypatch):
     monkeypatch.setitem(hinges.OTHERS, Scale.QUICK, 3_000)
 
 
-def test_the_exact_ratio_is_that_of_the_law():
+def test_exact_ratio_matches_distribution():
     setup = setup_without_games(QUICK, CIFAR_10, FeatureForm.NON_NEGATIVE, noise_table("bitrand", 3))
     server, mechanism = setup.server, setup.server.training.mechanism
     target, rows = server.targets[:1].astype(float), server.rows[:60].astype(float)
@@ -31,7 +31,7 @@ def test_the_exact_ratio_is_that_of_the_law():
 
 
 @pytest.mark.usefixtures("_small")
-def test_more_hinges_keep_more_and_never_more_than_there_is(show):
+def test_more_hinges_approach_the_exact_ratio(show):
     cells, shown = show("hinges")
     won = {setting: cell.ours.value for setting, cell in cells.items()}
     assert len(won) == 16

@@ -13,7 +13,7 @@ def draw_densities(bars, laws):
     return density_chart("it", bars, laws, x_title="x", y_title="y", caption="c", alternative="a")
 
 
-def test_bars_lie_between_their_edges_and_lines_on_their_places():
+def test_bars_and_lines_are_at_their_positions():
     rows = draw_densities([BARS], [LAW]).spec["data"]["values"]
     assert rows[:2] == [
         {"label": "drawn", "x": 0.0, "x2": 1.0, "y": 0.4},
@@ -23,7 +23,7 @@ def test_bars_lie_between_their_edges_and_lines_on_their_places():
     assert not any("x2" in row for row in rows[2:])
 
 
-def test_what_is_not_there_has_no_layer():
+def test_empty_parts_have_no_layer():
     def marks(chart):
         return [layer["mark"]["type"] for layer in chart.spec["layer"]]
 
@@ -34,7 +34,7 @@ def test_what_is_not_there_has_no_layer():
         draw_densities([], [])
 
 
-def test_the_key_draws_bars_and_lines_as_the_chart_does():
+def test_legend_matches_the_marks():
     assert [(key.label, key.stroke) for key in draw_densities([BARS], [LAW]).keys] == [
         ("drawn", "bar"),
         ("law", "dashed"),
@@ -59,7 +59,7 @@ def draw_people(level=0.9, shares=SHARES):
     )
 
 
-def test_bars_lie_between_their_edges_on_the_scale_they_share_with_other_panels():
+def test_people_bars_use_the_shared_scale():
     bars = draw_people().spec["layer"][0]
     assert [(row["x"], row["x2"], row["y"]) for row in bars["data"]["values"]] == [
         (0.5, 0.7, 0.2),
@@ -69,13 +69,13 @@ def test_bars_lie_between_their_edges_on_the_scale_they_share_with_other_panels(
     assert bars["encoding"]["y"]["scale"]["domain"] == [0.0, 0.6]
 
 
-def test_the_level_is_marked_and_bars_from_it_on_are_full():
+def test_level_is_marked_and_bars_above_are_full():
     bars, mark = draw_people().spec["layer"]
     assert mark["data"]["values"] == [{"x": 0.9}]
     assert bars["encoding"]["opacity"]["condition"] == {"test": "datum.x >= 0.9", "value": 1.0}
     assert len(draw_people(level=None).spec["layer"]) == 1
 
 
-def test_rejects_shares_that_do_not_fit_the_edges():
+def test_rejects_shares_that_do_not_fit_edges():
     with pytest.raises(BadInput, match="2 shares, 4 edges"):
         draw_people(shares=SHARES[:2])

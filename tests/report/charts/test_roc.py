@@ -28,7 +28,7 @@ def draw(curves=(FINE,), allowed=(BOUND,), *, log=False):
     return roc_chart("roc", curves, allowed, log=log, caption="c", alternative="a")
 
 
-def test_a_thinned_curve_stays_close_also_where_false_alarms_are_rare():
+def test_thinned_curve_is_accurate_at_low_fpr():
     fpr, tpr = thin_curve(FINE)
     assert fpr.size <= MOST_POINTS
     assert (fpr[0], tpr[0], fpr[-1], tpr[-1]) == (0.0, 0.0, 1.0, 1.0)
@@ -36,19 +36,19 @@ def test_a_thinned_curve_stays_close_also_where_false_alarms_are_rare():
     np.testing.assert_allclose(np.interp(rare, fpr, tpr), np.sqrt(rare), rtol=0.03)
 
 
-def test_thinning_keeps_the_hits_that_cost_no_false_alarm():
+def test_thinning_keeps_tpr_at_zero_fpr():
     free = np.linspace(0, 0.4, 300)
     curve = RocCurve("free", [0.0] * 300 + FPR[1:].tolist(), [*free, *(0.4 + 0.6 * FPR[1:])])
     fpr, tpr = thin_curve(curve)
     assert tpr[fpr == 0].max() == 0.4
 
 
-def test_a_short_curve_is_not_touched():
+def test_short_curve_is_unchanged():
     fpr, tpr = thin_curve(BOUND)
     assert (fpr.tolist(), tpr.tolist()) == ([0.0, CORNER, 1.0], [0.0, 1 - CORNER, 1.0])
 
 
-def test_on_logarithmic_axes_the_bound_follows_its_formula_between_its_corners():
+def test_bound_follows_formula_on_log_axes():
     fpr, tpr = resample_curve(BOUND, 1e-4)
     expected = np.minimum(
         np.exp(EPSILON) * fpr, 1 - np.exp(-EPSILON) * (1 - fpr)
@@ -59,20 +59,20 @@ def test_on_logarithmic_axes_the_bound_follows_its_formula_between_its_corners()
     assert (np.diff(fpr) >= 0).all()
 
 
-def test_randomized_response_does_not_seem_to_exceed_its_own_bound_on_logarithmic_axes():
+def test_randomized_response_does_not_exceed_its_bound_on_log_axes():
     chart = draw([RocCurve("rr", BOUND.fpr, BOUND.tpr)], log=True)
     drawn = {who: [(r["fpr"], r["tpr"]) for r in rows(chart) if r["who"] == who] for who in ("rr", "bound")}
     assert drawn["rr"] == drawn["bound"]
 
 
-def test_axes_begin_just_below_the_rarest_false_alarm():
+def test_axes_begin_below_smallest_fpr():
     chart = draw([RocCurve("few", [0.0, 0.002, 1.0], [0.0, 0.1, 1.0])], log=True)
     assert min(row["fpr"] for row in rows(chart)) == pytest.approx(1e-3)
     coarse = draw([RocCurve("coarse", [0.0, 0.5, 1.0], [0.0, 0.9, 1.0])], log=True)
     assert min(row["fpr"] for row in rows(coarse)) == pytest.approx(1e-2)
 
 
-def test_every_curve_and_blind_guessing_are_drawn_and_in_the_key():
+def test_curves_and_chance_line_are_in_the_legend():
     chart = draw([FINE, RocCurve("other", [0, 1], [0, 1])])
     expected = ["fine", "other", "bound", CHANCE_CURVE.label]
     assert [key.label for key in chart.keys] == expected
@@ -84,6 +84,6 @@ def test_every_curve_and_blind_guessing_are_drawn_and_in_the_key():
     ("fpr", "tpr", "says"),
     [([0, 1], [0], "2 FPRs but 1 TPRs"), ([], [], "0 FPRs"), ([0.5, 0.1], [0, 1], "fall")],
 )
-def test_a_curve_that_is_none_is_refused(fpr, tpr, says):
+def test_rejects_invalid_curve(fpr, tpr, says):
     with pytest.raises(BadInput, match=says):
         RocCurve("bad", fpr, tpr)

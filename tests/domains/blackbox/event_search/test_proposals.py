@@ -18,7 +18,7 @@ def proposed(outputs):
     return propose_candidates(ShadowSample(FeatureReader(tabulate(outputs)), MEMBERS))
 
 
-def test_the_most_informative_feature_comes_first():
+def test_most_informative_feature_comes_first():
     rng = np.random.default_rng(1)
     outputs = [[float(noise), "x" if member else "y"] for noise, member in zip(rng.normal(size=400), MEMBERS)]
     first = proposed(outputs)[0]
@@ -34,7 +34,7 @@ def test_the_most_informative_feature_comes_first():
     ).all()
 
 
-def test_single_numbers_need_no_trees_and_vectors_get_everything():
+def test_trees_are_proposed_for_vectors_only():
     rng = np.random.default_rng(2)
     assert not any(
         isinstance(candidate, BoostedTrees | SharedRatio)
@@ -44,7 +44,7 @@ def test_single_numbers_need_no_trees_and_vectors_get_everything():
     assert {SingleFeature, RatioSum, SharedRatio, BoostedTrees} <= kinds
 
 
-def test_every_proposal_can_be_learned_from_words_alone():
+def test_every_proposal_learns_from_text():
     outputs = [["above", "below", "above"][: 1 + n % 3] for n in range(400)]
     sample = ShadowSample(FeatureReader(tabulate(outputs)), MEMBERS)
     for candidate in propose_candidates(sample):
@@ -62,12 +62,12 @@ def look(outputs):
     }
 
 
-def test_the_most_telling_place_comes_first():
+def test_most_informative_column_comes_first():
     sample, places = look(list(RNG.normal(size=(2000, 5)) + MANY_MEMBERS[:, None] * [0, 0, 0, 1, 0.2]))
     assert survey_outputs(sample).places[0] == survey_outputs(sample).numeric[0] == places[3,]
 
 
-def test_numbers_symbols_and_fractions_are_told_apart():
+def test_classifies_numbers_symbols_and_fractions():
     outputs = [["above", n % 7, n / 3, 5] for n in range(2000)]
     sample, places = look(outputs)
     seen = survey_outputs(sample)
@@ -77,18 +77,18 @@ def test_numbers_symbols_and_fractions_are_told_apart():
     assert places[0,] in seen.discrete
 
 
-def test_places_that_never_change_are_left_out():
+def test_constant_columns_are_left_out():
     table = tabulate([["above", n % 7, 5] for n in range(50)])
     assert varying_places(table) == [table.paths.index((1,))]
 
 
-def test_of_very_many_places_those_that_tell_are_kept():
+def test_keeps_informative_columns_of_many():
     sample, places = look(list(RNG.normal(size=(2000, 60)) + MANY_MEMBERS[:, None] * (np.arange(60) == 41)))
     assert places[41,] in most_informative_places(sample, 5)
     assert len(most_informative_places(sample, 5)) == 5
 
 
-def test_a_symbol_that_is_rare_but_telling_is_worth_counting():
+def test_rare_informative_symbol_is_counted():
     records = [
         [*RNG.permutation(40)[:3].tolist(), 99 if member and n % 10 == 0 else 0]
         for n, member in enumerate(MANY_MEMBERS)

@@ -20,7 +20,7 @@ def gain(scores, members, cut):
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_other_cut_separates_the_worlds_better(seed):
+def test_cut_is_optimal(seed):
     rng = np.random.default_rng(seed)
     members = rng.permutation(np.arange(31) % 3 == 0)
     scores = np.round(rng.normal(size=31) + 0.5 * members, 1)  # with ties
@@ -29,21 +29,21 @@ def test_no_other_cut_separates_the_worlds_better(seed):
     assert gain(scores, members, best_cutoff(scores, members)) == pytest.approx(max(inside))
 
 
-def test_a_score_that_is_worse_than_useless_still_cuts_between_two_scores():
+def test_uninformative_score_is_cut_between_two_scores():
     scores, members = np.array([3.0, 2.0, 1.0, 0.0]), np.array([False, False, True, True])
     assert 0 < best_cutoff(scores, members) < 3
 
 
-def test_a_constant_score_calls_everybody_a_member():
+def test_constant_score_accuses_everyone():
     assert best_cutoff(np.full(4, 7.0), np.arange(4) % 2 == 0) == 7.0
 
 
-def test_shadows_of_one_world_give_the_lowest_score():
+def test_single_class_gives_lowest_score():
     assert best_cutoff(np.array([5.0, 2.0, 3.0]), np.ones(3, bool)) == 2.0
     assert best_cutoff(np.zeros(0), np.zeros(0, bool)) == 0.0
 
 
-def test_the_middle_one_of_equally_good_cuts_is_taken():
+def test_middle_of_equally_good_cuts_is_used():
     members = np.array([False, True, False, True, False, True])  # any cut below a member gains one third
     assert best_cutoff(np.arange(6.0), members) == 2.5
 
@@ -56,7 +56,7 @@ def shadows(gap, deviation, n=4_000):
     return NORMAL_RNG.normal(7.0, deviation, n) + gap * members, members
 
 
-def test_means_and_variance_are_those_of_the_shadows():
+def test_means_and_variance_match_shadows():
     law = NormalScore.of(*shadows(4.0, 3.0))
     assert law.without == pytest.approx(7.0, abs=0.3)
     assert law.with_target == pytest.approx(11.0, abs=0.3)
@@ -65,26 +65,26 @@ def test_means_and_variance_are_those_of_the_shadows():
 
 
 @pytest.mark.parametrize("fpr", [0.01, 0.05, 0.3])
-def test_a_fixed_rate_is_kept_on_fresh_releases(fpr):
+def test_target_fpr_is_kept_on_new_releases(fpr):
     threshold = NormalScore.of(*shadows(4.0, 3.0, n=20_000)).threshold(fpr)
     scores, members = shadows(4.0, 3.0, n=100_000)
     assert (scores[~members] >= threshold).mean() == pytest.approx(fpr, rel=0.15)
 
 
-def test_a_score_in_units_of_evidence_is_a_log_likelihood_ratio():
+def test_evidence_score_is_log_likelihood_ratio():
     law = NormalScore(7.0, 11.0, 9.0)
     x = 10.3
     exact = -((x - 11) ** 2) / 18 + (x - 7) ** 2 / 18
     assert law.evidence * (x - law.midpoint) == pytest.approx(exact)
 
 
-def test_accident_turns_no_score_around():
+def test_chance_does_not_flip_the_score():
     scores, members = shadows(0.0, 1.0, n=50)
     for flip in (scores, -scores):
         assert NormalScore.of(flip, members).evidence > 0
 
 
-def test_certainty_and_silence_are_finite():
+def test_extreme_scores_are_finite():
     assert 0 < NormalScore(0.0, 5.0, 0.0).evidence < np.inf
     assert NormalScore(3.0, 3.0, 0.0).evidence == 0.0
     many = NormalScore(np.zeros(2), np.array([0.0, 2.0]), np.array([0.0, 4.0]))
@@ -93,7 +93,7 @@ def test_certainty_and_silence_are_finite():
 
 
 @pytest.mark.parametrize("fpr", [0.01, 0.05, 0.9])
-def test_a_score_that_never_varies_raises_no_false_alarm(fpr):
+def test_constant_score_raises_no_false_alarm(fpr):
     law = NormalScore.of(np.array([4.0, 4.0, 9.0, 9.0]), np.array([False, False, True, True]))
     assert law.variance == 0.0
     assert 4.0 < law.threshold(fpr) <= 9.0
@@ -114,7 +114,7 @@ def spread(values):
     return TargetCases(values, values + 1, values)
 
 
-def test_a_weighted_sum_has_the_moments_that_are_simulated():
+def test_weighted_sum_moments_match_simulation():
     """Cells of Poisson counts and Gaussian noise; the target is in each with the chance of its weight."""
     rates, weights = np.array([2.0, 0.5, 7.0]), np.array([1.0, 0.3, 0.6])
     cells = CellMoments(spread(rates), TargetCases(rates + 1, rates + 1, rates + 1))
@@ -128,14 +128,14 @@ def test_a_weighted_sum_has_the_moments_that_are_simulated():
     assert normal_sum(cells, weights, shared=5.0).variance == pytest.approx(law.variance + 5.0)
 
 
-def test_where_the_target_may_be_makes_a_sum_vary():
+def test_uncertain_target_adds_variance():
     quiet = CellMoments(spread(np.zeros(8)), TargetCases(*np.full((3, 8), 0.01)))
     weights = np.full(8, 0.5)
     inside = ((EXPECTED_RNG.random((N, 8)) < weights) + EXPECTED_RNG.normal(scale=0.1, size=(N, 8))) @ weights
     assert normal_sum(quiet, weights).variance == pytest.approx((inside.var() + 8 * 0.01 / 4) / 2, rel=0.02)
 
 
-def test_votes_have_the_moments_that_are_simulated():
+def test_vote_moments_match_simulation():
     chances, weights = (
         TargetCases(np.array([0.2, 0.5]), np.array([0.7, 0.6]), np.array([0.2, 0.5])),
         np.array([1.0, 0.5]),
@@ -148,7 +148,7 @@ def test_votes_have_the_moments_that_are_simulated():
     assert law.variance == pytest.approx((outside.var() + inside.var()) / 2, rel=0.02)
 
 
-def test_every_round_may_have_its_own_cells():
+def test_cells_may_differ_between_rounds():
     rows = TargetCases(
         np.array([[0.1, 0.2], [0.3, 0.4]]), np.full((2, 2), 0.8), np.array([[0.1, 0.2], [0.3, 0.4]])
     )
@@ -159,7 +159,7 @@ def test_every_round_may_have_its_own_cells():
 
 
 @pytest.mark.parametrize("fpr", [0.01, 0.05, 0.2])
-def test_the_votes_needed_keep_a_fixed_rate(fpr):
+def test_vote_threshold_keeps_target_fpr(fpr):
     alarms = EXPECTED_RNG.uniform(0.1, 0.6, 40)
     law = normal_votes(TargetCases(alarms, alarms + 0.2, alarms), np.ones(40))
     exact = votes_needed(law, np.ones(40), fpr, alarms)
@@ -169,7 +169,7 @@ def test_the_votes_needed_keep_a_fixed_rate(fpr):
 
 
 @pytest.mark.parametrize(("n", "fpr"), [(40, 0.02), (40, 0.05), (40, 0.1), (100, 0.05), (100, 0.1)])
-def test_a_normal_law_of_whole_votes_asks_for_half_a_vote_more(n, fpr):
+def test_normal_vote_threshold_is_continuity_corrected(n, fpr):
     """Binomial(40, .3) reaches the normal threshold for .05 in .063 of cases, half a vote more in .032."""
     alarms = np.full(n, 0.3)
     law = normal_votes(TargetCases(alarms, 1 - alarms, alarms), np.ones(n))
@@ -177,7 +177,7 @@ def test_a_normal_law_of_whole_votes_asks_for_half_a_vote_more(n, fpr):
     assert binom.sf(np.ceil(law.threshold(fpr)) - 1, n, 0.3) > fpr
 
 
-def test_cells_that_move_together_need_more_votes():
+def test_correlated_cells_need_more_votes():
     """One coin moves all cells: the Poisson-binomial law does not hold, the normal one about does."""
     low, high, n = 0.2, 0.5, 60
     alarms, shared = np.full(n, 0.35), n * (n - 1) * 0.15**2
@@ -191,6 +191,6 @@ def test_cells_that_move_together_need_more_votes():
     assert (drawn.sum(axis=1) >= apart).mean() > 0.2
 
 
-def test_without_a_rate_half_way_is_enough():
+def test_default_threshold_is_the_midpoint():
     law = normal_votes(TargetCases(np.full(4, 0.25), np.full(4, 0.75), np.full(4, 0.25)), np.ones(4))
     assert votes_needed(law, np.ones(4), None) == 2.0

@@ -39,11 +39,11 @@ def seen_by(knowledge, challenger, n_rounds=4):
         (LAPLACE, "zero", {}, False),
     ],
 )
-def test_the_same_is_expected_in_every_round_or_not(mechanism, knowledge, parameters, same):
+def test_expectations_are_constant_or_per_round(mechanism, knowledge, parameters, same):
     assert same_every_round(build(knowledge, parameters, game(town(), mechanism), seed=1)) is same
 
 
-def test_a_law_is_known_of_chains_to_who_can_use_it(tmp_path):
+def test_computed_thresholds_need_known_chain(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts\n")
     own = game(town(), {"name": "own", "release": "mine:publish"}, loader=UserCodeLoader(tmp_path))
     assert known_tail_distribution(build("auxiliary", {}, own, seed=1)) is None
@@ -52,7 +52,7 @@ def test_a_law_is_known_of_chains_to_who_can_use_it(tmp_path):
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_with_traces_the_known_are_added_to_what_is_usual(relation):
+def test_known_people_are_added_to_expected_counts(relation):
     challenger = game(town(200), CLAMPED, relation=relation, **SEVERAL)
     knowledge = build("partial", {"theta": 0.5}, challenger, seed=1)
     seen, law = seen_by(knowledge, challenger), known_tail_distribution(knowledge)
@@ -73,7 +73,7 @@ def test_with_traces_the_known_are_added_to_what_is_usual(relation):
 
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, CLAMPED], ids=str)
-def test_with_a_release_alone_its_habits_are_taken(mechanism):
+def test_zero_knowledge_uses_estimated_profile(mechanism):
     challenger = game(town(200), mechanism, **SEVERAL)
     knowledge = build("zero", {}, challenger, seed=1)
     seen, law = seen_by(knowledge, challenger), known_tail_distribution(knowledge)
@@ -96,7 +96,7 @@ def crowd(n_people=3_000):
     return JOINT_RNG.random((n_people, 6)) < np.where(JOINT_RNG.random((n_people, 1)) < 0.5, 0.5, 0.02)
 
 
-def test_people_who_visit_several_cells_add_what_single_cells_do_not_show():
+def test_joint_visits_add_covariance():
     visits, steps = crowd(), np.array([1.0, 1.0, 0.5, 2.0, 0.0, 1.0])
     knowledge = build("auxiliary", {}, same_halves(visits, np.ones((1, 6)), RAW, group_size=51), seed=1)
     groups = np.array([visits[JOINT_RNG.integers(len(visits), size=50)].sum(axis=0) for _ in range(20_000)])
@@ -107,7 +107,7 @@ def test_people_who_visit_several_cells_add_what_single_cells_do_not_show():
     )
 
 
-def test_another_target_moves_the_cells_it_shares():
+def test_other_targets_add_covariance():
     """Nobody else goes anywhere; two other targets are in by fair coins."""
     visits = np.zeros((63, 6))
     visits[0], visits[1, :3], visits[2, 1:2] = 1, 1, 1
@@ -120,7 +120,7 @@ def test_another_target_moves_the_cells_it_shares():
     assert shared_variance(knowledge, 0, steps) == pytest.approx(sums.var() - apart, rel=0.03)
 
 
-def test_who_knows_everybody_has_no_doubt():
+def test_informed_attacker_has_no_covariance():
     knowledge = build("informed", {}, same_halves(crowd(200), np.ones((1, 6)), RAW, group_size=51), seed=1)
     assert shared_variance(knowledge, 0, np.ones(6)) == 0.0
     assert sampling_variance(knowledge, 0, np.ones(6)) == 0.0
@@ -149,7 +149,7 @@ def scorers(knowledge, fpr=None):
     )
 
 
-def test_where_nothing_is_clamped_the_known_are_just_taken_off():
+def test_unclamped_known_counts_are_subtracted():
     """Sums and votes of what is left, as the rules of a single threshold have them."""
     knowledge, _, seen = informed(LAPLACE)
     sums, votes = (scorer(seen, ROUND_RNG) for scorer in scorers(knowledge))
@@ -164,7 +164,7 @@ def test_where_nothing_is_clamped_the_known_are_just_taken_off():
         assert np.corrcoef(votes[:, target], number)[0, 1] > 1 - 1e-9
 
 
-def test_where_counts_are_suppressed_known_ones_say_what_to_expect():
+def test_known_counts_set_expectations_under_suppression():
     """Without noise, counts up to 5 published as 0: better than any threshold on what is beyond them."""
     knowledge, members, seen = informed({"name": "raw", "suppress": 5}, n_rounds=2_000)
     right = [(scorer(seen, ROUND_RNG) >= 0) == members for scorer in scorers(knowledge)]
@@ -174,7 +174,7 @@ def test_where_counts_are_suppressed_known_ones_say_what_to_expect():
         assert min(found[:, target].mean() for found in right) > best + 0.05
 
 
-def test_a_fixed_rate_asks_for_more():
+def test_lower_fpr_needs_higher_threshold():
     knowledge, _, seen = informed(LAPLACE)
     for middle, strict in zip(scorers(knowledge), scorers(knowledge, fpr=1e-3), strict=True):
         assert (strict(seen, ROUND_RNG) < middle(seen, ROUND_RNG)).all()

@@ -48,7 +48,7 @@ def rng(seed=1):
         (Relation.REPLACE_ONE, 5, 1, 5),
     ],
 )
-def test_a_target_knows_how_much_company_to_expect(relation, n_targets, others, company):
+def test_expected_number_of_other_members(relation, n_targets, others, company):
     known_to_all = public(n_targets=n_targets, relation=relation)
     assert (known_to_all.n_others, known_to_all.n_expected_others) == (others, company)
 
@@ -56,7 +56,7 @@ def test_a_target_knows_how_much_company_to_expect(relation, n_targets, others, 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("theta", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("columns", [np.array([1, 2]), ALL], ids=["some", "all"])
-def test_shadows_have_the_size_of_the_real_group(relation, theta, columns):
+def test_shadow_groups_have_real_size(relation, theta, columns):
     """Cell 1 counts everybody but the target, cell 2 the target alone."""
     shadows = simulator(theta, relation=relation).independent(0, columns, 40, rng())
     places = np.searchsorted(columns, [1, 2])
@@ -68,14 +68,14 @@ def test_shadows_have_the_size_of_the_real_group(relation, theta, columns):
 
 
 @pytest.mark.parametrize("columns", [np.array([0]), np.array([0, 1]), ALL], ids=["one", "some", "all"])
-def test_the_company_is_drawn_without_replacement(columns):
+def test_other_members_are_drawn_without_replacement(columns):
     """Five of ten people, five of whom are in cell 0: the hypergeometric law."""
     shadows = simulator(sketch=known_cells(np.array([2]))).independent(0, columns, 4_000, rng(2))
     seen = np.bincount(shadows.outputs[:, 0].astype(int), minlength=6)
     assert chisquare(seen, 4_000 * hypergeom.pmf(np.arange(6), 10, 5, 5)).pvalue > 1e-3
 
 
-def test_the_known_are_part_of_the_company():
+def test_known_people_are_among_other_members():
     shadows = simulator(0.6).independent(0, ALL, 2_000, rng(3))
     assert (shadows.known <= shadows.counts).all()
     law = hypergeom.pmf(np.arange(4), 10, 5, 3)
@@ -83,7 +83,7 @@ def test_the_known_are_part_of_the_company():
     np.testing.assert_array_equal(shadows.left, shadows.outputs - shadows.known)
 
 
-def test_a_share_of_the_others_is_rounded_down_but_not_by_the_dust_of_floats():
+def test_share_of_others_is_floored_despite_float_error():
     crowd, rules = Crowd(TEN), replace(public(), group_size=101)
     assert ShadowSimulator(rules, crowd, (TARGET,), 0.29).n_known == 29
     assert ShadowSimulator(rules, crowd, (TARGET,), 0.295).n_known == 29
@@ -95,14 +95,14 @@ def test_worlds_are_in_random_order():
     assert 160 < runs < 240  # about 200, give or take 10
 
 
-def test_an_uncertain_target_is_where_its_sketch_says():
+def test_uncertain_target_follows_its_weights():
     sketch = PartialTrace(np.array([2]), np.array([0.3]))
     shadows = simulator(sketch=sketch).independent(0, ALL, 4_000, rng(5))
     assert shadows.counts[shadows.members, 2].mean() == pytest.approx(0.3, abs=0.05)
     assert not shadows.counts[~shadows.members, 2].any()
 
 
-def test_outputs_come_from_the_chain_and_the_true_counts_stand_beside_them():
+def test_shadows_keep_outputs_and_true_counts():
     shadows = simulator(chain=NOISY).independent(0, ALL, 2_000, rng(6))
     noise = shadows.outputs - shadows.counts
     assert np.abs(noise).mean() == pytest.approx(1.0, abs=0.05)  # of Laplace noise of scale 1
@@ -110,7 +110,7 @@ def test_outputs_come_from_the_chain_and_the_true_counts_stand_beside_them():
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_pairs_differ_by_the_target_alone(relation):
+def test_pairs_differ_by_target_alone(relation):
     pairs = simulator(chain=NOISY, relation=relation).paired(0, ALL, 30, rng(7))
     assert pairs.members.tolist() == [True] * 30 + [False] * 30
     difference = pairs.outputs[:30] - pairs.outputs[30:]
@@ -122,13 +122,13 @@ def test_pairs_differ_by_the_target_alone(relation):
         np.testing.assert_allclose(difference, np.tile([1, 0, 1, 0], (30, 1)), atol=1e-6)
 
 
-def test_columns_beyond_the_sketch_are_seen_without_the_target():
+def test_columns_outside_target_cells_have_no_target():
     shadows = simulator().independent(0, np.array([1, 3]), 20, rng(8))
     assert (shadows.outputs[:, 0] == 5).all()
     assert set(shadows.outputs[:, 1]) <= set(range(6))
 
 
-def test_a_pipeline_of_ones_own_is_given_all_cells():
+def test_user_pipeline_gets_all_cells():
     def shares(counts, rng):
         return counts / counts.sum()
 
@@ -186,7 +186,7 @@ def town_simulator(relation, theta=0.0, sketches=None):
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("theta", [0.0, 0.5])
 @pytest.mark.parametrize("columns", [CELLS, CELLS[:2]], ids=["all", "some"])
-def test_independent_shadows_have_the_law_of_the_game(relation, theta, columns):
+def test_independent_shadows_match_game_distribution(relation, theta, columns):
     shadows = town_simulator(relation, theta).independent(0, columns, 8_000, np.random.default_rng(1))
     for member, expected in zip((True, False), law(relation), strict=True):
         cut: Counter[tuple[int, ...]] = Counter()
@@ -197,14 +197,14 @@ def test_independent_shadows_have_the_law_of_the_game(relation, theta, columns):
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("theta", [0.0, 0.5])
-def test_paired_shadows_have_the_law_of_the_game_in_each_world(relation, theta):
+def test_paired_shadows_match_game_distribution(relation, theta):
     shadows = town_simulator(relation, theta).paired(0, CELLS, 6_000, np.random.default_rng(2))
     for member, expected in zip((True, False), law(relation), strict=True):
         assert_law(shadows.counts[shadows.members == member], expected)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_the_game_itself_has_that_law(relation):
+def test_game_matches_enumerated_distribution(relation):
     """Three targets with their traces, and a pool that holds the five others."""
     people = PopulationSplit(np.arange(3), np.arange(3, 8), np.empty(0, dtype=np.int64))
     played = Challenger(
@@ -227,7 +227,7 @@ def test_the_game_itself_has_that_law(relation):
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_pairs_share_everybody_but_the_target(relation):
+def test_pairs_share_all_other_members(relation):
     shadows = town_simulator(relation).paired(0, CELLS, 500, np.random.default_rng(4))
     more = shadows.counts[:500] - shadows.counts[500:]
     if relation is Relation.ADD_REMOVE:
@@ -237,7 +237,7 @@ def test_pairs_share_everybody_but_the_target(relation):
         assert instead == set(map(tuple, OTHERS))
 
 
-def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest():
+def test_known_targets_are_included_by_random_bits():
     guessed = PartialTrace(np.array([2]), np.array([1.0]), guessed=True)
     part = (*(known_cells(np.array([0])) for _ in range(2)), guessed)
     for relation, n_always in ((Relation.ADD_REMOVE, 3), (Relation.REPLACE_ONE, 4)):
@@ -252,14 +252,14 @@ def test_what_is_known_of_targets_comes_by_coins_and_people_stand_for_the_rest()
         assert company.prior(known_cells(CELLS), np.full(3, 0.5), 0).coins.tolist() == [1, 0, 0]
 
 
-def test_who_is_out_is_replaced_under_replace_one_alone():
+def test_absent_targets_are_replaced_only_under_replace_one():
     coins = np.array([[True, True], [True, False], [False, False]])
     assert town_simulator(Relation.ADD_REMOVE).other_members(0).n_drawn(coins).tolist() == [2, 2, 2]
     assert town_simulator(Relation.REPLACE_ONE).other_members(0).n_drawn(coins).tolist() == [2, 3, 4]
 
 
 @pytest.mark.parametrize("n_known", [0, 2])
-def test_where_all_traces_are_known_the_prior_has_the_means_of_the_game(n_known):
+def test_prior_means_match_game_with_known_traces(n_known):
     rates = np.array([0.6, 0.6])  # shares of the crowd in the cells of target 0
     for relation in Relation:
         one = town_simulator(relation)
@@ -272,7 +272,7 @@ def test_where_all_traces_are_known_the_prior_has_the_means_of_the_game(n_known)
         assert prior.n_out * rates + 0.5 + n_known * rates == pytest.approx(outside)
 
 
-def test_an_only_target_has_no_company_but_the_others():
+def test_single_target_has_only_other_people():
     company = OtherMembers.beside(0, (known_cells(np.array([1])),), 4, 1, Relation.REPLACE_ONE)
     assert (company.n_always, company.visits) == (4, ())
     assert company.prior(known_cells(np.array([1])), np.array([0.5]), 0).coins.tolist() == [0]
