@@ -30,7 +30,7 @@ def test_empty_parts_have_no_layer():
     assert marks(draw_densities([BARS], [LAW])) == ["bar", "line"]
     assert marks(draw_densities([BARS], [])) == ["bar"]
     assert marks(draw_densities([], [LAW])) == ["line"]
-    with pytest.raises(BadInput, match="nothing to draw_densities"):
+    with pytest.raises(BadInput, match="nothing to draw"):
         draw_densities([], [])
 
 
