@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from named_things import ROOT
+from documented_names import ROOT
 
 PAGE = ROOT / "docs" / "adding.md"
 FILES = dict(
@@ -63,25 +63,25 @@ def run_python(checkout, *arguments):
     )
 
 
-def test_all_code_of_the_page_is_copied():
+def test_all_code_of_page_is_copied():
     assert len(FILES) == PAGE.read_text().count("```python")
     assert all(name.endswith(".py") for name in FILES)
 
 
-def test_ruff_accepts_the_code(checkout):
+def test_ruff_accepts_code(checkout):
     for command in (["ruff", "check", "--no-cache"], ["ruff", "format", "--check", "--no-cache"]):
         done = run(checkout, *command, *FILES)
         assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
-def test_mypy_accepts_the_code(checkout):
+def test_mypy_accepts_code(checkout):
     done = run(checkout, "mypy", *SOURCES)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
-def test_conformance_finds_and_accepts_what_was_added(checkout):
+def test_conformance_finds_and_accepts_added_files(checkout):
     added = [
         path for path in map(Path, SOURCES) if path.parent.name in CONFORMANCE and path.stem != "__init__"
     ]
@@ -94,7 +94,7 @@ def test_conformance_finds_and_accepts_what_was_added(checkout):
 
 
 @pytest.mark.slow
-def test_a_mechanism_that_was_added_is_offered_in_four_domains(checkout):
+def test_added_mechanism_is_offered_in_four_domains(checkout):
     code = (
         "from leakgauge import catalog\n"
         "for name in ('blackbox', 'locations', 'queries', 'federated'):\n"
@@ -104,14 +104,14 @@ def test_a_mechanism_that_was_added_is_offered_in_four_domains(checkout):
 
 
 @pytest.mark.slow
-def test_import_contracts_hold_with_what_was_added(checkout):
+def test_import_contracts_hold_with_added_files(checkout):
     done = run_python(checkout, "-c", "from importlinter.cli import lint_imports_command as c; c()")
     assert done.returncode == 0, done.stdout
     assert "domains are independent KEPT" in done.stdout
 
 
 @pytest.mark.slow
-def test_a_domain_that_was_added_can_be_run_and_reported(checkout):
+def test_added_domain_runs_and_is_reported(checkout):
     plan = {
         "seed": 1,
         "audit": [
@@ -132,7 +132,7 @@ def test_a_domain_that_was_added_can_be_run_and_reported(checkout):
 
 
 @pytest.mark.slow
-def test_a_paper_that_was_added_can_be_reproduced(checkout):
+def test_added_paper_can_be_reproduced(checkout):
     code = "import leakgauge; print(*(cell.verdict for cell in leakgauge.reproduce('dwork14').cells))"
     done = run_code(checkout, code)
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ def _coins(monkeypatch, tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN)
 
 
-def test_everything_public_can_be_used_and_has_a_docstring():
+def test_public_names_work_and_have_docstrings():
     assert {"run", "expose", "expose_log", "Plan", "Verdict", "Finding", "Estimate", "BadInput"} <= set(
         leakgauge.__all__
     )
@@ -52,12 +52,12 @@ def documented():
     return {name: resolve_name(":".join(name.rsplit(".", 1))) for name in names}
 
 
-def test_the_page_of_the_api_shows_everything_public():
+def test_api_page_lists_public_names():
     public = {f"leakgauge.{name}" for name in leakgauge.__all__} - {"leakgauge.__version__"}
     assert public <= set(documented())
 
 
-def test_every_field_of_a_public_value_is_documented():
+def test_public_fields_are_documented():
     values = {name: value for name, value in documented().items() if is_dataclass(value)}
     assert {"leakgauge.Plan", "leakgauge.Verdict", "leakgauge.Estimate"} <= set(values)
     for name, value in values.items():
@@ -65,7 +65,7 @@ def test_every_field_of_a_public_value_is_documented():
             assert f"\n        {field.name}: " in value.__doc__, (name, field.name)
 
 
-def test_importing_the_package_loads_nothing_heavy():
+def test_import_loads_no_heavy_library():
     code = "import sys, leakgauge; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -73,14 +73,14 @@ def test_importing_the_package_loads_nothing_heavy():
     assert {"numpy", "scipy", "leakgauge.plan", "leakgauge.runner"}.isdisjoint(loaded)
 
 
-def test_no_module_carries_the_name_of_a_verb():
+def test_no_module_hides_a_public_function():
     root = Path(leakgauge.__file__).parent
     for verb in leakgauge.__all__:
         assert not (root / f"{verb}.py").exists()
         assert not (root / verb).exists()
 
 
-def test_a_plan_runs_from_its_file_and_writes_a_report(tmp_path):
+def test_runs_a_plan_file_and_writes_report(tmp_path):
     [verdict] = leakgauge.run("plan.toml")
     assert verdict.finding == "not violated"
     assert {path.name for path in (tmp_path / "runs" / tmp_path.name).iterdir()} == {
@@ -93,7 +93,7 @@ def test_a_plan_runs_from_its_file_and_writes_a_report(tmp_path):
     }
 
 
-def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
+def test_runs_a_plan_object(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     plan = replace(read_plan("plan.toml"), path=None, text=None)
     [from_value] = leakgauge.run(plan, out="value", seed=9)
@@ -106,7 +106,7 @@ def test_a_plan_runs_as_a_value(tmp_path, monkeypatch):
         leakgauge.run(plan, seed=-1)
 
 
-def test_a_plan_runs_as_a_dict(tmp_path, monkeypatch):
+def test_runs_a_dict(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     from_file = leakgauge.run("plan.toml", out="file")
     table = tomllib.loads(PLAN)
@@ -135,12 +135,12 @@ def test_a_plan_runs_as_a_dict(tmp_path, monkeypatch):
         ("/plan.toml", "runs/plan"),
     ],
 )
-def test_a_run_folder_is_named_after_the_plan_or_after_the_folder_of_plan_toml(path, folder):
+def test_run_folder_is_named_after_plan_or_its_folder(path, folder):
     plan = replace(read_plan("plan.toml"), path=Path(path))
     assert api.default_folder(plan) == Path(folder)
 
 
-def test_values_given_in_a_plan_stay_out_of_verdicts_and_report(tmp_path):
+def test_python_values_are_kept_out_of_verdicts_and_report(tmp_path):
     (tmp_path / "plan.toml").write_text(
         '# patient Anna Schmidt\n[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 100\n'
         'mechanism = { name = "laplace", epsilon = 1.0 }\n'
@@ -153,7 +153,7 @@ def test_values_given_in_a_plan_stay_out_of_verdicts_and_report(tmp_path):
         assert "Anna" not in text
 
 
-def test_so_few_rounds_that_a_world_is_missing_are_undecided(tmp_path):
+def test_too_few_rounds_for_both_classes_are_undecided(tmp_path):
     (tmp_path / "plan.toml").write_text(
         '[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 1\n'
         'mechanism = { name = "laplace", epsilon = 1.0 }\n'

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from named_things import ROOT, SOURCE, exists, resolves
+from documented_names import ROOT, SOURCE, exists, resolves
 
 PAGE = ROOT / "docs" / "architecture.md"
 PICTURES = ROOT / "docs" / "pictures"
@@ -54,14 +54,14 @@ def is_path(text):
 
 
 @pytest.mark.parametrize("text", quoted())
-def test_what_the_page_names_exists(text):
+def test_names_on_the_page_exist(text):
     if is_path(text):
         assert exists(text), f"docs/architecture.md names {text}, which does not exist"
     else:
         assert resolves(text), f"docs/architecture.md names {text}, which is not defined"
 
 
-def test_the_check_of_names_would_notice_a_wrong_one():
+def test_name_check_finds_wrong_names():
     assert len(quoted()) > 60
     assert exists("core/game.py")
     assert exists("domains/<domain>/attacks/")
@@ -74,7 +74,7 @@ def test_the_check_of_names_would_notice_a_wrong_one():
     assert not resolves("verdict.Verdict.found")
 
 
-def test_the_table_of_a_domain_names_files_that_domains_have():
+def test_domain_table_lists_existing_files():
     (table,) = re.findall(DOMAIN_TABLE, PAGE.read_text())
     rows = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
     assert len(rows) == 9
@@ -90,11 +90,11 @@ def source_tree(monkeypatch):
     sys.modules.pop("source_tree")
 
 
-def test_the_map_is_the_one_that_its_script_draws(source_tree):
+def test_map_is_up_to_date(source_tree):
     assert source_tree.PICTURE.read_text() == source_tree.draw(), "run: python docs/pictures/source_tree.py"
 
 
-def test_the_map_shows_every_package_and_domain(source_tree):
+def test_map_shows_every_package_and_domain(source_tree):
     tops = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     layers = {name for layer in source_tree.layers() for name in layer}
     assert layers == tops - {"__init__", "version"}
@@ -102,7 +102,7 @@ def test_the_map_shows_every_package_and_domain(source_tree):
     assert set(source_tree.DOMAINS) == {path.parent.name for path in SOURCE.glob("domains/*/__init__.py")}
 
 
-def test_the_files_on_the_map_exist(source_tree):
+def test_files_on_map_exist(source_tree):
     for layer, (_, files) in source_tree.PURPOSE.items():
         for name in re.findall(r"\w+/?", files) if " = " not in files else ():
             assert exists(f"{layer}/{name}" if name.endswith("/") else f"{layer}/{name}.py"), (layer, name)
@@ -115,7 +115,7 @@ def test_the_files_on_the_map_exist(source_tree):
         assert len(having) >= 4, name
 
 
-def test_the_alternative_text_of_the_map_names_all_it_shows(source_tree):
+def test_map_alternative_text_is_complete(source_tree):
     (text,) = re.findall(r"!\[([^\]]*)\]\(pictures/source-tree\.svg\)", PAGE.read_text())
     for name in (*source_tree.PURPOSE, *source_tree.DOMAINS):
         assert name in text

@@ -9,12 +9,12 @@ from benchmarks.measure import Timing, growth, ratio
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_documentation_shows_the_results():
+def test_documentation_shows_results():
     assert "benchmarks.md" in (ROOT / "mkdocs.yml").read_text()
     assert '--8<-- "benchmarks/results.md"' in (ROOT / "docs" / "benchmarks.md").read_text()
 
 
-def test_every_section_says_when_and_where_it_was_measured():
+def test_every_section_has_date_and_machine():
     sections = dict(read_sections(ROOT / "benchmarks" / "results.md"))
     assert sections
     assert set(sections) <= set(names())
@@ -26,13 +26,13 @@ def test_every_section_says_when_and_where_it_was_measured():
         assert "- " in numbers
 
 
-def test_benchmarks_without_a_section_are_listed():
+def test_benchmarks_without_section_are_listed():
     text = (ROOT / "benchmarks" / "results.md").read_text()
     for name in set(names()) - set(dict(read_sections(ROOT / "benchmarks" / "results.md"))):
         assert f"`{name}`" in text
 
 
-def test_a_new_section_replaces_the_old_one_and_keeps_the_others(tmp_path):
+def test_new_section_replaces_only_the_old_one(tmp_path):
     path, (one, other, *_) = tmp_path / "results.md", names()
     write_section(path, one, "first\n\n- 1 x")
     write_section(path, other, "second")
@@ -43,16 +43,16 @@ def test_a_new_section_replaces_the_old_one_and_keeps_the_others(tmp_path):
     assert f"`{names()[-1]}`" in path.read_text().partition("## Not measured yet")[2]
 
 
-def test_a_ratio_has_the_range_of_its_repeats():
+def test_ratio_has_range_of_its_repeats():
     assert ratio(Timing((10.0, 30.0, 20.0)), Timing((1.0, 2.0, 4.0))) == "10 x (2.5 to 30)"
     assert ratio(Timing((1e4,)), Timing((1.0,))) == "10,000 x (10,000 to 10,000)"
 
 
-def test_growth_is_the_exponent_of_the_size():
+def test_growth_is_exponent_of_size():
     sizes = [1, 2, 4, 8]
     assert growth(sizes, [Timing((size**1.5,)) for size in sizes]) == pytest.approx(1.5)
 
 
-def test_lines_become_a_list_under_their_headings():
+def test_lines_are_listed_under_headings():
     assert _listed("head\n- a\n  - b") == "- head\n    - a\n        - b"
     assert _listed("- a\n- b") == "- a\n- b"

@@ -41,14 +41,14 @@ def plan_with(attack=None, knowledge=None, challenger=None, path=Path("plan.toml
     return audit, Plan(seed=1, audits=(audit,), folder=Path(), path=path)
 
 
-def test_files_are_found_by_name_and_private_ones_are_not(tmp_path, monkeypatch):
+def test_public_files_are_found_by_name(tmp_path, monkeypatch):
     for name in ("beta", "alpha", "_shared"):
         (tmp_path / f"{name}.py").write_text(f'"""File {name}."""')
     monkeypatch.setattr(leakgauge.domains, "__path__", [str(tmp_path)])
     assert catalog.domain_names() == ["alpha", "beta"]
 
 
-def test_a_game_is_set_up_from_the_words_of_a_plan():
+def test_game_is_built_from_plan():
     game = catalog.prepare_audit(
         *plan_with(attack={"noise": 1}, knowledge={"shift": 2}, challenger={"targets": 3})
     )
@@ -69,7 +69,7 @@ def test_a_game_is_set_up_from_the_words_of_a_plan():
         ({"challenger": {"target": 1}}, "challenger: no key is called 'target'; did you mean 'targets'?"),
     ],
 )
-def test_wrong_words_are_named_with_file_and_audit(settings, message):
+def test_errors_name_file_and_audit(settings, message):
     with pytest.raises(BadInput) as caught:
         catalog.prepare_audit(*plan_with(**settings))
     assert str(caught.value) == f"plan.toml: audit 'a': {message}"
@@ -78,12 +78,12 @@ def test_wrong_words_are_named_with_file_and_audit(settings, message):
     assert str(caught.value) == f"audit 'a': {message}"
 
 
-def test_an_unknown_implementation_points_to_the_nearest(monkeypatch):
+def test_unknown_name_suggests_the_nearest(monkeypatch):
     with pytest.raises(BadInput, match=r"^here: no attack is called 'pek'; did you mean 'peek'\?$"):
         catalog.build(catalog.attacks_package("coin"), "Attack", "pek", {}, "here")
 
 
-def test_what_there_is_is_described_in_one_line():
+def test_entries_have_one_line_descriptions():
     assert catalog.describe("attacks", "coin") == {"peek": "Believe the coin.", "sleep": "Say nothing."}
     assert catalog.describe("knowledge", "coin") == {
         "nothing": "Only what comes out.",
@@ -101,21 +101,21 @@ def test_what_there_is_is_described_in_one_line():
         catalog.describe("attacks", "con")
 
 
-def test_knowledge_that_an_attack_cannot_use_is_refused_before_anything_is_played():
+def test_rejects_unusable_knowledge_before_simulation():
     catalog.refuse_knowledge("blackbox", "likelihood", "law")
     catalog.refuse_knowledge("blackbox", "learned_event", "law")
     with pytest.raises(BadInput, match="likelihood cannot use knowledge 'simulator'; it needs 'law'"):
         catalog.refuse_knowledge("blackbox", "likelihood", "simulator")
 
 
-def test_a_report_shows_how_many_friends_are_known_but_never_who():
+def test_number_of_friends_is_reported_without_names():
     for shown in ({"friends": 5}, {"friends": "given"}, {"trace": 0.5}):
         assert catalog.redacted_knowledge("locations", shown) == shown
     assert catalog.redacted_knowledge("locations", {"friends": ["ann"]}) == {"friends": "(not shown)"}
     assert catalog.redacted_knowledge("blackbox", {"friends": ["ann"]}) == {"friends": ["ann"]}
 
 
-def test_named_targets_are_kept_from_reports():
+def test_named_targets_are_hidden_in_reports():
     table = {"group_size": 10, "targets": {"names": ["ann"], "min_visits": 2}}
     shown = {"group_size": 10, "targets": {"names": "(not shown)", "min_visits": 2}}
     assert catalog.redacted_challenger("locations", table) == shown
@@ -127,7 +127,7 @@ DESIGNED = {  # the names that verdicts.json has had from the beginning
 }
 
 
-def test_every_metric_has_a_title_of_its_own_and_a_meaning():
+def test_metrics_have_distinct_titles_and_meanings():
     found = catalog.metric_descriptions()
     assert set(found) >= DESIGNED | set(all_rate_metrics())
     assert len({one.title for one in found.values()}) == len(found)
@@ -137,7 +137,7 @@ def test_every_metric_has_a_title_of_its_own_and_a_meaning():
         assert one.title_in_sentence in (one.title, one.title[0].lower() + one.title[1:], "ε")
 
 
-def test_metrics_come_in_the_order_of_their_ranks_and_means_belong_to_a_metric():
+def test_metrics_are_sorted_by_rank():
     found = catalog.metric_descriptions()
     assert next(iter(found)) == "epsilon"
     ranks = [one.rank for one in found.values()]
@@ -147,7 +147,7 @@ def test_metrics_come_in_the_order_of_their_ranks_and_means_belong_to_a_metric()
     assert all(found[name].is_share == found[mean].is_share for mean, name in means.items())
 
 
-def test_variants_of_a_metric_differ_in_their_words():
+def test_metric_variants_have_distinct_texts():
     found = catalog.metric_descriptions()
     assert found["tpr_at_fpr_0.001"].title == "Hits at 0.1% false alarms"
     assert found["tpr_at_fpr_0.001"].meaning == "members recognised while accusing 1 non-member in 1,000"

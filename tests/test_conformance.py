@@ -29,21 +29,21 @@ def rng(*key):
     return np.random.default_rng([7, *key])
 
 
-def test_a_metric_is_a_frozen_value_with_a_docstring(metric):
+def test_metric_is_frozen_and_has_docstring(metric):
     assert is_dataclass(metric)
     assert "confidence" in {field.name for field in fields(metric)}
     assert type(metric).__doc__
     assert pickle.loads(pickle.dumps(metric)) == metric
 
 
-def test_a_metric_leaves_trials_unchanged_and_answers_the_same_twice(metric):
+def test_metric_is_deterministic_and_leaves_trials_unchanged(metric):
     rows = laplace(1.0, 400, rng(1))
     for column in (rows.rounds, rows.targets, rows.members, rows.scores):
         column.setflags(write=False)
     assert metric(rows) == metric(rows)
 
 
-def test_a_metric_does_not_depend_on_the_order_of_rows(metric):
+def test_metric_does_not_depend_on_order_of_rows(metric):
     rows = laplace(1.0, 400, rng(2))
     mixed = rng(3).permutation(len(rows))
     shuffled = type(rows)(
@@ -68,12 +68,12 @@ def seen(metric, rows):
     return found.value if found.low is None else found.low
 
 
-def test_a_metric_sees_more_where_there_is_more_to_see(metric):
+def test_metric_grows_with_the_leak(metric):
     strong = seen(metric, laplace(4.0, 2_000, rng(4)))
     assert strong > seen(metric, nothing(2_000, rng(5), laplace(1, 2, rng(6)).reading))
 
 
-def test_a_bound_on_epsilon_has_no_upper_end_and_plans_from_counts(metric):
+def test_epsilon_bound_is_one_sided_and_plans_from_counts(metric):
     if type(metric).__module__.rpartition(".")[2].startswith("epsilon_"):
         assert metric(laplace(1.0, 400, rng(7))).high is None
         assert metric.from_counts(500, 0, 0, 500) > metric.from_counts(400, 100, 100, 400) > 0
@@ -81,7 +81,7 @@ def test_a_bound_on_epsilon_has_no_upper_end_and_plans_from_counts(metric):
         assert metric.from_counts(0, 0, 0, 0) == 0
 
 
-def test_every_rate_metric_is_on_the_panel():
+def test_every_rate_metric_is_evaluated_by_default():
     everything = rate_metrics(["in_sample"]).values()  # that one only where a plan asks for it
     modules = {type(make(confidence=0.9)).__module__.rpartition(".")[2] for make in everything}
     assert modules == {name for name in catalog.module_names(METRICS) if not name.startswith("epsilon_")}
@@ -138,12 +138,12 @@ def trials(contender, noise, tmp_path, rounds=300, block=3):
     return play(set_up.challenger, {"it": adversary}, 1, range(rounds), block)["it"]
 
 
-def test_a_block_can_be_replayed(contender, tmp_path):
+def test_block_is_reproducible(contender, tmp_path):
     first, again = (trials(contender, 1.0, tmp_path, rounds=60) for _ in range(2))
     np.testing.assert_array_equal(first.scores, again.scores)
 
 
-def test_members_score_higher_where_nothing_protects_them(contender, tmp_path):
+def test_members_score_higher_without_protection(contender, tmp_path):
     found = trials(contender, NAKED, tmp_path)
     if not conformance_game(contender[0]).get("SEPARATES_ALL", True):
         assert auc.Metric(confidence=0.999)(found).low > 0.5
@@ -151,13 +151,13 @@ def test_members_score_higher_where_nothing_protects_them(contender, tmp_path):
     assert found.scores[found.members].min() > found.scores[~found.members].max()
 
 
-def test_a_blind_release_tells_an_attack_nothing(contender, tmp_path):
+def test_uninformative_release_gives_no_advantage(contender, tmp_path):
     rounds = conformance_game(contender[0]).get("BLIND_ROUNDS", 1_000)
     answer = auc.Metric(confidence=0.9999)(trials(contender, BLIND, tmp_path, rounds=rounds))
     assert answer.low <= 0.5 <= answer.high
 
 
-def test_an_attack_travels_to_workers_and_says_what_it_is(contender, tmp_path):
+def test_attack_can_be_pickled_and_has_docstring(contender, tmp_path):
     attack = game(contender, 1.0, tmp_path).attacks["it"]
     assert set(attack.accepts) <= set(catalog.get_domain(contender[0]).knowledge_terms)
     assert pickle.loads(pickle.dumps(attack)) == attack

@@ -31,20 +31,20 @@ def places(value):
     return places(vars(value)) if hasattr(value, "__dataclass_fields__") else []
 
 
-def test_every_place_leads_to_a_function(domain):
+def test_declared_functions_exist(domain):
     declared = [place for field in fields(Domain) for place in places(getattr(domain, field.name))]
     assert {"challenger:build", "knowledge:build"} <= set(declared)
     assert all(callable(domain.load(place)) for place in declared)
 
 
-def test_default_attacks_exist_and_can_use_what_they_are_given(domain):
+def test_default_attacks_exist_and_accept_their_knowledge(domain):
     for entry in domain.default_attacks:
         table = {"name": entry} if isinstance(entry, str) else entry
         accepts = catalog.accepted_knowledge(domain.name, table["name"])
         assert table.get("knowledge", accepts[0]) in accepts
 
 
-def test_every_term_has_a_title_and_a_meaning_for_people(domain):
+def test_terms_have_titles_and_meanings(domain):
     shown = [domain.knowledge_terms, domain.studied, domain.utility, domain.spending]
     for term in (term for terms in shown for term in terms.values()):
         assert term.title
@@ -54,7 +54,7 @@ def test_every_term_has_a_title_and_a_meaning_for_people(domain):
         assert len({term.title for term in terms.values()}) == len(terms)
 
 
-def test_declared_names_belong_together(domain):
+def test_declared_names_are_consistent(domain):
     assert set(domain.controls) <= set(domain.knowledge_terms)
     assert set(domain.main_utility) <= set(domain.utility)
     assert set(domain.spending_check or ()) <= set(domain.spending)
@@ -78,7 +78,7 @@ def mechanisms(domain):
     return domain.mechanism_lines() or {}
 
 
-def test_a_challenger_has_every_hook_and_the_optional_ones_have_defaults(domain, tmp_path):
+def test_challenger_has_every_hook(domain, tmp_path):
     attack = catalog.module_names(domain.attacks_package)[0]
     tables = run_path(str(GAMES / domain.name / "conformance_game.py"))["tables"](1.0, tmp_path, attack)
     challenger = domain.build_challenger(
@@ -96,12 +96,12 @@ def test_a_challenger_has_every_hook_and_the_optional_ones_have_defaults(domain,
     assert challenger.evidence(None) == ()
 
 
-def test_what_is_optional_is_all_but_the_game_itself():
+def test_all_hooks_but_the_game_are_optional():
     needed = {"n_targets", "coins", "guarantee", "digest", "flip", "release"}
     assert set(HOOKS) - {name for name in vars(ChallengerDefaults) if not name.startswith("_")} == needed
 
 
-def test_words_for_attacks_and_knowledge_come_from_their_domain():
+def test_texts_for_attacks_and_knowledge_come_from_the_domain():
     assert catalog.attack_term("locations", "one_threshold").title
     assert catalog.knowledge_term("locations", "informed").title == "attacker who knows everyone else's data"
     assert catalog.attack_term("scores", "unknown") == Term(title="unknown")

@@ -52,7 +52,7 @@ def made_up(names: list[str], auc: list[float]) -> AuditExposure:
     )
 
 
-def test_everybody_is_in_the_file_the_most_exposed_first(tmp_path):
+def test_csv_lists_everyone_most_exposed_first(tmp_path):
     exposure.save_exposure([made_up(['a "b"', "c,d", "e\nf"], [0.6, 0.9, 0.5])], tmp_path)
     with (tmp_path / "exposure.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -71,7 +71,7 @@ def test_everybody_is_in_the_file_the_most_exposed_first(tmp_path):
     }
 
 
-def test_the_file_with_people_is_its_owners_alone_and_nothing_else_names_them(tmp_path):
+def test_csv_is_private_and_only_file_with_names(tmp_path):
     summary = exposure.save_exposure([made_up(["Ada Lovelace", "Alan Turing"], [0.6, 0.9])], tmp_path)
     assert (tmp_path / "exposure.csv").stat().st_mode & 0o777 == 0o600
     assert {path.name for path in tmp_path.iterdir()} == {"exposure.csv", "exposure.json"}
@@ -81,7 +81,7 @@ def test_the_file_with_people_is_its_owners_alone_and_nothing_else_names_them(tm
     assert exposure.read_summary(tmp_path) == summary
 
 
-def test_a_summary_holds_quantiles_and_a_histogram():
+def test_summary_has_quantiles_and_histogram():
     auc = np.linspace(0.5, 1.0, 101)
     (audit,) = exposure.summarise([made_up([str(i) for i in range(101)], auc.tolist())])["audits"]
     (one,) = audit["adversaries"]
@@ -92,7 +92,7 @@ def test_a_summary_holds_quantiles_and_a_histogram():
     assert one["error"] == 1e-4
 
 
-def test_adversaries_of_one_audit_alone_leave_gaps_in_another(tmp_path):
+def test_missing_attackers_leave_gaps(tmp_path):
     other = made_up(["x"], [0.7])
     renamed = AdversaryExposure(**{**vars(other.exposure.against[0]), "adversary": "log"})
     second = AuditExposure(
@@ -107,13 +107,13 @@ def test_adversaries_of_one_audit_alone_leave_gaps_in_another(tmp_path):
     assert (rows[1]["informed_auc"], rows[1]["log_auc"]) == ("", "0.70000")
 
 
-def test_a_plan_without_people_is_refused(tmp_path):
+def test_rejects_plan_without_people(tmp_path):
     (tmp_path / "box.toml").write_text(BLACKBOX)
     with pytest.raises(BadInput, match=r"'blackbox'.*'locations'"):
         exposure.expose_plan(read_plan(tmp_path / "box.toml"))
 
 
-def test_expose_returns_everybody_and_writes_nothing_unless_told(plan, tmp_path):
+def test_expose_returns_everyone_and_writes_only_with_out(plan, tmp_path):
     (found,) = leakgauge.expose(plan)
     assert found.audit == "city"
     assert found.exposure.n_people == 200
@@ -122,7 +122,7 @@ def test_expose_returns_everybody_and_writes_nothing_unless_told(plan, tmp_path)
     assert not np.array_equal(again.exposure.cells, found.exposure.cells)
 
 
-def test_a_folder_with_another_run_is_left_alone(plan, tmp_path):
+def test_folder_of_another_run_is_not_overwritten(plan, tmp_path):
     folder = tmp_path / "run"
     leakgauge.run(plan, out=folder)
     before = {path.name for path in folder.iterdir()}
@@ -131,7 +131,7 @@ def test_a_folder_with_another_run_is_left_alone(plan, tmp_path):
     assert {path.name for path in folder.iterdir()} == before
 
 
-def test_the_report_of_a_run_tells_of_the_exposure_and_of_nobody(plan, tmp_path):
+def test_report_mentions_exposure_without_names(plan, tmp_path):
     folder = tmp_path / "run"
     leakgauge.run(plan, out=folder)
     assert "Exposure of everybody" not in (folder / "report.html").read_text()
@@ -142,7 +142,7 @@ def test_the_report_of_a_run_tells_of_the_exposure_and_of_nobody(plan, tmp_path)
     assert "Exposure of everybody" in (folder / "report.html").read_text()
 
 
-def test_a_damaged_summary_is_told(tmp_path):
+def test_damaged_summary_is_reported(tmp_path):
     (tmp_path / "exposure.json").write_text("{")
     with pytest.raises(BadInput, match="damaged"):
         exposure.read_summary(tmp_path)
@@ -162,7 +162,7 @@ def with_promises(kairouz, tight):
     return AuditExposure("city", "locations", replace(plain.exposure, promised=promised))
 
 
-def test_both_compositions_of_a_persons_promise_stand_beside_the_one_on_the_label(tmp_path):
+def test_both_compositions_are_kept_beside_nominal_epsilon(tmp_path):
     exposure.save_exposure([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
     with (tmp_path / "exposure.csv").open(newline="") as file:
         rows = [
@@ -176,7 +176,7 @@ def test_both_compositions_of_a_persons_promise_stand_beside_the_one_on_the_labe
     ]
 
 
-def test_promises_are_summed_up_without_names(tmp_path):
+def test_promises_are_summarised_without_names(tmp_path):
     summary = exposure.save_exposure([with_promises([2.5, np.inf, 1.25], [2.0, 30.125, 1.0])], tmp_path)
     promised = summary["audits"][0]["promised"]
     assert promised["nominal"] == {"epsilon": 0.5, "unit": "event"}
@@ -185,12 +185,12 @@ def test_promises_are_summed_up_without_names(tmp_path):
     json.dumps(summary, allow_nan=False)
 
 
-def test_a_promise_to_somebody_else_is_refused():
+def test_rejects_promises_of_other_people():
     with pytest.raises(BadInput, match="numbers for each of 3 people, got 1"):
         with_promises([1.0], [1.0, 2.0, 3.0])
 
 
-def test_everybody_in_a_city_is_promised_what_their_own_cells_leave(plan):
+def test_each_person_is_promised_their_own_cells(plan):
     """At epsilon 1 per event: never more than their number of cells."""
     (found,) = leakgauge.expose(plan)
     promised, cells = found.exposure.promised, found.exposure.cells
@@ -200,13 +200,13 @@ def test_everybody_in_a_city_is_promised_what_their_own_cells_leave(plan):
     assert (promised.tight > 0.5 * cells).all()
 
 
-def test_a_raw_release_promises_nothing(plan):
+def test_raw_release_has_no_promise(plan):
     plan.write_text(PLAN.replace('name = "laplace", epsilon = 1.0', 'name = "raw"'))
     (found,) = leakgauge.expose(plan)
     assert found.exposure.promised is None
 
 
-def test_under_replace_one_whoever_takes_ones_place_moves_cells_too(plan):
+def test_replace_one_promise_covers_the_substitute(plan):
     plan.write_text(PLAN.replace("group_size = 60", 'group_size = 60, relation = "replace_one"'))
     (one,) = leakgauge.expose(plan)
     plan.write_text(PLAN)
@@ -214,7 +214,7 @@ def test_under_replace_one_whoever_takes_ones_place_moves_cells_too(plan):
     assert (one.exposure.promised.kairouz > other.exposure.promised.kairouz + 3).all()
 
 
-def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
+def test_terminal_shows_progress(plan, monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     for name, value in {"TTY_COMPATIBLE": "1", "COLUMNS": "120", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
@@ -242,7 +242,7 @@ def test_every_step_is_shown_on_a_terminal(plan, monkeypatch, capsys):
     assert "5/5" in err
 
 
-def test_those_guessed_rightly_nine_times_in_ten_are_counted():
+def test_recognised_people_are_counted():
     summary = exposure.summarise([made_up(["a", "b", "c", "d"], [0.5, 0.8999, 0.9, 1.0])])
     (against,) = summary["audits"][0]["adversaries"]
     assert against["recognised"] == {"accuracy": 0.9, "people": 2}

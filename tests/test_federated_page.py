@@ -20,7 +20,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "federated.md").read_text()
 ATTACKS = catalog.module_names("leakgauge.domains.federated.attacks")
 
 
-def test_the_plan_of_the_page_sets_up_a_game(tmp_path):
+def test_plan_on_page_builds_a_game(tmp_path):
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(600, 512)).astype(np.float32)
     np.savez(tmp_path / "embeddings.npz", embedding=rows, label=rng.integers(0, 3, 600))
@@ -36,13 +36,13 @@ def test_the_plan_of_the_page_sets_up_a_game(tmp_path):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_every_option_of_an_attack_is_named(attack):
+def test_attack_options_are_documented(attack):
     assert f"| `{attack}` |" in PAGE
     for option in fields(import_module(f"leakgauge.domains.federated.attacks.{attack}").Attack):
         assert re.search(rf"^\| `{option.name}` \| (all|.*`{attack}`)", PAGE, re.MULTILINE), option.name
 
 
-def test_every_key_of_the_challenger_and_every_noise_is_named():
+def test_challenger_keys_and_mechanisms_are_documented():
     for key in fields(FederatedChallengerTable):
         assert re.search(rf"^\| `{key.name}` \|", PAGE, re.MULTILINE), key.name
     assert "[additive noise](mechanisms.md)" in PAGE
@@ -52,7 +52,7 @@ def test_every_key_of_the_challenger_and_every_noise_is_named():
         assert key.name in PAGE
 
 
-def test_exact_epsilons_are_those_of_the_law():
+def test_exact_epsilons_on_page_are_right():
     labels = (1.0, 3.0, 5.0, 10.0)
     exact = [f"{bitrand.Mechanism(epsilon=label).guarantee.exact_epsilon:,.0f}" for label in labels]
     assert f"| BitRand, exact | {' | '.join(exact)} |" in PAGE

@@ -93,7 +93,7 @@ def relative(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", FRAMEWORK, ids=relative)
-def test_no_domain_attack_or_studied_number_is_named_outside_the_domains(path):
+def test_framework_names_no_domain_attack_or_number(path):
     assert central_names().isdisjoint(text_constants(path))
     assert unmistakable(central_names()).isdisjoint(words(path))
     if path.suffix == ".py":
@@ -110,21 +110,21 @@ def test_no_domain_attack_or_studied_number_is_named_outside_the_domains(path):
         'text = f"{n} rounds of one_threshold"',
     ],
 )
-def test_a_name_is_found(code):
+def test_search_finds_names(code):
     assert names_in(code)
 
 
-def test_an_explanation_may_give_an_example():
+def test_search_ignores_docstrings():
     assert not names_in('def f():\n    """Such as `locations`."""\n    return np.repeat("<strong>", 2)')
 
 
 @pytest.mark.parametrize("path", REPORT, ids=relative)
-def test_the_report_takes_all_words_of_a_domain_from_its_declaration(path):
+def test_report_takes_domain_texts_from_declarations(path):
     assert further_names().isdisjoint(text_constants(path))
     assert (unmistakable(further_names()) | set(catalog.domain_names())).isdisjoint(words(path))
 
 
-def test_the_search_knows_what_to_look_for_and_where():
+def test_search_covers_names_and_files():
     assert {"locations", "likelihood", "loss_threshold", "certified_success", "units"} <= central_names()
     assert {"informed", "noisy", "obtained"} <= further_names()
     assert {"page.py", "page.js", "page.html.jinja", "exposure.py"} <= {path.name for path in REPORT}

@@ -28,7 +28,7 @@ def plan_of_the_page():
     return plan
 
 
-def test_the_plan_of_the_page_reads_a_file_of_visits(tmp_path):
+def test_plan_on_page_reads_a_visits_file(tmp_path):
     rng = np.random.default_rng(1)
     rows = [
         f"{person},2024-05-{day:02d} {hour:02d}:00:00,{45.4 + north:.4f},{9.1 + east:.4f}"
@@ -51,14 +51,14 @@ def test_the_plan_of_the_page_reads_a_file_of_visits(tmp_path):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_every_option_of_an_attack_is_named(attack):
+def test_attack_options_are_documented(attack):
     page = PAGE.read_text()
     assert f"| `{attack}` |" in page
     for option in fields(import_module(f"leakgauge.domains.locations.attacks.{attack}").Attack):
         assert f"`{option.name}`" in page, option.name
 
 
-def test_every_key_of_the_release_and_of_knowledge_is_named():
+def test_release_and_knowledge_keys_are_documented():
     page = PAGE.read_text()
     for name in DOMAIN.knowledge_terms:
         assert f"| `{name}` |" in page
@@ -70,7 +70,7 @@ def test_every_key_of_the_release_and_of_knowledge_is_named():
         assert re.search(rf"\b{key}\b", page), key
 
 
-def test_every_key_of_the_data_is_named():
+def test_data_keys_are_documented():
     from leakgauge.domains.locations.data.synthetic_city import SyntheticCity
     from leakgauge.domains.locations.plan_tables import LocationsDataTable
 

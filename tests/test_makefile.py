@@ -21,7 +21,7 @@ def planned(tmp_path, *arguments):
 
 
 @needs_make
-def test_another_interpreter_gets_an_environment_of_its_own(tmp_path):
+def test_other_interpreter_has_its_own_environment(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / ".venv" / "bin" / "python").touch()  # of the usual interpreter
     commands = planned(tmp_path, "tests", "PYTHON=python3.13")
@@ -34,6 +34,6 @@ def test_another_interpreter_gets_an_environment_of_its_own(tmp_path):
 
 
 @needs_make
-def test_nightly_tests_are_run_by_their_own_target_only(tmp_path):
+def test_nightly_tests_have_their_own_target(tmp_path):
     assert "-m nightly" in planned(tmp_path, "test-nightly")
     assert "nightly" not in planned(tmp_path, "test")

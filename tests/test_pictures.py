@@ -20,7 +20,7 @@ def plain(text):
     return " ".join(text.split())
 
 
-def test_every_picture_is_shown_and_described():
+def test_pictures_are_shown_with_alternative_text():
     pages = "\n".join(page.read_text() for page in DOCS.glob("*.md"))
     shown = {path: text for text, path in re.findall(r"!\[([^\]]*)\]\((pictures/[^)]+)\)", pages)}
     assert {DOCS / path for path in shown} == set(PICTURES.glob("*.svg"))
@@ -28,14 +28,14 @@ def test_every_picture_is_shown_and_described():
 
 
 @pytest.mark.parametrize("picture", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)
-def test_a_picture_is_small_and_complete_in_itself(picture):
+def test_pictures_are_small_and_self_contained(picture):
     assert picture.stat().st_size < LARGEST
     names = {element.tag.rpartition("}")[2] for element in ElementTree.parse(picture).iter()}
     assert names.isdisjoint({"script", "image", "foreignObject"})
     assert not re.search(r"(href|src)=", picture.read_text())
 
 
-def test_the_page_says_what_the_pictures_show():
+def test_page_describes_the_pictures():
     page = plain(PAGE.read_text())
     captions = [part["caption"] for part in NUMBERS.values() if isinstance(part, dict) and "caption" in part]
     assert len(captions) == 6
@@ -43,14 +43,14 @@ def test_the_page_says_what_the_pictures_show():
         assert plain(text) in page
 
 
-def test_the_script_that_draws_the_pictures_finds_all_it_imports():
+def test_picture_script_imports_work():
     command = [sys.executable, "-c", "import make"]
     done = subprocess.run(command, cwd=PICTURES, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
-def test_the_numbers_of_the_pictures_are_still_what_leakgauge_computes(monkeypatch):
+def test_picture_numbers_are_up_to_date(monkeypatch):
     """Exposure is computed, not played: it may move by its own error only."""
     monkeypatch.syspath_prepend(PICTURES)
     import city

@@ -73,7 +73,7 @@ def read(tmp_path):
     return write
 
 
-def test_a_short_plan_gets_the_defaults(read, tmp_path):
+def test_short_plan_has_defaults(read, tmp_path):
     plan = read(AUDIT)
     [audit] = plan.audits
     assert plan.seed == 0
@@ -83,7 +83,7 @@ def test_a_short_plan_gets_the_defaults(read, tmp_path):
     assert audit.contenders == (Contender(attack="peek", knowledge="nothing", label="peek-nothing"),)
 
 
-def test_a_full_plan_says_it_all(read):
+def test_full_plan_is_read(read):
     plan = read(FULL)
     assert plan.seed == 20240501
     assert [audit.name for audit in plan.audits] == [
@@ -106,16 +106,16 @@ def test_a_full_plan_says_it_all(read):
     )
 
 
-def test_the_seed_can_be_overridden(read):
+def test_seed_can_be_overridden(read):
     assert read(FULL, seed=3).seed == 3
 
 
-def test_a_metric_can_be_swept(read):
+def test_metric_can_be_swept(read):
     plan = read(AUDIT + "sweep = { metrics.confidence = [0.9, 0.99] }")
     assert [audit.metrics.confidence for audit in plan.audits] == [0.9, 0.99]
 
 
-def test_a_plan_without_rounds_holds_everything_else(read):
+def test_plan_without_rounds_reads_the_rest(read):
     plan = read(FULL)
     longer = read(FULL.replace("rounds = 300", "rounds = 900"))
     assert plan_without_rounds(plan) == plan_without_rounds(longer)
@@ -135,7 +135,7 @@ def test_a_plan_without_rounds_holds_everything_else(read):
         assert plan_without_rounds(read(FULL.replace(old, new))) != plan_without_rounds(plan), old
 
 
-def test_a_plan_written_as_a_file_reads_back(read, tmp_path):
+def test_plan_file_round_trips(read, tmp_path):
     text = FULL.replace('"synthetic"', r'"tab\t \"quoted\" back\\slash \u007f città"')
     plan = read(text)
     (tmp_path / "again.toml").write_text(to_toml(plan), encoding="utf-8")
@@ -153,13 +153,13 @@ def without_file(plan):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
-def test_every_example_written_as_toml_reads_back_as_the_same_plan(path):
+def test_examples_round_trip_as_toml(path):
     plan = read_plan(path)
     assert plan.audits
     assert reread(plan) == without_file(plan)
 
 
-def test_there_are_examples_with_and_without_a_sweep():
+def test_examples_include_plans_with_and_without_sweep():
     swept = ["@" in audit.name for path in EXAMPLES for audit in read_plan(path).audits]
     assert any(swept)
     assert not all(swept)
@@ -181,7 +181,7 @@ TABLE = st.dictionaries(st.text(max_size=8), VALUES, max_size=4)
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=TABLE, challenger=TABLE, attack=TABLE, knowledge=TABLE, seed=st.integers(0, 2**63 - 1))
-def test_any_table_written_as_toml_reads_back_as_the_same_plan(data, challenger, attack, knowledge, seed):
+def test_generated_plans_round_trip_as_toml(data, challenger, attack, knowledge, seed):
     chosen = {"name": "peek", "knowledge": {**knowledge, "name": "little"}, "label": "one"}
     table = {
         "seed": seed,
@@ -200,14 +200,14 @@ def test_any_table_written_as_toml_reads_back_as_the_same_plan(data, challenger,
     assert reread(plan) == plan
 
 
-def test_a_dict_gives_the_same_plan_as_the_file(read, tmp_path):
+def test_dict_equals_file(read, tmp_path):
     plan = read(FULL)
     again = plan_of(tomllib.loads(FULL), folder=tmp_path)
     assert again == without_file(plan)
     assert plan_without_rounds(again) == plan_without_rounds(plan)
 
 
-def test_a_dict_may_hold_values_that_only_python_has():
+def test_dict_may_hold_python_values():
     class Choice(StrEnum):
         RANDOM = "random"
 
@@ -226,14 +226,14 @@ def test_a_dict_may_hold_values_that_only_python_has():
     assert reread(plan) == plan
 
 
-def test_a_dict_is_copied():
+def test_dict_is_copied():
     data = {"sites": [1, 2]}
     plan = plan_of({"audit": [{"name": "a", "domain": "coin", "data": data}]})
     data["sites"].append(3)
     assert plan.audits[0].data == {"sites": [1, 2]}
 
 
-def test_a_plan_from_a_dict_looks_for_files_in_the_current_folder_unless_told(tmp_path, monkeypatch):
+def test_plan_from_dict_uses_current_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = {"audit": [{"name": "a", "domain": "coin"}]}
     assert plan_of(table).folder == tmp_path.resolve()
@@ -241,7 +241,7 @@ def test_a_plan_from_a_dict_looks_for_files_in_the_current_folder_unless_told(tm
     assert (plan_of(table).path, plan_of(table).text) == (None, None)
 
 
-def test_the_seed_of_a_dict_can_be_overridden():
+def test_seed_of_dict_can_be_overridden():
     table = {"seed": 1, "audit": [{"name": "a", "domain": "coin"}]}
     assert (plan_of(table).seed, plan_of(table, seed=3).seed) == (1, 3)
     with pytest.raises(BadInput, match=r"^plan: seed must be a whole number in 0"):
@@ -256,12 +256,12 @@ def test_the_seed_of_a_dict_can_be_overridden():
         ({"y": {1: 2}}, r"plan\.audit\[0\]\.data\.x\.y: keys must be strings, got 1"),
     ],
 )
-def test_what_a_file_cannot_hold_is_refused_in_a_dict_too(value, message):
+def test_dict_rejects_values_a_file_cannot_hold(value, message):
     with pytest.raises(BadInput, match=f"^{message}"):
         plan_of({"audit": [{"name": "a", "domain": "coin", "data": {"x": value}}]})
 
 
-def test_what_is_no_dict_is_no_plan():
+def test_rejects_non_dict():
     with pytest.raises(BadInput, match=r"^plan: must be a dict of the same shape as a plan file, got list"):
         plan_of([])
 
@@ -345,7 +345,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_what_is_wrong_with_a_plan_is_said_in_one_line(read, text, message):
+def test_plan_errors_are_one_line(read, text, message):
     with pytest.raises(BadInput) as caught:
         read(text)
     assert message in str(caught.value)
@@ -354,7 +354,7 @@ def test_what_is_wrong_with_a_plan_is_said_in_one_line(read, text, message):
 
 
 @pytest.mark.parametrize("text", [text for text, message in WRONG if "not valid TOML" not in message])
-def test_a_dict_is_refused_in_the_same_words_as_a_file(read, tmp_path, text):
+def test_dict_errors_match_file_errors(read, tmp_path, text):
     table = tomllib.loads(text)
     with pytest.raises(BadInput) as of_file:
         read(text)
@@ -366,12 +366,12 @@ def test_a_dict_is_refused_in_the_same_words_as_a_file(read, tmp_path, text):
 @pytest.mark.parametrize(
     "name", ["", ".", "..", ".hidden", "-x", "a/b", "a\\\\b", "a b", "città", "a\\nb", "x" * 201]
 )
-def test_a_name_that_cannot_be_a_folder_is_refused(read, name):
+def test_rejects_names_invalid_as_folder(read, name):
     with pytest.raises(BadInput, match="names a folder: use 1 to 200 letters"):
         read(f'[[audit]]\nname = "{name}"\ndomain = "coin"')
 
 
-def test_a_file_that_is_no_plan_is_bad_input(tmp_path):
+def test_invalid_file_is_bad_input(tmp_path):
     with pytest.raises(BadInput, match="no such plan file"):
         read_plan(tmp_path / "none.toml")
     with pytest.raises(BadInput, match="cannot be read"):
@@ -382,12 +382,12 @@ def test_a_file_that_is_no_plan_is_bad_input(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**63])
-def test_an_overriding_seed_is_checked_too(read, seed):
+def test_overriding_seed_is_validated(read, seed):
     with pytest.raises(BadInput, match="seed must be a whole number in 0"):
         read(AUDIT, seed=seed)
 
 
-def test_more_files_than_a_folder_should_hold_are_refused(tmp_path):
+def test_rejects_too_many_files_per_folder(tmp_path):
     (tmp_path / "plan.toml").write_text(
         '[[audit]]\nname = "a"\ndomain = "blackbox"\nrounds = 1000000000\nblock = 1\n'
     )
@@ -398,7 +398,7 @@ def test_more_files_than_a_folder_should_hold_are_refused(tmp_path):
 TABLES = {"data": {"source": "x"}, "mechanism": {"epsilon": 9.0}, "challenger": {}, "metrics": {}}
 
 
-def test_a_sweep_is_the_product_of_its_lists_in_their_order():
+def test_sweep_is_cartesian_product():
     found = list(sweep_points({"mechanism.epsilon": [0.5, 1.0], "mechanism.suppress": [0, 1]}, TABLES, ""))
     assert [name for name, _ in found] == [
         "@epsilon=0.5,suppress=0",
@@ -409,11 +409,11 @@ def test_a_sweep_is_the_product_of_its_lists_in_their_order():
     assert found[3][1] == {**TABLES, "mechanism": {"epsilon": 1.0, "suppress": 1}}
 
 
-def test_no_sweep_is_one_point_without_a_name():
+def test_plan_without_sweep_is_one_point():
     assert list(sweep_points({}, TABLES, "")) == [("", TABLES)]
 
 
-def test_points_share_nothing():
+def test_sweep_points_share_no_state():
     first, second = (point for _, point in sweep_points({"data.box": [[1], [2]]}, TABLES, ""))
     first["data"]["box"].append(3)
     first["mechanism"]["epsilon"] = 0.0
@@ -421,19 +421,19 @@ def test_points_share_nothing():
     assert TABLES["mechanism"] == {"epsilon": 9.0}
 
 
-def test_keys_with_the_same_end_are_written_in_full():
+def test_ambiguous_sweep_keys_are_written_in_full():
     [(name, _)] = sweep_points(
         {"data.n": [1], "challenger.targets.n": [2], "metrics.confidence": [0.9]}, TABLES, ""
     )
     assert name == "@data.n=1,challenger.targets.n=2,confidence=0.9"
 
 
-def test_keys_reach_tables_within_tables():
+def test_sweep_keys_reach_nested_tables():
     [(_, point)] = sweep_points({"challenger.targets.n": [2]}, TABLES, "")
     assert point["challenger"] == {"targets": {"n": 2}}
 
 
-def test_dotted_keys_mean_the_same_with_and_without_quotes():
+def test_quoted_and_unquoted_sweep_keys_are_equal():
     assert list(sweep_points({"mechanism": {"epsilon": [1]}}, TABLES, "")) == list(
         sweep_points({"mechanism.epsilon": [1]}, TABLES, "")
     )
@@ -450,7 +450,7 @@ def test_dotted_keys_mean_the_same_with_and_without_quotes():
         (-1, "-1"),
     ],
 )
-def test_values_can_stand_in_the_name_of_a_folder(value, written):
+def test_sweep_values_are_valid_in_folder_names(value, written):
     [(name, _)] = sweep_points({"data.x": [value]}, TABLES, "")
     assert name == f"@x={written}"
 
@@ -472,6 +472,6 @@ def test_values_can_stand_in_the_name_of_a_folder(value, written):
         ({"data.a": [0] * 101, "data.b": [0] * 100}, "over 10000 audits"),
     ],
 )
-def test_what_cannot_be_swept_is_refused(sweep, message):
+def test_rejects_invalid_sweep(sweep, message):
     with pytest.raises(BadInput, match=f"^here: .*{message}"):
         list(sweep_points(sweep, TABLES, "here"))

@@ -40,13 +40,13 @@ def game(tmp_path):
     return catalog.prepare_audit(read.audits[0], read)
 
 
-def test_the_plan_of_the_page_reads_a_file_and_promises_its_budget(game):
+def test_plan_on_page_reads_file_and_promises_budget(game):
     assert game.challenger.n_targets == 1
     assert game.challenger.guarantee.epsilon == pytest.approx(3.0)
     assert len(game.knowledges["knows-5"].ids) == 5
 
 
-def test_every_attack_of_the_plan_of_the_page_plays(game):
+def test_attacks_on_page_run(game):
     adversaries = {
         label: Adversary(knowledge, game.attacks[label].study(knowledge, stream(1, Role.STUDY)))
         for label, knowledge in game.knowledges.items()
@@ -58,13 +58,13 @@ def test_every_attack_of_the_plan_of_the_page_plays(game):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_every_option_of_an_attack_is_named(attack):
+def test_attack_options_are_documented(attack):
     assert f"| `{attack}` |" in PAGE
     for option in fields(import_module(f"leakgauge.domains.queries.attacks.{attack}").Attack):
         assert re.search(rf"^\| `{option.name}` \| (all|.*`{attack}`)", PAGE, re.MULTILINE), option.name
 
 
-def test_every_key_of_a_plan_is_named():
+def test_plan_keys_are_documented():
     for key in (
         field.name
         for table in (QueriesFileTable, QueriesSyntheticTable, QueriesChallengerTable)
@@ -75,7 +75,7 @@ def test_every_key_of_a_plan_is_named():
         assert re.search(rf"`[^`]*\b{key}\b[^`]*`", PAGE), key
 
 
-def test_every_accountant_cache_noise_and_knowledge_is_named():
+def test_accountants_caches_noise_and_knowledge_are_documented():
     for name in (
         *accounting.accountant_names(),
         *(cache.value for cache in AnswerCache),
@@ -87,7 +87,7 @@ def test_every_accountant_cache_noise_and_knowledge_is_named():
         assert f'| `"{name}"` |' in PAGE, name
 
 
-def test_the_success_of_attacks_is_that_of_theory():
+def test_attack_success_on_page_matches_theory():
     from leakgauge.theory import query_splitting, t_test_power
 
     at = ((10, 1.0), (29, 0.33), (10, 0.3))

@@ -16,7 +16,7 @@ from leakgauge.theory.privacy_loss import LaplaceCell
 PAGE = (Path(__file__).parent.parent / "docs" / "query-log.md").read_text()
 
 
-def test_the_example_finds_what_its_table_shows(tmp_path, monkeypatch):
+def test_example_matches_its_table(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (log,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     (command,) = re.findall(r"^```bash\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
@@ -31,7 +31,7 @@ def test_the_example_finds_what_its_table_shows(tmp_path, monkeypatch):
     assert rows[first : first + 5] == [[row[name] for name in header] for row in found]
 
 
-def test_every_column_that_a_log_may_have_is_on_the_page():
+def test_log_columns_are_documented():
     for name in (*LOG_FIELDS, "query", "record", "records", "contribution"):
         assert f"`{name}`" in PAGE, name
 

@@ -27,7 +27,7 @@ PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-def test_the_plan_of_the_page_is_served_and_audited(tmp_path, monkeypatch):
+def test_plan_on_page_is_served_and_audited(tmp_path, monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
     monkeypatch.setenv("LEAKGAUGE_TOKEN", TOKEN)
     monkeypatch.chdir(tmp_path)
@@ -46,7 +46,7 @@ def test_the_plan_of_the_page_is_served_and_audited(tmp_path, monkeypatch):
     assert right["split_likelihood"] < 1.0
 
 
-def test_the_service_of_the_reader_is_read_as_the_page_writes_it():
+def test_user_service_on_page_is_read():
     setting = read_challenger_table(tomllib.loads(OWN.replace("[audit.", "["))["challenger"])
     service = setting.service
     assert (service.open.round, service.asking.answer) == ("session.id", "rows.0.0")
@@ -55,12 +55,12 @@ def test_the_service_of_the_reader_is_read_as_the_page_writes_it():
 
 
 @pytest.mark.parametrize("table", [QueriesServiceTable, OpenRequest, AskRequest, CloseRequest, RefusalRule])
-def test_every_key_is_named(table):
+def test_keys_are_documented(table):
     for key in fields(table):
         assert re.search(rf"^\|[^|]*`{key.name}`|`{key.name}`.*\|", PAGE, re.MULTILINE), key.name
 
 
-def test_every_placeholder_is_named_and_no_other():
+def test_placeholders_are_documented():
     known = (
         request_templates.TABLES
         | request_templates.ROUND
@@ -73,14 +73,14 @@ def test_every_placeholder_is_named_and_no_other():
     assert named == set(known)
 
 
-def test_the_defaults_are_those_of_the_page():
+def test_defaults_match_page():
     service = QueriesServiceTable(url="http://127.0.0.1:8700")
     for key in ("rate", "total", "connections", "timeout", "tries"):
         (said,) = re.findall(rf"^\| `{key}` \|.*\| (\d+) \|$", PAGE, re.MULTILINE)
         assert float(said) == getattr(service, key), key
 
 
-def test_every_option_of_the_command_is_named():
+def test_command_options_are_documented():
     (command,) = (action for action in parser()._actions if action.choices)
     options = {name for action in command.choices["serve-oracle"]._actions for name in action.option_strings}
     for option in options - {"-h", "--help"}:

@@ -107,7 +107,7 @@ def ask(address, world, sql):
         return json.load(reply)["answer"]
 
 
-def test_a_plan_of_the_page_audits_the_smartnoise_shim(folder):
+def test_plan_on_page_audits_the_smartnoise_shim(folder):
     (plan,) = blocks("toml")
     with served(SMARTNOISE, folder) as address:
         everybody = 'SELECT COUNT(*) FROM main.records WHERE "age" < 200'
@@ -139,13 +139,13 @@ def test_a_plan_of_the_page_audits_the_smartnoise_shim(folder):
     shutil.rmtree(folder / "run")
 
 
-def test_any_function_can_stand_behind_the_short_shim(folder):
+def test_short_shim_serves_any_function(folder):
     with served(ANYTHING, folder) as address:
         assert ask(address, "with", "x" * 100) == pytest.approx(2.1)
         assert ask(address, "without", "x" * 100) == pytest.approx(1.1)
 
 
-def test_the_successes_that_the_page_states_are_those_of_cut_laplace_noise():
+def test_stated_successes_match_truncated_laplace_noise():
     rng, n = np.random.default_rng(1), 40_000
     members = rng.random(n) < 0.5
     exact = 1 + members[:, None] + rng.laplace(size=(n, 10))

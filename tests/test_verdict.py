@@ -51,28 +51,28 @@ def judged(rows, epsilon=None, **more):
     )
 
 
-def test_a_broken_promise_is_violated():
+def test_broken_promise_is_violated():
     found = judged(randomized_response(2.0, 2_000, rng(1)), 1.0)
     assert found.finding is Finding.VIOLATED
     assert found.metrics["epsilon"].low > 1.0
 
 
-def test_a_kept_promise_is_not_violated():
+def test_kept_promise_is_not_violated():
     found = judged(randomized_response(1.0, 2_000, rng(2)), 1.5)
     assert found.finding is Finding.NOT_VIOLATED
 
 
-def test_too_few_rounds_are_undecided_and_say_how_many_would_do():
+def test_too_few_rounds_are_undecided_with_rounds_needed():
     found = judged(randomized_response(9.0, 200, rng(3)), 5.0)
     assert found.finding is Finding.UNDECIDED
     assert found.rounds_needed == pytest.approx(447, abs=2)
 
 
-def test_what_no_number_of_rounds_can_show_is_null():
+def test_untestable_promise_has_null_rounds_needed():
     assert judged(randomized_response(1.0, 200, rng(4)), 12.0, delta=1e-3).rounds_needed is None
 
 
-def test_no_promise_no_finding():
+def test_no_promise_gives_no_finding():
     found = judged(laplace(1.0, 300, rng(5)))
     assert found.finding is None
     assert found.promised is None
@@ -80,7 +80,7 @@ def test_no_promise_no_finding():
     assert found.metrics["epsilon"].low is not None
 
 
-def test_the_error_of_a_finding_is_divided_by_the_verdicts():
+def test_alpha_is_divided_by_number_of_verdicts():
     """A bound just above the promise at 95 % is no violation among 500 verdicts."""
     rows = randomized_response(1.3, 2_000, rng(6))
     bound = judged(rows, 1.0).metrics["epsilon"].low
@@ -91,11 +91,11 @@ def test_the_error_of_a_finding_is_divided_by_the_verdicts():
     assert many.metrics["epsilon"].low == bound  # the interval is still per verdict
 
 
-def test_every_metric_of_the_contract_is_there():
+def test_verdict_has_all_documented_metrics():
     assert set(judged(laplace(1.0, 300, rng(7)), 1.0).metrics) >= METRIC_NAMES
 
 
-def test_bounds_follow_from_the_promise():
+def test_bounds_follow_from_promise():
     bounds = judged(laplace(1.0, 300, rng(8)), math.log(3)).bounds
     assert bounds["epsilon"] == pytest.approx(math.log(3))
     assert bounds["accuracy"] == pytest.approx(0.75)
@@ -106,7 +106,7 @@ def test_bounds_follow_from_the_promise():
     assert bounds["auc"] == pytest.approx(0.75)  # two lines through (1/4, 3/4)
 
 
-def test_a_promise_to_a_group_stands_beside_what_independent_records_would_be_allowed():
+def test_group_promise_keeps_independent_bound():
     """Figure 1 of Humphries et al. (2023): 0.462 at epsilon 1; a group of 10,000 may lose everything."""
     group = Guarantee(epsilon=1e4, delta=1e-5, unit=Unit.GROUP, nominal_epsilon=1.0, nominal_unit=Unit.RECORD)
     found = judge_trials(laplace(1.0, 300, rng(8)), guarantee=group, subject=SUBJECT, metrics=MetricsTable())
@@ -114,7 +114,7 @@ def test_a_promise_to_a_group_stands_beside_what_independent_records_would_be_al
     assert found.bounds["advantage"] == pytest.approx(1)
 
 
-def test_the_in_sample_optimum_is_judged_only_where_a_plan_asks():
+def test_in_sample_optimum_is_computed_on_request():
     rows = laplace(1.0, 300, rng(8))
     shared = replace(rows, rounds=np.zeros(300, np.int64), targets=np.arange(300))
     asked = judged(shared, 1.0, metrics=MetricsTable(in_sample=True))
@@ -127,7 +127,7 @@ def test_the_in_sample_optimum_is_judged_only_where_a_plan_asks():
     assert not any("in_sample" in name for name in asked.bounds)
 
 
-def test_an_exact_curve_finds_what_epsilon_alone_cannot():
+def test_exact_curve_detects_more_than_epsilon():
     """Gaussian noise of half the promised size: accuracy breaks the exact curve long before epsilon does."""
     sigma = gdp.sigma_for(1.0, 1e-5)
     rows = gaussian(sigma / 2, 2_000, rng(9))
@@ -141,7 +141,7 @@ def test_an_exact_curve_finds_what_epsilon_alone_cannot():
 
 
 @pytest.mark.slow
-def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
+def test_kept_curve_is_rarely_called_violated():
     sigma, stream = gdp.sigma_for(1.0, 1e-5), rng(10)
     exact = Guarantee(epsilon=1.0, delta=1e-5, curve=gdp.curve(1 / sigma))
     found = [
@@ -154,7 +154,7 @@ def test_an_exact_curve_is_rarely_called_violated_when_it_is_kept():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
-def test_a_kept_curve_with_hardly_an_error_is_rarely_called_violated(epsilon, n):
+def test_kept_curve_with_few_errors_is_rarely_called_violated(epsilon, n):
     promise = catalog.build(catalog.MECHANISMS, "Mechanism", "laplace", {"epsilon": epsilon}).guarantee
     stream = rng(21, n)
     found = [
@@ -165,7 +165,7 @@ def test_a_kept_curve_with_hardly_an_error_is_rarely_called_violated(epsilon, n)
 
 
 @pytest.mark.slow
-def test_a_kept_curve_in_shared_rounds_is_rarely_called_violated():
+def test_kept_curve_in_shared_rounds_is_rarely_called_violated():
     stream, promise = rng(22), Guarantee(epsilon=20.0, delta=1e-9, curve=gdp.curve(2.0))
 
     def make():
@@ -183,7 +183,7 @@ def test_rounds_needed_counts_trials_not_names():
     assert judged(named, 5.0).rounds_needed == judged(rows, 5.0).rounds_needed
 
 
-def test_given_coins_are_planned_for_with_the_bound_that_answers():
+def test_given_membership_plans_with_its_own_bound():
     given = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN)
     assert judged(given, 3.0).rounds_needed == pytest.approx(304, abs=4)
     shared = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN, n_targets=3)
@@ -193,7 +193,7 @@ def test_given_coins_are_planned_for_with_the_bound_that_answers():
 
 
 @pytest.mark.slow
-def test_a_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
+def test_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
     stream, promise = rng(11), Guarantee(epsilon=1.0)
     found = [
         verdict.decide_finding(randomized_response(1.0, 500, stream), promise, MetricsTable(), 1, None)
@@ -203,20 +203,20 @@ def test_a_kept_promise_is_called_violated_in_at_most_5_of_100_runs():
     assert np.mean(found) <= 0.072
 
 
-def test_a_roc_has_at_most_500_points():
+def test_roc_has_at_most_500_points():
     found = judged(laplace(1.0, 20_000, rng(13)), 1.0)
     assert len(found.roc["fpr"]) <= 500
     assert len(found.bound_roc["fpr"]) <= 500
 
 
-def test_several_targets_are_listed_by_position():
+def test_targets_are_listed_by_position():
     found = judged(shared_cell(100, 5, 1.0, rng(14)), 1.0)
     assert (found.rounds, found.n_targets) == (100, 5)
     assert [row["target"] for row in found.per_target] == list(range(5))
     assert set(found.per_target[0]["metrics"]) == {"auc", "accuracy"}
 
 
-def test_given_coins_are_said():
+def test_given_membership_is_stated():
     rows = trials(np.arange(300) < 150, np.arange(300), coins=Coins.GIVEN)
     found = judged(rows, 1.0)
     assert found.coins == "given"
@@ -229,7 +229,7 @@ def test_every_verdict_checks_its_instrument():
     assert 0 < found["planted"]["epsilon"] < found["planted"]["violating_epsilon"]
 
 
-def test_an_audit_that_may_stop_early_keeps_only_its_e_process():
+def test_early_stopping_keeps_only_the_e_process():
     schedule = StoppingSchedule(block=100, planned=1_000)
     rows = randomized_response(3.0, 500, rng(16))
     guarantee = Guarantee(epsilon=1.0)
@@ -251,17 +251,17 @@ def test_an_audit_that_may_stop_early_keeps_only_its_e_process():
     assert "stop early" in found.metrics["auc"].reason
 
 
-def test_an_unknown_metric_names_the_nearest():
+def test_unknown_metric_suggests_the_nearest():
     with pytest.raises(BadInput, match="epsilon_one_run"):
         judged(laplace(1.0, 100, rng(18)), 1.0, metrics=MetricsTable(epsilon="one_ran"))
 
 
-def test_errorless_scores_break_any_promise_they_can():
+def test_errorless_scores_violate_every_testable_promise():
     members = coins(1_000, rng(19))
     assert judged(trials(members, members * 2.0 - 1, SIGNED), 5.0).finding is Finding.VIOLATED
 
 
-def test_a_curve_that_promises_everything_is_kept():
+def test_unlimited_curve_is_never_violated():
     free = TradeoffCurve(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 1.0]))
     rows = laplace(4.0, 500, rng(20))
     found = judge_trials(
@@ -270,7 +270,7 @@ def test_a_curve_that_promises_everything_is_kept():
     assert found.finding is Finding.UNDECIDED
 
 
-def test_what_releases_are_good_for_is_a_mean_over_the_rounds_that_tell():
+def test_utility_is_mean_over_rounds_that_have_it():
     rows = laplace(1.0, 40, rng(7))
     right = np.tile([0.5, np.nan, 1.0, np.nan], 10)
     made = judged(replace(rows, utility={"members": np.tile([0.2, 0.4], 20), "others": right}))
@@ -278,7 +278,7 @@ def test_what_releases_are_good_for_is_a_mean_over_the_rounds_that_tell():
     assert judged(replace(rows, utility={"others": np.full(40, np.nan)})).utility is None
 
 
-def test_json_holds_plain_values_and_can_be_read_back():
+def test_json_round_trips():
     promise = Guarantee(
         epsilon=math.inf,
         relation=Relation.REPLACE_ONE,

@@ -3,6 +3,9 @@ import json
 
 import pytest
 
+import leakgauge
+from leakgauge.core.errors import BadInput
+
 CITY = """
 seed = 5
 [[audit]]
@@ -35,7 +38,7 @@ def city(tmp_path):
     return write
 
 
-def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
+def test_expose_writes_names_to_csv_only(call, city, tmp_path):
     outcome = call("expose", city(), "--out", "here")
     assert (outcome.code, outcome.err) == (0, "")
     assert outcome.out.startswith("city: Of 30 people, informed would recognise ")
@@ -54,7 +57,7 @@ def test_everybody_is_exposed_and_named_in_one_file_alone(call, city, tmp_path):
         assert (b"Person-" in path.read_bytes()) == (path == people)
 
 
-def test_json_names_nobody(call, city):
+def test_json_output_has_no_names(call, city):
     outcome = call("expose", city(), "--json")
     found = json.loads(outcome.out)
     assert (found["schema"], found["audits"][0]["people"]) == (1, 30)
@@ -62,7 +65,7 @@ def test_json_names_nobody(call, city):
     assert "Person-" not in outcome.out
 
 
-def test_under_replace_one_nothing_is_called_a_ceiling(call, city):
+def test_no_ceiling_under_replace_one(call, city):
     outcome = call("expose", city(("group_size = 6", 'group_size = 6, relation = "replace_one"')))
     assert outcome.code == 0
     assert "Informed is not an upper bound" in outcome.out
@@ -79,7 +82,7 @@ def test_under_replace_one_nothing_is_called_a_ceiling(call, city):
         ('"locations"', '"location"'),
     ],
 )
-def test_bad_input_is_one_line_and_writes_nothing(call, city, tmp_path, change):
+def test_bad_input_prints_one_line_and_writes_nothing(call, city, tmp_path, change):
     city(change)
     (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
     before = {path.name for path in tmp_path.iterdir()}
@@ -90,13 +93,13 @@ def test_bad_input_is_one_line_and_writes_nothing(call, city, tmp_path, change):
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
-def test_a_plan_about_nobody_is_refused(call, plan):
+def test_rejects_plan_without_people(call, plan):
     outcome = call("expose", plan())
     assert outcome.code == 2
     assert "'locations'" in outcome.err
 
 
-def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
+def test_user_pipeline_is_referred_to_run(call, city, tmp_path):
     city(('name = "laplace", epsilon = 1.0', 'name = "own", release = "mine:release"'))
     (tmp_path / "mine.py").write_text("def release(counts, rng):\n    return counts\n")
     outcome = call("expose", "city.toml")
@@ -105,7 +108,7 @@ def test_a_pipeline_of_ones_own_is_sent_to_be_played(call, city, tmp_path):
     assert "mechanism 'own' is not known; simulate releases instead: leakgauge run" in outcome.err
 
 
-def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, tmp_path):
+def test_prints_both_compositions_and_rows_read(call, city, tmp_path):
     name = city(('epoch = "1h"', 'epoch = "1h", bad_share = 0.1'))
     with (tmp_path / "visits.csv").open("a") as file:
         file.write("Person-99,never,a\n")
@@ -118,7 +121,7 @@ def test_both_compositions_and_the_rows_that_were_read_are_printed(call, city, t
     assert "never" not in outcome.out
 
 
-def test_points_of_a_sweep_share_what_is_noted_of_their_data(call, city, tmp_path):
+def test_data_notes_are_printed_once_per_sweep(call, city, tmp_path):
     name = city(("group_size = 6 }", 'group_size = 6 }\nsweep = { "mechanism.epsilon" = [0.5, 1.0, 2.0] }'))
     outcome = call("expose", name, "--out", "here")
     assert outcome.code == 0
@@ -126,3 +129,116 @@ def test_points_of_a_sweep_share_what_is_noted_of_their_data(call, city, tmp_pat
     assert outcome.out.count("rows read") == 1
     assert outcome.out.count("nobody can do better") == 1
     assert (tmp_path / "here" / "exposure.html").read_text().count("rows read") == 1
+
+
+LOG = "query,records,epsilon\nq-one,Ann;Bob,0.3\nq-two,Ann,1.0\nq-one,Ann;Bob,0.3\n"
+
+
+@pytest.fixture
+def log(tmp_path):
+    (tmp_path / "asked.csv").write_text(LOG)
+    return "asked.csv"
+
+
+def test_expose_log_writes_names_to_csv_only(call, log, tmp_path):
+    outcome = call("expose", "--query-log", log)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith("asked: Of 2 records, informed would recognise 0 (0%)")
+    assert "Median / 95th percentile / maximum over all records:" in outcome.out
+    assert "Answers that contain them: 2 / 2 / 2" in outcome.out
+    assert "by sequential composition: 1.30 / 1.30 / 1.30" in outcome.out
+    assert "fresh noise" in outcome.out
+    assert "(the same release, counted once): 1." in outcome.out
+    assert "Records, for the owner of the data alone: runs/asked/exposure.csv" in outcome.out
+    folder = tmp_path / "runs" / "asked"
+    assert {path.name for path in folder.iterdir()} == {"exposure.csv", "exposure.json", "exposure.html"}
+    assert (folder / "exposure.csv").stat().st_mode & 0o777 == 0o600
+    for path in folder.iterdir():
+        assert (b"Ann" in path.read_bytes()) == (b"q-two" in path.read_bytes()) == (path.suffix == ".csv")
+    with (folder / "exposure.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["record"], row["queries"], row["epsilon"], row["query_1"]) for row in rows] == [
+        ("Ann", "2", "1.3", "q-two"),
+        ("Bob", "1", "0.3", "q-one"),
+    ]
+    assert rows[1]["informed_accuracy"] == "0.56965"  # 1 - e^-0.15 / 2
+
+
+def test_json_output_of_log_has_no_record_ids(call, log):
+    outcome = call("expose", "--query-log", log, "--json", "--out", "here")
+    found = json.loads(outcome.out)
+    (audit,) = found["audits"]
+    assert (audit["unit"], audit["people"], audit["domain"]) == ("record", 2, "queries")
+    assert audit["spent"]["epsilon"]["1.0"] == pytest.approx(1.3)
+    assert audit["spent"]["delta"]["1.0"] == 0.0
+    assert "Ann" not in outcome.out
+    assert "q-two" not in outcome.out
+
+
+def test_log_page_says_records(call, log, tmp_path):
+    call("expose", "--query-log", log, "--out", "here")
+    text = (tmp_path / "here" / "exposure.html").read_text()
+    assert "How exposed is every record?" in text
+    assert "How many records could be recognised?" in text
+    assert "What the answers have cost already, for half of the records" in text
+    assert "against each record, worked out" in text
+
+
+def test_predicates_need_table_and_its_ids(call, tmp_path):
+    (tmp_path / "asked.csv").write_text("query,where,epsilon\n1,age > 30,0.3\n")
+    (tmp_path / "people.csv").write_text("number,age\n5,20\n6,40\n")
+    assert "add --data FILE" in call("expose", "--query-log", "asked.csv").err
+    outcome = call("expose", "--query-log", "asked.csv", "--data", "people.csv", "--id", "number")
+    assert outcome.code == 0
+    with (tmp_path / "runs" / "asked" / "exposure.csv").open(newline="") as file:
+        rows = {row["record"]: row for row in csv.DictReader(file)}
+    assert (rows["6"]["epsilon"], rows["5"]["epsilon"]) == ("0.3", "0")
+    assert (rows["5"]["informed_accuracy"], rows["5"]["informed_advantage"]) == ("0.50000", "0.00000")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "name a plan, or add --query-log"),
+        (("plan.toml", "--query-log", "asked.csv"), "instead of a plan"),
+        (("--seed", "1", "--query-log", "asked.csv"), "instead of a plan"),
+        (("plan.toml", "--contains", "asked.csv"), "--contains belongs to a query log"),
+        (("plan.toml", "--delta", "0.1"), "--delta belongs to a query log"),
+        (("--query-log", "asked.csv", "--id", "x"), "--id names a column"),
+        (("--query-log", "asked.csv", "--delta", "nan"), "--delta must be in (0, 1)"),
+        (("--query-log", "nowhere.csv"), "there is no file nowhere.csv"),
+    ],
+)
+def test_invalid_log_options_print_one_line_and_write_nothing(call, log, tmp_path, words, said):
+    outcome = call("expose", *words)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert said in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["asked.csv"]
+
+
+def test_bad_log_row_prints_one_line_and_writes_nothing(call, log, tmp_path):
+    (tmp_path / "asked.csv").write_text(LOG + "q3,Ann,-1\n")
+    outcome = call("expose", "--query-log", log)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err == "leakgauge: asked.csv, row 4: epsilon = -1.0: must be > 0 and finite\n"
+    assert not (tmp_path / "runs").exists()
+
+
+def test_folder_with_a_run_is_not_overwritten(call, log, plan, tmp_path):
+    assert call("run", plan(), "--out", "here").code in (0, 3)
+    before = {path.name for path in (tmp_path / "here").iterdir()}
+    outcome = call("expose", "--query-log", log, "--out", "here")
+    assert outcome.code == 2
+    assert "holds a run of a plan" in outcome.err
+    assert {path.name for path in (tmp_path / "here").iterdir()} == before
+
+
+def test_expose_log_api_gives_same_numbers_and_writes_only_with_out(log, tmp_path):
+    found = leakgauge.expose_log(log)
+    assert (found.audit, found.domain) == ("asked", "queries")
+    assert found.exposure.names[found.exposure.order].tolist() == ["Ann", "Bob"]
+    assert found.exposure.spent.epsilon.tolist() == pytest.approx([1.3, 0.3])
+    assert [path.name for path in tmp_path.iterdir()] == ["asked.csv"]
+    with pytest.raises(BadInput, match="must be in"):
+        leakgauge.expose_log(log, delta=2.0)

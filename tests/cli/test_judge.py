@@ -22,7 +22,7 @@ def scores(tmp_path):
     return "scores.csv"
 
 
-def test_a_file_of_scores_is_judged(call, scores):
+def test_judges_a_score_file(call, scores):
     assert call("judge", scores).code == 0
     assert call("judge", scores, "--epsilon", "2").code == 0
     violated = call("judge", scores, "--epsilon", "1")
@@ -31,7 +31,7 @@ def test_a_file_of_scores_is_judged(call, scores):
     assert call("judge", scores, "--epsilon", "9").code == 3
 
 
-def test_coins_of_a_file_are_taken_as_given_unless_it_is_said(call, scores):
+def test_membership_counts_as_given_unless_declared_random(call, scores):
     given = json.loads(call("judge", scores, "--json").out)["verdicts"][0]
     fair = json.loads(call("judge", scores, "--json", "--coins", "fair").out)["verdicts"][0]
     assert (given["coins"], fair["coins"]) == ("given", "fair")
@@ -55,14 +55,14 @@ def test_delta_and_confidence_are_used(call, scores):
         (["--confidence", "0.1"], "confidence must be in [0.5, 1), got 0.1"),
     ],
 )
-def test_bad_options_are_code_2(call, scores, flags, words):
+def test_bad_options_exit_with_code_2(call, scores, flags, words):
     outcome = call("judge", scores, *flags)
     assert outcome.code == 2
     assert words in outcome.err
     assert outcome.err.count("\n") == 1
 
 
-def test_a_bad_file_is_code_2_and_says_where(call, tmp_path):
+def test_bad_file_exits_with_code_2_and_names_the_line(call, tmp_path):
     (tmp_path / "scores.csv").write_text("member,score\n1,0.5\n0,oops\n")
     assert call("judge", "scores.csv") == (
         2,
@@ -72,7 +72,7 @@ def test_a_bad_file_is_code_2_and_says_where(call, tmp_path):
     assert call("judge", "none.csv").code == 2
 
 
-def test_a_run_folder_is_judged_again(call, plan):
+def test_run_folder_is_judged_again(call, plan):
     assert call("run", plan()).code == 0
     outcome = call("judge", "runs/coin", "--json")
     assert outcome.code == 0
@@ -80,7 +80,7 @@ def test_a_run_folder_is_judged_again(call, plan):
     assert call("judge", "runs/coin", "--epsilon", "1").code == 2
 
 
-def test_an_incomplete_folder_is_code_3(call, plan, tmp_path):
+def test_incomplete_folder_exits_with_code_3(call, plan, tmp_path):
     call("run", plan())
     next((tmp_path / "runs").rglob("block-00000001.npz")).unlink()
     outcome = call("judge", "runs/coin")
@@ -88,5 +88,5 @@ def test_an_incomplete_folder_is_code_3(call, plan, tmp_path):
     assert outcome.err.endswith("continue with: leakgauge run coin.toml --out runs/coin\n")
 
 
-def test_a_folder_that_is_no_run_is_code_2(call, tmp_path):
+def test_non_run_folder_exits_with_code_2(call, tmp_path):
     assert call("judge", ".").code == 2

@@ -30,7 +30,7 @@ def ending(monkeypatch, call):
     return run
 
 
-def test_every_command_is_there_and_says_what_it_does(capsys):
+def test_help_lists_and_describes_every_command(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
     out = capsys.readouterr().out
@@ -40,35 +40,35 @@ def test_every_command_is_there_and_says_what_it_does(capsys):
 
 
 @pytest.mark.parametrize("command", ["run", "status", "judge", "report", "reproduce", "serve-oracle", "show"])
-def test_every_command_explains_itself(command, capsys):
+def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main([command, "--help"])
     assert "--json" in capsys.readouterr().out
 
 
-def test_the_version_is_printed(capsys):
+def test_version_is_printed(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"leakgauge {__version__}\n"
 
 
 @pytest.mark.parametrize("argv", [[], ["rum"], ["run"], ["run", "p", "--workers", "two"]])
-def test_a_wrong_command_line_is_bad_input(argv, capsys):
+def test_unknown_command_is_bad_input(argv, capsys):
     with pytest.raises(SystemExit, match="2"):
         cli.main(argv)
     assert capsys.readouterr().err.startswith("usage: leakgauge")
 
 
-def test_bad_input_is_one_line_and_no_traceback(ending):
+def test_bad_input_prints_one_line_without_traceback(ending):
     outcome = ending(BadInput("this\nis wrong"))
     assert outcome == (2, "", "leakgauge: this is wrong\n")
 
 
-def test_an_incomplete_run_is_code_3(ending):
+def test_incomplete_run_exits_with_code_3(ending):
     assert ending(IncompleteRun("go on")) == (3, "", "leakgauge: go on\n")
 
 
-def test_an_incomplete_run_shows_what_went_wrong(ending):
+def test_incomplete_run_shows_what_went_wrong(ending):
     error = IncompleteRun("go on")
     error.__cause__ = ZeroDivisionError("the reason")
     outcome = ending(error)
@@ -77,7 +77,7 @@ def test_an_incomplete_run_shows_what_went_wrong(ending):
     assert outcome.err.endswith("leakgauge: go on\n")
 
 
-def test_an_interruption_is_code_130(ending):
+def test_keyboard_interrupt_exits_with_code_130(ending):
     outcome = ending(KeyboardInterrupt())
     assert outcome.code == 130
     assert outcome.err.endswith("finished blocks are kept; continue with: leakgauge show domains\n")
@@ -90,13 +90,13 @@ def test_the_command_that_continues_does_not_start_over(call, plan, monkeypatch)
     assert outcome.err.endswith("continue with: leakgauge run coin.toml --workers 2\n")
 
 
-def test_a_fault_of_ours_is_never_taken_for_a_finding(ending):
+def test_internal_error_is_not_reported_as_finding(ending):
     outcome = ending(KeyError("oops"))
     assert outcome.code == 70
     assert "KeyError: 'oops'" in outcome.err
 
 
-def test_help_needs_no_heavy_library():
+def test_help_imports_no_heavy_library():
     code = "import sys; from leakgauge.cli.main import parser; parser(); print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -106,13 +106,13 @@ def test_help_needs_no_heavy_library():
     assert "leakgauge.cli.run" in loaded
 
 
-def test_whoever_stops_reading_gets_no_traceback():
+def test_closed_pipe_prints_no_traceback():
     command = f"{sys.executable} -m leakgauge.cli.main show metrics | head -n 0"
     outcome = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert outcome.stderr == ""
 
 
-def test_the_exit_code_survives_a_reader_who_has_left(tmp_path):
+def test_closed_pipe_keeps_exit_code(tmp_path):
     """Undecided is 3, also when nobody reads the output."""
     rows = "\n".join(f"{i % 2},{i % 2}" for i in range(20))
     (tmp_path / "scores.csv").write_text(f"member,score\n{rows}\n")

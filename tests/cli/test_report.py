@@ -1,7 +1,7 @@
 import json
 
 
-def test_a_report_is_written_again(call, plan, tmp_path):
+def test_report_is_regenerated(call, plan, tmp_path):
     call("run", plan())
     report = tmp_path / "runs" / "coin" / "report.html"
     first = report.read_text()
@@ -13,7 +13,7 @@ def test_a_report_is_written_again(call, plan, tmp_path):
     assert json.loads(call("report", "runs/coin", "--json").out) == {"report": "runs/coin/report.html"}
 
 
-def test_a_run_that_was_not_judged_has_no_report(call, plan, tmp_path):
+def test_unjudged_run_has_no_report(call, plan, tmp_path):
     call("run", plan())
     (tmp_path / "runs" / "coin" / "verdicts.json").unlink()
     outcome = call("report", "runs/coin")
@@ -21,5 +21,5 @@ def test_a_run_that_was_not_judged_has_no_report(call, plan, tmp_path):
     assert "not judged yet; run: leakgauge judge runs/coin" in outcome.err
 
 
-def test_a_folder_that_is_no_run_is_code_2(call):
+def test_non_run_folder_exits_with_code_2(call):
     assert call("report", "nowhere").code == 2

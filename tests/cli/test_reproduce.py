@@ -12,7 +12,7 @@ def _tiny_paper(monkeypatch):
     monkeypatch.setattr(leakgauge.papers, "__path__", [*leakgauge.papers.__path__, more])
 
 
-def test_differences_are_printed_with_their_reasons_and_the_page_is_named(call, tmp_path):
+def test_prints_differences_with_reasons_and_page_path(call, tmp_path):
     outcome = call("reproduce", "tiny26", "--only", "table_1")
     assert outcome.code == 0
     assert outcome.out.splitlines() == [
@@ -24,12 +24,12 @@ def test_differences_are_printed_with_their_reasons_and_the_page_is_named(call, 
     assert (tmp_path / "runs" / "reproduce-tiny26" / "reproduction.html").exists()
 
 
-def test_json_is_what_the_file_holds(call, tmp_path):
+def test_json_output_equals_the_written_file(call, tmp_path):
     outcome = call("reproduce", "tiny26", "--only", "table_1", "--out", "here", "--json")
     assert json.loads(outcome.out) == json.loads((tmp_path / "here" / "reproduction.json").read_text())
 
 
-def test_a_figure_is_played(call, tmp_path):
+def test_reproduces_a_simulated_figure(call, tmp_path):
     outcome = call("reproduce", "tiny26", "--only", "figure_1", "--scale", "full", "--seed", 3, "--json")
     (cell,) = json.loads(outcome.out)["cells"]
     assert outcome.err == ""
@@ -58,7 +58,7 @@ def test_fresh_replaces_a_run_that_has_another_seed(call):
         (["tiny26", "--data", "nowhere"], "--data nowhere: no such folder"),
     ],
 )
-def test_bad_input_is_code_2(call, words, message, tmp_path):
+def test_bad_input_exits_with_code_2(call, words, message, tmp_path):
     outcome = call("reproduce", *words)
     assert outcome.code == 2
     assert message in outcome.err

@@ -13,7 +13,7 @@ def _no_report(monkeypatch, request):
         monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
-def test_a_kept_promise_is_code_0(call, plan, tmp_path):
+def test_kept_promise_exits_with_code_0(call, plan, tmp_path):
     outcome = call("run", plan(), "--out", "here")
     assert outcome.code == 0
     assert outcome.out.startswith("NOT VIOLATED by 1 attacker in these rounds (an audit refutes a promise")
@@ -23,33 +23,33 @@ def test_a_kept_promise_is_code_0(call, plan, tmp_path):
     assert (tmp_path / "here" / "verdicts.json").exists()
 
 
-def test_a_broken_promise_is_code_1(call, plan):
+def test_broken_promise_exits_with_code_1(call, plan):
     outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 5.0 }")))
     assert outcome.code == 1
     assert outcome.out.startswith("VIOLATED: 1 of 1 attacker showed a larger leak than was promised")
 
 
-def test_too_few_rounds_are_code_3(call, plan):
+def test_too_few_rounds_exit_with_code_3(call, plan):
     outcome = call("run", plan(("promised = 1.0", "promised = 8.0")))
     assert outcome.code == 3
     assert outcome.out.startswith("UNDECIDED")
     assert "a violation could show from" in outcome.out
 
 
-def test_no_promise_is_code_0(call, plan):
+def test_no_promise_exits_with_code_0(call, plan):
     outcome = call("run", plan(("promised = 1.0", "targets = 1")))
     assert outcome.code == 0
     assert outcome.out.startswith("NO PROMISE")
 
 
-def test_the_folder_is_named_after_the_plan(call, plan, tmp_path):
+def test_folder_is_named_after_plan(call, plan, tmp_path):
     plan()
     (tmp_path / "coin.toml").rename(tmp_path / "my-plan.toml")
     call("run", "my-plan.toml")
     assert (tmp_path / "runs" / "my-plan" / "manifest.json").exists()
 
 
-def test_json_is_all_that_is_printed(call, plan):
+def test_json_prints_nothing_else(call, plan):
     outcome = call("run", plan(), "--json")
     found = json.loads(outcome.out)
     assert found["schema"] == 1
@@ -59,18 +59,18 @@ def test_json_is_all_that_is_printed(call, plan):
         assert json.load(file)["verdicts"] == found["verdicts"]
 
 
-def test_a_report_is_written(call, plan, tmp_path):
+def test_report_is_written(call, plan, tmp_path):
     call("run", plan())
     assert "<html" in (tmp_path / "runs" / "coin" / "report.html").read_text()[:200]
 
 
-def test_the_seed_can_be_given(call, plan):
+def test_seed_option_overrides_plan(call, plan):
     first = json.loads(call("run", plan(), "--json", "--seed", "3", "--out", "a").out)
     assert first["verdicts"][0]["seed"] == 3
     assert call("run", plan(), "--seed", "4", "--out", "a").code == 2
 
 
-def test_a_dry_run_writes_nothing(call, plan, tmp_path):
+def test_dry_run_writes_nothing(call, plan, tmp_path):
     plan()
     outcome = call("run", "coin.toml", "--dry-run")
     assert outcome.code == 0
@@ -96,7 +96,7 @@ def test_a_dry_run_writes_nothing(call, plan, tmp_path):
         (("seed = 7", "seed ="),),
     ],
 )
-def test_a_bad_plan_is_code_2_in_one_line_and_writes_nothing(call, plan, tmp_path, change):
+def test_bad_plan_exits_with_code_2_and_writes_nothing(call, plan, tmp_path, change):
     outcome = call("run", plan(*change))
     assert outcome.code == 2
     assert outcome.out == ""
@@ -113,7 +113,7 @@ def test_a_bad_plan_is_code_2_in_one_line_and_writes_nothing(call, plan, tmp_pat
         ("metrics = { epsilon = 'gdp' }", "gaussian"),
     ],
 )
-def test_what_shows_only_when_the_game_is_set_up_is_bad_input_too(call, plan, tmp_path, more, words):
+def test_challenger_setup_errors_are_bad_input(call, plan, tmp_path, more, words):
     for flags in ([], ["--dry-run"]):
         outcome = call("run", plan(more=more), *flags)
         assert outcome.code == 2
@@ -134,18 +134,18 @@ def test_what_shows_only_when_the_game_is_set_up_is_bad_input_too(call, plan, tm
         ["--out", "coin.toml/run"],
     ],
 )
-def test_bad_options_are_code_2_and_write_nothing(call, plan, tmp_path, flags):
+def test_bad_options_exit_with_code_2_and_write_nothing(call, plan, tmp_path, flags):
     outcome = call("run", plan(), *flags)
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["coin.toml"]
 
 
-def test_a_missing_plan_is_code_2(call):
+def test_missing_plan_exits_with_code_2(call):
     assert call("run", "none.toml").err == "leakgauge: none.toml: no such plan file; check the path\n"
 
 
-def test_a_block_that_fails_is_code_3_with_the_traceback_of_whoever_wrote_the_release(call, plan):
+def test_failing_block_exits_with_code_3_and_shows_user_traceback(call, plan):
     outcome = call("run", plan(("promised = 1.0", "promised = 1.0, fails_at = 100")))
     assert outcome.code == 3
     assert "ZeroDivisionError: the coin broke" in outcome.err
@@ -155,20 +155,20 @@ def test_a_block_that_fails_is_code_3_with_the_traceback_of_whoever_wrote_the_re
     assert last.endswith("continue with: leakgauge run coin.toml --out runs/coin")
 
 
-def test_another_plan_for_the_same_folder_is_code_2(call, plan):
+def test_different_plan_in_same_folder_exits_with_code_2(call, plan):
     assert call("run", plan()).code == 0
     outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 0.5 }")))
     assert outcome.code == 2
     assert "mechanism.epsilon was 1.0, is 0.5" in outcome.err
 
 
-def test_more_rounds_continue(call, plan):
+def test_raising_rounds_continues_the_run(call, plan):
     assert call("run", plan()).code == 0
     found = json.loads(call("run", plan(("rounds = 200", "rounds = 300")), "--json").out)
     assert found["verdicts"][0]["rounds"] == 300
 
 
-def test_nothing_is_shown_on_stderr_without_a_terminal(call, plan):
+def test_nothing_is_shown_on_stderr_without_terminal(call, plan):
     assert not sys.stderr.isatty()
     assert call("run", plan()).err == ""
 
@@ -204,7 +204,7 @@ def visits(tmp_path):
     return "visits.toml"
 
 
-def test_rows_that_were_refused_are_told_once_here_and_in_the_report(call, visits, tmp_path):
+def test_skipped_rows_are_reported_once_in_terminal_and_report(call, visits, tmp_path):
     outcome = call("run", visits, "--out", "here")
     told = "visits.csv: 74 rows read: 73 kept, 1 bad (first: line 6 (time))"
     assert outcome.out.count(f"Data: {told}\n") == 1
@@ -213,7 +213,7 @@ def test_rows_that_were_refused_are_told_once_here_and_in_the_report(call, visit
     assert json.loads(again.out)["data"] == [told]
 
 
-def test_a_file_of_visits_is_read_once_for_all_points_of_a_sweep(call, visits, monkeypatch):
+def test_file_of_visits_is_read_once_for_all_points_of_sweep(call, visits, monkeypatch):
     from leakgauge.domains.locations.data.visit_files import visit_reader as reading
 
     read, times = reading.read_visits, []
@@ -227,7 +227,7 @@ def test_a_file_of_visits_is_read_once_for_all_points_of_a_sweep(call, visits, m
     assert times == ["visits.csv"]
 
 
-def test_friends_are_named_in_the_plan_and_not_in_the_report(call, visits, tmp_path):
+def test_friends_are_named_in_plan_and_not_in_report(call, visits, tmp_path):
     assert call("run", visits, "--out", "here").code != 2
     folder = tmp_path / "here"
     named = {path.name for path in folder.rglob("*") if path.is_file() and b"Person-" in path.read_bytes()}
@@ -235,7 +235,7 @@ def test_friends_are_named_in_the_plan_and_not_in_the_report(call, visits, tmp_p
     assert "(not shown)" in (folder / "report.html").read_text()
 
 
-def test_both_compositions_are_in_the_verdicts(call, visits):
+def test_both_compositions_are_in_verdicts(call, visits):
     verdicts = json.loads(call("run", visits, "--json").out)["verdicts"]
     for verdict in verdicts:
         promised = verdict["promised"]

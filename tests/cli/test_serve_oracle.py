@@ -37,7 +37,7 @@ def served(monkeypatch):
     return found
 
 
-def test_the_oracle_of_the_plan_is_served_and_the_token_told_once(call, plan, served, monkeypatch):
+def test_serves_oracle_and_prints_token_once(call, plan, served, monkeypatch):
     monkeypatch.delenv("LEAKGAUGE_TOKEN", raising=False)
     outcome = call("serve-oracle", plan({}), "--port", "0")
     ((table, rules, token),) = served
@@ -47,28 +47,28 @@ def test_the_oracle_of_the_plan_is_served_and_the_token_told_once(call, plan, se
     assert (len(table.records), table.targets.size, rules.budget) == (30, 1, 2.0)
 
 
-def test_a_token_of_the_environment_is_not_told(call, plan, served, monkeypatch):
+def test_token_from_environment_is_not_printed(call, plan, served, monkeypatch):
     monkeypatch.setenv("LEAKGAUGE_TOKEN", "of-the-environment")
     outcome = call("serve-oracle", plan({}), "--port", "0")
     assert served[0][2] == "of-the-environment"
     assert "of-the-environment" not in outcome.err
 
 
-def test_a_plan_that_asks_a_service_serves_just_that(call, plan, served, monkeypatch):
+def test_serves_remote_plan_without_its_token(call, plan, served, monkeypatch):
     monkeypatch.delenv("NOT_SET", raising=False)
     elsewhere = ', own_service = true, service = { url = "http://127.0.0.1:1", token = "NOT_SET" }'
     assert call("serve-oracle", plan({"more": elsewhere}), "--port", "0").code == 0
     assert len(served) == 1
 
 
-def test_the_targets_are_those_of_the_same_plan_and_seed(call, plan, served):
+def test_targets_match_those_of_same_plan_and_seed(call, plan, served):
     for seed in (3, 3, 4):
         call("serve-oracle", plan({}), "--port", "0", "--seed", seed)
     one, other, third = (table.targets.tolist() for table, _, _ in served)
     assert one == other != third
 
 
-def test_one_of_several_audits_is_chosen_by_name(call, plan, served):
+def test_audit_is_chosen_by_name(call, plan, served):
     file = plan({}, {"name": "b"})
     assert call("serve-oracle", file, "--audit", "b", "--port", "0").code == 0
     refusal = call("serve-oracle", file, "--port", "0")
@@ -84,7 +84,7 @@ def test_one_of_several_audits_is_chosen_by_name(call, plan, served):
         ({"more": ", accountant = 'per_rows'"}, [], "did you mean 'per_row'"),
     ],
 )
-def test_what_cannot_be_served_is_bad_input_in_one_line(call, plan, served, audit, more, said):
+def test_unservable_plan_is_bad_input(call, plan, served, audit, more, said):
     outcome = call("serve-oracle", plan(audit), *more)
     assert outcome.code == 2
     assert said in outcome.err
@@ -92,13 +92,13 @@ def test_what_cannot_be_served_is_bad_input_in_one_line(call, plan, served, audi
     assert served == []
 
 
-def test_a_port_that_is_taken_is_bad_input(call, plan, served):
+def test_used_port_is_bad_input(call, plan, served):
     with server.listen(0) as door:
         outcome = call("serve-oracle", plan({}), "--port", door.getsockname()[1])
     assert (outcome.code, "choose another --port" in outcome.err) == (2, True)
 
 
-def test_a_dry_run_asks_no_service(call, plan):
+def test_dry_run_sends_no_request(call, plan):
     elsewhere = ', own_service = true, service = { url = "http://127.0.0.1:1" }'
     outcome = call("run", plan({"more": elsewhere}), "--dry-run")
     assert outcome.code == 2

@@ -6,7 +6,7 @@ KINDS = ["accountants", "attacks", "domains", "knowledge", "mechanisms", "metric
 
 
 @pytest.mark.parametrize("what", KINDS)
-def test_everything_has_a_name_and_a_line(call, what):
+def test_every_entry_has_name_and_description(call, what):
     outcome = call("show", what)
     assert outcome.code == 0
     assert outcome.out.strip()
@@ -15,7 +15,7 @@ def test_everything_has_a_name_and_a_line(call, what):
         assert entry["about"]
 
 
-def test_a_domain_narrows_it(call):
+def test_domain_option_filters_entries(call):
     assert (
         call("show", "attacks", "--domain", "coin").out == "peek   Believe the coin.\nsleep  Say nothing.\n"
     )
@@ -43,12 +43,12 @@ def test_an_unknown_kind_points_to_the_nearest(call):
     assert outcome == (2, "", "leakgauge: nothing to list is called 'trainer'; did you mean 'trainers'?\n")
 
 
-def test_an_unknown_domain_is_code_2(call):
+def test_unknown_domain_exits_with_code_2(call):
     outcome = call("show", "attacks", "--domain", "coins")
     assert outcome == (2, "", "leakgauge: no domain is called 'coins'; did you mean 'coin'?\n")
 
 
-def test_a_domain_lists_the_mechanisms_that_it_accepts(call):
+def test_domain_lists_accepted_mechanisms(call):
     noise = ["discrete_gaussian", "gaussian", "geometric", "laplace", "logistic"]
 
     def names(*domain):

@@ -13,7 +13,7 @@ def _no_report(monkeypatch):
     monkeypatch.setattr(api, "write_report", lambda *_: None)
 
 
-def test_a_run_is_followed_to_its_end(call, plan, tmp_path, monkeypatch):
+def test_status_follows_run_until_complete(call, plan, tmp_path, monkeypatch):
     call("run", plan())
     numpy, python = metadata.version("numpy"), platform.python_version()
     begun = f"begun with: leakgauge {VERSION}, python {python}, numpy {numpy}\n"
@@ -34,7 +34,7 @@ def test_a_run_is_followed_to_its_end(call, plan, tmp_path, monkeypatch):
     )
 
 
-def test_json_says_the_same(call, plan):
+def test_json_status_matches_text(call, plan):
     call("run", plan())
     found = json.loads(call("status", "runs/coin", "--json").out)
     assert found["complete"] is True
@@ -42,6 +42,6 @@ def test_json_says_the_same(call, plan):
     assert found["audits"] == [{"audit": "coin", "played": 200, "rounds": 200, "complete": True}]
 
 
-def test_a_folder_that_is_no_run_is_code_2(call):
+def test_non_run_folder_exits_with_code_2(call):
     assert call("status", ".").code == 2
     assert call("status", "nowhere").code == 2

@@ -24,11 +24,11 @@ def verdict():
         (["undecided", "violated", "not violated"], 1),
     ],
 )
-def test_the_worst_finding_decides_the_exit_code(verdict, findings, code):
+def test_worst_finding_decides_exit_code(verdict, findings, code):
     assert shown.exit_code([replace(verdict, finding=finding) for finding in findings]) == code
 
 
-def test_the_worst_come_first_and_many_are_cut(verdict, capsys):
+def test_worst_verdicts_come_first_and_table_is_truncated(verdict, capsys):
     many = [replace(verdict, label=f"kept-{n}", finding="not violated") for n in range(60)]
     worst = replace(verdict, label="the-worst", finding="violated")
     shown.print_table([*many, worst])
@@ -40,23 +40,23 @@ def test_the_worst_come_first_and_many_are_cut(verdict, capsys):
     assert "and 21 more" in out
 
 
-def test_an_instrument_that_sees_nothing_says_so(verdict, capsys):
+def test_insensitive_instrument_is_reported(verdict, capsys):
     blind = {"null": {"rate": 0.0, "low": 0.0, "high": 0.02}, "planted": {"epsilon": None}}
     shown.print_table([verdict, replace(verdict, label="blind", instrument=blind)])
     assert "smallest ε it could have detected: none at these rounds." in capsys.readouterr().out
 
 
-def test_a_promise_beyond_reach_is_told(verdict, capsys):
+def test_untestable_promise_is_reported(verdict, capsys):
     shown.print_table([replace(verdict, finding="undecided", rounds_needed=None)])
     assert "no number of rounds would do" in capsys.readouterr().out
 
 
-def test_names_are_not_taken_for_markup(verdict, capsys):
+def test_names_are_escaped(verdict, capsys):
     shown.print_table([replace(verdict, label="[bold]x[/bold]")])
     assert "[bold]x[/bold]" in capsys.readouterr().out
 
 
-def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
+def test_shows_means_over_several_targets(verdict, capsys):
     known = verdict.metrics
     metrics = known | {
         "accuracy_mean": replace(known["accuracy"], value=0.93, low=0.91, high=0.95),
@@ -74,7 +74,7 @@ def test_of_several_targets_the_means_are_shown_and_it_is_said(verdict, capsys):
     assert "average" not in capsys.readouterr().out
 
 
-def test_where_no_bound_on_epsilon_exists_none_is_said_to_be_missed(verdict, capsys):
+def test_missing_epsilon_bound_is_not_called_too_few_rounds(verdict, capsys):
     none = replace(verdict.metrics["epsilon"], value=None, low=None, high=None, reason="given")
     given = replace(
         verdict,
@@ -90,7 +90,7 @@ def test_where_no_bound_on_epsilon_exists_none_is_said_to_be_missed(verdict, cap
     assert "could have detected: none, without a bound on ε." in capsys.readouterr().out
 
 
-def test_weak_promises_beside_others_are_counted_by_themselves(verdict, capsys):
+def test_weak_promises_are_counted_separately(verdict, capsys):
     promised = {**(verdict.promised or {}), "epsilon": 24_026.0, "unit": "group"}
     weak = replace(verdict, label="weak", finding=Finding.UNDECIDED, promised=promised, rounds_needed=None)
     shown.print_table([weak, replace(verdict, finding="not violated")])

@@ -10,7 +10,7 @@ def against(name: str, auc: list[float]) -> AdversaryExposure:
     return AdversaryExposure(adversary=name, basis="", accuracy=values, auc=values, tpr=values / 2, error=0.0)
 
 
-def test_the_most_exposed_come_first_and_ties_are_broken_by_the_next_adversary():
+def test_sorted_by_exposure_with_ties_broken_by_next_adversary():
     exposure = Exposure(
         names=np.array(["a", "b", "c", "d"]),
         cells=np.ones(4, dtype=np.int64),
@@ -20,12 +20,12 @@ def test_the_most_exposed_come_first_and_ties_are_broken_by_the_next_adversary()
     assert exposure.n_people == 4
 
 
-def test_every_metric_has_a_name():
+def test_every_metric_has_name():
     one = against("zero", [0.8])
     assert [one.metric(name)[0] for name in EXPOSURE_METRICS] == [0.8, 0.8, 0.4]
 
 
-def test_numbers_must_be_there_for_everybody():
+def test_rejects_missing_numbers():
     with pytest.raises(BadInput, match="each of 3 people, got 2"):
         Exposure(
             names=np.array(["a", "b", "c"]),

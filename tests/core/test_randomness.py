@@ -15,10 +15,10 @@ def test_streams_of_different_roles_and_blocks_differ():
     ("role", "number"),
     [("BITS", 0), ("RELEASE", 1), ("STUDY", 2), ("SCORE", 3), ("DATA", 4), ("TIES", 5), ("INSTRUMENT", 6)],
 )
-def test_the_numbers_of_roles_never_change(role, number):
+def test_role_numbers_are_fixed(role, number):
     assert Role[role] == number
 
 
-def test_a_stream_is_numpys_own_for_the_same_seed():
+def test_stream_equals_numpy_seed_sequence():
     expected = np.random.default_rng(np.random.SeedSequence(9, spawn_key=(2, 5))).random()
     assert stream(9, Role.STUDY, 5).random() == expected

@@ -80,7 +80,7 @@ REAL = [pair for pair in PAIRS if pair.id != "geometric"]
 
 @pytest.mark.parametrize(("plain", "closed"), PAIRS)
 @pytest.mark.parametrize("shifts", [[(1.0, 1)], [(3.0, 1)], [(1.0, 12)], [(1.0, 3), (2.0, 2)]], ids=str)
-def test_privacy_losses_that_are_tabulated_bracket_the_closed_form(plain, closed, shifts):
+def test_tabulated_privacy_losses_bracket_closed_form(plain, closed, shifts):
     found, exact = plain.best_attack(shifts), closed.best_attack(shifts)
     fpr = np.array([1e-4, 0.01, 0.1, 0.3, 0.6])
     low, high = found.tpr_at(fpr)
@@ -92,7 +92,7 @@ def test_privacy_losses_that_are_tabulated_bracket_the_closed_form(plain, closed
 
 
 @pytest.mark.parametrize(("plain", "closed"), PAIRS)
-def test_the_guarantee_is_that_of_the_closed_form(plain, closed):
+def test_guarantee_matches_closed_form(plain, closed):
     mine, exact = plain.guarantee, closed.guarantee
     assert (mine.delta, mine.sensitivity) == (exact.delta, exact.sensitivity)
     assert mine.epsilon == pytest.approx(exact.epsilon, rel=1e-4)
@@ -105,14 +105,14 @@ def test_the_guarantee_is_that_of_the_closed_form(plain, closed):
 
 
 @pytest.mark.parametrize(("plain", "closed"), REAL)
-def test_partial_moments_agree_with_the_closed_form(plain, closed):
+def test_partial_moments_agree_with_closed_form(plain, closed):
     x = np.array([-400.0, -3.0, -0.2, 0.0, 1.0, 9.0])
     for found, exact in zip(plain.partial_moments(x), closed.partial_moments(x), strict=True):
         np.testing.assert_allclose(found, exact, rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize(("plain", "closed"), PAIRS)
-def test_rounded_noise_agrees_with_the_closed_form(plain, closed):
+def test_rounded_noise_agrees_with_closed_form(plain, closed):
     distances = np.arange(-40.0, 41.0)
     mine, exact = plain.rounded(), closed.rounded()
     for name in ("log_at", "log_at_most", "log_at_least"):
@@ -122,14 +122,14 @@ def test_rounded_noise_agrees_with_the_closed_form(plain, closed):
     assert abs(plain.reach - closed.reach) < 0.1 * closed.reach
 
 
-def test_a_density_with_a_kink_is_never_interpolated():
+def test_density_with_kink_is_never_interpolated():
     assert isinstance(PlainLaplace(scale=2.0).density, RoughDensity)
     assert isinstance(PlainGaussian(sigma=1.4, delta=1e-5).density, SmoothDensity)
 
 
 @pytest.mark.parametrize("steps", [{}, {"clamp": True, "suppress": 2}])
 @pytest.mark.parametrize(("plain", "closed"), REAL)
-def test_likelihood_ratios_of_counts_do_not_depend_on_how_they_are_found(plain, closed, steps):
+def test_count_ratios_do_not_depend_on_method(plain, closed, steps):
     """By sums, by a cubic, or exactly between whole numbers."""
     rng = np.random.default_rng(5)
     prior = CountPrior(rng.uniform(0.02, 0.3, 6), 30, 30, np.zeros(6, dtype=np.int64))
@@ -139,7 +139,7 @@ def test_likelihood_ratios_of_counts_do_not_depend_on_how_they_are_found(plain, 
     np.testing.assert_allclose(mine, exact, atol=3e-5)
 
 
-def test_noise_that_is_not_log_concave_has_no_curve_and_no_crash():
+def test_noise_that_is_not_log_concave_has_no_curve():
     noise = Cauchy(scale=1.0)
     assert noise.best_attack([(1.0, 1)]) is None
     assert noise.curve(np.zeros(2), np.ones(2)) is None
@@ -147,7 +147,7 @@ def test_noise_that_is_not_log_concave_has_no_curve_and_no_crash():
     assert tradeoff.max_accuracy(noise.guarantee) == pytest.approx(1 / (1 + np.exp(-1)))
 
 
-def test_mechanisms_are_known_by_what_they_can_do():
+def test_capabilities_are_detected_by_protocol():
     assert adds_noise(PlainLaplace)
     assert adds_real_noise(PlainLaplace)
     assert not adds_real_noise(PlainGeometric)
@@ -169,7 +169,7 @@ def test_noise_is_scaled_to_another_sensitivity(name):
 
 
 @pytest.mark.parametrize("name", mechanism_names(adds_noise))
-def test_the_noise_is_symmetric_and_log_concave(name):
+def test_noise_is_symmetric_and_log_concave(name):
     kind = mechanism_class(name)
     noise = kind(epsilon=0.7, **({"delta": 1e-5} if "delta" in kind.__dataclass_fields__ else {}))
     x = np.arange(0.0, 40.0) if noise.lattice else np.linspace(0, 40, 401)
@@ -179,7 +179,7 @@ def test_the_noise_is_symmetric_and_log_concave(name):
     assert np.diff(both, 2).max() <= 1e-9
 
 
-def test_lattice_noise_refuses_values_that_are_not_whole():
+def test_lattice_noise_rejects_non_integers():
     for name in set(mechanism_names(adds_noise)) - set(mechanism_names(adds_real_noise)):
         kind = mechanism_class(name)
         noise = kind(epsilon=1.0, **({"delta": 1e-5} if "delta" in kind.__dataclass_fields__ else {}))

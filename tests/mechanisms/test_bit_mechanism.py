@@ -97,7 +97,7 @@ def laws(ones, *, read: bool = True) -> dict[tuple[float, ...], dict[tuple[float
     return every
 
 
-def test_the_law_is_that_of_the_enumeration_and_sums_to_one(case):
+def test_distribution_matches_enumeration(case):
     mechanism, every = case
     for row, law in every.items():
         outputs = np.array(list(law))
@@ -106,7 +106,7 @@ def test_the_law_is_that_of_the_enumeration_and_sums_to_one(case):
         assert np.exp(joint).sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_the_exact_epsilon_is_the_largest_log_ratio_of_any_rows_and_output(case):
+def test_exact_epsilon_is_largest_log_ratio(case):
     mechanism, every = case
     table = np.log([list(law.values()) for law in every.values()])
     exact = (table.max(axis=0) - table.min(axis=0)).max()
@@ -114,14 +114,14 @@ def test_the_exact_epsilon_is_the_largest_log_ratio_of_any_rows_and_output(case)
     assert mechanism.guarantee.exact_epsilon == mechanism.exact_epsilon()
 
 
-def test_rows_that_are_not_negative_have_the_largest_log_ratio_among_themselves(case):
+def test_non_negative_rows_have_their_own_largest_log_ratio(case):
     mechanism, every = case
     table = np.log([list(law.values()) for row, law in every.items() if min(row) >= 0])
     exact = (table.max(axis=0) - table.min(axis=0)).max()
     assert mechanism.exact_epsilon(signed=False) == pytest.approx(exact, rel=1e-9)
 
 
-def test_a_calibration_to_the_exact_epsilon_reaches_it(case):
+def test_exact_calibration_reaches_epsilon(case):
     mechanism, _ = case
     if mechanism.calibrate is BitCalibration.EXACT:
         assert mechanism.guarantee.epsilon == pytest.approx(mechanism.epsilon, rel=1e-12)
@@ -130,7 +130,7 @@ def test_a_calibration_to_the_exact_epsilon_reaches_it(case):
         assert mechanism.guarantee.curve is None
 
 
-def test_tables_hold_the_law_of_each_feature(case):
+def test_tables_hold_feature_distributions(case):
     mechanism, every = case
     levels = sorted(INPUTS)
     for feature in range(FEATURES):
@@ -142,7 +142,7 @@ def test_tables_hold_the_law_of_each_feature(case):
 
 
 @pytest.mark.parametrize("row", [(-1.5, 0.5), (0.0, -1.0)])
-def test_samples_follow_the_enumeration(case, row):
+def test_samples_match_enumeration(case, row):
     mechanism, every = case
     n = 40_000
     outputs = mechanism.sample(np.tile(row, (n, 1)), np.random.default_rng(20240501))
@@ -159,7 +159,7 @@ def test_samples_follow_the_enumeration(case, row):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_curve_is_that_of_the_bits_and_never_below_that_of_what_is_read(name):
+def test_curve_matches_bits_and_bounds_decoded_values(name):
     mechanism, ones = CASES[name]
     low, high, fpr = (0.5, 1.5), (1.0, -1.0), np.linspace(0, 1, 101)
     curve = tradeoff.max_tpr(fpr, mechanism.curve(np.array(low), np.array(high)))
@@ -175,7 +175,7 @@ def test_the_curve_is_that_of_the_bits_and_never_below_that_of_what_is_read(name
 @pytest.mark.parametrize(
     ("name", "slack"), [("bitrand, exact", 1e-6), ("ome, exact", np.inf), ("bit_response", 1e-6)]
 )
-def test_the_guarantees_curve_is_that_of_the_worst_rows_or_above(name, slack):
+def test_guarantee_curve_covers_the_worst_rows(name, slack):
     mechanism, ones = CASES[name]
     fpr, every = np.linspace(0, 1, 41), laws(ones, read=False)
     allowed, found = tradeoff.max_tpr(fpr, mechanism.guarantee), np.zeros(fpr.size)
@@ -186,7 +186,7 @@ def test_the_guarantees_curve_is_that_of_the_worst_rows_or_above(name, slack):
     assert (found >= allowed - slack).all()
 
 
-def test_where_bits_are_many_the_bound_of_an_uneven_law_is_near_what_two_rows_reach():
+def test_many_bits_bound_is_nearly_reached():
     mechanism = ome.Mechanism(epsilon=10.0, calibrate=BitCalibration.EXACT)
     low, high = np.full(512, -0b010101010 / 16), np.full(512, 0b101010101 / 16)  # every bit differs
     reached, allowed = mechanism.curve(low, high), mechanism.guarantee
@@ -194,19 +194,19 @@ def test_where_bits_are_many_the_bound_of_an_uneven_law_is_near_what_two_rows_re
     assert tradeoff.max_accuracy(allowed) - tradeoff.max_accuracy(reached) < 1e-3
 
 
-def test_equal_rows_cannot_be_told_apart(case):
+def test_equal_rows_have_no_privacy_loss(case):
     curve = case[0].curve(np.array([0.5, -1.0]), np.array([0.5, -1.0]))
     np.testing.assert_allclose(curve.fpr, curve.tpr, atol=1e-12)
 
 
-def test_what_cannot_be_read_is_impossible():
+def test_invalid_outputs_are_impossible():
     mechanism = bitrand.Mechanism(epsilon=1.0)
     law = mechanism.log_law(np.array([0.03, 32.0, -40.0, np.nan, np.inf, 0.0625]), np.zeros(6))
     assert law[:5].tolist() == [-np.inf] * 5
     assert np.isfinite(law[5])
 
 
-def test_rows_and_features_get_fresh_noise_whatever_the_shape():
+def test_noise_is_independent_for_any_shape():
     mechanism = ome.Mechanism(epsilon=1.0, alpha=2.0, variant=ome.OmeVariant.LYU)
     outputs = mechanism.sample(np.full((3, 40, 512), 2.5, dtype=np.float32), np.random.default_rng(1))
     assert outputs.shape == (3, 40, 512)
@@ -217,13 +217,13 @@ def test_rows_and_features_get_fresh_noise_whatever_the_shape():
     assert abs(np.corrcoef(rows[:, :256].ravel(), rows[:, 256:].ravel())[0, 1]) < 0.03
 
 
-def test_wide_rows_and_none_at_all_are_sampled():
+def test_wide_and_empty_rows_are_sampled():
     mechanism, rng = bitrand.Mechanism(epsilon=1.0, features=20_000), np.random.default_rng(1)
     assert mechanism.sample(np.ones((2, 20_000)), rng).shape == (2, 20_000)
     assert mechanism.sample(np.ones((0, 512)), rng).shape == (0, 512)
 
 
-def test_values_are_cut_off_only_if_few_are_or_if_told_to():
+def test_values_are_saturated_if_few_or_if_requested():
     values = np.zeros(1000)
     values[:10] = 40.0
     assert bitrand.Mechanism(epsilon=1.0).require_range(values) == 0.01
@@ -234,7 +234,7 @@ def test_values_are_cut_off_only_if_few_are_or_if_told_to():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_features_are_finite(value):
+def test_rejects_non_finite_features(value):
     for call in (
         lambda: bitrand.Mechanism(epsilon=1.0).sample(np.array([value]), np.random.default_rng(1)),
         lambda: bitrand.Mechanism(epsilon=1.0).require_range(np.array([value])),
@@ -243,18 +243,18 @@ def test_features_are_finite(value):
             call()
 
 
-def test_rows_with_more_features_than_promised_are_refused():
+def test_rejects_rows_with_more_features_than_promised():
     with pytest.raises(BadInput, match=r"rows of 513 features.*state features = 513"):
         bitrand.Mechanism(epsilon=1.0).sample(np.zeros((1, 513)), np.random.default_rng(1))
 
 
-def test_a_table_of_too_many_levels_is_refused():
+def test_rejects_table_of_too_many_levels():
     with pytest.raises(BadInput, match="at most 12 bits"):
         bitrand.Mechanism(epsilon=1.0, bits=(6, 6)).table()
 
 
 @pytest.mark.parametrize("kind", [bitrand, ome, bit_response])
-def test_a_calibration_may_be_said_in_a_word(kind):
+def test_calibration_accepts_a_name(kind):
     for word, member in (("exact", BitCalibration.EXACT), ("nominal", BitCalibration.NOMINAL)):
         said, meant = (
             kind.Mechanism(epsilon=1.5, calibrate=calibrate, **SMALL) for calibrate in (word, member)

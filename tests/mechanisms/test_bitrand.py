@@ -17,7 +17,7 @@ PRINTED = {  # flips by bit, for 512 features of 10 bits
 
 
 @pytest.mark.parametrize("epsilon", PRINTED)
-def test_bits_flip_with_the_known_probabilities(epsilon):
+def test_flip_probabilities_match_known_values(epsilon):
     mechanism = Mechanism(epsilon=epsilon)
     for text, zero, one in zip(PRINTED[epsilon].split(), mechanism.ones_from_zero, mechanism.ones_from_one):
         assert abs(zero - float(text)) < 10.0 ** (1 - len(text))  # one unit of the last digit printed
@@ -25,14 +25,14 @@ def test_bits_flip_with_the_known_probabilities(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0, 5.0, 10.0])
-def test_bits_flip_as_the_published_formula_says(epsilon):
+def test_flip_probabilities_match_published_formula(epsilon):
     alpha = sqrt((epsilon + 5120) / (2 * 512 * sum(exp(2 * epsilon * k / 10) for k in range(10))))
     odds = [alpha * exp(k * epsilon / 10) for k in range(10)]
     np.testing.assert_allclose(Mechanism(epsilon=epsilon).ones_from_zero, [y / (1 + y) for y in odds])
 
 
 @pytest.mark.parametrize("epsilon", PRINTED)
-def test_bits_of_samples_flip_as_often(epsilon):
+def test_sampled_bits_flip_at_that_rate(epsilon):
     rows = np.full((400, 512), -(0b101010101 / 16))
     outputs = Mechanism(epsilon=epsilon).sample(rows, np.random.default_rng(1)).ravel()
     steps = np.abs(outputs * 16).astype(int)
@@ -45,7 +45,7 @@ def test_bits_of_samples_flip_as_often(epsilon):
 @pytest.mark.parametrize(
     ("epsilon", "exact", "unsigned"), [(1, 2207, 1758), (3, 5350, 4177), (5, 9239, 7230), (10, 20038, 15805)]
 )
-def test_the_exact_epsilon_is_far_from_the_label(epsilon, exact, unsigned):
+def test_exact_epsilon_far_exceeds_nominal(epsilon, exact, unsigned):
     mechanism = Mechanism(epsilon=epsilon)
     guarantee = mechanism.guarantee
     assert round(guarantee.exact_epsilon) == exact
@@ -55,7 +55,7 @@ def test_the_exact_epsilon_is_far_from_the_label(epsilon, exact, unsigned):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 3000.0])
-def test_a_true_epsilon_leaves_no_bit_that_is_flipped_more_often_than_not(epsilon):
+def test_exact_calibration_flips_no_bit_with_majority(epsilon):
     mechanism = Mechanism(epsilon=epsilon, calibrate=BitCalibration.EXACT)
     flips = mechanism.ones_from_zero
     assert (flips <= 0.5).all()
@@ -65,24 +65,24 @@ def test_a_true_epsilon_leaves_no_bit_that_is_flipped_more_often_than_not(epsilo
     assert flips[3] == pytest.approx(1 / (1 + exp(part * 0.7)), rel=1e-12)
 
 
-def test_the_best_attack_on_a_true_epsilon_of_ten_wins_little_more_than_half():
+def test_optimal_attack_at_exact_epsilon_ten_is_weak():
     accuracy = tradeoff.max_accuracy(Mechanism(epsilon=10.0, calibrate=BitCalibration.EXACT).guarantee)
     parts = 10 * 2 / (512 * 11) * np.arange(1, 11) / 10
     mu = np.sqrt(512 * np.sum(4 * np.tanh(parts / 2) ** 2))  # of many small losses, by the central limit
     assert accuracy == pytest.approx(0.5 + mu / 2 / np.sqrt(2 * np.pi), abs=1e-3)
 
 
-def test_alpha_is_not_given_where_it_is_solved_for():
+def test_rejects_alpha_with_exact_calibration():
     with pytest.raises(BadInput, match=r"alpha = 0\.1 with calibrate"):
         Mechanism(epsilon=1.0, alpha=0.1, calibrate=BitCalibration.EXACT)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": 0.0}, {"alpha": np.nan}, {"features": 0}, {"features": 1.5}])
-def test_parameters_in_no_range_are_refused(wrong):
+def test_rejects_parameters_out_of_range(wrong):
     with pytest.raises(BadInput, match=f"bitrand: {next(iter(wrong))}"):
         Mechanism(**{"epsilon": 1.0, **wrong})
 
 
-def test_bits_are_checked_at_once():
+def test_bits_are_validated_early():
     with pytest.raises(BadInput, match="bits must be two whole numbers"):
         Mechanism(epsilon=1.0, bits=(9, 9))

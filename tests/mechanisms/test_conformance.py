@@ -83,14 +83,14 @@ def losses(mechanism, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np
     return tuple(joint_log_law(mechanism, y, high) - joint_log_law(mechanism, y, low) for y in outputs)
 
 
-def test_all_mechanisms_are_found_and_these_know_their_curve():
+def test_all_mechanisms_are_found():
     noise, choices = {"laplace", "gaussian", "geometric", "randomized_response"}, {"exponential", "noisy_max"}
     for known in noise | choices | {"sparse_vector"}:
         assert known in NAMES
         assert build(known).curve(*PAIR) is not None
 
 
-def test_it_is_a_frozen_value_that_says_what_it_is(mechanism):
+def test_mechanism_is_frozen_and_has_docstring(mechanism):
     assert is_dataclass(mechanism)
     assert len(type(mechanism).__doc__.splitlines()[0]) > 20
     assert import_module(type(mechanism).__module__).__doc__
@@ -100,17 +100,17 @@ def test_it_is_a_frozen_value_that_says_what_it_is(mechanism):
         type(mechanism)(1.0)
 
 
-def test_it_travels_to_workers(mechanism):
+def test_can_be_pickled(mechanism):
     assert pickle.loads(pickle.dumps(mechanism)) == mechanism
     assert pickle.loads(pickle.dumps(mechanism.guarantee)).epsilon == mechanism.guarantee.epsilon
 
 
-def test_a_stream_gives_the_same_release_again_and_another_stream_another(mechanism):
+def test_sampling_is_reproducible(mechanism):
     np.testing.assert_array_equal(draw(mechanism, PAIR[1], 3), draw(mechanism, PAIR[1], 3))
     assert (draw(mechanism, PAIR[1], 3) != draw(mechanism, PAIR[1], 4)).any()
 
 
-def test_there_is_one_output_and_one_law_per_round(mechanism):
+def test_one_output_and_one_log_probability_per_round(mechanism):
     outputs = draw(mechanism, PAIR[1])
     law = mechanism.log_law(outputs, np.tile(PAIR[1], (N, 1)))
     assert outputs.dtype == law.dtype == np.float64
@@ -119,7 +119,7 @@ def test_there_is_one_output_and_one_law_per_round(mechanism):
     assert np.isfinite(law).all()
 
 
-def test_the_law_sums_to_one_and_the_samples_follow_it(mechanism):
+def test_distribution_sums_to_one_and_matches_samples(mechanism):
     outputs = draw(mechanism, PAIR[1]).reshape(N, -1)
     different, counts = np.unique(outputs, axis=0, return_counts=True)
     if len(different) > N // 2:
@@ -145,7 +145,7 @@ def _check_density(mechanism) -> None:
     assert kstest(outputs, lambda x: np.interp(x, grid, below)).pvalue > 1e-3
 
 
-def test_the_guarantee_states_relation_unit_sensitivity_and_both_epsilons(mechanism):
+def test_guarantee_is_complete(mechanism):
     guarantee = mechanism.guarantee
     assert guarantee.relation in Relation
     assert guarantee.unit in Unit
@@ -155,7 +155,7 @@ def test_the_guarantee_states_relation_unit_sensitivity_and_both_epsilons(mechan
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_the_guarantee_holds_by_the_law(mechanism, swap):
+def test_guarantee_holds_for_the_distribution(mechanism, swap):
     low, high = PAIR[::-1] if swap else PAIR
     guarantee = mechanism.guarantee
     absent, present = losses(mechanism, low, high)
@@ -166,7 +166,7 @@ def test_the_guarantee_holds_by_the_law(mechanism, swap):
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_the_curve_between_two_values_is_what_the_law_gives(mechanism, swap):
+def test_curve_between_two_values_matches_distribution(mechanism, swap):
     low, high = PAIR[::-1] if swap else PAIR
     curve, guarantee = known_curve(mechanism, low, high), mechanism.guarantee
     assert tradeoff.delta_at(curve, guarantee.epsilon) <= guarantee.delta * (1 + 1e-6) + 1e-9
@@ -177,26 +177,26 @@ def test_the_curve_between_two_values_is_what_the_law_gives(mechanism, swap):
         assert abs(tradeoff.max_tpr(fpr, curve) - tpr) <= slack
 
 
-def test_the_guarantees_own_curve_covers_the_neighbours(mechanism):
+def test_guarantee_curve_covers_neighbours(mechanism):
     fpr = np.linspace(0, 1, 101)
     allowed = tradeoff.max_tpr(fpr, mechanism.guarantee)
     for low, high in (PAIR, PAIR[::-1]):
         assert (tradeoff.max_tpr(fpr, known_curve(mechanism, low, high)) <= allowed + 1e-9).all()
 
 
-def test_equal_values_cannot_be_told_apart(mechanism):
+def test_equal_values_have_no_privacy_loss(mechanism):
     curve = known_curve(mechanism, PAIR[1], PAIR[1])
     np.testing.assert_allclose(curve.fpr, curve.tpr, atol=1e-12)
 
 
 @pytest.mark.parametrize("epsilon", [np.nan, 0.0, -1.0, np.inf])
-def test_an_epsilon_that_is_none_is_refused(name, epsilon):
+def test_rejects_invalid_epsilon(name, epsilon):
     with pytest.raises(BadInput, match=f"{name}.*epsilon"):
         build(name, epsilon=epsilon)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 20.0, 2000.0])
-def test_extreme_epsilons_need_no_warning(name, epsilon):
+def test_extreme_epsilons_raise_no_warning(name, epsilon):
     mechanism = build(name, epsilon=epsilon)
     assert mechanism.guarantee.epsilon == pytest.approx(epsilon, rel=1e-6)
     outputs = draw(mechanism, PAIR[1])[:50]
@@ -204,6 +204,6 @@ def test_extreme_epsilons_need_no_warning(name, epsilon):
     assert 0.5 <= tradeoff.max_accuracy(known_curve(mechanism, *PAIR)) <= 1
 
 
-def test_relation_and_unit_come_from_the_plan(name):
+def test_relation_and_unit_come_from_plan(name):
     mechanism = build(name, relation="replace_one", unit="user")
     assert (mechanism.guarantee.relation, mechanism.guarantee.unit) == (Relation.REPLACE_ONE, Unit.USER)

@@ -29,7 +29,7 @@ def exact_masses(sigma, reach):
 
 
 @pytest.mark.parametrize("sigma", SIGMAS)
-def test_probabilities_and_tails_are_sums_of_the_definition(sigma):
+def test_probabilities_and_tails_match_definition(sigma):
     masses = exact_masses(sigma, 12)
     x = np.arange(-12, 13)
     mine = noise(sigma)
@@ -41,7 +41,7 @@ def test_probabilities_and_tails_are_sums_of_the_definition(sigma):
     np.testing.assert_allclose(mine.log_cdf(x.astype(float)), lower, rtol=1e-9, atol=1e-15)
 
 
-def test_far_tails_stay_exact_beyond_the_table():
+def test_far_tails_are_exact():
     sigma, k = 0.5, 30
     masses = exact_masses(sigma, 40)
     tail = float(mpmath.log(mpmath.fsum(p for j, p in masses.items() if j > k)))
@@ -49,20 +49,20 @@ def test_far_tails_stay_exact_beyond_the_table():
     assert np.isfinite(noise(0.02).log_cdf(np.array([-1e6]))).all()
 
 
-def test_between_whole_numbers_the_distribution_function_is_a_step():
+def test_distribution_function_is_a_step_between_integers():
     x = np.array([0.2, 0.9, -0.1])
     np.testing.assert_array_equal(noise(1.0).log_cdf(x), noise(1.0).log_cdf(np.floor(x)))
     np.testing.assert_array_equal(noise(1.0).log_sf(x), noise(1.0).log_sf(np.floor(x)))
 
 
-def test_very_wide_noise_meets_the_normal_tail():
+def test_very_wide_noise_matches_normal_tail():
     tabulated, normal = noise(1e5), noise(1.0001e5)
     x = 1e5 * np.array([-6.0, -1.0, 0.0, 0.5, 3.0, 8.0])
     np.testing.assert_allclose(tabulated.log_sf(x), normal.log_sf(x * 1.0001), rtol=1e-4, atol=1e-12)
 
 
 @pytest.mark.parametrize("sigma", [0.3, 0.8, 2.0, 9.5])
-def test_draws_follow_the_exact_probabilities(sigma):
+def test_samples_match_exact_probabilities(sigma):
     n = 100_000
     drawn = noise(sigma).sample(np.full((n // 4, 4), 3.0), np.random.default_rng(20240501)) - 3
     masses = exact_masses(sigma, 60)
@@ -77,7 +77,7 @@ def test_draws_follow_the_exact_probabilities(sigma):
 
 
 @pytest.mark.parametrize("sigma", [0.2, 0.7, 1.0, 3.0, 20.0])
-def test_the_variance_is_at_most_that_of_continuous_noise(sigma):
+def test_variance_is_at_most_the_continuous_one(sigma):
     """CKS, corollary 9."""
     variance = float(mpmath.fsum(p * k * k for k, p in exact_masses(sigma, 10).items()))
     assert variance <= sigma**2 * (1 + 1e-12)
@@ -98,7 +98,7 @@ def enumerated_delta(sigma, move, epsilon):
 
 
 @pytest.mark.parametrize(("sigma", "shift"), [(0.4, 1), (1.0, 1), (1.0, 2), (4.0, 1), (2.5, 3)])
-def test_the_guarantee_of_one_moved_value_is_the_enumerated_one(sigma, shift):
+def test_guarantee_of_one_value_matches_enumeration(sigma, shift):
     """No move of the same length reveals less than this one, and for shift 1 there is no other."""
     epsilon = noise(sigma, sensitivity=float(shift)).guarantee.epsilon
     delta = enumerated_delta(sigma, (shift,), epsilon)
@@ -108,7 +108,7 @@ def test_the_guarantee_of_one_moved_value_is_the_enumerated_one(sigma, shift):
 
 
 @pytest.mark.parametrize(("squared", "moves"), [(2, [(1, 1)]), (4, [(2,), (1, 1, 1, 1)]), (5, [(2, 1)])])
-def test_the_guarantee_covers_every_way_to_move_a_vector(squared, moves):
+def test_guarantee_covers_every_vector_shift(squared, moves):
     sigma = 0.6
     epsilon = noise(sigma, sensitivity=sqrt(squared)).guarantee.epsilon
     deltas = [enumerated_delta(sigma, move, epsilon) for move in moves]
@@ -119,7 +119,7 @@ def test_the_guarantee_covers_every_way_to_move_a_vector(squared, moves):
 
 @pytest.mark.parametrize("squared", [1, 3, 4, 9, 16, 25])
 @pytest.mark.parametrize("sigma", [0.5, 2.0, 11.0])
-def test_concentrated_privacy_is_an_upper_bound(sigma, squared):
+def test_zcdp_is_an_upper_bound(sigma, squared):
     """CKS, theorem 4: rho = sensitivity^2 / (2 sigma^2)."""
     mechanism = noise(sigma, sensitivity=sqrt(squared))
     assert mechanism.rho == pytest.approx(squared / (2 * sigma**2))
@@ -129,14 +129,14 @@ def test_concentrated_privacy_is_an_upper_bound(sigma, squared):
     assert (mechanism.guarantee.curve is None) == (squared > 16)
 
 
-def test_wide_noise_is_worth_what_continuous_noise_is():
+def test_wide_noise_equals_continuous_gaussian():
     mine, continuous = noise(50.0).guarantee, gaussian.Mechanism(sigma=50.0, delta=1e-5).guarantee
     assert mine.epsilon == pytest.approx(continuous.epsilon, rel=1e-3)
     assert tradeoff.max_accuracy(mine) == pytest.approx(tradeoff.max_accuracy(continuous), abs=1e-4)
 
 
 @pytest.mark.parametrize("sigma", [0.4, 1.0, 3.0])
-def test_the_curve_is_that_of_the_enumerated_outputs(sigma):
+def test_curve_matches_enumeration(sigma):
     masses = exact_masses(sigma, 40)
     outputs = range(-40, 42)
     others, members = ([float(masses.get(k - move, 0)) for k in outputs] for move in (0, 1))
@@ -149,13 +149,13 @@ def test_the_curve_is_that_of_the_enumerated_outputs(sigma):
 
 @pytest.mark.parametrize("sensitivity", [1.0, 2.0, sqrt(3), 5.0])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 6.0])
-def test_calibration_keeps_the_promise_with_equality(epsilon, sensitivity):
+def test_calibration_is_tight(epsilon, sensitivity):
     mechanism = Mechanism(epsilon=epsilon, delta=1e-6, sensitivity=sensitivity)
     assert mechanism.guarantee.epsilon == pytest.approx(epsilon, rel=1e-8)
     assert mechanism.guarantee.nominal_epsilon == epsilon
 
 
 @pytest.mark.parametrize("sensitivity", [0.5, 1.5, np.nan, -1.0])
-def test_a_length_that_no_whole_numbers_have_is_refused(sensitivity):
+def test_rejects_impossible_integer_length(sensitivity):
     with pytest.raises(BadInput, match="discrete_gaussian: sensitivity must be"):
         noise(1.0, sensitivity=sensitivity)

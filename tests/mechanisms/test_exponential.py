@@ -13,7 +13,7 @@ def law_of(mechanism: Mechanism, utilities: np.ndarray) -> np.ndarray:
     return np.exp(mechanism.log_law(options, np.tile(utilities, (utilities.size, 1))))
 
 
-def test_the_law_is_the_textbook_formula():
+def test_distribution_matches_textbook():
     utilities = np.array([3.0, 1.0, 0.0, 2.5])
     weights = np.exp(0.7 * utilities / (2 * 1.5))
     mechanism = Mechanism(epsilon=0.7, sensitivity=1.5)
@@ -21,7 +21,7 @@ def test_the_law_is_the_textbook_formula():
 
 
 @pytest.mark.parametrize("monotone", [False, True])
-def test_the_guarantee_is_the_largest_log_ratio_and_approached(monotone):
+def test_guarantee_is_largest_log_ratio(monotone):
     mechanism = Mechanism(epsilon=1.0, sensitivity=2.0, monotone=monotone)
     largest = 0.0
     for start in product([0.0, 8.0, 90.0], repeat=3):
@@ -32,7 +32,7 @@ def test_the_guarantee_is_the_largest_log_ratio_and_approached(monotone):
     assert largest == pytest.approx(mechanism.guarantee.epsilon, rel=1e-6)
 
 
-def test_the_curve_agrees_with_the_law():
+def test_curve_matches_distribution():
     mechanism, low, high = Mechanism(epsilon=2.0), np.array([1.0, 0.0, 3.0]), np.array([0.0, 1.0, 3.0])
     curve = mechanism.curve(low, high)
     laws = law_of(mechanism, low), law_of(mechanism, high)
@@ -40,18 +40,18 @@ def test_the_curve_agrees_with_the_law():
     assert mechanism.curve(np.zeros((2, 3)), np.ones((2, 3))) is None
 
 
-def test_huge_utilities_keep_their_digits():
+def test_huge_utilities_keep_precision():
     law = Mechanism(scale=1.0).log_law(np.array([0.0, 1.0]), np.array([[0.0, 5000.0]] * 2))
     np.testing.assert_allclose(law, [-5000.0, 0.0])
 
 
-def test_what_is_no_option_is_impossible():
+def test_unknown_option_is_impossible():
     law = Mechanism(epsilon=1.0).log_law(np.array([-1.0, 0.5, 2.0]), np.zeros((3, 2)))
     assert law.tolist() == [-np.inf] * 3
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -2.0, np.inf])
-def test_scale_and_sensitivity_are_above_zero(bad):
+def test_rejects_non_positive_scale_and_sensitivity(bad):
     with pytest.raises(BadInput, match="scale"):
         Mechanism(scale=bad)
     with pytest.raises(BadInput, match="sensitivity"):

@@ -22,7 +22,7 @@ def listed(text: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("integer", "fraction"), [(5, 4), (5, 5), (1, 1), (0, 3), (4, 0), (7, 8)])
-def test_bits_and_numbers_are_those_of_string_formatting(integer, fraction):
+def test_bits_and_numbers_match_string_formatting(integer, fraction):
     encoding, rng = FixedPoint(integer, fraction), np.random.default_rng(1)
     values = np.concatenate([rng.normal(scale=2.0**integer / 2, size=500), rng.integers(-99, 99, 200) / 64])
     expected = [written(value, integer, fraction) for value in values.tolist()]
@@ -36,29 +36,29 @@ def test_bits_and_numbers_are_those_of_string_formatting(integer, fraction):
     assert np.abs(decoded - values)[within].max() <= 2.0**-fraction / 2
 
 
-def test_the_sign_bit_applies():
+def test_sign_bit_is_applied():
     assert FixedPoint().decode(listed("1000010000")) == -1.0
     assert FixedPoint().decode(listed("0000010000")) == 1.0
 
 
-def test_halves_are_rounded_to_even_on_both_sides_of_zero():
+def test_halves_are_rounded_to_even():
     halves = np.array([0.5, 1.5, 2.5, -0.5, -1.5, -2.5]) / 16
     assert (FixedPoint().decode(FixedPoint().encode(halves)) * 16).tolist() == [0, 2, 2, 0, -2, -2]
 
 
-def test_what_is_too_large_becomes_the_largest():
+def test_large_values_saturate():
     encoding = FixedPoint()
     values = np.array([31.9375, 32.0, 1e300, -31.95, -1e9])
     assert encoding.largest == 511 / 16
     assert encoding.decode(encoding.encode(values)).tolist() == [31.9375] * 3 + [-31.9375] * 2
 
 
-def test_the_share_that_is_cut_off_counts_what_rounds_beyond_the_largest():
+def test_saturated_share_counts_rounded_values():
     values = np.array([0.0, 31.9375, 31.96, -31.96, 31.97, -32.0, 1e6, 3.0])  # 31.96 is 511.36 / 16
     assert FixedPoint().saturated(values) == 3 / 8
 
 
-def test_levels_are_all_that_can_be_read_in_order_with_one_zero():
+def test_levels_are_sorted_with_one_zero():
     encoding = FixedPoint(1, 1)
     assert encoding.levels.tolist() == [-1.5, -1, -0.5, 0, 0.5, 1, 1.5]
     assert len(FixedPoint().levels) == 1023
@@ -66,25 +66,25 @@ def test_levels_are_all_that_can_be_read_in_order_with_one_zero():
     assert sorted(set(encoding.decode(np.array(every)).tolist())) == encoding.levels.tolist()
 
 
-def test_zero_has_one_input_and_both_of_its_patterns_read_the_same():
+def test_both_zero_patterns_decode_to_zero():
     zeros = FixedPoint().encode(np.array([0.0, -0.0, 0.01, -0.01]))
     assert not zeros.any()
     assert not np.signbit(FixedPoint().decode(np.array([listed("0" * 10), listed("1" + "0" * 9)]))).any()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_are_finite(value):
+def test_rejects_non_finite_numbers(value):
     for call in (FixedPoint().encode, FixedPoint().saturated, FixedPoint().places):
         with pytest.raises(BadInput, match="finite"):
             call(np.array([1.0, value]))
 
 
 @pytest.mark.parametrize("bits", [(-1, 4), (0, 0), (8, 8), (np.nan, 4), (2.5, 1)])
-def test_there_are_some_bits_and_not_too_many(bits):
+def test_rejects_invalid_number_of_bits(bits):
     with pytest.raises(BadInput, match="bits must be two whole numbers"):
         FixedPoint(*bits)
 
 
-def test_bits_of_another_length_are_refused():
+def test_rejects_bits_of_wrong_length():
     with pytest.raises(BadInput, match="10 bits"):
         FixedPoint().decode(np.zeros((3, 9), bool))

@@ -8,14 +8,14 @@ from leakgauge.theory import tradeoff
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 20.0])
-def test_the_law_is_that_of_the_textbook(scale):
+def test_distribution_matches_textbook(scale):
     outputs, values = np.arange(-20.0, 21.0), np.full(41, 3.0)
     law = Mechanism(scale=scale).log_law(outputs, values)
     np.testing.assert_allclose(law, dlaplace.logpmf(outputs, 1 / scale, 3), rtol=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.1, 1.0), (1.0, 4.0), (4.0, 2.0)])
-def test_the_guarantee_is_the_largest_log_ratio_of_the_law_and_reached(epsilon, sensitivity):
+def test_guarantee_is_largest_log_ratio(epsilon, sensitivity):
     mechanism = Mechanism(epsilon=epsilon, sensitivity=sensitivity)
     outputs = np.arange(-50.0, 51.0)[:, None] * np.ones(2)
     largest = 0.0
@@ -26,7 +26,7 @@ def test_the_guarantee_is_the_largest_log_ratio_of_the_law_and_reached(epsilon, 
     assert largest == pytest.approx(mechanism.guarantee.epsilon, rel=1e-9)
 
 
-def test_moving_one_value_by_everything_is_the_worst_that_a_unit_can_do():
+def test_shifting_one_value_is_the_worst_case():
     mechanism, fpr = Mechanism(epsilon=1.5, sensitivity=6.0), np.linspace(0, 1, 501)
     allowed = tradeoff.max_tpr(fpr, mechanism.guarantee)
     for move in ([6.0, 0.0], [3.0, -3.0], [5.0, 1.0], [2.0, 2.0, 2.0], [1.0] * 6, [1.0, 1.0]):
@@ -34,7 +34,7 @@ def test_moving_one_value_by_everything_is_the_worst_that_a_unit_can_do():
         assert (reached <= allowed + 1e-9).all()
 
 
-def test_outputs_are_whole_and_others_impossible():
+def test_non_integer_outputs_are_impossible():
     mechanism = Mechanism(epsilon=0.5)
     outputs = mechanism.sample(np.full(1000, 7.0), np.random.default_rng(1))
     np.testing.assert_array_equal(outputs, np.round(outputs))
@@ -42,7 +42,7 @@ def test_outputs_are_whole_and_others_impossible():
 
 
 @pytest.mark.parametrize("value", [0.5, np.nan])
-def test_values_are_counts(value):
+def test_rejects_non_integer_values(value):
     mechanism = Mechanism(epsilon=1.0)
     for call in (
         lambda: mechanism.sample(np.array([value]), np.random.default_rng(1)),
@@ -54,12 +54,12 @@ def test_values_are_counts(value):
 
 
 @pytest.mark.parametrize("sensitivity", [0.5, 0.0, -1.0, np.nan, np.inf])
-def test_a_sensitivity_of_counts_is_whole(sensitivity):
+def test_rejects_non_integer_sensitivity(sensitivity):
     with pytest.raises(BadInput, match="whole number"):
         Mechanism(epsilon=1.0, sensitivity=sensitivity)
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -2.0, np.inf])
-def test_scales_are_above_zero(bad):
+def test_rejects_non_positive_scale(bad):
     with pytest.raises(BadInput, match="scale"):
         Mechanism(scale=bad)

@@ -8,14 +8,14 @@ from leakgauge.theory import tradeoff
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 50.0])
-def test_the_law_is_that_of_the_textbook(scale):
+def test_distribution_matches_textbook(scale):
     outputs, values = np.linspace(-9, 9, 41), np.full(41, 1.5)
     law = Mechanism(scale=scale).log_law(outputs, values)
     np.testing.assert_allclose(law, laplace.logpdf(outputs, 1.5, scale), rtol=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [(0.1, 1.0), (1.0, 10.0), (4.0, 0.5)])
-def test_the_guarantee_is_the_largest_log_ratio_of_the_law_and_reached(epsilon, sensitivity):
+def test_guarantee_is_largest_log_ratio(epsilon, sensitivity):
     mechanism = Mechanism(epsilon=epsilon, sensitivity=sensitivity)
     outputs = np.linspace(-40, 40, 8001)[:, None] * np.ones(2)
     largest = 0.0
@@ -26,12 +26,12 @@ def test_the_guarantee_is_the_largest_log_ratio_of_the_law_and_reached(epsilon, 
     assert largest == pytest.approx(mechanism.guarantee.epsilon, rel=1e-9)
 
 
-def test_a_label_that_the_scale_does_not_support_is_only_nominal():
+def test_unsupported_epsilon_is_only_nominal():
     guarantee = Mechanism(epsilon=0.5, scale=0.25, sensitivity=2.0).guarantee
     assert (guarantee.epsilon, guarantee.exact_epsilon, guarantee.nominal_epsilon) == (8.0, 8.0, 0.5)
 
 
-def test_moving_one_value_by_everything_is_the_worst_that_a_unit_can_do():
+def test_shifting_one_value_is_the_worst_case():
     mechanism, fpr = Mechanism(epsilon=1.5, sensitivity=3.0), np.linspace(0, 1, 501)
     allowed = tradeoff.max_tpr(fpr, mechanism.guarantee)
     for move in ([3.0, 0.0], [1.5, -1.5], [2.9, 0.1], [1.0, 1.0, 1.0], [0.25] * 12, [0.5, 0.5]):
@@ -42,7 +42,7 @@ def test_moving_one_value_by_everything_is_the_worst_that_a_unit_can_do():
     )
 
 
-def test_low_bits_do_not_betray_the_value():
+def test_low_order_bits_do_not_reveal_the_value():
     """Raw float64 noise reaches different numbers for different values; ours lie on one grid."""
     mechanism, n = Mechanism(epsilon=1.0), 50_000
     for value in (0.0, 1.0, 0.1, 12345.678):
@@ -55,13 +55,13 @@ def test_low_bits_do_not_betray_the_value():
         assert shares == pytest.approx([2.0**-bits] * 2, abs=0.01)
 
 
-def test_without_epsilon_and_scale_it_says_what_to_give():
+def test_missing_epsilon_and_scale_give_advice():
     with pytest.raises(BadInput, match=r"add epsilon = \.\.\. or scale"):
         Mechanism()
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -2.0, np.inf])
-def test_scales_and_sensitivities_are_above_zero(bad):
+def test_rejects_non_positive_scale_and_sensitivity(bad):
     with pytest.raises(BadInput, match="scale"):
         Mechanism(scale=bad)
     with pytest.raises(BadInput, match="sensitivity"):
@@ -69,6 +69,6 @@ def test_scales_and_sensitivities_are_above_zero(bad):
 
 
 @pytest.mark.parametrize("epsilon", [1e-310, 1e308])
-def test_an_epsilon_whose_scale_is_no_number_is_refused(epsilon):
+def test_rejects_epsilon_with_infinite_scale(epsilon):
     with pytest.raises(BadInput, match="laplace"):
         Mechanism(epsilon=epsilon, sensitivity=1e-20 if epsilon > 1 else 1.0)

@@ -10,7 +10,7 @@ SCALES = [0.05, 1.0, 7.5]
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_the_distribution_is_that_of_the_textbook(scale):
+def test_distribution_matches_textbook(scale):
     noise, law = Mechanism(scale=scale), logistic(scale=scale)
     x = scale * np.linspace(-60, 60, 401)
     np.testing.assert_allclose(noise.log_density(x), law.logpdf(x), rtol=1e-12, atol=1e-12)
@@ -24,13 +24,13 @@ def test_far_tails_are_finite():
     assert Mechanism(scale=1.0).log_cdf(far).tolist() == [-1e9, 0.0]
 
 
-def test_draws_follow_the_textbook():
+def test_samples_match_textbook():
     drawn = Mechanism(scale=2.5).sample(np.full(50_000, 3.0), np.random.default_rng(20240501))
     assert kstest(drawn, logistic(loc=3.0, scale=2.5).cdf).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_partial_moments_agree_with_adaptive_quadrature(scale):
+def test_partial_moments_match_quadrature(scale):
     """E (X - x)+ = scale log(1 + e^(-x / scale)), and E (X - x)+^2 by mpmath."""
     noise = Mechanism(scale=scale)
     x = scale * np.array([-30.0, -2.0, -0.1, 0.0, 0.4, 5.0])
@@ -44,14 +44,14 @@ def test_partial_moments_agree_with_adaptive_quadrature(scale):
     np.testing.assert_allclose(square, np.array(expected, dtype=float), rtol=1e-8)
 
 
-def test_the_reach_leaves_a_negligible_tail():
+def test_reach_has_negligible_tail():
     noise = Mechanism(scale=3.0)
     assert logistic.sf(noise.reach, scale=3.0) <= 1.001e-17
     assert noise.reach < 3.0 * 39.2
 
 
 @pytest.mark.parametrize("shift", [0.01, 0.5, 3.0, 40.0])
-def test_the_best_attack_on_one_value_is_a_threshold(shift):
+def test_optimal_attack_on_one_value_is_a_threshold(shift):
     """Under log-concave noise the best attack at an FPR cuts at a quantile: TPR = sf(isf(FPR) - shift)."""
     best = Mechanism(scale=1.0).best_attack([(shift, 1)])
     fpr = np.array([1e-6, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9])
@@ -63,7 +63,7 @@ def test_the_best_attack_on_one_value_is_a_threshold(shift):
     assert best.accuracy[0] <= logistic.cdf(shift / 2) <= best.accuracy[1] + 1e-12
 
 
-def test_the_best_attack_on_several_values_agrees_with_a_convolution():
+def test_optimal_attack_on_several_values_matches_convolution():
     """Losses of 12 values, binned finely and added up by numpy: an independent computation."""
     noise, n, shift = Mechanism(scale=1.0), 12, 0.7
     step = 1e-3
@@ -81,7 +81,7 @@ def test_the_best_attack_on_several_values_agrees_with_a_convolution():
     assert high - low < 1e-4
 
 
-def test_epsilon_is_that_of_laplace_noise_and_the_curve_reveals_less():
+def test_epsilon_matches_laplace_and_curve_is_lower():
     from leakgauge.mechanisms import laplace
 
     mine, other = Mechanism(epsilon=1.0).guarantee, laplace.Mechanism(epsilon=1.0).guarantee
@@ -91,7 +91,7 @@ def test_epsilon_is_that_of_laplace_noise_and_the_curve_reveals_less():
     assert tradeoff.max_accuracy(mine) < tradeoff.max_accuracy(other)
 
 
-def test_spreading_a_move_reveals_no_more():
+def test_spreading_a_shift_reveals_no_more():
     noise = Mechanism(epsilon=1.0)
     fpr = np.linspace(0, 1, 201)
     allowed = tradeoff.max_tpr(fpr, noise.guarantee)

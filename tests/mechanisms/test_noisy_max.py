@@ -20,7 +20,7 @@ def law_of(mechanism: Mechanism, utilities: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("noise", NoisyMaxNoise)
 @pytest.mark.parametrize("utilities", UTILITIES)
-def test_the_law_agrees_with_adaptive_quadrature(noise, utilities):
+def test_distribution_matches_quadrature(noise, utilities):
     utilities, law, scale = np.array(utilities), NOISES[noise], 1.7
     ours = law_of(Mechanism(scale=scale, noise=noise), utilities)
     assert ours.sum() == pytest.approx(1, abs=1e-12)
@@ -36,7 +36,7 @@ def test_the_law_agrees_with_adaptive_quadrature(noise, utilities):
 
 
 @pytest.mark.parametrize("gap", [0.0, 3.0, 50.0, 600.0])
-def test_two_options_have_their_closed_forms_however_rare(gap):
+def test_two_options_match_closed_form(gap):
     values, scale = np.array([[0.0, gap * 2.0]]), 2.0
     closed = {
         NoisyMaxNoise.LAPLACE: np.log(0.5 + gap / 4) - gap,
@@ -50,7 +50,7 @@ def test_two_options_have_their_closed_forms_however_rare(gap):
 
 @pytest.mark.parametrize("noise", NoisyMaxNoise)
 @pytest.mark.parametrize("monotone", [False, True])
-def test_the_guarantee_is_the_largest_log_ratio_and_approached(noise, monotone):
+def test_guarantee_is_largest_log_ratio(noise, monotone):
     mechanism = Mechanism(epsilon=1.0, sensitivity=2.0, noise=noise, monotone=monotone)
     options = np.arange(3.0)
     largest = 0.0
@@ -65,14 +65,14 @@ def test_the_guarantee_is_the_largest_log_ratio_and_approached(noise, monotone):
 
 
 @pytest.mark.parametrize("noise", NoisyMaxNoise)
-def test_samples_follow_the_law(noise):
+def test_samples_match_distribution(noise):
     mechanism, utilities, n = Mechanism(epsilon=1.0, noise=noise), np.array([1.0, 0.0, 2.5]), 100_000
     outputs = mechanism.sample(np.tile(utilities, (n, 1)), np.random.default_rng(1))
     shares = np.bincount(outputs.astype(int), minlength=3) / n
     np.testing.assert_allclose(shares, law_of(mechanism, utilities), atol=7e-3)
 
 
-def test_the_curve_agrees_with_the_law():
+def test_curve_matches_distribution():
     mechanism, low, high = Mechanism(epsilon=2.0), np.array([1.0, 0.0, 3.0]), np.array([0.0, 1.0, 3.0])
     laws = law_of(mechanism, low), law_of(mechanism, high)
     variation = np.abs(laws[0] - laws[1]).sum() / 2
@@ -80,7 +80,7 @@ def test_the_curve_agrees_with_the_law():
     assert mechanism.curve(np.zeros((2, 3)), np.ones((2, 3))) is None
 
 
-def test_many_options_are_no_trouble():
+def test_handles_many_options():
     for noise in NoisyMaxNoise:
         law = law_of(Mechanism(epsilon=1.0, noise=noise), np.linspace(0, 10, 80))
         assert law.sum() == pytest.approx(1, abs=1e-10)
@@ -89,7 +89,7 @@ def test_many_options_are_no_trouble():
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -2.0, np.inf])
-def test_scale_and_sensitivity_are_above_zero(bad):
+def test_rejects_non_positive_scale_and_sensitivity(bad):
     with pytest.raises(BadInput, match="scale"):
         Mechanism(scale=bad)
     with pytest.raises(BadInput, match="sensitivity"):

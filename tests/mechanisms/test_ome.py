@@ -9,18 +9,18 @@ from leakgauge.mechanisms.ome import Mechanism, OmeVariant
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 10.0])
-def test_with_alpha_100_the_exact_epsilon_is_huge_whatever_the_label(epsilon):
+def test_alpha_100_has_huge_exact_epsilon(epsilon):
     guarantee = Mechanism(epsilon=epsilon).guarantee
     assert round(guarantee.exact_epsilon) == 35342
     assert guarantee.epsilon == guarantee.nominal_epsilon == epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_with_alpha_1_it_is_half_the_label(epsilon):
+def test_alpha_1_has_half_the_nominal_epsilon(epsilon):
     assert Mechanism(epsilon=epsilon, alpha=1.0).exact_epsilon() == pytest.approx(epsilon / 2, rel=1e-3)
 
 
-def test_odd_ones_vanish_and_even_ones_stay():
+def test_odd_bits_vanish_and_even_bits_stay():
     mechanism = Mechanism(epsilon=1.0)
     np.testing.assert_allclose(mechanism.ones_from_one[::2], 100 / 101)
     np.testing.assert_allclose(mechanism.ones_from_one[1::2], 1 / (1 + 1e6))
@@ -28,7 +28,7 @@ def test_odd_ones_vanish_and_even_ones_stay():
     assert mechanism.ones_from_one.shape == (10,)
 
 
-def test_lyus_parity_runs_through_the_row_and_alternates_between_features():
+def test_lyu_parity_alternates_between_features():
     mechanism = Mechanism(epsilon=1.0, variant=OmeVariant.LYU)
     kept = mechanism.ones_from_one
     assert kept.shape == (512, 11)
@@ -40,13 +40,13 @@ def test_lyus_parity_runs_through_the_row_and_alternates_between_features():
     assert mechanism.exact_epsilon() == pytest.approx(2816 * (even + odd), rel=1e-12)
 
 
-def test_lyus_parity_with_an_even_number_of_bits_is_that_within_features():
+def test_lyu_parity_with_even_bits_equals_parity_within_features():
     lyu, paper = (Mechanism(epsilon=1.0, variant=variant, bits=(5, 4)) for variant in OmeVariant)
     assert lyu.law == paper.law
 
 
 @pytest.mark.parametrize("variant", OmeVariant)
-def test_samples_keep_and_lose_bits_by_parity(variant):
+def test_samples_flip_bits_by_parity(variant):
     mechanism = Mechanism(epsilon=1.0, variant=variant)
     rows = np.full((200, 512), -mechanism.encoding.largest)
     bits = mechanism.encoding.encode(mechanism.sample(rows, np.random.default_rng(1)))
@@ -61,7 +61,7 @@ def test_samples_keep_and_lose_bits_by_parity(variant):
 
 @pytest.mark.parametrize("variant", OmeVariant)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0, 20_000.0])
-def test_a_true_epsilon_takes_alpha_1(variant, epsilon):
+def test_exact_calibration_uses_alpha_1(variant, epsilon):
     mechanism = Mechanism(epsilon=epsilon, variant=variant, calibrate=BitCalibration.EXACT)
     zero, n_bits = mechanism.ones_from_zero.ravel()[0], 512 * mechanism.encoding.n_bits
     np.testing.assert_allclose(mechanism.ones_from_one, 0.5)
@@ -69,12 +69,12 @@ def test_a_true_epsilon_takes_alpha_1(variant, epsilon):
     assert mechanism.exact_epsilon() == pytest.approx(epsilon, rel=1e-9)
 
 
-def test_another_alpha_has_no_true_epsilon_to_be_solved_for():
+def test_rejects_other_alpha_with_exact_calibration():
     with pytest.raises(BadInput, match=r"alpha = 100\.0 with calibrate"):
         Mechanism(epsilon=1.0, alpha=100.0, calibrate=BitCalibration.EXACT)
 
 
 @pytest.mark.parametrize("wrong", [{"alpha": -1.0}, {"alpha": np.inf}, {"features": np.nan}])
-def test_parameters_in_no_range_are_refused(wrong):
+def test_rejects_parameters_out_of_range(wrong):
     with pytest.raises(BadInput, match=f"ome: {next(iter(wrong))}"):
         Mechanism(**{"epsilon": 1.0, **wrong})

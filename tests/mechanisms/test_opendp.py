@@ -59,13 +59,13 @@ def noisy_sum():
 
 
 @pytest.mark.parametrize("form", [one, many])
-def test_laplace_noise_follows_the_closed_form_around_its_value(form):
+def test_laplace_noise_matches_closed_form(form):
     drawn = opendp(form(dp.m.make_laplace, REAL, 2.0)).sample(np.full(4_000, 7.5), RNG)
     assert stats.kstest(drawn, stats.laplace(7.5, 2.0).cdf).pvalue > ACCIDENT
     assert stats.kstest(drawn, stats.laplace(7.5, 3.0).cdf).pvalue < ACCIDENT  # so much the test can see
 
 
-def test_discrete_gaussian_noise_is_known_by_its_distribution_and_its_promise():
+def test_discrete_gaussian_matches_distribution_and_guarantee():
     law = discrete_gaussian.Mechanism(sigma=1.5, delta=1e-5)
     noise = opendp(many(dp.m.make_gaussian, WHOLE, 1.5), law, delta=1e-5)
     assert noise.price.rho == pytest.approx(law.rho)
@@ -78,7 +78,7 @@ def test_discrete_gaussian_noise_is_known_by_its_distribution_and_its_promise():
 
 
 @pytest.mark.parametrize("form", [one, many])
-def test_geometric_noise_follows_the_closed_form_around_its_value(form):
+def test_geometric_noise_matches_closed_form(form):
     law = geometric.Mechanism(scale=2.0)
     drawn = opendp(form(dp.m.make_laplace, WHOLE, 2.0), law).sample(np.full(4_000, 7.0), RNG)
     for scale, fits in ((2.0, True), (3.0, False)):
@@ -92,20 +92,20 @@ def test_geometric_noise_follows_the_closed_form_around_its_value(form):
     )
 
 
-def test_gaussian_noise_follows_the_closed_form_around_its_value():
+def test_gaussian_noise_matches_closed_form():
     drawn = gauss().sample(np.full(4_000, 7.5), RNG)
     assert stats.kstest(drawn, stats.norm(7.5, 2.0).cdf).pvalue > ACCIDENT
     assert stats.kstest(drawn, stats.norm(7.5, 3.0).cdf).pvalue < ACCIDENT
 
 
-def test_entries_of_a_vector_get_independent_noise():
+def test_entries_of_vector_get_independent_noise():
     noise = opendp().sample(np.zeros(10_000), RNG).reshape(2, -1)
     cuts = noise > np.median(noise)
     table = [[np.sum((cuts[0] == a) & (cuts[1] == b)) for b in (False, True)] for a in (False, True)]
     assert stats.chi2_contingency(table).pvalue > ACCIDENT
 
 
-def test_every_shape_of_values_keeps_its_shape_and_no_two_draws_are_the_same():
+def test_shapes_are_kept_and_draws_differ():
     values = np.arange(6.0).reshape(2, 3)
     first, again = (opendp().sample(values, np.random.default_rng(1)) for _ in range(2))
     assert first.shape == values.shape
@@ -114,7 +114,7 @@ def test_every_shape_of_values_keeps_its_shape_and_no_two_draws_are_the_same():
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 7.0])
 @pytest.mark.parametrize("sensitivity", [1.0, 3.0])
-def test_the_promise_is_that_of_the_map(scale, sensitivity):
+def test_promise_matches_privacy_map(scale, sensitivity):
     law = laplace.Mechanism(scale=scale, sensitivity=sensitivity)
     promised = opendp(one(dp.m.make_laplace, REAL, scale), law).guarantee
     assert promised.epsilon == pytest.approx(sensitivity / scale, rel=1e-9)
@@ -123,14 +123,14 @@ def test_the_promise_is_that_of_the_map(scale, sensitivity):
     assert promised.exact_epsilon == pytest.approx(promised.epsilon)
 
 
-def test_a_map_that_promises_more_or_less_than_the_law_is_believed_and_has_no_curve():
+def test_map_differing_from_distribution_is_used_without_curve():
     for scale in (1.0, 4.0):
         law = laplace.Mechanism(scale=scale)
         promised = opendp(one(dp.m.make_laplace, REAL, 2.0), law).guarantee
         assert (promised.epsilon, promised.exact_epsilon, promised.curve) == (0.5, 1 / scale, None)
 
 
-def test_a_laplace_law_is_no_bound_on_what_whole_noise_near_it_reveals():
+def test_laplace_curve_does_not_bound_geometric_noise():
     """One answer of geometric noise allows e^0.1 / (1 + e^0.1); a Laplace curve would say less."""
     near = opendp(many(dp.m.make_laplace, WHOLE, 10.0), laplace.Mechanism(scale=10.0))
     assert near.guarantee.epsilon == pytest.approx(0.1)
@@ -139,7 +139,7 @@ def test_a_laplace_law_is_no_bound_on_what_whole_noise_near_it_reveals():
     assert tradeoff.max_accuracy(exact.guarantee.curve) == pytest.approx(1 / (1 + math.exp(-0.1)))
 
 
-def test_concentrated_promises_are_read_at_a_delta_and_add_up_in_rho():
+def test_zcdp_is_converted_at_delta_and_composes_in_rho():
     noise = gauss()
     theirs = dp.c.make_zCDP_to_approxDP(noise.measurement).map(1.0).epsilon(1e-5)
     assert noise.guarantee.epsilon == pytest.approx(theirs, rel=1e-6)
@@ -153,7 +153,7 @@ def test_concentrated_promises_are_read_at_a_delta_and_add_up_in_rho():
 
 
 @pytest.mark.parametrize("delta", [None, 1e-5, 1e-4])
-def test_approximate_promises_add_up_in_both(delta):
+def test_approximate_dp_composes_in_epsilon_and_delta(delta):
     fixed = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(one(dp.m.make_gaussian, REAL, 2.0)()), 1e-5)
     noise = opendp(lambda: fixed, gaussian.Mechanism(sigma=2.0, delta=1e-5), delta=delta)
     assert (noise.price.epsilon, noise.price.delta) == (fixed.map(1.0)[0], delta or 1e-5)
@@ -167,7 +167,7 @@ def test_approximate_promises_add_up_in_both(delta):
     assert smoothed.price.epsilon == profile.map(1.0).epsilon(1e-5)
 
 
-def test_what_the_map_cannot_say_is_refused():
+def test_rejects_unsupported_privacy_map():
     bare = replace(gauss(), delta=None)
     with pytest.raises(BadInput, match="needs a delta; add delta"):
         _ = bare.guarantee
@@ -190,7 +190,7 @@ def test_what_the_map_cannot_say_is_refused():
         (many(dp.m.make_gaussian, WHOLE, 0.7), discrete_gaussian.Mechanism(sigma=0.7, delta=1e-5)),
     ],
 )
-def test_a_law_that_the_draws_follow_is_accepted(make, law):
+def test_matching_distribution_is_accepted(make, law):
     opendp(make, law).require_law()
 
 
@@ -204,7 +204,7 @@ def test_a_law_that_the_draws_follow_is_accepted(make, law):
         (many(dp.m.make_gaussian, WHOLE, 1.0), gaussian.Mechanism(sigma=1.0, delta=0.1), "law 'gaussian'"),
     ],
 )
-def test_a_law_that_the_draws_do_not_follow_is_refused(make, law, said):
+def test_rejects_mismatched_distribution(make, law, said):
     with pytest.raises(BadInput, match=said):
         opendp(make, law).require_law()
 
@@ -216,12 +216,12 @@ def test_a_law_that_the_draws_do_not_follow_is_refused(make, law, said):
         (gaussian.Mechanism(sigma=1.3, delta=0.1), stats.norm(scale=1.3)),
     ],
 )
-def test_the_distance_is_that_of_kolmogorov_and_smirnov(law, known):
+def test_distance_matches_kolmogorov_and_smirnov(law, known):
     draws = np.random.default_rng(1).normal(size=500)
     assert kolmogorov_distance(draws, law) == pytest.approx(stats.kstest(draws, known.cdf).statistic)
 
 
-def test_the_distance_of_whole_numbers_is_that_between_their_distributions():
+def test_integer_distance_compares_distribution_functions():
     draws = np.random.default_rng(1).integers(-4, 5, 500).astype(float)
     places = np.arange(-60, 61)
     steps = np.array([np.mean(draws <= place) for place in places])
@@ -229,13 +229,13 @@ def test_the_distance_of_whole_numbers_is_that_between_their_distributions():
     assert kolmogorov_distance(draws, geometric.Mechanism(scale=1.3)) == pytest.approx(gap)
 
 
-def test_so_large_a_distance_is_chance_once_in_a_million():
+def test_threshold_has_p_value_of_one_in_a_million():
     for n in (100, 5_000):
         assert 2 * math.exp(-2 * n * allowed_distance(n) ** 2) == pytest.approx(1e-6)
         assert stats.kstwo(n).sf(allowed_distance(n)) < 1e-6
 
 
-def test_values_that_the_measurement_does_not_take_are_refused():
+def test_rejects_values_outside_the_domain():
     whole = opendp(many(dp.m.make_laplace, WHOLE, 1.0), geometric.Mechanism(scale=1.0))
     with pytest.raises(BadInput, match=r"whole numbers, got 2\.5"):
         whole.sample(np.array([1.0, 2.5]), RNG)
@@ -246,7 +246,7 @@ def test_values_that_the_measurement_does_not_take_are_refused():
         small.sample(np.array([2.0**32]), RNG)
 
 
-def test_what_is_no_measurement_on_numbers_is_refused():
+def test_rejects_non_numeric_measurements():
     total = dp.space_of(list[float]) >> dp.t.then_count() >> dp.m.then_laplace(1.0)
     with pytest.raises(BadInput, match=r"takes Vec<f64> under SymmetricDistance\(\)"):
         _ = opendp(lambda: total).carrier
@@ -259,7 +259,7 @@ def test_what_is_no_measurement_on_numbers_is_refused():
         _ = opendp(lambda: 1 // 0).measurement
 
 
-def test_features_that_were_enabled_travel_with_a_measurement():
+def test_enabled_features_are_pickled():
     packed = cloudpickle.dumps(release_of(noisy_sum))
     dp.disable_features("contrib")
     try:
@@ -270,7 +270,7 @@ def test_features_that_were_enabled_travel_with_a_measurement():
         dp.enable_features("contrib")
 
 
-def test_it_travels_to_workers_and_is_the_same_there():
+def test_can_be_pickled():
     noise = opendp(noisy_number, source="of noise.py")
     noise.sample(np.zeros(3), RNG)
     there = pickle.loads(cloudpickle.dumps(noise))
@@ -279,7 +279,7 @@ def test_it_travels_to_workers_and_is_the_same_there():
     assert there.sample(np.zeros(3), RNG).shape == (3,)
 
 
-def test_a_measurement_is_audited_in_one_line():
+def test_audit_mechanism_accepts_measurement():
     measurement = noisy_sum()
     verdict = leakgauge.audit_mechanism(
         release_of(measurement), PAIR, epsilon=measurement.map(1), rounds=3_000
@@ -288,13 +288,13 @@ def test_a_measurement_is_audited_in_one_line():
     assert 0.1 < verdict.metrics["epsilon"].low < 1.0  # a record of 6 in noise of scale 10
 
 
-def test_a_promise_that_a_measurement_does_not_keep_is_found_out():
+def test_broken_promise_is_detected():
     arrays = tuple(map(np.array, PAIR))
     verdict = leakgauge.audit_mechanism(release_of(noisy_sum), arrays, epsilon=0.2, rounds=4_000)
     assert verdict.finding == "violated"
 
 
-def test_a_measurement_goes_to_workers_only_as_a_function():
+def test_measurement_is_sent_to_workers_as_function():
     with pytest.raises(BadInput, match="cannot be sent to workers: give release_of a function"):
         leakgauge.audit_mechanism(release_of(noisy_sum()), PAIR, epsilon=1.0, rounds=2_000, workers=2)
     with pytest.raises(BadInput, match="must be a function without arguments"):

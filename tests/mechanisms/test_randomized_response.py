@@ -15,7 +15,7 @@ def law_of(mechanism: Mechanism, value: float) -> np.ndarray:
 
 @pytest.mark.parametrize("categories", [2, 3, 10])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-def test_the_law_has_odds_of_e_to_epsilon_and_sums_to_one(epsilon, categories):
+def test_distribution_has_odds_of_exp_epsilon(epsilon, categories):
     mechanism = Mechanism(epsilon=epsilon, categories=categories)
     law = law_of(mechanism, 1.0)
     assert law.sum() == pytest.approx(1, abs=1e-12)
@@ -23,14 +23,14 @@ def test_the_law_has_odds_of_e_to_epsilon_and_sums_to_one(epsilon, categories):
 
 
 @pytest.mark.parametrize("categories", [2, 3, 10])
-def test_the_guarantee_is_the_largest_log_ratio_and_reached(categories):
+def test_guarantee_is_largest_log_ratio(categories):
     mechanism = Mechanism(epsilon=1.3, categories=categories)
     laws = np.array([law_of(mechanism, float(v)) for v in range(categories)])
     assert np.log(laws[:, None] / laws[None]).max() == pytest.approx(mechanism.guarantee.epsilon, rel=1e-12)
 
 
 @pytest.mark.parametrize("categories", [2, 4])
-def test_the_curves_agree_with_all_outputs(categories):
+def test_curves_match_enumeration(categories):
     mechanism, fpr = Mechanism(epsilon=0.8, categories=categories), np.linspace(0, 1, 201)
     low, high = np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 0.0])
     outputs = np.array(list(product(range(categories), repeat=3)), dtype=float)
@@ -44,20 +44,20 @@ def test_the_curves_agree_with_all_outputs(categories):
     np.testing.assert_allclose(allowed, tradeoff.max_tpr(fpr, one), atol=1e-12)
 
 
-def test_every_lie_is_equally_likely():
+def test_wrong_answers_are_equally_likely():
     mechanism = Mechanism(epsilon=0.5, categories=4)
     outputs = mechanism.sample(np.full(200_000, 2.0), np.random.default_rng(1))
     shares = np.bincount(outputs.astype(int), minlength=4) / outputs.size
     np.testing.assert_allclose(shares, law_of(mechanism, 2.0), atol=5e-3)
 
 
-def test_what_is_no_category_is_impossible():
+def test_unknown_category_is_impossible():
     law = Mechanism(epsilon=1.0).log_law(np.array([-1.0, 0.5, 2.0]), np.zeros(3))
     assert law.tolist() == [-np.inf] * 3
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.5, 2.0, np.nan])
-def test_values_are_categories(value):
+def test_rejects_values_that_are_no_categories(value):
     mechanism = Mechanism(epsilon=1.0)
     for call in (
         lambda: mechanism.sample(np.array([value]), np.random.default_rng(1)),
@@ -69,6 +69,6 @@ def test_values_are_categories(value):
 
 
 @pytest.mark.parametrize("categories", [1, 0, 2.5, np.nan])
-def test_there_are_at_least_two_categories(categories):
+def test_rejects_fewer_than_two_categories(categories):
     with pytest.raises(BadInput, match="categories must be a whole number >= 2"):
         Mechanism(epsilon=1.0, categories=categories)

@@ -36,7 +36,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("mechanism", "values"), CASES)
-def test_the_law_agrees_with_adaptive_quadrature_and_sums_to_one(mechanism, values):
+def test_distribution_matches_quadrature_and_sums_to_one(mechanism, values):
     values, (outer, inner) = np.array(values), mechanism.scales
     outputs = outputs_of(mechanism, values.size)
     ours = np.exp(law_of(mechanism, outputs, values))
@@ -57,7 +57,7 @@ def test_the_law_agrees_with_adaptive_quadrature_and_sums_to_one(mechanism, valu
 
 
 @pytest.mark.parametrize(("mechanism", "values"), CASES)
-def test_samples_follow_the_law(mechanism, values):
+def test_samples_match_distribution(mechanism, values):
     n, values = 60_000, np.array(values)
     drawn = mechanism.sample(np.tile(values, (n, 1)), np.random.default_rng(1))
     outputs = outputs_of(mechanism, values.size)
@@ -68,7 +68,7 @@ def test_samples_follow_the_law(mechanism, values):
 
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("limit", [1, 2])
-def test_the_guarantee_is_the_largest_log_ratio_and_approached(limit, monotone):
+def test_guarantee_is_largest_log_ratio(limit, monotone):
     """Queries far above the threshold that come out below, and far below that come out above."""
     mechanism = Mechanism(epsilon=1.0, limit=limit, monotone=monotone)
     outputs = np.array([[0.0] * 6 + [1.0] * limit, [0.0] * (6 + limit)])
@@ -84,7 +84,7 @@ def test_the_guarantee_is_the_largest_log_ratio_and_approached(limit, monotone):
 
 
 @pytest.mark.parametrize("monotone", [False, True])
-def test_no_neighbours_on_a_grid_break_the_guarantee(monotone):
+def test_guarantee_holds_for_all_neighbours_on_a_grid(monotone):
     mechanism = Mechanism(epsilon=1.5, limit=2, monotone=monotone)
     outputs = outputs_of(mechanism, 3)
     for start in product([-2.0, 0.0, 3.0], repeat=3):
@@ -94,17 +94,17 @@ def test_no_neighbours_on_a_grid_break_the_guarantee(monotone):
             assert np.abs(after - before).max() <= mechanism.guarantee.epsilon * (1 + 1e-9)
 
 
-def test_epsilon_is_divided_as_in_the_textbook():
+def test_epsilon_is_split_as_in_textbook():
     assert Mechanism(epsilon=1.0).scales == (2.0, 4.0)
     assert Mechanism(epsilon=1.0, limit=3, monotone=True).scales == (2.0, 6.0)
 
 
-def test_scales_that_do_not_support_the_label_are_told():
+def test_scales_not_matching_epsilon_are_reported():
     guarantee = Mechanism(epsilon=1.0, threshold_scale=1.0, query_scale=1.0, limit=4).guarantee
     assert (guarantee.epsilon, guarantee.nominal_epsilon) == (9.0, 1.0)
 
 
-def test_the_curve_agrees_with_the_law_and_is_unknown_for_too_many_outputs():
+def test_curve_matches_distribution_and_is_absent_for_many_outputs():
     mechanism, low, high = (
         Mechanism(epsilon=2.0, limit=2),
         np.array([0.0, 1.0, 0.5]),
@@ -118,7 +118,7 @@ def test_the_curve_agrees_with_the_law_and_is_unknown_for_too_many_outputs():
     assert mechanism.curve(np.zeros((2, 3)), np.ones((2, 3))) is None
 
 
-def test_rows_that_cannot_come_out_are_impossible():
+def test_invalid_rows_are_impossible():
     rows = np.array([[1.0, 0.0], [0.0, -1.0], [-1.0, -1.0], [0.5, 0.0], [1.0, 1.0]])
     assert law_of(Mechanism(epsilon=1.0), rows, np.zeros(2)).tolist() == [-np.inf] * 5
 
@@ -136,12 +136,12 @@ def test_rows_that_cannot_come_out_are_impossible():
         ({"threshold_scale": np.nan, "query_scale": 1.0}, "threshold_scale"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(parameters, message):
+def test_rejects_invalid_parameters(parameters, message):
     with pytest.raises(BadInput, match=f"sparse_vector.*{message}"):
         Mechanism(**parameters)
 
 
-def test_a_single_row_has_a_law_too():
+def test_single_row_has_a_log_probability():
     mechanism = Mechanism(epsilon=1.0)
     row, value = np.array([0.0, 1.0, -1.0]), np.array([0.0, 0.0, 1.0])
     assert mechanism.log_law(row, value) == mechanism.log_law(row[None], value[None])[0]

@@ -35,12 +35,12 @@ def interval(low, value, high):
         (1, 0, AGREES),
     ],
 )
-def test_a_printed_number_may_be_off_by_half_of_its_last_digit(value, places, verdict):
+def test_rounding_of_printed_number_is_tolerated(value, places, verdict):
     ours = interval(0.904, 0.915, 0.925)
     assert cell(ours, published=PublishedNumber(value=value, places=places, where="table")).verdict is verdict
 
 
-def test_a_formula_must_agree_exactly():
+def test_formula_must_agree_exactly():
     assert (
         cell(exact_number(math.log(2)), published=PublishedNumber(value=math.log(2), where="text")).verdict
         is AGREES
@@ -64,13 +64,13 @@ def test_a_formula_must_agree_exactly():
         (0, 0, DIFFERS, AGREES),
     ],
 )
-def test_an_order_holds_for_the_whole_interval_or_nothing_is_said(low, high, above, at_most):
+def test_order_must_hold_for_the_whole_interval(low, high, above, at_most):
     ours = interval(low, (low + high) / 2, high)
     for claim, verdict in ((Claim.ABOVE, above), (Claim.AT_MOST, at_most)):
         assert cell(ours, published=PublishedNumber(value=0.0, where="text", claim=claim)).verdict is verdict
 
 
-def test_what_is_drawn_without_a_number_is_compared_with_theory_and_says_so():
+def test_drawn_numbers_are_compared_with_theory():
     found = cell(interval(0.90, 0.91, 0.92), exact=0.915, drawn=True)
     assert found.verdict is AGREES
     assert found.to_json("liu24", "figure_6") == {
@@ -87,14 +87,14 @@ def test_what_is_drawn_without_a_number_is_compared_with_theory_and_says_so():
     assert cell(interval(0.90, 0.91, 0.92), exact=0.93, drawn=True).verdict is DIFFERS
 
 
-def test_what_the_paper_does_not_have_is_not_comparable():
+def test_unpublished_numbers_are_not_comparable():
     assert cell(exact_number(0.5)).verdict is UNCLEAR
     alone = cell(interval(0.90, 0.91, 0.92), exact=0.93)
     assert alone.verdict is UNCLEAR
     assert alone.reason == "The paper does not have this; the exact value, 0.9300, lies outside our interval."
 
 
-def test_a_difference_without_an_explanation_says_so():
+def test_unexplained_difference_is_marked():
     printed = PublishedNumber(value=0.2, places=1, where="section 3")
     assert (
         cell(exact_number(0.5), published=printed).reason
@@ -109,19 +109,19 @@ def test_a_difference_without_an_explanation_says_so():
     assert cell(exact_number(1.0), published=above).reason == "Published: above 0, text."
 
 
-def test_a_computed_number_is_never_shown_as_what_it_is_not():
+def test_exact_numbers_are_not_rounded_to_certainty():
     assert [format_exact(value) for value in (0.99996, -0.00001, 1.0, -0.0, -1e-17, 12.5)] == [
         "0.99996", "-1e-05", "1", "0", "0", "12.5000",
     ]  # fmt: skip
 
 
-def test_a_value_lies_in_its_interval():
+def test_value_must_lie_in_its_interval():
     for low, value, high in ((0.5, 0.4, 0.6), (0.5, math.nan, 0.6)):
         with pytest.raises(BadInput, match="outside its interval"):
             interval(low, value, high)
 
 
-def test_a_number_of_other_data_is_shown_and_not_judged():
+def test_numbers_of_other_data_are_not_compared():
     published = PublishedNumber(value=0.767, where="table 3", places=3)
     cell = ComparedNumber(
         setting="here", ours=exact_number(0.767), published=published, comparable=False, why="Other data."

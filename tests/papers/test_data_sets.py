@@ -18,7 +18,7 @@ def find(name, scope):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_data_set_is_found_below_the_folder(name, tmp_path):
+def test_data_set_is_found_in_folder(name, tmp_path):
     path = tmp_path / 'an "odd" name' / FILES[name]
     path.parent.mkdir(parents=True)
     path.write_text("")
@@ -29,7 +29,7 @@ def test_a_data_set_is_found_below_the_folder(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_not_there_is_not_used(name, tmp_path):
+def test_missing_data_set_is_not_used(name, tmp_path):
     assert find(name, Scope(scale=Scale.QUICK)) is None
     assert find(name, Scope(scale=Scale.QUICK, data=tmp_path)) is None
 
@@ -44,7 +44,7 @@ PEOPLE = {
 
 
 @pytest.mark.parametrize("name", PEOPLE)
-def test_people_are_found_by_their_first_file(name, tmp_path):
+def test_visits_are_found_by_first_file(name, tmp_path):
     assert getattr(data_sets, name)(Scope(scale=Scale.QUICK, data=tmp_path)) is None
     path = tmp_path / 'an "odd" name' / PEOPLE[name]
     path.parent.mkdir(parents=True)
@@ -53,7 +53,7 @@ def test_people_are_found_by_their_first_file(name, tmp_path):
     assert found.table == {"source": name.replace("_", ""), "folder": str(path.parent), "key": 1}
 
 
-def test_the_census_needs_adult_beside_it(tmp_path):
+def test_census_needs_adult(tmp_path):
     scope = Scope(scale=Scale.QUICK, data=tmp_path)
     (tmp_path / "census-income.data.parquet").write_text("")
     assert data_sets.census(scope) is None

@@ -18,20 +18,20 @@ def verdict(**rates):
     return SimpleNamespace(audit="it", label="attack", metrics=found)
 
 
-def test_errors_of_the_two_rates_add_in_squares():
+def test_errors_of_two_rates_add_in_quadrature():
     ours = metric_intervals.accuracy(verdict(tpr=(0.87, 0.90, 0.94), tnr=(0.76, 0.80, 0.83)))
     assert ours.value == pytest.approx(0.85)
     assert ours.low == pytest.approx(0.85 - 0.05 / 2)
     assert ours.high == pytest.approx(0.85 + 0.05 / 2)
 
 
-def test_the_advantage_is_twice_the_accuracy_less_one():
+def test_advantage_is_twice_accuracy_minus_one():
     ours = metric_intervals.advantage(verdict(tpr=(0.87, 0.90, 0.94), tnr=(0.76, 0.80, 0.83)))
     assert (ours.low, ours.value, ours.high) == pytest.approx((0.65, 0.70, 0.75))
 
 
 @pytest.mark.parametrize("rates", [(0.97, 0.9), (0.6, 0.55), (0.999, 0.9999)])
-def test_the_interval_covers_the_truth_as_often_as_it_says(rates):
+def test_interval_covers_at_nominal_rate(rates):
     rng = np.random.default_rng(20240501)
     n, repeats, covered = 500, 400, 0
     for _ in range(repeats):
@@ -45,18 +45,18 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(rates):
     assert covered >= 0.95 * repeats - 3 * np.sqrt(0.95 * 0.05 * repeats)
 
 
-def test_an_attack_without_a_threshold_has_no_accuracy_of_its_own():
+def test_attack_without_threshold_has_no_own_accuracy():
     with pytest.raises(BadInput, match="it, attack: no rates"):
         metric_intervals.accuracy(verdict(tpr=(0.5, 0.6, 0.7)))
     with pytest.raises(BadInput, match="increase rounds"):
         metric_intervals.accuracy(verdict(tpr=(None, 0.6, None), tnr=(None, 0.6, None)))
 
 
-def test_the_confidence_is_that_of_the_rates():
+def test_confidence_is_that_of_the_rates():
     assert metric_intervals.confidence_text([verdict(tpr=(0.5, 0.6, 0.7))]) == "95%"
 
 
-def test_a_metric_is_read_with_its_interval():
+def test_metric_keeps_its_interval():
     found = verdict(auc_mean=(0.6, 0.7, 0.75))
     ours = metric_intervals.metric(found, "auc_mean")
     assert (ours.low, ours.value, ours.high) == (0.6, 0.7, 0.75)
@@ -64,7 +64,7 @@ def test_a_metric_is_read_with_its_interval():
         metric_intervals.metric(found, "auc")
 
 
-def test_errors_of_a_difference_and_of_a_mean_add_in_squares():
+def test_errors_of_difference_and_mean_add_in_quadrature():
     first, second = OurNumber(low=0.87, value=0.90, high=0.94), OurNumber(low=0.46, value=0.50, high=0.53)
     lead = metric_intervals.difference(first, second)
     assert (lead.value, lead.low, lead.high) == pytest.approx((0.4, 0.4 - 0.03 * 2**0.5, 0.4 + 0.04 * 2**0.5))
@@ -75,7 +75,7 @@ def test_errors_of_a_difference_and_of_a_mean_add_in_squares():
         metric_intervals.mean([])
 
 
-def test_the_interval_of_a_mean_covers_the_truth_as_often_as_it_says():
+def test_interval_of_mean_covers_at_nominal_rate():
     rng = np.random.default_rng(20240501)
     rates, covered = (0.9, 0.7, 0.8), 0
     for _ in range(400):

@@ -8,11 +8,11 @@ from leakgauge.papers.paper import Scale, Scope, find_paper, paper_names, select
 from leakgauge.plan import plan_of
 
 
-def test_a_paper_is_a_folder():
+def test_paper_is_a_folder():
     assert paper_names() == ["guan24", "huang", "humphries23", "liu24", "nguyen23", "tiny26"]
 
 
-def test_only_the_modules_of_the_wanted_item_are_imported():
+def test_only_the_requested_item_is_imported():
     code = (
         "import sys; from leakgauge.papers.paper import find_paper, select_items; "
         "select_items(find_paper('liu24'), 'liu24', 'figure_9'); "
@@ -25,7 +25,7 @@ def test_only_the_modules_of_the_wanted_item_are_imported():
 
 
 @pytest.mark.parametrize("name", [*paper_names(), "tiny26"])
-def test_every_paper_says_what_it_is(name):
+def test_every_paper_has_a_description(name):
     paper = find_paper(name)
     assert paper.title
     assert paper.authors
@@ -46,7 +46,7 @@ def test_every_plan_is_valid(name, item, scale, tmp_path):
             assert len(plan_of({"audit": audits}).audits) >= len(audits)
 
 
-def test_an_unknown_paper_gets_a_suggestion_and_the_list():
+def test_unknown_paper_gets_suggestion_and_list():
     with pytest.raises(
         BadInput,
         match=r"no paper is called 'liu'; did you mean 'liu24'\? papers: guan24, huang, humphries23, liu24",
@@ -58,7 +58,7 @@ def test_an_unknown_paper_gets_a_suggestion_and_the_list():
         find_paper("reproduction")
 
 
-def test_an_unknown_item_gets_a_suggestion_and_the_list():
+def test_unknown_item_gets_suggestion_and_list():
     message = (
         r"tiny26: no item is called 'Figure 1'; did you mean 'figure_1'\? items: figure_1, table_1, table_2"
     )
@@ -66,7 +66,7 @@ def test_an_unknown_item_gets_a_suggestion_and_the_list():
         select_items(find_paper("tiny26"), "tiny26", "Figure 1")
 
 
-def test_one_item_or_all():
+def test_selects_one_item_or_all():
     paper = find_paper("tiny26")
     assert list(select_items(paper, "tiny26", None)) == ["figure_1", "table_1", "table_2"]
     assert list(select_items(paper, "tiny26", "table_1")) == ["table_1"]

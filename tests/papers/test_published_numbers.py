@@ -11,20 +11,20 @@ PAPERS = sorted(set(paper_names()) - {"liu24"})  # liu24 draws, and prints no nu
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_every_number_says_where_it_stands(name):
+def test_every_number_has_its_source(name):
     found = read_published(f"leakgauge.papers.{name}")
     assert found.numbers
     for number in (*found.numbers.values(), *found.tables.values()):
         assert number.where
 
 
-def test_a_number_has_its_decimals_and_its_claim():
+def test_number_has_decimals_and_claim():
     found = read_published("leakgauge.papers.nguyen23")["bitrand_success_from_5"]
     assert (found.value, found.places, found.claim) == (0.77, 2, Claim.ABOVE)
     assert found.written == "above 0.77"
 
 
-def test_what_a_table_does_not_print_is_left_out():
+def test_unprinted_table_cells_are_omitted():
     table = PublishedTable(
         where="table 9",
         places=1,
@@ -36,12 +36,12 @@ def test_what_a_table_does_not_print_is_left_out():
 
 
 @pytest.mark.parametrize("row", [{"values": (1.0,)}, {"values": (1.0, 2.0), "errors": (0.1,)}])
-def test_a_row_has_one_value_for_each_column(row):
+def test_row_has_one_value_for_each_column(row):
     with pytest.raises(BadInput, match="table 9: row 'x' must have 2 values"):
         PublishedTable(where="table 9", places=1, columns=("a", "b"), rows=(PublishedRow(name="x", **row),))
 
 
-def test_a_misspelt_key_is_refused(monkeypatch, tmp_path):
+def test_rejects_misspelt_key(monkeypatch, tmp_path):
     package = tmp_path / "odd_paper"
     package.mkdir()
     (package / "__init__.py").write_text("")

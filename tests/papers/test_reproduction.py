@@ -38,7 +38,7 @@ def runner(tmp_path):
     return ItemRunner(folder=tmp_path, scope=Scope(scale=Scale.QUICK), seed=7, engine=EngineOptions())
 
 
-def test_what_items_share_is_played_once(runner, monkeypatch, tmp_path):
+def test_shared_runs_are_simulated_once(runner, monkeypatch, tmp_path):
     folders = []
 
     def recorded_run(plan, folder, engine, *, fresh, run=reproduction.run_plan):
@@ -57,7 +57,7 @@ def test_what_items_share_is_played_once(runner, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("fresh", [False, True])
-def test_two_runs_of_one_name_must_have_one_plan(runner, fresh):
+def test_runs_of_one_name_need_equal_plans(runner, fresh):
     runner = replace(runner, fresh=fresh)
     runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))
     other = PaperRun(name="common", audits=lambda scope: [audit("other")])
@@ -65,19 +65,19 @@ def test_two_runs_of_one_name_must_have_one_plan(runner, fresh):
         runner.play(runner.plans("figure_2", item(shared_runs=(other,))))
 
 
-def test_an_item_of_theory_alone_plays_nothing(runner, tmp_path):
+def test_theory_item_runs_nothing(runner, tmp_path):
     played = runner.play(runner.plans("figure_1", item()))
     assert played.verdicts == ()
     assert played.rounds == 0
     assert not list(tmp_path.iterdir())
 
 
-def test_a_plan_that_cannot_be_built_names_its_item(runner):
+def test_invalid_plan_names_its_item(runner):
     with pytest.raises(BadInput, match="figure_9: this item needs real data"):
         runner.plans("figure_9", item(audits=lambda scope: scope.need_data()))
 
 
-def test_a_run_can_be_played_again_with_another_seed_and_left_out_at_a_scale(runner):
+def test_run_may_have_other_seed_or_be_skipped_at_a_scale(runner):
     runs = [
         PaperRun(name=f"it_{i}", audits=lambda _, i=i: [audit("x")] if i < 2 else [], seed_offset=i)
         for i in range(3)
@@ -94,7 +94,7 @@ def folder(tmp_path):
     return tmp_path / "out"
 
 
-def test_a_figure_is_played_and_compared(folder):
+def test_figure_is_simulated_and_compared(folder):
     made = leakgauge.reproduce("tiny26", only="figure_1", out=folder)
     (cell,) = json.loads((folder / "reproduction.json").read_text())["cells"]
     assert list(cell) == FIELDS
@@ -108,7 +108,7 @@ def test_a_figure_is_played_and_compared(folder):
     assert (folder / "plans" / "figure_1-quick.toml").read_text().startswith("seed = 20240501\n")
 
 
-def test_theory_alone_needs_no_run(folder):
+def test_theory_item_needs_no_run(folder):
     reproduce("tiny26", only="table_1", out=folder)
     cells = json.loads((folder / "reproduction.json").read_text())["cells"]
     assert [(cell["verdict"], cell["published"], cell["low"], cell["high"]) for cell in cells] == [
@@ -118,7 +118,7 @@ def test_theory_alone_needs_no_run(folder):
     assert sorted(path.name for path in folder.iterdir()) == ["reproduction.html", "reproduction.json"]
 
 
-def test_what_was_stopped_is_continued(folder):
+def test_interrupted_reproduction_continues(folder):
     reproduce("tiny26", only="figure_1", out=folder)
     first = (folder / "reproduction.json").read_bytes()
     blocks = sorted(folder.rglob("block-*"))
@@ -148,14 +148,14 @@ def test_fresh_leaves_the_runs_of_another_scale_alone(folder):
     assert {path: path.stat().st_mtime_ns for path in full} == full
 
 
-def test_quick_and_full_live_side_by_side(folder):
+def test_quick_and_full_results_are_kept_separately(folder):
     reproduce("tiny26", only="figure_1", out=folder)
     made = reproduce("tiny26", only="figure_1", scale="full", out=folder)
     assert made.items[0].played.rounds == 800
     assert sorted(path.name for path in (folder / "runs").iterdir()) == ["figure_1-full", "figure_1-quick"]
 
 
-def test_the_seed_decides_everything(tmp_path):
+def test_seed_determines_the_result(tmp_path):
     found = [
         reproduce("tiny26", only="figure_1", out=tmp_path / name, seed=seed).to_json()
         for name, seed in (("a", 1), ("b", 1), ("c", 2))
@@ -163,7 +163,7 @@ def test_the_seed_decides_everything(tmp_path):
     assert found[0] == found[1] != found[2]
 
 
-def test_the_usual_folder_is_under_runs(tmp_path):
+def test_default_folder_is_under_runs(tmp_path):
     made = reproduce("tiny26", only="table_1")
     assert (tmp_path / made.page).samefile(tmp_path / "runs" / "reproduce-tiny26" / "reproduction.html")
 
@@ -181,13 +181,13 @@ def test_the_usual_folder_is_under_runs(tmp_path):
         ({"only": "table_2"}, "table_2: this item needs real data; name its folder with --data DIR"),
     ],
 )
-def test_bad_input_stops_before_anything_is_written(given, message, folder):
+def test_bad_input_writes_nothing(given, message, folder):
     with pytest.raises(BadInput, match=message):
         reproduce("tiny26", out=folder, **({"only": "figure_1"} | given))
     assert not folder.exists()
 
 
-def test_a_file_is_no_folder(tmp_path):
+def test_rejects_file_as_output_folder(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(BadInput, match="cannot be written"):
         reproduce("tiny26", only="table_1", out=tmp_path / "out")

@@ -20,7 +20,7 @@ def text_of(html):
     return " ".join(re.sub(r"<[^>]+>", " ", body).split())
 
 
-def test_the_outcome_comes_first(page):
+def test_outcome_comes_first(page):
     text = text_of(page("table_1"))
     assert "Does tiny26 reproduce?" in text
     assert "“A tiny paper”, Nobody &amp; Co (2026). Scale: quick." in text
@@ -30,14 +30,14 @@ def test_the_outcome_comes_first(page):
     assert "theory only" in text
 
 
-def test_ours_stands_beside_the_published_with_the_reason(page):
+def test_our_number_is_shown_beside_published_with_reason(page):
     text = text_of(page("table_1"))
     assert "one half 0.4000 text 0.5000 exact differs &lt;why&gt;" in text
     assert "Where we differ, and why A note." in text
     assert "a third – 0.3333 exact not comparable" in text
 
 
-def test_a_played_figure_is_drawn_with_its_interval_and_its_plan(page):
+def test_simulated_figure_has_interval_and_plan(page):
     html = page("figure_1")
     assert 'id="figure-1"' in html
     assert "&lt;b&gt;One&lt;/b&gt; cell" in html
@@ -49,7 +49,7 @@ def test_a_played_figure_is_drawn_with_its_interval_and_its_plan(page):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_is_drawn_in_a_browser_without_a_network(page, tmp_path, scheme):
+def test_page_renders_offline_in_a_browser(page, tmp_path, scheme):
     if shutil.which("chromium") is None:
         assert "CI" not in os.environ, "chromium is missing where it must be there"
         pytest.skip("no chromium here: install it (Debian: apt-get install chromium)")

@@ -23,7 +23,7 @@ PLAYED = dot_series("attack, played", [(2, OurNumber(low=0.7, value=0.74, high=0
 PUBLISHED = ChartSeries("paper", (ChartPoint(x=2.0, value=0.8),), Stroke.DIAMOND, "red")
 
 
-def test_lines_dots_and_diamonds_are_told_apart():
+def test_lines_dots_and_diamonds_have_own_marks():
     chart = draw(EXACT, PLAYED, PUBLISHED)
     assert [(row["label"], row["stroke"], row["description"]) for row in rows(chart)] == [
         ("exact", "line", "0.5000 · exact"),
@@ -36,7 +36,7 @@ def test_lines_dots_and_diamonds_are_told_apart():
     ]  # fmt: skip
 
 
-def test_nothing_is_drawn_for_what_is_not_there():
+def test_empty_series_draws_nothing():
     marks = [layer["mark"]["type"] for layer in draw(EXACT, dot_series("none", [], "red")).spec["layer"]]
     assert marks == ["line", "point"]
     assert [key.label for key in draw(EXACT, dot_series("none", [], "red")).keys] == ["exact"]
@@ -44,18 +44,18 @@ def test_nothing_is_drawn_for_what_is_not_there():
         draw(dot_series("none", [], "red"))
 
 
-def test_a_logarithmic_axis_has_round_ticks():
+def test_log_axis_has_round_ticks():
     trace = line_series("it", np.array([0.01, 10.0]), np.zeros(2), Stroke.LINE, "blue")
     across = draw(trace, log=True).spec["layer"][0]["encoding"]["x"]
     assert across["axis"]["values"] == [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]
     assert across["scale"]["type"] == "log"
 
 
-def test_a_trace_is_a_line_or_points():
+def test_series_is_a_line_or_points():
     with pytest.raises(BadInput, match="not bar"):
         ChartSeries("it", (), Stroke.BAR, "red")
 
 
-def test_without_a_common_word_dots_have_a_key_each():
+def test_unrelated_series_have_separate_legend_entries():
     chart = series_chart("it", (EXACT, PLAYED), x_title="x", y_title="y", caption="c", alternative="a")
     assert [key.label for key in chart.keys] == ["exact", "attack, played"]

@@ -19,16 +19,16 @@ def given_members(n, k, **more):
 
 
 @pytest.mark.parametrize(("k", "fair"), [(500, True), (423, True), (420, False), (580, False), (0, False)])
-def test_a_share_that_happens_once_in_a_million_is_not_taken_for_fair(k, fair):
+def test_extreme_member_share_is_not_fair(k, fair):
     """Two-sided binomial: 423 of 1,000 has chance 1.3e-6, 420 has 4.6e-7."""
     assert (unfair_coins(given_members(1_000, k)) is None) == fair
 
 
-def test_given_coins_are_never_fair():
+def test_given_membership_is_never_fair():
     assert "given" in unfair_coins(given_members(10, 5, coins=Coins.GIVEN))
 
 
-def test_each_refusal_names_the_metric_and_a_way_out():
+def test_each_rejection_names_metric_and_alternative():
     with pytest.raises(BadInput, match=r"x needs one target per round.*; play"):
         need_independent_rounds(given_members(10, 5, n_targets=2), "x")
     with pytest.raises(BadInput, match=r"x needs fair, independent coins.*; use"):
@@ -37,7 +37,7 @@ def test_each_refusal_names_the_metric_and_a_way_out():
         need_both_worlds(given_members(10, 0), "x")
 
 
-def test_both_halves_have_both_worlds_and_no_score_is_looked_at():
+def test_halves_have_both_classes_and_ignore_scores():
     rows = given_members(100, 40)
     half = selection_half(rows)
     assert (half.sum(), rows.members[half].sum()) == (50, 20)
@@ -45,7 +45,7 @@ def test_both_halves_have_both_worlds_and_no_score_is_looked_at():
     np.testing.assert_array_equal(half, selection_half(other))
 
 
-def test_shared_rounds_are_not_torn_apart():
+def test_shared_rounds_are_kept_together():
     rows = given_members(100, 40, n_targets=4)
     half = selection_half(rows)
     assert set(rows.rounds[half]) & set(rows.rounds[~half]) == set()
@@ -62,7 +62,7 @@ def tied_rounds(n_rounds, rng, coins):
     return Trials(rounds, np.zeros_like(rounds), members.ravel(), scores.ravel(), coins, reading)
 
 
-def test_tied_coins_get_no_bound_from_one_run_because_it_would_be_wrong():
+def test_one_run_rejects_tied_coins():
     from leakgauge.referee.metrics.epsilon_one_run import Metric
 
     found = [Metric()(tied_rounds(1, np.random.default_rng(i), Coins.FAIR)).low for i in range(40)]
@@ -72,7 +72,7 @@ def test_tied_coins_get_no_bound_from_one_run_because_it_would_be_wrong():
     assert "tied to one another" in refused.reason
 
 
-def test_a_mean_over_targets_needs_targets_that_last():
+def test_mean_over_targets_needs_persistent_targets():
     fresh = tied_rounds(3, np.random.default_rng(1), Coins.TIED)
     with pytest.raises(BadInput, match="every round has targets of its own"):
         need_lasting_targets(fresh, "auc_mean")

@@ -5,7 +5,7 @@ from leakgauge.referee.epsilon_from_rates import _chance_all_hold, dkw_margin, l
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40])
-def test_the_chance_that_all_bounds_hold_equals_simulation(n):
+def test_joint_coverage_matches_simulation(n):
     rng = np.random.default_rng(20240501)
     level = 0.02
     from scipy.stats import beta
@@ -15,12 +15,12 @@ def test_the_chance_that_all_bounds_hold_equals_simulation(n):
     assert _chance_all_hold(n, level) == pytest.approx(held, abs=4 * np.sqrt(held * (1 - held) / 200_000))
 
 
-def test_one_score_spends_the_whole_level():
+def test_single_score_uses_the_whole_level():
     assert _chance_all_hold(1, 0.03) == pytest.approx(0.97)
 
 
 @pytest.mark.parametrize("n", [100, 500])
-def test_the_band_holds_everywhere_as_often_as_it_says(n):
+def test_band_covers_at_nominal_rate(n):
     rng = np.random.default_rng(20240501)
     band = local_levels_band(n, 0.05)
     broken = np.mean(
@@ -29,21 +29,21 @@ def test_the_band_holds_everywhere_as_often_as_it_says(n):
     assert broken == pytest.approx(0.05, abs=0.006)
 
 
-def test_the_level_lies_between_bonferroni_and_none():
+def test_level_is_between_bonferroni_and_uncorrected():
     for n in (10, 200, 2000):
         assert 0.025 / n < local_level(n, 0.025) < 0.025
 
 
-def test_bands_widen_as_the_error_falls():
+def test_bands_widen_with_confidence():
     assert dkw_margin(100, 0.001) > dkw_margin(100, 0.01) > dkw_margin(100, 0.4)
     assert (local_levels_band(50, 0.001)[:-1] > local_levels_band(50, 0.1)[:-1]).all()
 
 
-def test_the_dkw_margin_is_massarts():
+def test_dkw_margin_matches_massart():
     assert dkw_margin(800, 0.025) == pytest.approx(np.sqrt(np.log(40) / 1600))
 
 
-def test_the_level_falls_with_the_number_of_scores():
+def test_level_falls_with_number_of_scores():
     from leakgauge.referee.epsilon_from_rates import _level
 
     levels = [_level(n, 0.025) for n in (1, 2, 3, 10, 31, 100, 316, 1000)]

@@ -22,7 +22,7 @@ def test_false_alarms_are_rare_and_counted(metric):
     assert found["rate"] <= 0.09
 
 
-def test_a_metric_that_cries_wolf_is_found_out():
+def test_metric_with_false_alarms_is_detected():
     class CriesWolf(epsilon_one_run.Metric):
         def lows(self, trials, worlds):
             return [0.1 for _ in worlds]
@@ -30,13 +30,13 @@ def test_a_metric_that_cries_wolf_is_found_out():
     assert instrument_check.null_release(laplace(1.0, 300, rng()), CriesWolf(), 0.95, rng())["low"] > 0.9
 
 
-def test_given_bits_are_drawn_anew_by_permutation():
+def test_given_bits_are_permuted():
     given = trials(np.arange(400) < 40, rng().normal(size=400), coins=Coins.GIVEN)
     assert instrument_check.null_release(given, epsilon_one_run.Metric(), 0.95, rng())["rate"] <= 0.09
 
 
 @pytest.mark.parametrize("n", [129, 3_136])
-def test_the_smallest_leak_seen_equals_the_power_of_a_binomial_test(n):
+def test_smallest_detectable_leak_matches_binomial_power(n):
     """One-run on randomized response is a one-sided binomial test."""
     found = instrument_check.planted_leak(n, epsilon_one_run.Metric(), None, rng())
     critical = binom.isf(0.05, n, 0.5) + 1
@@ -46,20 +46,20 @@ def test_the_smallest_leak_seen_equals_the_power_of_a_binomial_test(n):
     assert found["violating_epsilon"] is None
 
 
-def test_the_smallest_violation_agrees_with_the_table_of_rounds():
+def test_smallest_detectable_violation_matches_table():
     """3,136 rounds give an 80 % chance of a bound above 0.9 where the truth is 1."""
     found = instrument_check.planted_leak(3_136, epsilon_one_run.Metric(), 0.9, rng())
     assert found["violating_epsilon"] == pytest.approx(1.0, abs=0.005)
 
 
-def test_what_no_number_of_right_guesses_shows_is_null():
+def test_undetectable_leak_is_null():
     assert (
         instrument_check.planted_leak(20, epsilon_one_run.Metric(), 5.0, rng())["violating_epsilon"] is None
     )
     assert instrument_check.planted_leak(3, epsilon_one_run.Metric(), None, rng())["epsilon"] is None
 
 
-def test_a_planted_leak_of_that_size_is_seen_by_playing():
+def test_planted_leak_is_detected_in_simulation():
     epsilon = instrument_check.planted_leak(500, epsilon_one_run.Metric(), None, rng())["epsilon"]
     stream = rng()
     seen = [epsilon_one_run.Metric()(randomized_response(epsilon, 500, stream)).low > 0 for _ in range(200)]

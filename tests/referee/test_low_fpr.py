@@ -15,7 +15,7 @@ from leakgauge.referee.low_fpr import (
 from leakgauge.referee.metrics.tpr_at_fpr import Metric
 
 
-def test_the_rate_is_read_off_the_curve_by_hand():
+def test_tpr_is_read_from_the_curve():
     """Scores 5 4 3 2 1, members at 5 and 3: the curve climbs at 0, 1/3 and goes on to 1."""
     scores, members = np.array([5.0, 4, 3, 2, 1]), np.array([True, False, True, False, False])
     assert tpr_at(scores, members, 0.0) == 0.5
@@ -23,7 +23,7 @@ def test_the_rate_is_read_off_the_curve_by_hand():
     assert tpr_at(scores, members, 1 / 6) == pytest.approx(0.5)
 
 
-def test_an_exact_interval_covers_and_needs_no_law():
+def test_exact_interval_covers_for_any_distribution():
     rng, truth = np.random.default_rng(3), ndtr(1.0 + ndtri(0.1))
     missed = 0
     for _ in range(200):
@@ -33,7 +33,7 @@ def test_an_exact_interval_covers_and_needs_no_law():
     assert missed <= 10
 
 
-def test_one_trial_of_each_round_is_kept_whatever_the_order_of_rows():
+def test_one_trial_per_round_is_kept_in_any_row_order():
     rows = own_responses(40, 5, 1.0, np.random.default_rng(1))
     kept = one_per_round(rows)
     assert sorted(kept.rounds.tolist()) == list(range(40))
@@ -44,7 +44,7 @@ def test_one_trial_of_each_round_is_kept_whatever_the_order_of_rows():
     assert pairs[0] == pairs[1]
 
 
-def test_fewer_non_members_than_needed_have_no_lower_bound():
+def test_too_few_non_members_have_no_lower_bound():
     need = fewest_others(0.01, 0.05)
     assert 0.99**need <= 0.05 / 4 < 0.99 ** (need - 1)
 
@@ -65,7 +65,7 @@ def gaussian(n_repeats, n, shift, rng, spread=0.0):
     return repeats(rng.normal(size=(n_repeats, n)) + shifts + moved, outs)
 
 
-def test_each_repeat_sets_its_threshold_by_its_own_others():
+def test_each_repeat_uses_its_own_threshold():
     """Of 100 others 10 may be accused: members above the tenth largest are found, 3 of 60, 25 and 3."""
     outs = np.tile(np.arange(100.0), (3, 1)) + np.array([[0.0], [1000.0], [0.0]])
     ins = np.full((3, 60), -1.0)
@@ -78,11 +78,11 @@ def test_each_repeat_sets_its_threshold_by_its_own_others():
 
 
 @pytest.mark.parametrize(("n", "fpr", "fits"), [(100, 0.1, True), (99, 0.1, False), (100, 0.01, False)])
-def test_a_threshold_needs_ten_others_to_set_it(n, fpr, fits):
+def test_threshold_needs_ten_non_members(n, fpr, fits):
     assert has_enough_repeats(gaussian(3, n, 1.0, np.random.default_rng(1)), fpr) == fits
 
 
-def test_flipped_coins_and_two_repeats_are_no_repeats():
+def test_flipped_coins_and_two_repeats_are_not_repeats():
     rng = np.random.default_rng(1)
     assert not has_enough_repeats(gaussian(2, 100, 1.0, rng), 0.1)
     ins, outs = rng.normal(size=(2, 3, 100))
@@ -92,7 +92,7 @@ def test_flipped_coins_and_two_repeats_are_no_repeats():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_repeats", [3, 10, 50])
 @pytest.mark.parametrize(("shift", "spread"), [(0.0, 0.0), (1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (2.5, 0.5)])
-def test_the_interval_covers_what_a_threshold_at_that_rate_reaches_on_average(n_repeats, shift, spread):
+def test_interval_covers_mean_tpr(n_repeats, shift, spread):
     rng, n, fpr, draws = np.random.default_rng(7), 100, 0.1, 300
     truth = ndtr((shift + ndtri(fpr)) / np.sqrt(1 + spread**2))
     ends = [
@@ -104,7 +104,7 @@ def test_the_interval_covers_what_a_threshold_at_that_rate_reaches_on_average(n_
     assert np.mean(high < truth) <= most
 
 
-def test_the_interval_is_worth_having_where_one_trial_a_round_tells_nothing():
+def test_interval_is_useful_where_one_trial_per_round_is_not():
     rows = gaussian(10, 1_000, 2.5, np.random.default_rng(3))
     found = Metric(fpr=0.01)(rows)
     assert found.value == pytest.approx(ndtr(2.5 + ndtri(0.01)), abs=0.04)
@@ -113,7 +113,7 @@ def test_the_interval_is_worth_having_where_one_trial_a_round_tells_nothing():
 
 
 @pytest.mark.parametrize("shift", [-np.inf, np.inf])
-def test_nothing_found_and_everything_found_are_no_certainty(shift):
+def test_zero_and_full_tpr_keep_an_interval(shift):
     ins = np.full((3, 100), np.sign(shift) * 9.0)
     found = Metric(fpr=0.1)(repeats(ins, np.random.default_rng(1).normal(size=(3, 100))))
     expected = float(shift > 0)
@@ -121,7 +121,7 @@ def test_nothing_found_and_everything_found_are_no_certainty(shift):
     assert 0 < found.high - found.low < 0.02
 
 
-def test_equal_scores_find_members_as_often_as_others():
+def test_equal_scores_find_both_classes_equally():
     found = Metric(fpr=0.1)(repeats(np.zeros((20, 400)), np.zeros((20, 400))))
     assert found.low < 0.1 < found.high
     assert found.high - found.low < 0.03

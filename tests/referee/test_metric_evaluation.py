@@ -17,20 +17,20 @@ from leakgauge.referee.metric_evaluation import (
 from leakgauge.referee.metrics import auc, epsilon_one_run
 
 
-def test_a_refusal_becomes_an_answer_with_its_reason():
+def test_rejected_metric_has_a_reason():
     answer = evaluate(auc.Metric(), trials(np.ones(5, bool), np.arange(5)), 0.95)
     assert answer.value is None
     assert "members and non-members" in answer.reason
 
 
-def test_variants_of_one_file_have_their_own_names():
+def test_variants_have_own_names():
     names = set(rate_metrics())
     assert {"tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001_mean", "auc"} <= names
     assert "tpr_at_fpr" not in names
     assert rate_metrics()["tpr_at_fpr_0.01"](confidence=0.9).fpr == 0.01
 
 
-def test_the_in_sample_optimum_is_there_on_request_only():
+def test_in_sample_optimum_is_computed_on_request():
     both = {"advantage_in_sample", "advantage_in_sample_null"}
     assert not both & set(rate_metrics())
     assert set(rate_metrics(["in_sample"])) == set(rate_metrics()) | both
@@ -62,14 +62,14 @@ def asked(name, found):
     return evaluate_rate(rate_metrics()[name](confidence=0.95), found, 0.95)
 
 
-def test_means_over_targets_and_thresholds_per_release_do_not_pool_trials():
+def test_per_target_and_per_release_metrics_do_not_pool_trials():
     assert {
         *("accuracy", "advantage", "advantage_own", "auc", "tnr", "tpr"),
         *("tpr_at_fpr_0.1", "tpr_at_fpr_0.01", "tpr_at_fpr_0.001"),
     } == POOLED
 
 
-def test_one_release_has_intervals_that_say_what_they_are_over():
+def test_single_release_intervals_are_over_records():
     found = one_release(400, np.random.default_rng(0))
     assert evaluate(auc.Metric(), found, 0.95).low is None
     for name in sorted(POOLED):
@@ -79,7 +79,7 @@ def test_one_release_has_intervals_that_say_what_they_are_over():
         assert "round" not in answer.method
 
 
-def test_the_value_is_that_of_all_records():
+def test_value_uses_all_records():
     found = one_release(300, np.random.default_rng(1))
     scores, members = found.scores, found.members
     pairs = scores[members][:, None] > scores[~members]
@@ -87,7 +87,7 @@ def test_the_value_is_that_of_all_records():
     assert asked("tpr", found).value == np.mean(scores[members] >= OWN.threshold)
 
 
-def test_the_order_of_the_file_does_not_change_an_auc_and_hardly_an_accuracy():
+def test_file_order_does_not_change_auc():
     rng = np.random.default_rng(2)
     found = one_release(1_000, rng)
     other = found.where(rng.permutation(1_000))
@@ -95,7 +95,7 @@ def test_the_order_of_the_file_does_not_change_an_auc_and_hardly_an_accuracy():
     assert asked("accuracy", other).value == pytest.approx(asked("accuracy", found).value, abs=0.06)
 
 
-def test_what_compares_rounds_says_that_there_is_one():
+def test_round_comparing_metrics_report_a_single_round():
     found = one_release(400, np.random.default_rng(3))
     for name in sorted(set(rate_metrics()) - POOLED):
         answer = asked(name, found)
@@ -108,7 +108,7 @@ def test_few_records_have_no_interval():
     assert answer.reason.startswith("20 records")
 
 
-def test_two_releases_and_single_trials_are_left_to_the_metric():
+def test_two_releases_are_left_to_the_metric():
     rng = np.random.default_rng(5)
     found = one_release(400, rng)
     two = replace(found, rounds=np.arange(400) % 2)
@@ -117,7 +117,7 @@ def test_two_releases_and_single_trials_are_left_to_the_metric():
     assert not is_one_release(found.where(np.array([0])))
 
 
-def test_no_bound_on_epsilon_follows_from_records_of_one_release_unless_they_were_randomised():
+def test_single_release_has_epsilon_bound_only_if_randomised():
     found = one_release(400, np.random.default_rng(6))
     answer = evaluate(epsilon_one_run.Metric(), found, 0.95)
     assert (answer.value, answer.low) == (None, None)
@@ -131,7 +131,7 @@ def test_no_bound_on_epsilon_follows_from_records_of_one_release_unless_they_wer
 @pytest.mark.slow
 @pytest.mark.parametrize("share", [0.5, 0.9])
 @pytest.mark.parametrize("name", list(TRUTH))
-def test_an_interval_over_records_covers_in_95_of_100(name, share):
+def test_record_interval_covers_at_nominal_rate(name, share):
     """Three standard errors of 400 repeats are allowed above 5 %; the truth is that of two normal laws."""
     rng, repeats = np.random.default_rng([7, len(name)]), 400
     answers = [asked(name, one_release(1_000, rng, share=share)) for _ in range(repeats)]
@@ -140,7 +140,7 @@ def test_an_interval_over_records_covers_in_95_of_100(name, share):
 
 
 @pytest.mark.slow
-def test_a_weak_leak_of_2000_records_is_seen_and_none_is_not():
+def test_weak_leak_is_found_in_2000_records():
     """AUC .556: 4 standard errors above one half with 1,000 records of each (Hanley and McNeil 1982)."""
     rng = np.random.default_rng(8)
     weak = [asked("auc", one_release(2_000, rng, shift=0.2)) for _ in range(200)]
@@ -150,7 +150,7 @@ def test_a_weak_leak_of_2000_records_is_seen_and_none_is_not():
     assert np.mean([answer.low > 0.5 for answer in none]) <= 0.025 + 3 * np.sqrt(0.025 * 0.975 / 400)
 
 
-def test_a_pattern_in_the_file_does_not_divide_it_into_halves():
+def test_file_pattern_does_not_affect_halves():
     """Every second member is plain to see; were those to choose, all others would count, and be missed."""
     members = np.repeat([True, False], 400)
     scores = np.where(members, np.where(np.arange(800) % 2 == 0, 1.0, -1.0), 0.0)

@@ -19,7 +19,7 @@ def brute_force(n_coins, n_guesses, n_right, epsilon, delta):
     ("n_coins", "n_guesses", "n_right", "epsilon", "delta", "p"),
     [(1000, 1000, 600, 0.2, 1e-5, 0.00102324), (500, 100, 90, 1.5, 1e-3, 0.0887450)],
 )
-def test_p_values_equal_the_published_ones(n_coins, n_guesses, n_right, epsilon, delta, p):
+def test_p_values_equal_published_ones(n_coins, n_guesses, n_right, epsilon, delta, p):
     assert one_run_p_value(n_coins, n_guesses, n_right, epsilon=epsilon, delta=delta) == pytest.approx(
         p, rel=1e-5
     )
@@ -27,20 +27,20 @@ def test_p_values_equal_the_published_ones(n_coins, n_guesses, n_right, epsilon,
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize(("n_guesses", "n_right"), [(1, 1), (7, 3), (60, 50), (600, 600), (2000, 1100)])
-def test_p_values_equal_the_theorem_written_out(n_guesses, n_right, epsilon):
+def test_p_values_equal_explicit_theorem(n_guesses, n_right, epsilon):
     for delta in (0.0, 1e-6, 1e-4):
         found = one_run_p_value(3000, n_guesses, n_right, epsilon=epsilon, delta=delta)
         assert found == pytest.approx(brute_force(3000, n_guesses, n_right, epsilon, delta), rel=1e-9)
 
 
-def test_the_bound_is_where_the_p_value_crosses_alpha():
+def test_bound_is_where_p_value_crosses_alpha():
     for delta in (0.0, 1e-6, 1e-4):
         bound = one_run_lower_bound(1000, 500, 430, delta=delta, alpha=0.05)
         assert one_run_p_value(1000, 500, 430, epsilon=bound, delta=delta) == pytest.approx(0.05, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "ceiling"), [(200, 4.19), (1_000, 5.81), (10_000, 8.11), (100_000, 10.42)])
-def test_the_ceiling_of_errorless_guesses(n, ceiling):
+def test_largest_bound_of_errorless_guesses(n, ceiling):
     assert one_run_lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(ceiling, abs=0.005)
     assert one_run_lower_bound(n, n, n, delta=0.0, alpha=0.05) == pytest.approx(-np.log(0.05 ** (-1 / n) - 1))
 
@@ -58,13 +58,13 @@ def test_the_ceiling_of_errorless_guesses(n, ceiling):
         (5, 452, 1e-5),
     ],
 )
-def test_how_many_errorless_guesses_an_epsilon_needs(epsilon, n, delta):
+def test_errorless_guesses_needed_for_epsilon(epsilon, n, delta):
     slack = max(1, n // 1000)
     assert one_run_lower_bound(n + slack, n + slack, n + slack, delta=delta, alpha=0.05) >= epsilon
     assert one_run_lower_bound(n - slack, n - slack, n - slack, delta=delta, alpha=0.05) < epsilon
 
 
-def test_delta_puts_a_ceiling_on_everything():
+def test_delta_limits_the_bound():
     ceilings = [
         one_run_lower_bound(n, n, n, delta=1e-5, alpha=0.05) for n in (3_000, 30_000, 100_000, 1_000_000)
     ]
@@ -72,14 +72,14 @@ def test_delta_puts_a_ceiling_on_everything():
     assert ceilings[-1] < ceilings[1]
 
 
-def test_no_guess_and_no_right_guess_give_zero():
+def test_no_correct_guess_gives_zero():
     assert one_run_lower_bound(10, 0, 0, delta=0.0, alpha=0.05) == 0
     assert one_run_lower_bound(10, 10, 0, delta=0.0, alpha=0.05) == 0
     assert one_run_lower_bound(3, 3, 3, delta=0.0, alpha=0.05) == 0
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_the_bound_falls_with_alpha_and_with_delta(delta):
+def test_bound_falls_with_alpha_and_with_delta(delta):
     bounds = [
         one_run_lower_bound(2000, 900, 700, delta=delta, alpha=alpha) for alpha in (0.2, 0.05, 0.01, 1e-4)
     ]
@@ -90,25 +90,25 @@ def test_the_bound_falls_with_alpha_and_with_delta(delta):
 SCORES = st.lists(st.integers(-4, 4), min_size=1, max_size=40).map(lambda scores: np.array(scores, float))
 
 
-def test_signed_scores_are_guessed_on_by_sign_from_the_largest():
+def test_signed_scores_are_guessed_by_sign():
     guesses = order_guesses(np.array([0.1, -3.0, 2.0, 0.0]), Reading(signed=True))
     assert guesses.order.tolist() == [1, 2, 0]
     assert guesses.says_member.tolist() == [False, True, True]
 
 
-def test_other_scores_are_guessed_on_by_rank_from_both_ends():
+def test_unsigned_scores_are_guessed_by_rank():
     guesses = order_guesses(np.array([10.0, 20.0, 30.0, 40.0, 50.0]), Reading())
     assert set(guesses.order[:2].tolist()) == {0, 4}
     assert guesses.sizes((0.02, 0.5, 1.0), 5) == [2, 4]  # the middle one is no evidence
 
 
-def test_a_constant_score_is_no_evidence():
+def test_constant_score_gives_zero():
     assert order_guesses(np.full(9, 3.0), Reading()).sizes((1.0,), 9) == []
     assert order_guesses(np.zeros(9), Reading(signed=True)).sizes((1.0,), 9) == []
 
 
 @given(SCORES, st.booleans(), st.randoms())
-def test_the_order_of_rows_changes_nothing(scores, signed, random):
+def test_order_of_rows_changes_nothing(scores, signed, random):
     """The same scores are guessed on, and the same is said of each."""
     reading, mixed = Reading(signed=signed), random.sample(range(scores.size), scores.size)
     one, other = order_guesses(scores, reading), order_guesses(scores[mixed], reading)
@@ -120,7 +120,7 @@ def test_the_order_of_rows_changes_nothing(scores, signed, random):
 
 
 @given(SCORES, st.booleans())
-def test_negated_scores_say_the_opposite(scores, signed):
+def test_negated_scores_reverse_guesses(scores, signed):
     reading = Reading(signed=signed)
     one, other = order_guesses(scores, reading), order_guesses(-scores, reading)
     assert one.ends.tolist() == other.ends.tolist()

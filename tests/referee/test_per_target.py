@@ -14,17 +14,17 @@ def some():
     )
 
 
-def test_targets_that_were_only_in_are_left_out():
+def test_targets_with_one_class_are_left_out():
     kept, numbers, ins, outs = split_targets(some(), "auc_mean")
     assert kept.targets.tolist() == [7, 7]
     assert numbers.tolist() == [0, 0]
     assert (ins.tolist(), outs.tolist()) == ([1], [1])
 
 
-def test_no_target_with_both_worlds_is_refused():
+def test_rejects_targets_without_both_classes():
     with pytest.raises(BadInput, match="in some rounds and out of others"):
         split_targets(trials(np.ones(4, bool), np.arange(4)), "auc_mean")
 
 
-def test_rows_come_by_target():
+def test_rows_are_grouped_by_target():
     assert [(name, rows.scores.tolist()) for name, rows in target_rows(some())] == [(7, [0, 1]), (9, [2, 3])]

@@ -19,7 +19,7 @@ def pairs_won(members, scores):
 
 
 @given(ROWS)
-def test_the_area_equals_pair_counting(rows):
+def test_area_equals_pair_counting(rows):
     members = np.array([row[0] for row in rows])
     scores = np.array([row[1] for row in rows], float)
     won, n = pairs_won(members, scores)
@@ -39,12 +39,12 @@ def test_placements_equal_pair_counting_in_every_group(rows):
         assert found.opponents[i] == opponents.size
 
 
-def test_one_world_has_no_curve():
+def test_single_class_has_no_curve():
     with pytest.raises(BadInput, match="members and non-members"):
         roc(trials(np.ones(4, bool), np.arange(4)))
 
 
-def test_a_thinned_curve_keeps_its_ends_its_size_and_nearly_its_area():
+def test_thinned_curve_keeps_ends_and_area():
     rng = np.random.default_rng(1)
     members = rng.random(20_000) < 0.5
     full = roc(trials(members, rng.normal(members * 1.0)))
@@ -78,6 +78,6 @@ def test_a_short_curve_without_points_on_a_line_is_not_touched():
     assert (fpr.tolist(), tpr.tolist()) == ([0.0, 0.2, 1.0], [0.0, 0.8, 1.0])
 
 
-def test_a_short_curve_loses_only_points_on_a_line():
+def test_short_curve_loses_only_collinear_points():
     fpr, tpr = thin_curve(np.array([0, 0.25, 0.5, 1.0]), np.array([0, 0.25, 0.5, 1.0]))
     assert fpr.tolist() == tpr.tolist() == [0, 1]

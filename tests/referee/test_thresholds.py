@@ -22,7 +22,7 @@ ROWS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_siz
 
 
 @given(ROWS)
-def test_no_other_threshold_is_better(rows):
+def test_threshold_is_optimal(rows):
     members, scores = np.array([row[0] for row in rows]), np.array([row[1] for row in rows], float)
     (found,) = best_thresholds(np.zeros(members.size, np.int64), scores, members, 1)
 
@@ -41,7 +41,7 @@ def test_each_group_gets_its_own_threshold():
 
 
 @pytest.mark.parametrize("statistic", [jackknife_accuracy, jackknife_mean_accuracy])
-def test_leaving_out_a_round_equals_playing_without_it(statistic):
+def test_leave_one_out_matches_explicit_computation(statistic):
     rng = np.random.default_rng(4)
     rows = trials(rng.random(60) < 0.5, rng.normal(size=60), n_targets=3)
     says = rng.random(60) < 0.5
@@ -72,7 +72,7 @@ def effective_interval(rate, variance, n_independent, n_most):
 
 
 @pytest.mark.parametrize("world", [True, False])
-def test_an_own_rate_of_independent_rounds_has_its_closed_form(world):
+def test_independent_own_rate_has_closed_form(world):
     """The jackknife variance of a share p of n is p (1 - p) / (n - 1)."""
     rows = scored(300, np.random.default_rng(5))
     of = rows.members == world
@@ -84,7 +84,7 @@ def test_an_own_rate_of_independent_rounds_has_its_closed_form(world):
     assert (answer.low, answer.high) == pytest.approx((low, high))
 
 
-def test_an_own_rate_of_shared_rounds_is_the_jackknife_over_rounds_by_hand():
+def test_shared_own_rate_matches_explicit_jackknife():
     rows = scored(60, np.random.default_rng(6), n_targets=5)
     of = rows.members
     answer = own_threshold_rate(rows, of, True, 0.95)
@@ -98,7 +98,7 @@ def test_an_own_rate_of_shared_rounds_is_the_jackknife_over_rounds_by_hand():
     assert variance > 1.3 * alone  # taking the trials for independent would be too narrow
 
 
-def test_a_score_at_the_own_threshold_counts_as_member_in_both_worlds():
+def test_score_at_own_threshold_counts_as_member():
     members = np.arange(80) < 40
     rows = trials(members, np.where(np.arange(80) % 4 == 0, 0.3, 0.2999), Reading(threshold=0.3))
     assert own_threshold_rate(rows, members, True, 0.95).value == 0.25
@@ -106,14 +106,14 @@ def test_a_score_at_the_own_threshold_counts_as_member_in_both_worlds():
     assert own_threshold_advantage(rows, 0.95).value == 0
 
 
-def test_saying_in_and_saying_out_are_complements():
+def test_positive_and_negative_rates_are_complements():
     rows = scored(200, np.random.default_rng(7))
     says_in, says_out = (own_threshold_rate(rows, rows.members, said, 0.95) for said in (True, False))
     assert says_in.value + says_out.value == pytest.approx(1)
     assert (says_in.low, says_in.high) == pytest.approx((1 - says_out.high, 1 - says_out.low))
 
 
-def test_an_own_rate_does_not_depend_on_the_other_world():
+def test_own_rate_depends_on_one_class():
     rows = scored(200, np.random.default_rng(8))
     other = trials(rows.members, np.where(rows.members, rows.scores, -9.0), rows.reading)
     assert own_threshold_rate(rows, rows.members, True, 0.95) == own_threshold_rate(
@@ -121,7 +121,7 @@ def test_an_own_rate_does_not_depend_on_the_other_world():
     )
 
 
-def test_repeats_of_an_experiment_have_students_interval_of_the_own_rate():
+def test_repeats_have_student_interval_of_own_rate():
     rows = scored(4, np.random.default_rng(9), n_targets=300, given=True)
     answer = own_threshold_rate(rows, rows.members, True, 0.9)
     rounds, said = rows.rounds[rows.members], rows.scores[rows.members] >= 0.3
@@ -132,7 +132,7 @@ def test_repeats_of_an_experiment_have_students_interval_of_the_own_rate():
     assert "4 repeats" in answer.method
 
 
-def test_the_own_advantage_is_the_jackknife_of_the_difference_by_hand():
+def test_own_advantage_matches_explicit_jackknife():
     rows = scored(60, np.random.default_rng(10), n_targets=5)
     answer = own_threshold_advantage(rows, 0.95)
 
@@ -151,7 +151,7 @@ def test_the_own_advantage_is_the_jackknife_of_the_difference_by_hand():
     assert (answer.low, answer.high) == pytest.approx((2 * low - 1, 2 * high - 1))
 
 
-def test_without_a_threshold_or_a_trial_there_is_no_own_rate():
+def test_no_own_rate_without_threshold_or_trials():
     rows = scored(50, np.random.default_rng(11))
     silent = trials(rows.members, rows.scores)
     for answer in (
@@ -167,7 +167,7 @@ def test_without_a_threshold_or_a_trial_there_is_no_own_rate():
         own_threshold_advantage(members_only, 0.9)
 
 
-def test_an_own_rate_is_never_worth_more_than_its_trials():
+def test_effective_sample_size_is_at_most_the_trials():
     """Of two members in a round nearly always exactly one is found: rounds vary less than trials would."""
     scores = np.tile([1.0, 0.0], 100)
     scores[1:20:2] = 1.0  # both, in the first ten rounds

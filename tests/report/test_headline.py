@@ -5,7 +5,7 @@ from leakgauge.report.headline import badge_of, headline, identification_answer,
 KINDS = ["violated", "not violated", "undecided", "unpromised"]
 
 
-def test_the_gravest_finding_sets_the_tone(make):
+def test_worst_finding_sets_the_tone(make):
     kinds = [make(kind) for kind in KINDS]
     assert headline(kinds).tone == "violated"
     assert headline(kinds[1:]).tone == "undecided"
@@ -13,24 +13,24 @@ def test_the_gravest_finding_sets_the_tone(make):
     assert headline(kinds[3:]).tone == "no-promise"
 
 
-def test_who_and_how_many_is_said(make):
+def test_attackers_are_counted_in_the_text(make):
     assert "1 of 2 adversaries learned" in headline([make("violated"), make()]).explanation
     assert "The adversary learned" in headline([make("violated")]).explanation
     assert "None of 2 adversaries got past" in headline([make(), make()]).explanation
     assert "For 1 of 2 adversaries" in headline([make("undecided"), make()]).explanation
 
 
-def test_not_violated_is_never_sold_as_proof(make):
+def test_not_violated_is_not_called_proof(make):
     assert "never prove" in headline([make()]).explanation
 
 
-def test_a_risk_is_stated_for_all_adversaries_only_if_the_findings_are_corrected_for_all(make):
+def test_error_covers_all_attackers_only_if_corrected(make):
     corrected = [make("violated", corrected_for=2), make(corrected_for=2)]
     assert "at most 5% of cases." in headline(corrected).explanation
     assert "each adversary by itself" in headline([make("violated"), make()]).explanation
 
 
-def test_the_risk_follows_the_confidence(make, make_estimate):
+def test_stated_error_follows_confidence(make, make_estimate):
     sure = make("violated", metrics={"epsilon": make_estimate(2.0, 1.5, confidence=0.99)})
     assert "at most 1% of cases" in headline([sure]).explanation
 
@@ -44,11 +44,11 @@ def test_the_risk_follows_the_confidence(make, make_estimate):
         ("unpromised", "no-promise", "No promise to compare with"),
     ],
 )
-def test_each_finding_has_its_tone_and_badge(make, kind, tone, badge):
+def test_each_finding_has_tone_and_badge(make, kind, tone, badge):
     assert (tone_of(make(kind)), badge_of(make(kind))) == (tone, badge)
 
 
-def test_a_promise_that_allows_anything_is_called_weak(make):
+def test_promise_allowing_anything_is_called_weak(make):
     promised = {"epsilon": 666.0, "delta": 0.0, "relation": "add_remove", "unit": "user"}
     weak = make("undecided", promised={**promised, "nominal": None, "exact_epsilon": None})
     top = headline([weak])
@@ -58,7 +58,7 @@ def test_a_promise_that_allows_anything_is_called_weak(make):
     assert "too weak" not in headline([weak, make("violated")]).statement
 
 
-def test_a_promise_to_records_that_depend_on_one_another_names_the_bound_that_does_not_apply(make):
+def test_dependent_records_name_the_inapplicable_bound(make):
     promised = {"epsilon": 24_026.0, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
     group = make(
         "undecided",
@@ -71,7 +71,7 @@ def test_a_promise_to_records_that_depend_on_one_another_names_the_bound_that_do
     assert "next to none" in told
 
 
-def test_weak_promises_beside_others_are_told_apart_from_rounds_that_were_too_few(make):
+def test_weak_promises_are_separated_from_too_few_rounds(make):
     promised = {"epsilon": 24_026.0, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
     weak = make("undecided", promised={**promised, "nominal": None, "exact_epsilon": None})
     mixed = headline([weak, make("not violated"), weak])
@@ -92,7 +92,7 @@ def right(make_estimate, value):
     return {"accuracy": make_estimate(value, value - 0.0201, value + 0.0199)}
 
 
-def test_the_best_adversary_is_named_with_its_interval_whatever_the_finding(make, make_estimate):
+def test_best_attacker_is_named_with_interval(make, make_estimate):
     for kind in ("violated", "not violated", "undecided", "unpromised"):
         poor = make(kind, label="poor", metrics=right(make_estimate, 0.61))
         good = make(kind, label="good", metrics=right(make_estimate, 0.95))
@@ -104,7 +104,7 @@ def test_the_best_adversary_is_named_with_its_interval_whatever_the_finding(make
         assert "poor" not in told  # it knows the same and does worse
 
 
-def test_the_best_of_each_other_knowledge_follows_from_the_same_audit(make, make_estimate):
+def test_best_of_other_knowledge_is_from_same_audit(make, make_estimate):
     verdicts = [
         make(audit=audit, label=f"{value}", knowledge=knowledge, metrics=right(make_estimate, value))
         for audit, knowledge, value in [
@@ -121,19 +121,19 @@ def test_the_best_of_each_other_knowledge_follows_from_the_same_audit(make, make
     assert "55.0%" not in told
 
 
-def test_one_adversary_is_no_best_of_many(make, make_estimate):
+def test_single_attacker_is_not_called_best(make, make_estimate):
     told = identification_answer([make(label="alone", metrics=right(make_estimate, 0.61))])
     assert told == (
         "alone was right 61.0% of the time (58.9% to 63.0%); blind guessing is right half of the time."
     )
 
 
-def test_nothing_is_answered_where_right_guesses_could_not_be_counted(make, make_estimate):
+def test_no_answer_without_accuracy(make, make_estimate):
     assert identification_answer([make(metrics={"accuracy": make_estimate(None)})]) == ""
     assert identification_answer([make(metrics={})]) == ""
 
 
-def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_estimate):
+def test_mean_over_targets_decides_the_best(make, make_estimate):
     def metrics(pooled, mean):
         return {"accuracy": make_estimate(pooled), "accuracy_mean": make_estimate(mean, mean - 0.0201, 0.97)}
 
@@ -147,7 +147,7 @@ def test_of_several_targets_the_mean_is_told_and_decides_who_is_best(make, make_
     )
 
 
-def test_whoever_sees_no_release_is_never_the_best_but_stands_beside_it(make, make_estimate):
+def test_blind_control_is_never_best(make, make_estimate):
     seeing = make(label="loss", knowledge="training_loss", metrics=right(make_estimate, 0.86))
     control = make(domain="models", label="blind", knowledge="blind", metrics=right(make_estimate, 0.97))
     told = identification_answer([control, seeing])

@@ -149,7 +149,7 @@ def test_all_text_is_readable(open_page, scheme):
     assert [each for each in found if each["ratio"] < 4.5] == []
 
 
-def test_dark_is_dark_and_light_is_light(open_page):
+def test_themes_have_expected_backgrounds(open_page):
     backgrounds = [
         open_page(scheme).evaluate("getComputedStyle(document.body).backgroundColor")
         for scheme in ("light", "dark")
@@ -159,7 +159,7 @@ def test_dark_is_dark_and_light_is_light(open_page):
     assert dark < 120
 
 
-def test_a_theme_that_changes_takes_the_charts_along(open_page):
+def test_charts_follow_theme_changes(open_page):
     page = open_page("light")
     text = page.locator("#measured-epsilon svg text").first
     before = text.evaluate("(each) => getComputedStyle(each).fill")
@@ -167,7 +167,7 @@ def test_a_theme_that_changes_takes_the_charts_along(open_page):
     assert text.evaluate("(each) => getComputedStyle(each).fill") != before
 
 
-def test_paper_is_always_white(open_page):
+def test_print_is_always_light(open_page):
     page = open_page("dark")
     page.emulate_media(media="print", color_scheme="dark")
     ink = page.locator("#measured-epsilon svg text").first.evaluate("(each) => getComputedStyle(each).fill")
@@ -175,14 +175,14 @@ def test_paper_is_always_white(open_page):
     assert page.locator("nav").is_hidden()
 
 
-def test_hovering_over_a_curve_reads_its_nearest_point(open_page):
+def test_hover_on_curve_shows_nearest_point(open_page):
     page = open_page()
     # The made-up bound of epsilon 1 has its corner at (1 / (1 + e), e / (1 + e)).
     go_to(page, "roc-1-linear", 0.26894, 0.73106)
     assert tooltip(page) == "curve most the promise allows false alarms 26.9% hits 73.1%"
 
 
-def test_hovering_over_a_bar_reads_the_bound(open_page):
+def test_hover_on_bar_shows_bound(open_page):
     page = open_page()
     go_to(page, "measured-epsilon", 0.5, "counts-by-hour · learned-event")
     assert tooltip(page) == (
@@ -190,14 +190,14 @@ def test_hovering_over_a_bar_reads_the_bound(open_page):
     )
 
 
-def test_hovering_over_a_sweep_reads_its_point(open_page):
+def test_hover_on_sweep_shows_point(open_page):
     page = open_page()
     go_to(page, "sweep-0-accuracy", 1.0, 1 / (1 + 2.718281828**-0.8))
     assert "epsilon 1 value 69.0% (66.9% to 71.0%)" in tooltip(page)
 
 
 @pytest.mark.parametrize("chart", ["roc-1-linear", "roc-1-log", "sweep-0-epsilon"])
-def test_the_wheel_zooms_both_axes_and_a_double_click_returns(open_page, chart):
+def test_wheel_zooms_and_double_click_resets(open_page, chart):
     page = open_page()
     before = [page.evaluate(DOMAIN, [chart, axis]) for axis in "xy"]
     middle = [(low * high) ** 0.5 if "log" in chart else (low + high) / 2 for low, high in before]
@@ -211,7 +211,7 @@ def test_the_wheel_zooms_both_axes_and_a_double_click_returns(open_page, chart):
     page.wait_for_function(f"leakgaugeViews['{chart}'].scale('x').domain()[1] === {before[0][1]}")
 
 
-def test_dragging_moves_the_view(open_page):
+def test_dragging_pans(open_page):
     page = open_page()
     go_to(page, "roc-1-linear", 0.5, 0.5)
     page.mouse.down()
@@ -220,7 +220,7 @@ def test_dragging_moves_the_view(open_page):
     assert page.evaluate(DOMAIN, ["roc-1-linear", "x"]) == pytest.approx([0.2, 1.2], abs=0.02)
 
 
-def test_bars_zoom_along_the_axis_of_epsilon(open_page):
+def test_bars_zoom_along_epsilon_axis(open_page):
     page = open_page()
     before = page.evaluate(DOMAIN, ["measured-epsilon", "x"])
     go_to(page, "measured-epsilon", 0.5, "counts-by-hour · learned-event")
@@ -228,7 +228,7 @@ def test_bars_zoom_along_the_axis_of_epsilon(open_page):
     page.wait_for_function(f"leakgaugeViews['measured-epsilon'].scale('x').domain()[1] < {before[1]}")
 
 
-def test_scrolling_past_a_chart_scrolls_on(open_page):
+def test_page_scrolls_past_charts(open_page):
     page = open_page()
     chart = page.locator("#roc-1-linear")
     chart.scroll_into_view_if_needed()
@@ -245,13 +245,13 @@ def test_scrolling_past_a_chart_scrolls_on(open_page):
     assert page.evaluate(DOMAIN, ["roc-1-linear", "x"]) == before
 
 
-def test_names_cannot_run(open_page):
+def test_names_are_not_executed(open_page):
     page = open_page()
     assert page.evaluate("window.broken") is None
     assert page.get_by_text("window.broken").count() > 0
 
 
-def test_a_phone_needs_no_sideways_scrolling(open_page):
+def test_narrow_screen_needs_no_horizontal_scrolling(open_page):
     page = open_page(viewport=PHONE, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     widths = page.eval_on_selector_all(
@@ -260,7 +260,7 @@ def test_a_phone_needs_no_sideways_scrolling(open_page):
     assert max(widths) <= PHONE["width"]
 
 
-def test_without_javascript_the_numbers_are_there(browser, address):
+def test_numbers_are_readable_without_javascript(browser, address):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(address)

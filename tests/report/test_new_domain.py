@@ -41,7 +41,7 @@ def invented(tmp_path, monkeypatch, make):
     return lambda **changes: make(domain=folder.name, **changes)
 
 
-def test_its_numbers_have_its_titles_and_roundings(invented, plain):
+def test_numbers_use_declared_titles_and_rounding(invented, plain):
     run = JudgedRun([invented(studied={"loudness": 1.2301}, utility={"songs": 0.6123})], {})
     text = plain(study_results.section(run).html)
     assert "Loudness heard" in text
@@ -51,7 +51,7 @@ def test_its_numbers_have_its_titles_and_roundings(invented, plain):
     assert [domain.name for domain in domains_of(run.verdicts)] == ["whispers_of_a_test"]
 
 
-def test_its_spending_has_its_columns_and_its_note(invented, plain):
+def test_spending_uses_declared_columns_and_note(invented, plain):
     spent = {
         name: {"least": most, "mean": most, "most": most} for name, most in (("noted", 1.0), ("heard", 2.0))
     }
@@ -61,12 +61,12 @@ def test_its_spending_has_its_columns_and_its_note(invented, plain):
     assert '<td class="n beyond">2</td>' in html
 
 
-def test_its_control_is_never_the_best_attacker(invented, make_estimate):
+def test_declared_control_is_never_best(invented, make_estimate):
     right = {"accuracy": make_estimate(0.9, 0.89, 0.91)}
     seeing, control = invented(knowledge="near", metrics=right), invented(knowledge="deaf", metrics=right)
     assert "Without a look at the release one is right 90.0%" in identification_answer([control, seeing])
 
 
-def test_its_exposure_is_told_in_its_parts(invented):
+def test_exposure_uses_declared_terms(invented):
     audit = {"domain": invented().domain, "promised": {"delta": {"1.0": 0.1}}}
     assert "over all whispers they move" in exposure.personal_promise(audit)

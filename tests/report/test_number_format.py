@@ -22,7 +22,7 @@ def read(text: str) -> float:
 
 
 @given(SIZES)
-def test_a_lower_bound_is_never_shown_larger_and_an_upper_bound_never_smaller(value):
+def test_bounds_are_rounded_conservatively(value):
     assert read(number_format.lower(value)) <= value * (1 + 1e-12)
     assert read(number_format.upper(value)) >= value * (1 - 1e-12)
 
@@ -34,7 +34,7 @@ def test_three_digits_are_within_half_a_percent(value):
 
 
 @given(FRACTIONS)
-def test_percentages_enclose_what_they_stand_for(fraction):
+def test_percentages_enclose_the_value(fraction):
     low, middle, high = (
         read(write(fraction)) / 100
         for write in (number_format.lower_percent, number_format.percent, number_format.upper_percent)
@@ -50,13 +50,13 @@ def test_only_certainty_is_shown_as_0_or_100_percent(fraction):
 
 
 @given(st.floats(0.01, 100), st.floats(1e-9, 0.01))
-def test_a_bound_that_is_exceeded_is_seen_to_be_exceeded(bound, excess):
+def test_exceeded_bound_stays_visible_after_rounding(bound, excess):
     low = bound * (1 + excess)
     assert bound < read(number_format.lower(low, above=bound)) <= low * (1 + 1e-12)
 
 
 @given(st.floats(0.01, 0.9), st.floats(1e-9, 0.01))
-def test_a_share_that_exceeds_its_bound_is_seen_to(bound, excess):
+def test_exceeded_share_stays_visible_after_rounding(bound, excess):
     low = bound * (1 + excess)
     assert bound * 100 < read(number_format.lower_percent(low, above=bound))
 
@@ -77,7 +77,7 @@ def test_a_share_that_exceeds_its_bound_is_seen_to(bound, excess):
         (math.inf, "∞"),
     ],
 )
-def test_a_number_reads_as_people_write_it(value, text):
+def test_number_formats(value, text):
     assert number_format.number(value) == text
 
 
@@ -85,18 +85,18 @@ def test_a_number_reads_as_people_write_it(value, text):
     ("fraction", "text"),
     [(0.0, "0%"), (1.0, "100%"), (0.5, "50.0%"), (0.99997, "99.997%"), (0.0001, "0.01%"), (None, "–")],
 )
-def test_a_percentage_reads_as_people_write_it(fraction, text):
+def test_percentage_formats(fraction, text):
     assert number_format.percent(fraction) == text
 
 
-def test_confidence_is_written_without_idle_zeros():
+def test_confidence_has_no_trailing_zeros():
     written = [
         number_format.confidence(Estimate(value=1, confidence=c, method="m")) for c in (0.9, 0.95, 0.999)
     ]
     assert written == ["90%", "95%", "99.9%"]
 
 
-def test_charts_get_five_digits_and_no_infinity():
+def test_charts_use_five_digits_and_no_infinity():
     assert [number_format.brief(x) for x in (1 / 3, math.inf, math.nan, None, 0.0)] == [
         0.33333,
         None,

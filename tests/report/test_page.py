@@ -28,29 +28,29 @@ NASTY = [
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_data_come_back_whole_and_hold_no_sign_of_html(text):
+def test_embedded_data_round_trip_without_html(text):
     written = json_in_html({text: [text]})
     assert json.loads(written) == {text: [text]}
     assert not {"<", ">", "&", "\u2028"} & set(written)
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_a_value_is_text_and_never_template_or_markup(text):
+def test_values_are_escaped(text):
     written = render_html("{{ text }}", text=text)
     assert "<" not in written
     assert "49" not in written
 
 
-def test_markup_is_kept():
+def test_markup_is_not_escaped():
     assert render_html("{{ text }}", text=Markup("<b>")) == "<b>"
 
 
-def test_a_forgotten_value_is_an_error():
+def test_missing_template_value_is_an_error():
     with pytest.raises(jinja2.UndefinedError):
         render_html("{{ missing }}")
 
 
-def test_a_number_that_json_lacks_is_an_error():
+def test_nan_in_json_is_an_error():
     with pytest.raises(ValueError):
         json_in_html(float("nan"))
 
@@ -70,7 +70,7 @@ def written(tmp_path, *sections, **more):
     return write_page("Title & more", sections, tmp_path / "page.html", **more).read_text(encoding="utf-8")
 
 
-def test_a_page_without_charts_carries_no_script(tmp_path):
+def test_page_without_charts_has_no_script(tmp_path):
     html = written(tmp_path, Section("One", "<p>Hello</p>"), lead="Lead")
     assert "<script" not in html
     assert "sha256" not in html
@@ -78,7 +78,7 @@ def test_a_page_without_charts_carries_no_script(tmp_path):
     assert f"leakgauge {VERSION}" in html
 
 
-def test_only_the_scripts_of_the_page_may_run(tmp_path):
+def test_content_security_policy_allows_own_scripts_only(tmp_path):
     html = written(tmp_path, Section("One", "", (chart(),)))
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     allowed = re.findall(r"sha256-([\w+/=]+)", html.replace("&#43;", "+"))
@@ -86,7 +86,7 @@ def test_only_the_scripts_of_the_page_may_run(tmp_path):
     assert [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts] == allowed
 
 
-def test_a_chart_stands_where_it_is_placed_or_else_after_the_text(tmp_path):
+def test_chart_is_at_its_placeholder_or_at_the_end(tmp_path):
     placed, left = chart("placed"), chart("left")
     html = written(tmp_path, Section("One", f"<p>a</p>{placed.figure}<p>b</p>", (placed, left)))
     positions = [html.index(part) for part in ("<p>a</p>", 'id="placed"', "<p>b</p>", 'id="left"')]
@@ -94,7 +94,7 @@ def test_a_chart_stands_where_it_is_placed_or_else_after_the_text(tmp_path):
     assert html.count('id="placed"') == 1
 
 
-def test_a_chart_says_in_words_what_it_shows(tmp_path):
+def test_chart_has_text_alternative(tmp_path):
     key = LegendEntry("who <b>", "var(--series-1)", Stroke.DASHED), LegendEntry("other", "red", Stroke.DOT)
     figure = chart(keys=key).figure
     assert 'role="img" aria-label="one &#34;dot&#34;"' in figure
@@ -103,7 +103,7 @@ def test_a_chart_says_in_words_what_it_shows(tmp_path):
     assert 'class="dashed"' in figure
 
 
-def test_a_name_is_used_once(tmp_path):
+def test_chart_names_are_unique(tmp_path):
     with pytest.raises(BadInput, match="dots"):
         write_page(
             "T", [Section("One", "", (chart(),)), Section("Two", "", (chart(),))], tmp_path / "page.html"
@@ -111,12 +111,12 @@ def test_a_name_is_used_once(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", "Upper", "a b", '"><script>', "1st"])
-def test_a_chart_has_a_plain_name(name):
+def test_chart_names_are_plain(name):
     with pytest.raises(BadInput, match="lower-case"):
         chart(name)
 
 
-def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+def test_failed_write_keeps_old_page(tmp_path, monkeypatch):
     path = tmp_path / "page.html"
     path.write_text("old")
 
@@ -129,7 +129,7 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     assert path.read_text() == "old"
 
 
-def test_every_file_the_page_reads_is_shipped():
+def test_page_files_are_packaged():
     folder = Path(leakgauge.report.__file__).parent
     project = tomllib.loads((folder.parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = project["tool"]["setuptools"]["package-data"]["leakgauge"]

@@ -14,14 +14,14 @@ from leakgauge.report.run_report import by_audit, most_severe, omission_note, se
 from leakgauge.verdict import Finding, VerdictSubject, judge_trials, verdicts_from_json, verdicts_to_json
 
 
-def test_violations_survive_a_cut_and_the_order_of_the_plan_stays(make, make_estimate):
+def test_violations_survive_truncation_in_plan_order(make, make_estimate):
     weak = [make(audit=f"a{n}", metrics={"epsilon": make_estimate(n, n / 10)}) for n in range(5)]
     verdicts = [*weak[:3], make("violated", audit="v"), *weak[3:]]
     assert [verdict.audit for verdict in most_severe(verdicts, 3)] == ["v", "a3", "a4"]
     assert most_severe(verdicts, 99) == verdicts
 
 
-def test_the_gravest_comes_first(make):
+def test_worst_verdict_comes_first(make):
     verdicts = [make(), make("unpromised"), make("undecided"), make("violated")]
     assert [verdict.label for verdict in severest_first(verdicts)] == [
         "learned-event",
@@ -31,7 +31,7 @@ def test_the_gravest_comes_first(make):
     ]
 
 
-def test_an_estimate_without_a_low_end_weighs_nothing(make, make_estimate):
+def test_estimate_without_lower_end_has_no_weight(make, make_estimate):
     blind, seeing = make(metrics={"epsilon": make_estimate(9.0)}), make(label="seeing")
     assert severest_first([blind, seeing]) == [seeing, blind]
 
@@ -41,7 +41,7 @@ def test_audits_are_grouped_in_order(make):
     assert by_audit([first, second, third]) == {"b": [first, third], "a": [second]}
 
 
-def test_what_is_missing_is_owned_up_to():
+def test_omitted_verdicts_are_counted():
     assert omission_note(3, 3, "curves") == ""
     assert "3 most telling of 4 curves" in omission_note(3, 4, "curves")
 
@@ -81,7 +81,7 @@ def everything(every_kind, manifest, tmp_path_factory):
     return run_report.write_run_report(every_kind, manifest, path).read_text(encoding="utf-8")
 
 
-def test_the_verdict_comes_first_and_the_words_last(everything, plain):
+def test_verdict_is_first_and_glossary_last(everything, plain):
     text = plain(everything)
     parts = [
         "The verdict",
@@ -101,7 +101,7 @@ def test_the_verdict_comes_first_and_the_words_last(everything, plain):
     assert positions == sorted(positions)
 
 
-def test_a_report_is_sound_html(everything):
+def test_report_is_valid_html(everything):
     page = Outline(everything)
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3")]
     assert levels.count(1) == 1
@@ -113,7 +113,7 @@ def test_a_report_is_sound_html(everything):
     assert len(page.all("caption")) == len(page.all("table"))
 
 
-def test_every_chart_has_a_place_and_words(everything):
+def test_every_chart_has_place_and_text(everything):
     page = Outline(everything)
     specs = json.loads(everything.split('id="specs">')[1].split("</script>")[0])
     drawings = [a for a in page.all("div") if a.get("role") == "img"]
@@ -121,7 +121,7 @@ def test_every_chart_has_a_place_and_words(everything):
     assert all(len(drawing["aria-label"]) > 20 for drawing in drawings)
 
 
-def test_nothing_in_it_points_outside(everything):
+def test_report_has_no_external_links(everything):
     page = Outline(everything)
     assert page.all("link", "iframe", "object", "embed", "img", "base", "form") == []
     outside = [
@@ -133,7 +133,7 @@ def test_nothing_in_it_points_outside(everything):
     assert outside == []
 
 
-def test_names_are_text_wherever_they_appear(make, make_estimate, write):
+def test_names_are_escaped_everywhere(make, make_estimate, write):
     bad = make(
         "many targets",
         audit=f"{NASTY}@n={NASTY}",
@@ -172,7 +172,7 @@ def test_names_are_text_wherever_they_appear(make, make_estimate, write):
 
 
 @pytest.mark.parametrize("n", [200, 1000])
-def test_many_verdicts_stay_below_a_megabyte_and_a_half(make, write, n):
+def test_many_verdicts_stay_below_size_limit(make, write, n):
     verdicts = [
         make("many targets" if place % 2 else "violated", audit=f"audit-{place}", label=f"label-{place % 3}")
         for place in range(n)
@@ -182,7 +182,7 @@ def test_many_verdicts_stay_below_a_megabyte_and_a_half(make, write, n):
     assert f"most telling of {n:,} adversaries" in html
 
 
-def test_the_worst_names_stay_below_a_megabyte_and_a_half(make, make_estimate, write):
+def test_long_names_stay_below_size_limit(make, make_estimate, write):
     def worst(place):
         long = f"{place}" + "<b>Zürich & \U0001f600" * 200
         metrics = {
@@ -210,7 +210,7 @@ def test_the_worst_names_stay_below_a_megabyte_and_a_half(make, make_estimate, w
     assert len(html.encode()) < MOST_BYTES
 
 
-def test_verdicts_as_the_judge_makes_them_are_reported_before_and_after_a_file(write, plain):
+def test_verdicts_are_reported_before_and_after_saving(write, plain):
     rng = np.random.default_rng(20240501)
     rounds = np.repeat(np.arange(400), 3)
     members = rng.random(rounds.size) < 0.5
@@ -242,11 +242,11 @@ def test_verdicts_as_the_judge_makes_them_are_reported_before_and_after_a_file(w
     )
 
 
-def test_an_empty_manifest_is_no_obstacle(make, tmp_path):
+def test_empty_manifest_is_accepted(make, tmp_path):
     assert run_report.write_run_report([make()], {}, tmp_path / "report.html").stat().st_size < MOST_BYTES
 
 
-def test_no_verdict_is_no_report(tmp_path, manifest):
+def test_rejects_empty_verdicts(tmp_path, manifest):
     with pytest.raises(BadInput, match="no verdict"):
         run_report.write_run_report([], manifest, tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []

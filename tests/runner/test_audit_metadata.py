@@ -30,12 +30,12 @@ CURVE = TradeoffCurve(np.array([0.0, 0.1, 1.0]), np.array([0.0, 1 / 3, 1.0]))
         Guarantee(epsilon=1.0, composed=ComposedGuarantee(parts=2, delta=1e-5, kairouz=1.5)),
     ],
 )
-def test_metadata_survive_a_file(guarantee):
+def test_metadata_round_trip(guarantee):
     metadata = AuditMetadata(guarantee=guarantee, n_targets=3, coins=Coins.GIVEN, data="f0")
     assert metadata_from_json(json.loads(json.dumps(metadata_to_json(metadata), allow_nan=False))) == metadata
 
 
-def test_a_curve_survives_a_file_exactly():
+def test_curve_round_trips_exactly():
     metadata = AuditMetadata(
         guarantee=Guarantee(epsilon=1.0, curve=CURVE), n_targets=1, coins=Coins.FAIR, data=""
     )
@@ -44,7 +44,7 @@ def test_a_curve_survives_a_file_exactly():
     np.testing.assert_array_equal(curve.tpr, CURVE.tpr)
 
 
-def test_notes_on_the_data_survive_a_file_and_older_files_have_none():
+def test_notes_round_trip_and_default_to_none():
     metadata = AuditMetadata(
         guarantee=None, n_targets=1, coins=Coins.FAIR, data="", notes=("v.csv: 3 rows read",)
     )

@@ -37,13 +37,13 @@ def store(tmp_path):
 @pytest.mark.parametrize(
     "reading", [Reading(), Reading(threshold=float("-inf")), Reading(signed=True, fraction=0.1)]
 )
-def test_what_is_saved_comes_back_bit_by_bit(store, coins, reading):
+def test_saved_block_round_trips(store, coins, reading):
     saved = trials(coins=coins, reading=reading)
     store.save(BLOCK, saved)
     assert same(store.load(BLOCK), saved)
 
 
-def test_what_was_spent_comes_back_and_is_sealed(store):
+def test_spending_round_trips_under_checksum(store):
     spent = {"per_row": np.arange(5.0), "obtained": np.full(5, 0.3)}
     store.save(BLOCK, replace(trials(), spent=spent))
     found = store.load(BLOCK)
@@ -55,18 +55,18 @@ def test_what_was_spent_comes_back_and_is_sealed(store):
     assert store.load(BLOCK) is None
 
 
-def test_the_same_trials_make_the_same_bytes(store, tmp_path):
+def test_equal_trials_give_equal_bytes(store, tmp_path):
     other = BlockStore(tmp_path / "elsewhere", store.identity)
     for place in (store, other):
         place.save(BLOCK, trials())
     assert store.path(BLOCK).read_bytes() == other.path(BLOCK).read_bytes()
 
 
-def test_a_block_that_was_never_played_is_missing(store):
+def test_unsaved_block_is_missing(store):
     assert store.load(BLOCK) is None
 
 
-def test_a_truncated_block_is_missing_wherever_it_was_cut(store, monkeypatch):
+def test_truncated_block_is_missing(store, monkeypatch):
     store.save(BLOCK, trials())
     whole = store.path(BLOCK).read_bytes()
     for length in range(len(whole)):
@@ -75,7 +75,7 @@ def test_a_truncated_block_is_missing_wherever_it_was_cut(store, monkeypatch):
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x10, 0x80, 0xFF])
-def test_no_flipped_bit_ever_changes_a_trial(store, mask, monkeypatch):
+def test_flipped_bit_never_changes_a_trial(store, mask, monkeypatch):
     saved = trials()
     store.save(BLOCK, saved)
     whole = bytearray(store.path(BLOCK).read_bytes())
@@ -93,18 +93,18 @@ def test_no_flipped_bit_ever_changes_a_trial(store, mask, monkeypatch):
 @pytest.mark.parametrize(
     "content", [b"", b"PK", b"\x93NUMPY", b"not an archive at all", b"PK\x05\x06" + bytes(18), bytes(1000)]
 )
-def test_rubbish_is_no_block(store, content):
+def test_invalid_file_is_missing(store, content):
     store.folder.mkdir(parents=True)
     store.path(BLOCK).write_bytes(content)
     assert store.load(BLOCK) is None
 
 
-def test_a_folder_in_its_place_is_no_block(store):
+def test_folder_in_place_of_block_is_missing(store):
     store.path(BLOCK).mkdir(parents=True)
     assert store.load(BLOCK) is None
 
 
-def test_a_pickle_is_never_loaded(store, tmp_path):
+def test_pickle_is_never_loaded(store, tmp_path):
     class Trap:
         def __reduce__(self):
             return (tmp_path.joinpath("trapped").touch, ())
@@ -118,24 +118,24 @@ def test_a_pickle_is_never_loaded(store, tmp_path):
 
 
 @pytest.mark.parametrize("identity", ["other run/a/b", "run/other/b", "run/a/other"])
-def test_a_block_of_another_run_audit_or_label_is_foreign(store, identity):
+def test_block_of_another_run_audit_or_label_is_foreign(store, identity):
     store.save(BLOCK, trials())
     assert replace(store, identity=identity).load(BLOCK) is None
 
 
-def test_a_block_of_other_rounds_is_missing(store):
+def test_block_of_other_rounds_is_missing(store):
     store.save(BLOCK, trials())
     assert store.load(RoundBlock(2, range(20, 30))) is None
 
 
-def test_a_block_copied_to_the_place_of_another_is_foreign(store):
+def test_copied_block_is_foreign(store):
     store.save(BLOCK, trials())
     other = RoundBlock(3, range(20, 25))
     shutil.copy(store.path(BLOCK), store.path(other))
     assert store.load(other) is None
 
 
-def test_the_coins_and_the_reading_are_under_the_checksum(store):
+def test_checksum_covers_coins_and_reading(store):
     store.save(BLOCK, trials())
     with np.load(store.path(BLOCK)) as archive:
         columns = dict(archive)

@@ -39,7 +39,7 @@ def read_source(tmp_path):
     return read
 
 
-def test_the_domain_with_what_it_imports_and_the_running_code_are_covered():
+def test_covers_domain_its_imports_and_runner():
     found = set(code_digest.code_digests(audits()))
     assert {
         "catalog.py",
@@ -58,7 +58,7 @@ def test_the_domain_with_what_it_imports_and_the_running_code_are_covered():
     assert found <= ours
 
 
-def test_what_decides_no_trial_is_not_covered():
+def test_code_that_decides_no_trial_is_not_covered():
     found = code_digest.code_digests(audits())
     for folder in (
         "report/",
@@ -73,12 +73,12 @@ def test_what_decides_no_trial_is_not_covered():
         assert file not in found, file
 
 
-def test_a_mechanism_is_covered_where_it_is_used():
+def test_mechanism_is_covered_where_used():
     assert "mechanisms/bitrand.py" not in code_digest.code_digests(audits())
     assert "mechanisms/bitrand.py" in code_digest.code_digests(audits(mechanism="bitrand"))
 
 
-def test_audits_of_two_domains_are_covered_together():
+def test_several_domains_are_covered_together():
     [one] = audits()
     other = replace(one, domain="coin")
     both = code_digest.code_digests([one, other])
@@ -86,14 +86,14 @@ def test_audits_of_two_domains_are_covered_together():
     assert {"domains/coin/challenger.py", "domains/blackbox/challenger.py"} <= set(both)
 
 
-def test_a_domain_that_is_gone_has_no_files():
+def test_removed_domain_has_no_files():
     [one] = audits()
     found = code_digest.code_digests([replace(one, domain="gone")])
     assert "core/game.py" in found
     assert not [path for path in found if path.startswith("domains/gone")]
 
 
-def test_imports_are_found_wherever_they_stand_except_for_type_checkers(read_source):
+def test_imports_are_found_except_for_type_checking(read_source):
     module = read_source(
         "import numpy as np\n"
         "import scipy.stats\n"
@@ -124,12 +124,12 @@ def test_imports_are_found_wherever_they_stand_except_for_type_checkers(read_sou
     assert "laplace" in module.strings
 
 
-def test_the_digest_of_a_file_follows_its_content(read_source):
+def test_digest_follows_file_content(read_source):
     digests = {read_source(text).digest for text in ("x = 1", "x = 2", "x = 1")}
     assert len(digests) == 2
 
 
-def test_a_name_that_is_no_module_has_no_source():
+def test_unknown_module_has_no_source():
     assert code_digest._read_module("leakgauge.core.game.Trials") is None
     assert code_digest._read_module("leakgauge.nothing") is None
 
@@ -155,7 +155,7 @@ print(json.dumps([name for name in {*sys.modules} - before if name.startswith("l
 @pytest.mark.parametrize(
     ("example", "rounds"), [("laplace-sweep", 4), ("own-model", 1), ("query-service", 4)]
 )
-def test_every_module_that_a_block_loads_is_covered(example, rounds):
+def test_every_loaded_module_is_covered(example, rounds):
     plan = EXAMPLES / example / "plan.toml"
     done = subprocess.run(
         [sys.executable, "-c", LOADED, str(plan), str(rounds)], capture_output=True, text=True, check=True
@@ -169,7 +169,7 @@ def test_every_module_that_a_block_loads_is_covered(example, rounds):
     assert loaded <= set(code_digest._trial_modules(read_plan(plan).audits[0]))
 
 
-def test_versions_name_what_decides_the_numbers():
+def test_versions_list_numerical_libraries():
     [audit] = audits()
     assert set(code_digest.library_versions(audit)) == {"numpy", "scipy", "scikit-learn"}
     found = code_digest.run_versions([audit])
@@ -178,11 +178,11 @@ def test_versions_name_what_decides_the_numbers():
     assert Path(leakgauge.__file__).parent.as_posix() not in str(found)
 
 
-def test_versions_are_only_of_libraries_that_the_code_imports():
+def test_versions_list_imported_libraries_only():
     [audit] = audits()
     coin = replace(audit, domain="coin", mechanism={})
     assert set(code_digest.library_versions(coin)) == {"numpy"}
 
 
-def test_the_sources_are_those_of_the_package():
+def test_sources_are_those_of_the_package():
     assert Path(leakgauge.__file__).parent == code_digest.ROOT

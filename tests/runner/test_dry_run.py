@@ -4,7 +4,7 @@ from leakgauge.runner.dry_run import _REPORT, _extrapolate, dry_run
 from leakgauge.runner.run import EngineOptions
 
 
-def test_a_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
+def test_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     given = plan(
         sweep='{ "mechanism.epsilon" = [1.0, 2.0, 3.0] }',
@@ -20,14 +20,14 @@ def test_a_dry_run_counts_and_writes_nothing(plan, tmp_path, monkeypatch):
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_audits_beyond_patience_are_taken_to_cost_as_much(plan, monkeypatch):
+def test_unmeasured_audits_are_assumed_equally_expensive(plan, monkeypatch):
     monkeypatch.setattr("leakgauge.runner.dry_run._PATIENCE", -1.0)
     cost = dry_run(plan(sweep='{ "mechanism.epsilon" = [1.0, 2.0, 3.0] }', challenger="{ targets = 5 }"))
     assert cost.measured == 1
     assert cost.trials == 3 * 100 * 5
 
 
-def test_the_estimate_follows_a_release_of_known_speed(plan, monkeypatch):
+def test_estimate_matches_release_of_known_speed(plan, monkeypatch):
     """A release that takes 1 ms a round: 400 rounds are 0.4 s, and half of that with two workers."""
     from time import sleep
 
@@ -45,7 +45,7 @@ def test_the_estimate_follows_a_release_of_known_speed(plan, monkeypatch):
     assert 0.2 <= dry_run(given, EngineOptions(workers=2)).seconds - _REPORT < 0.5
 
 
-def test_a_line_is_extended_and_never_falls():
+def test_extrapolation_never_decreases():
     assert _extrapolate([(10, 1.0), (20, 2.0)], 100) == pytest.approx(10.0)
     assert _extrapolate([(10, 2.0), (20, 1.0)], 100) == 1.0
     assert _extrapolate([(10, 1.0), (10, 1.0)], 10) == 1.0

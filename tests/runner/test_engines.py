@@ -34,7 +34,7 @@ def refuses(item):
 
 
 @pytest.mark.parametrize(("name", "workers"), [*LOCAL, *CLUSTERS])
-def test_an_engine_does_its_work(name, workers):
+def test_engine_contract(name, workers):
     """One engine start serves all that is asked of an engine: starting a cluster takes seconds."""
     weights = np.arange(300_000)  # more than a megabyte, so that it is shared rather than copied
 
@@ -73,14 +73,14 @@ def strangers_may_call():
     return [address for address in found if not ip_address(address).is_loopback]
 
 
-def test_an_error_in_a_worker_brings_its_traceback():
+def test_worker_error_keeps_its_traceback():
     with open_engine("local", 2) as engine, pytest.raises(WorkerError) as caught:
         map_in_order(engine, fails, [3])
     assert str(caught.value) == "ZeroDivisionError: item three"
     assert "in fails" in caught.value.__notes__[0]
 
 
-def test_spread_reaches_the_workers():
+def test_parallel_map_reaches_the_workers():
     with (
         open_engine("local", 2) as engine,
         use_parallel_map(lambda task, items: map_in_order(engine, task, items)),
@@ -88,7 +88,7 @@ def test_spread_reaches_the_workers():
         assert os.getpid() not in parallel_map(lambda _: os.getpid(), range(4))
 
 
-def test_workers_start_when_first_needed(monkeypatch):
+def test_workers_start_lazily(monkeypatch):
     monkeypatch.setattr(engines, "_open", lambda *_: pytest.fail("started"))
     with open_engine("local", 2) as engine:
         assert engine.workers == 2
@@ -102,13 +102,13 @@ def test_workers_start_when_first_needed(monkeypatch):
         ("local", 1, "tcp://h:1", "the local engine has none"),
     ],
 )
-def test_what_cannot_be_opened_is_refused(engine, workers, address, message):
+def test_rejects_invalid_engines(engine, workers, address, message):
     with pytest.raises(BadInput, match=message):
         engines.check_engine(engine, workers, address)
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
-def test_a_missing_extra_is_named(name, monkeypatch):
+def test_missing_extra_is_reported(name, monkeypatch):
     monkeypatch.setattr(engines, "find_spec", lambda _: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[distributed\]'"):
         engines.check_engine(name, 2, None)
@@ -116,7 +116,7 @@ def test_a_missing_extra_is_named(name, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "address"), [("dask", "tcp://127.0.0.1:9"), ("ray", "127.0.0.1:9")])
-def test_a_cluster_that_does_not_answer_is_bad_input(name, address, monkeypatch):
+def test_unreachable_cluster_is_bad_input(name, address, monkeypatch):
     monkeypatch.setattr("leakgauge.runner.dask_engine._TIMEOUT", "1s")
     with pytest.raises(BadInput, match="check --address"), open_engine(name, 2, address) as engine:
         engine.load_task(fails)

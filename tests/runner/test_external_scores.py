@@ -6,13 +6,13 @@ from leakgauge.core.game import Coins
 from leakgauge.runner.external_scores import ScoreColumns, read_scores, trials_from_arrays
 
 
-def test_rounds_and_targets_are_numbered_by_name_and_not_by_row():
+def test_rounds_and_targets_are_numbered_by_name():
     trials = trials_from_arrays([1, 0, 1], [0, 1, 2], ["10", "9", "10"], ["b", "a", "a"], Coins.FAIR)
     assert trials.rounds.tolist() == [1, 0, 1]
     assert trials.targets.tolist() == [1, 0, 0]
 
 
-def test_targets_without_names_are_numbered_in_each_round():
+def test_unnamed_targets_are_numbered_per_round():
     trials = trials_from_arrays([1, 0, 1, 0, 1], np.arange(5), [3, 1, 3, 1, 2], None, Coins.FAIR)
     assert trials.targets.tolist() == [0, 0, 1, 1, 0]
 
@@ -33,7 +33,7 @@ def test_two_columns_suffice(read):
     )
 
 
-def test_columns_come_in_any_order_and_case_with_spaces_and_windows_line_ends(read):
+def test_columns_may_have_any_order_and_case(read):
     found = read("\ufeffTarget, Score ,ROUND,Member\r\nann,1,7,TRUE\r\n\r\nbob,2,7,false\r\n")
     assert found == ScoreColumns(
         members=[True, False], scores=[1.0, 2.0], rounds=["7", "7"], targets=["ann", "bob"]
@@ -62,14 +62,14 @@ def test_columns_come_in_any_order_and_case_with_spaces_and_windows_line_ends(re
         ('member,score\n"1,2\n', "not a CSV file in UTF-8"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(read, text, message):
+def test_errors_have_line_numbers(read, text, message):
     with pytest.raises(BadInput) as caught:
         read(text)
     assert message in str(caught.value)
     assert "scores.csv" in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_bad_input(tmp_path):
+def test_missing_file_is_bad_input(tmp_path):
     with pytest.raises(BadInput, match="no such file"):
         read_scores(tmp_path / "none.csv")
     with pytest.raises(BadInput, match="cannot be read"):
@@ -77,7 +77,7 @@ def test_a_file_that_is_not_there_is_bad_input(tmp_path):
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])
-def test_columns_separated_otherwise_are_named_as_such(tmp_path, mark):
+def test_other_delimiters_are_reported(tmp_path, mark):
     (tmp_path / "scores.csv").write_text(f"member{mark}score\n1{mark}0.5\n")
     with pytest.raises(BadInput, match="separate columns by commas"):
         read_scores(tmp_path / "scores.csv")

@@ -12,7 +12,7 @@ def randomized_response(epsilon, n, seed=5):
     return members, (members ^ (rng.random(n) < 1 / (1 + np.exp(epsilon)))).astype(float)
 
 
-def test_a_broken_promise_is_found_and_a_kept_one_is_not():
+def test_violation_is_found_and_kept_promise_is_not_accused():
     members, scores = randomized_response(2.0, 2000)
     assert judge(members, scores, epsilon=1.0).finding == "violated"
     kept = judge(members, scores, epsilon=2.0)
@@ -21,7 +21,7 @@ def test_a_broken_promise_is_found_and_a_kept_one_is_not():
     assert (kept.rounds, kept.n_targets, kept.coins, kept.corrected_for) == (2000, 1, "fair", 1)
 
 
-def test_without_a_promise_there_is_no_finding():
+def test_no_promise_gives_no_finding():
     verdict = judge(*randomized_response(2.0, 2000))
     assert verdict.finding is None
     assert verdict.promised is None
@@ -34,14 +34,14 @@ def test_too_few_trials_are_undecided():
     assert verdict.rounds_needed > 4
 
 
-def test_given_coins_are_judged_by_another_method():
+def test_given_membership_uses_another_method():
     members, scores = randomized_response(2.0, 2000)
     verdict = judge(members, scores, coins="given")
     assert verdict.coins == "given"
     assert "Clopper-Pearson" in verdict.metrics["epsilon"].method
 
 
-def test_trials_of_one_round_share_it():
+def test_trials_of_one_round_are_shared():
     members, scores = randomized_response(2.0, 2000)
     rounds = np.repeat(np.arange(100), 20)
     verdict = judge(members, scores, rounds=rounds)
@@ -51,7 +51,7 @@ def test_trials_of_one_round_share_it():
     assert named.metrics["auc_mean"] == verdict.metrics["auc_mean"]
 
 
-def test_the_confidence_is_used():
+def test_confidence_is_used():
     members, scores = randomized_response(2.0, 500)
     assert (
         judge(members, scores, confidence=0.999).metrics["epsilon"].low
@@ -81,12 +81,12 @@ def test_the_confidence_is_used():
         (([1, 0], [0, 1]), {"coins": "loaded"}, "no choice is called 'loaded'"),
     ],
 )
-def test_scores_that_cannot_be_judged_are_refused(arguments, settings, message):
+def test_rejects_invalid_scores(arguments, settings, message):
     with pytest.raises(BadInput, match=message):
         judge(*arguments, **settings)
 
 
-def test_a_file_is_judged_like_its_columns(tmp_path):
+def test_file_is_judged_like_arrays(tmp_path):
     members, scores = randomized_response(2.0, 1000)
     path = tmp_path / "scores.csv"
     lines = [
@@ -99,7 +99,7 @@ def test_a_file_is_judged_like_its_columns(tmp_path):
     )
 
 
-def test_a_file_of_one_class_is_named(tmp_path):
+def test_single_class_file_is_reported(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("member,score\n1,0.5\n1,0.25\n")
     with pytest.raises(BadInput, match=r"scores.csv: all 2 trials are members"):
@@ -116,7 +116,7 @@ def careless(dataset, rng):
     return round(dataset + rng.laplace(scale=0.5), 2)
 
 
-def test_a_mechanism_that_keeps_its_promise_is_not_accused():
+def test_correct_mechanism_is_not_accused():
     verdict = audit_mechanism(fair, (0.0, 1.0), epsilon=1.0, rounds=4000)
     assert verdict.finding == "not violated"
     assert 0.6 < verdict.metrics["epsilon"].low <= 1.0
@@ -124,26 +124,26 @@ def test_a_mechanism_that_keeps_its_promise_is_not_accused():
     assert verdict.promised["epsilon"] == 1.0
 
 
-def test_a_mechanism_with_too_little_noise_is_found_out():
+def test_insufficient_noise_is_detected():
     verdict = audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=4000)
     assert verdict.finding == "violated"
     assert 1.4 < verdict.metrics["epsilon"].low <= 2.0
     assert audit_mechanism(careless, (0.0, 1.0), epsilon=2.0, rounds=4000).finding == "not violated"
 
 
-def test_an_audit_in_memory_is_the_same_with_any_number_of_workers_and_every_time():
+def test_audit_is_reproducible_with_any_number_of_workers():
     one = audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=2500, seed=3)
     assert one == audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=2500, seed=3, workers=2)
     assert one != audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=2500, seed=4)
 
 
-def test_an_audit_in_memory_writes_nothing(tmp_path, monkeypatch):
+def test_audit_writes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=50)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_audit_in_memory_plays_what_a_plan_would(tmp_path):
+def test_audit_matches_equivalent_plan(tmp_path):
     """The same release from a plan: other code, the same streams, the same trials."""
     from leakgauge.plan import read_plan
     from leakgauge.runner.run import run_plan
@@ -182,12 +182,12 @@ def test_an_audit_in_memory_plays_what_a_plan_would(tmp_path):
         (lambda dataset, rng: 1 / 0, (0, 1), {"epsilon": 1.0}, "release raised ZeroDivisionError"),
     ],
 )
-def test_a_mechanism_that_cannot_be_audited_is_refused(release, pair, settings, message):
+def test_rejects_invalid_mechanism(release, pair, settings, message):
     with pytest.raises(BadInput, match=message):
         audit_mechanism(release, pair, **settings)
 
 
-def test_without_a_promise_a_mechanism_is_only_measured():
+def test_mechanism_without_promise_is_only_measured():
     verdict = audit_mechanism(careless, (0.0, 1.0), epsilon=None, rounds=2000)
     assert verdict.finding is None
     assert verdict.metrics["epsilon"].low > 1.0

@@ -62,7 +62,7 @@ def slept(monkeypatch):
     return seconds
 
 
-def test_a_lost_block_is_played_again_with_the_same_bits_after_longer_and_longer_waits(slept):
+def test_lost_block_is_repeated_with_same_bits_and_backoff(slept):
     frail, calm = Frail(3), Frail(0)
     found, expected = block(frail)(BLOCK), block(calm)(BLOCK)
     assert frail.told == ["abandon", "abandon", "abandon", "end"]
@@ -72,7 +72,7 @@ def test_a_lost_block_is_played_again_with_the_same_bits_after_longer_and_longer
         np.testing.assert_array_equal(found[label].scores, expected[label].scores)
 
 
-def test_a_block_that_stays_lost_is_given_up(slept):
+def test_repeatedly_lost_block_is_given_up(slept):
     frail = Frail(100)
     with pytest.raises(
         ReleaseLost, match="rounds 30 to 39 were lost 5 times, the last time by the line went dead"
@@ -83,7 +83,7 @@ def test_a_block_that_stays_lost_is_given_up(slept):
 
 
 @pytest.mark.parametrize("error", [BadInput, ValueError, KeyboardInterrupt])
-def test_other_errors_are_not_tried_again(slept, error):
+def test_other_errors_are_not_retried(slept, error):
     frail = Frail(1, error)
     with pytest.raises(error):
         block(frail)(BLOCK)
@@ -98,7 +98,7 @@ class Spreads:
         return Scorer(lambda view, rng: view)
 
 
-def test_who_watches_is_told_how_far_an_attack_has_studied():
+def test_study_progress_is_reported():
     told = []
     game = PreparedAudit(Frail(0), {"it": All()}, {"it": Spreads()}, "digest")
     study_attacks(game, 1, InProcessEngine(), told.append)

@@ -51,7 +51,7 @@ def fails_at(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["raises", "wrong_shape", "not_finite"])
-def test_a_faulty_pipeline_of_ones_own_leaves_nothing(name, tmp_path, monkeypatch, capsys):
+def test_failing_user_pipeline_leaves_no_files(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pipelines.py").write_text(PIPELINES)
     (tmp_path / "plan.toml").write_text(PLAN.replace("NAME", name))
@@ -60,7 +60,7 @@ def test_a_faulty_pipeline_of_ones_own_leaves_nothing(name, tmp_path, monkeypatc
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_folder_that_was_there_stays_with_what_was_in_it(plan, tmp_path, fails_at):
+def test_existing_folder_is_kept(plan, tmp_path, fails_at):
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "lock").touch()
@@ -70,7 +70,7 @@ def test_a_folder_that_was_there_stays_with_what_was_in_it(plan, tmp_path, fails
     assert [path.name for path in folder.iterdir()] == ["lock"]
 
 
-def test_a_folder_that_was_made_goes_but_not_the_one_around_it(plan, tmp_path, fails_at):
+def test_created_folder_is_removed_but_not_its_parent(plan, tmp_path, fails_at):
     around = tmp_path / "runs"
     around.mkdir()
     fails_at(0)
@@ -79,7 +79,7 @@ def test_a_folder_that_was_made_goes_but_not_the_one_around_it(plan, tmp_path, f
     assert list(around.iterdir()) == []
 
 
-def test_a_run_that_has_played_blocks_is_kept(plan, tmp_path, fails_at):
+def test_run_with_blocks_is_kept(plan, tmp_path, fails_at):
     folder = tmp_path / "out"
     fails_at(2)
     with pytest.raises(BadInput):
@@ -88,7 +88,7 @@ def test_a_run_that_has_played_blocks_is_kept(plan, tmp_path, fails_at):
     assert len(list(folder.rglob("block-*.npz"))) == 2
 
 
-def test_a_run_stopped_again_before_its_next_block_keeps_its_blocks(plan, tmp_path, fails_at):
+def test_run_stopped_again_keeps_its_blocks(plan, tmp_path, fails_at):
     folder = tmp_path / "out"
     for index in (1, 1):
         fails_at(index)
@@ -97,7 +97,7 @@ def test_a_run_stopped_again_before_its_next_block_keeps_its_blocks(plan, tmp_pa
     assert [path.name for path in folder.rglob("block-*.npz")] == ["block-00000000.npz"]
 
 
-def test_what_somebody_else_put_into_a_made_folder_stays(plan, tmp_path, monkeypatch):
+def test_foreign_files_in_created_folder_are_kept(plan, tmp_path, monkeypatch):
     folder = tmp_path / "out"
 
     def leave_a_file(self, block, trials):

@@ -36,7 +36,7 @@ def count_plays(monkeypatch):
     return saved
 
 
-def test_a_run_folder_holds_what_the_contract_says(plan, tmp_path):
+def test_run_folder_has_documented_files(plan, tmp_path):
     verdicts = run_plan(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {
@@ -65,7 +65,7 @@ def test_a_run_folder_holds_what_the_contract_says(plan, tmp_path):
     }
 
 
-def test_the_trials_are_those_of_the_game_itself(plan, tmp_path):
+def test_trials_match_direct_simulation(plan, tmp_path):
     """Played without the runner: the streams of seed, role and block decide every number."""
     from leakgauge.domains.coin.attacks.peek import Attack
     from leakgauge.domains.coin.challenger import Challenger
@@ -85,13 +85,13 @@ def test_the_trials_are_those_of_the_game_itself(plan, tmp_path):
         assert store.load(block).reading == expected.reading
 
 
-def test_a_finished_run_plays_and_studies_nothing_again(plan, tmp_path, monkeypatch):
+def test_finished_run_repeats_nothing(plan, tmp_path, monkeypatch):
     first = run_plan(plan(), tmp_path / "out")
     monkeypatch.setattr(run, "study_attacks", lambda *_: pytest.fail("studied again"))
     assert run_plan(plan(), tmp_path / "out") == first
 
 
-def test_missing_damaged_and_cut_blocks_are_played_again(plan, tmp_path, monkeypatch):
+def test_missing_damaged_and_truncated_blocks_are_rerun(plan, tmp_path, monkeypatch):
     run_plan(plan(), tmp_path / "out")
     whole = files(tmp_path / "out")
     paths = sorted((tmp_path / "out").rglob("block-*"))
@@ -106,7 +106,7 @@ def test_missing_damaged_and_cut_blocks_are_played_again(plan, tmp_path, monkeyp
     assert files(tmp_path / "out") == whole
 
 
-def test_leftovers_of_a_killed_writer_are_removed(plan, tmp_path):
+def test_temporary_files_are_removed(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     leftover = tmp_path / "out" / "audits" / "coin" / "peek-nothing" / "block-00000001.npz.17.partial"
     leftover.write_bytes(b"half")
@@ -114,7 +114,7 @@ def test_leftovers_of_a_killed_writer_are_removed(plan, tmp_path):
     assert not leftover.exists()
 
 
-def test_raising_the_rounds_continues(plan, tmp_path, monkeypatch):
+def test_raising_rounds_continues_the_run(plan, tmp_path, monkeypatch):
     run_plan(plan(rounds=100), tmp_path / "out")
     saved = count_plays(monkeypatch)
     verdicts = run_plan(plan(rounds=150), tmp_path / "out")
@@ -146,7 +146,7 @@ def _coins_travel():
     "engine",
     ["local", pytest.param("dask", marks=pytest.mark.slow), pytest.param("ray", marks=pytest.mark.slow)],
 )
-def test_neither_the_engine_nor_the_number_of_workers_changes_a_trial(plan, tmp_path, engine):
+def test_engine_and_workers_do_not_change_trials(plan, tmp_path, engine):
     given = plan(attacks='["peek", "sleep"]', challenger="{ promised = 1.0, targets = 4 }")
     one = run_plan(given, tmp_path / "one")
     two = run_plan(given, tmp_path / "two", EngineOptions(engine=engine, workers=2))
@@ -154,7 +154,7 @@ def test_neither_the_engine_nor_the_number_of_workers_changes_a_trial(plan, tmp_
     assert verdicts_to_json(one) == verdicts_to_json(two)
 
 
-def test_a_failed_block_is_not_saved_and_the_others_are(plan, tmp_path):
+def test_failed_block_is_not_saved_but_others_are(plan, tmp_path):
     broken = plan(challenger="{ promised = 1.0, fails_at = 10 }")  # the last block has 10 rounds
     with pytest.raises(
         IncompleteRun, match=r"'coin' ended with ZeroDivisionError: the coin broke.*continue with:"
@@ -181,7 +181,7 @@ def test_bad_input_in_a_block_names_its_rounds(plan, tmp_path, monkeypatch):
     assert files(tmp_path / "out") == {}
 
 
-def test_another_plan_is_refused_and_the_folder_left_alone(plan, tmp_path):
+def test_rejects_different_plan_and_keeps_folder(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     for change, message in [
@@ -197,7 +197,7 @@ def test_another_plan_is_refused_and_the_folder_left_alone(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
 
 
-def test_other_data_are_refused(plan, tmp_path):
+def test_rejects_other_data(plan, tmp_path):
     (tmp_path / "people.csv").write_text("a")
     settings = {"data": '{ source = "people.csv" }'}
     run_plan(plan(**settings), tmp_path / "out")
@@ -206,7 +206,7 @@ def test_other_data_are_refused(plan, tmp_path):
         run_plan(plan(**settings), tmp_path / "out")
 
 
-def test_data_that_change_between_two_looks_are_refused(plan, tmp_path):
+def test_rejects_data_changed_during_setup(plan, tmp_path):
     given = plan(data='{ source = "people.csv" }', sweep='{ "mechanism.epsilon" = [1.0, 2.0] }')
     (tmp_path / "people.csv").write_text("a")
     described, games = set_up_run(given)
@@ -218,7 +218,7 @@ def test_data_that_change_between_two_looks_are_refused(plan, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["thesis.txt", "plan.toml", "audits"])
-def test_a_folder_with_other_things_is_not_written_to(plan, tmp_path, name):
+def test_folder_with_other_files_is_not_used(plan, tmp_path, name):
     out = tmp_path / "out"
     out.mkdir()
     (out / name).write_text("mine")
@@ -227,7 +227,7 @@ def test_a_folder_with_other_things_is_not_written_to(plan, tmp_path, name):
     assert {path.name: path.read_text() for path in out.iterdir()} == {name: "mine"}
 
 
-def test_a_run_killed_before_its_manifest_can_be_started_again(plan, tmp_path):
+def test_run_without_manifest_can_be_restarted(plan, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "lock").touch()
@@ -236,14 +236,14 @@ def test_a_run_killed_before_its_manifest_can_be_started_again(plan, tmp_path):
     assert not list(out.glob("*.partial"))
 
 
-def test_a_file_cannot_be_a_run_folder(plan, tmp_path):
+def test_rejects_file_as_run_folder(plan, tmp_path):
     with pytest.raises(BadInput, match="cannot be a run folder"):
         run_plan(plan(), tmp_path / "plan.toml")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"schema": 1}', '{"schema": 2, "checksum": ""}'])
 @pytest.mark.parametrize("blocks", [True, False])
-def test_a_damaged_manifest_is_never_trusted(plan, tmp_path, content, blocks):
+def test_damaged_manifest_is_rejected(plan, tmp_path, content, blocks):
     run_plan(plan(), tmp_path / "out")
     (tmp_path / "out" / "manifest.json").write_text(content)
     if not blocks:
@@ -252,7 +252,7 @@ def test_a_damaged_manifest_is_never_trusted(plan, tmp_path, content, blocks):
         run_plan(plan(), tmp_path / "out")
 
 
-def test_a_manifest_that_was_edited_is_damaged(plan, tmp_path):
+def test_edited_manifest_is_rejected(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     path = tmp_path / "out" / "manifest.json"
     text = path.read_text()
@@ -262,18 +262,18 @@ def test_a_manifest_that_was_edited_is_damaged(plan, tmp_path):
         manifest.load(tmp_path / "out")
 
 
-def test_a_manifest_of_another_version_is_not_read(tmp_path):
+def test_manifest_of_other_version_is_rejected(tmp_path):
     (tmp_path / "manifest.json").write_text('{"schema": 3}')
     with pytest.raises(BadInput, match="written by another version"):
         manifest.load(tmp_path)
 
 
-def test_a_manifest_names_no_place_of_the_machine(plan, tmp_path):
+def test_manifest_has_no_absolute_path(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     assert str(tmp_path) not in (tmp_path / "out" / "manifest.json").read_text()
 
 
-def test_an_audit_that_may_stop_early_ends_at_the_block_that_decides_it(plan, tmp_path):
+def test_early_stopping_ends_at_the_deciding_block(plan, tmp_path):
     lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
     lying["challenger"] = "{ promised = 0.5 }"
     [verdict] = run_plan(plan(**lying), tmp_path / "out")
@@ -288,7 +288,7 @@ def test_an_audit_that_may_stop_early_ends_at_the_block_that_decides_it(plan, tm
         run.judge_run(set_up_run(plan(**lying))[0], manifest.load(tmp_path / "out"), tmp_path / "out")
 
 
-def test_where_an_audit_stops_does_not_depend_on_how_many_play(plan, tmp_path, monkeypatch):
+def test_stopping_point_does_not_depend_on_workers(plan, tmp_path, monkeypatch):
     lying = {"stop": '"decided"', "mechanism": "{ epsilon = 4.0 }", "rounds": 2000, "block": 20}
     lying["challenger"] = "{ promised = 0.5 }"
     given = plan(**lying)
@@ -300,7 +300,7 @@ def test_where_an_audit_stops_does_not_depend_on_how_many_play(plan, tmp_path, m
     assert one == seven
 
 
-def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path):
+def test_undecided_audit_runs_all_rounds(plan, tmp_path):
     [verdict] = run_plan(plan(stop='"decided"'), tmp_path / "out")
     assert not verdict.stopped_early
     assert verdict.rounds == 100
@@ -315,13 +315,13 @@ def test_an_honest_audit_that_may_stop_early_plays_all_its_rounds(plan, tmp_path
         ("{ promised = 1.0, delta = 1e-5, targets = 2 }", "needs one target per round"),
     ],
 )
-def test_what_the_e_process_cannot_judge_may_not_stop_early(plan, tmp_path, challenger, message):
+def test_early_stopping_needs_e_process(plan, tmp_path, challenger, message):
     with pytest.raises(BadInput, match=f"stop = 'rounds' can: .*{message}"):
         run_plan(plan(stop='"decided"', challenger=challenger), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeypatch):
+def test_irreproducible_study_is_detected(plan, tmp_path, monkeypatch):
     from leakgauge.domains.coin.attacks import peek
 
     run_plan(plan(), tmp_path / "out")
@@ -331,7 +331,7 @@ def test_an_attack_that_studied_differently_is_found_out(plan, tmp_path, monkeyp
         run_plan(plan(), tmp_path / "out")
 
 
-def test_a_plan_made_in_python_runs_and_leaves_a_file_that_reads_back(plan, tmp_path):
+def test_plan_from_python_is_saved_and_reads_back(plan, tmp_path):
     given = replace(
         plan(attacks='[{ name = "peek", noise = 0.5, knowledge = { name = "nothing", shift = 0.1 } }]'),
         path=None,
@@ -347,7 +347,7 @@ def test_a_plan_made_in_python_runs_and_leaves_a_file_that_reads_back(plan, tmp_
         run.judge_run(set_up_run(given)[0], manifest.load(tmp_path / "out"), tmp_path / "out")
 
 
-def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, monkeypatch):
+def test_continue_command_names_plan_folder_and_seed(plan, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     from leakgauge.plan import read_plan
 
@@ -360,13 +360,13 @@ def test_how_to_continue_names_the_plan_the_folder_and_the_seed(plan, tmp_path, 
     assert Path("runs/x/plan.toml").read_text().startswith("# run with --seed 11\n")
 
 
-def test_a_bad_engine_is_refused_before_anything_is_written(plan, tmp_path):
+def test_rejects_bad_engine_before_anything_is_written(plan, tmp_path):
     with pytest.raises(BadInput, match="workers must be >= 1"):
         run_plan(plan(), tmp_path / "out", EngineOptions(workers=0))
     assert not (tmp_path / "out").exists()
 
 
-def test_studies_spread_over_the_workers(plan, tmp_path, monkeypatch):
+def test_studies_use_the_workers(plan, tmp_path, monkeypatch):
     from leakgauge.domains.coin.attacks import peek
 
     seen, spread = [], peek.parallel_map
@@ -387,7 +387,7 @@ def test_studies_spread_over_the_workers(plan, tmp_path, monkeypatch):
     assert os.getpid() not in seen
 
 
-def test_a_worker_error_is_named_once():
+def test_worker_error_is_reported_once():
     error = WorkerError("ZeroDivisionError: x")
     audit = type("A", (), {"name": "a"})
     with (
@@ -397,7 +397,7 @@ def test_a_worker_error_is_named_once():
         raise error
 
 
-def test_a_folder_in_which_no_block_was_played_may_be_used_for_another_run(plan, tmp_path, monkeypatch):
+def test_folder_without_blocks_may_be_reused(plan, tmp_path, monkeypatch):
     def broken(*_):
         raise BadInput("the release raised an error")
 

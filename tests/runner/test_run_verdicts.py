@@ -7,7 +7,7 @@ from leakgauge.runner.run import run_plan
 from leakgauge.runner.run_verdicts import judge_folder, read_verdicts
 
 
-def test_judging_again_gives_the_same_verdicts_without_the_data(plan, tmp_path):
+def test_rejudging_needs_no_data(plan, tmp_path):
     (tmp_path / "people.csv").write_text("a")
     given = plan(data='{ source = "people.csv" }', challenger="{ promised = 1.0, delta = 1e-5, targets = 3 }")
     verdicts = run_plan(given, tmp_path / "out")
@@ -19,14 +19,14 @@ def test_judging_again_gives_the_same_verdicts_without_the_data(plan, tmp_path):
     assert (tmp_path / "out" / "verdicts.json").read_bytes() == written
 
 
-def test_verdicts_read_back(plan, tmp_path):
+def test_verdicts_round_trip(plan, tmp_path):
     verdicts = run_plan(plan(), tmp_path / "out")
     again = read_verdicts(tmp_path / "out")
     assert [verdict.finding for verdict in again] == [verdict.finding for verdict in verdicts]
     assert again[0].metrics["auc"] == verdicts[0].metrics["auc"]
 
 
-def test_an_incomplete_folder_says_how_to_go_on(plan, tmp_path):
+def test_incomplete_folder_says_how_to_continue(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     (tmp_path / "out" / "audits" / "coin" / "peek-nothing" / "block-00000002.npz").unlink()
     with pytest.raises(
@@ -36,20 +36,20 @@ def test_an_incomplete_folder_says_how_to_go_on(plan, tmp_path):
         judge_folder(tmp_path / "out")
 
 
-def test_dates_in_a_plan_do_not_stop_the_verdict(plan, tmp_path):
+def test_plan_with_dates_is_judged(plan, tmp_path):
     run_plan(plan(data="{ since = 2013-11-01, until = 2013-11-08T10:00:00 }"), tmp_path / "out")
     [verdict] = json.loads((tmp_path / "out" / "verdicts.json").read_text())["verdicts"]
     assert verdict["parameters"]["data"]["since"] == "2013-11-01"
     judge_folder(tmp_path / "out")
 
 
-def test_a_folder_that_is_no_run_is_bad_input(tmp_path):
+def test_non_run_folder_is_bad_input(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(BadInput, match="not a run folder"):
             judge_folder(folder)
 
 
-def test_verdicts_that_are_missing_or_damaged_are_bad_input(plan, tmp_path):
+def test_missing_or_damaged_verdicts_are_bad_input(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     path = tmp_path / "out" / "verdicts.json"
     for content in ("{", "{}", '{"verdicts": [{}]}'):

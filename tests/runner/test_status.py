@@ -5,7 +5,7 @@ from leakgauge.runner.status import AuditProgress, run_status
 from leakgauge.support.files import lock_folder
 
 
-def test_a_finished_run_is_complete(plan, tmp_path):
+def test_finished_run_is_complete(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     found = run_status(tmp_path / "out")
     assert found.audits == (AuditProgress(audit="coin", played=100, rounds=100, complete=True),)
@@ -15,7 +15,7 @@ def test_a_finished_run_is_complete(plan, tmp_path):
     assert found.continue_command is None
 
 
-def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
+def test_run_with_missing_block_is_incomplete(plan, tmp_path):
     run_plan(plan(attacks='["peek", "sleep"]'), tmp_path / "out")
     folder = tmp_path / "out" / "audits" / "coin"
     (folder / "peek-nothing" / "block-00000000.npz").unlink()
@@ -25,7 +25,7 @@ def test_a_run_that_lacks_a_block_is_incomplete(plan, tmp_path):
     assert found.continue_command.startswith("leakgauge run ")
 
 
-def test_a_run_that_stopped_early_is_complete(plan, tmp_path):
+def test_early_stopped_run_is_complete(plan, tmp_path):
     lying = {
         "mechanism": "{ epsilon = 4.0 }",
         "challenger": "{ promised = 0.5 }",
@@ -38,7 +38,7 @@ def test_a_run_that_stopped_early_is_complete(plan, tmp_path):
     assert standing.complete
 
 
-def test_a_run_that_is_writing_is_seen(plan, tmp_path):
+def test_running_run_is_reported(plan, tmp_path):
     run_plan(plan(), tmp_path / "out")
     with lock_folder(tmp_path / "out"):
         assert run_status(tmp_path / "out").running

@@ -11,7 +11,7 @@ def double(item):
     return 2 * item
 
 
-def test_a_function_is_unpacked_once_per_process():
+def test_function_is_unpickled_once_per_process():
     packed, docket = worker_tasks.pack_task(double)
     assert worker_tasks.run_task(packed, docket, 0, 1) == (0, 2)
     assert worker_tasks.run_task(np.array([], np.uint8), docket, 1, 2) == (1, 4), (
@@ -19,13 +19,13 @@ def test_a_function_is_unpacked_once_per_process():
     )
 
 
-def test_only_a_few_functions_stay_unpacked():
+def test_unpickled_functions_are_limited():
     for n in range(10):
         worker_tasks.run_task(*worker_tasks.pack_task(lambda item, n=n: item + n), 0, 1)
     assert len(worker_tasks._unpacked) == worker_tasks._MOST_UNPACKED
 
 
-def test_modules_are_looked_for_where_the_sender_looks(tmp_path, monkeypatch):
+def test_module_search_path_is_sent_to_workers(tmp_path, monkeypatch):
     (tmp_path / "mine_alone.py").write_text("def triple(item):\n    return 3 * item\n")
     with monkeypatch.context() as sender:
         sender.syspath_prepend(tmp_path)
@@ -38,7 +38,7 @@ def test_modules_are_looked_for_where_the_sender_looks(tmp_path, monkeypatch):
     assert worker_tasks.run_task(packed, docket, 0, 2) == (0, 6)
 
 
-def test_errors_come_home():
+def test_errors_are_returned_to_the_caller():
     def refuse(item):
         raise BadInput(f"no {item}")
 

@@ -8,7 +8,7 @@ RNG = np.random.default_rng(1)
 MEMBERS = np.arange(4000) % 2 == 0
 
 
-def test_logistic_regression_is_that_of_scikit_learn():
+def test_logistic_regression_matches_scikit_learn():
     columns = RNG.normal(size=(4000, 3)) + MEMBERS[:, None] * [0.5, 0, -0.2]
     ours = discriminant_analysis.fit_logistic(columns, MEMBERS)
     theirs = LogisticRegression(C=1.0, tol=1e-10).fit(columns, MEMBERS)
@@ -16,7 +16,7 @@ def test_logistic_regression_is_that_of_scikit_learn():
     np.testing.assert_allclose(ours.offset, theirs.intercept_[0], atol=1e-4)
 
 
-def test_fishers_direction_is_the_log_ratio_of_normal_laws():
+def test_fisher_direction_is_log_ratio_of_normals():
     spread = np.array([[2.0, 0.6], [0.6, 1.0]])
     shift = np.array([0.5, -0.3])
     columns = RNG.multivariate_normal([0, 0], spread, size=40_000)
@@ -25,7 +25,7 @@ def test_fishers_direction_is_the_log_ratio_of_normal_laws():
     np.testing.assert_allclose(ours.weights, np.linalg.solve(spread, shift), atol=0.03)
 
 
-def test_fishers_direction_finds_noise_that_cancels():
+def test_fisher_direction_uses_correlated_noise():
     noise = RNG.laplace(scale=10, size=(4000, 2))
     columns = np.column_stack([noise.sum(axis=1) + MEMBERS, noise])
     framed = discriminant_analysis.fit_scaler(columns)(columns)
@@ -33,7 +33,7 @@ def test_fishers_direction_finds_noise_that_cancels():
     assert scores[MEMBERS].min() > scores[~MEMBERS].max()
 
 
-def test_the_quadratic_score_is_the_log_ratio_of_normal_laws():
+def test_quadratic_score_is_log_ratio_of_normals():
     laws = (
         multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]]),
         multivariate_normal([0.2, 0], [[2, -0.3], [-0.3, 1]]),
@@ -44,7 +44,7 @@ def test_the_quadratic_score_is_the_log_ratio_of_normal_laws():
     np.testing.assert_allclose(score(some), laws[1].logpdf(some) - laws[0].logpdf(some), atol=0.15)
 
 
-def test_a_frame_bears_gaps_and_wild_numbers():
+def test_scaling_handles_gaps_and_outliers():
     columns = RNG.normal(size=(100, 3))
     columns[::7, 0] = np.nan
     columns[3, 1], columns[4, 1], columns[:, 2] = np.inf, 1e308, 5.0

@@ -3,7 +3,7 @@ import os
 from leakgauge.support.cache import RecentCache, file_identity
 
 
-def test_things_are_made_once_and_the_longest_unused_one_goes_first():
+def test_least_recently_used_entry_is_evicted():
     made = []
 
     def make(name):
@@ -15,7 +15,7 @@ def test_things_are_made_once_and_the_longest_unused_one_goes_first():
     assert made == ["a", "b", "c", "b"]
 
 
-def test_a_changed_file_is_another_file(tmp_path):
+def test_changed_file_has_another_key(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("id\n1\n")
     before = file_identity(file)

@@ -29,7 +29,7 @@ def rows(found):
     return list(csv.DictReader(exposure_rows.exposure_csv([("log", found)]).splitlines()))
 
 
-def test_records_of_a_log_have_their_costliest_queries_beside_them():
+def test_records_have_their_costliest_queries():
     first, second, last = rows(of_log())
     assert first == {
         "audit": "log",
@@ -50,14 +50,14 @@ def test_records_of_a_log_have_their_costliest_queries_beside_them():
     assert (last["record"], last["query_1"], last["informed_advantage"]) == ("r0", "", "0.00000")
 
 
-def test_rows_that_are_made_in_blocks_are_all_there(monkeypatch):
+def test_block_rows_are_complete(monkeypatch):
     whole = rows(of_log(20))
     monkeypatch.setattr(exposure_rows, "_BLOCK", 3)
     assert rows(of_log(20)) == whole
     assert [row["record"] for row in whole] == [f"r{i}" for i in reversed(range(20))]
 
 
-def test_of_equally_exposed_records_who_has_spent_more_comes_first():
+def test_ties_are_sorted_by_spending():
     found = of_log(3)
     flat = np.full(3, 0.5)
     one = AdversaryExposure(adversary="informed", basis="b", accuracy=flat, auc=flat, tpr=flat, error=0.0)

@@ -11,7 +11,7 @@ from leakgauge.support import files
 from leakgauge.support.files import is_locked, lock_folder
 
 
-def test_a_file_is_replaced_as_a_whole(tmp_path):
+def test_file_is_replaced_atomically(tmp_path):
     path = tmp_path / "new" / "file"
     files.write_file(path, b"one")
     files.write_file(path, b"two")
@@ -19,7 +19,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["file"]
 
 
-def test_a_writer_that_dies_leaves_the_old_file(tmp_path, monkeypatch):
+def test_failed_write_keeps_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     files.write_file(path, b"old")
 
@@ -35,7 +35,7 @@ def test_a_writer_that_dies_leaves_the_old_file(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
+def test_full_disk_is_reported_in_one_line(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, "No space left on device")
 
@@ -45,12 +45,12 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     assert not (tmp_path / "file").exists()
 
 
-def test_json_reads_back(tmp_path):
+def test_json_round_trips(tmp_path):
     files.write_json(tmp_path / "file", {"name": "città", "value": 0.1})
     assert json.loads((tmp_path / "file").read_bytes()) == {"name": "città", "value": 0.1}
 
 
-def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path, monkeypatch):
+def test_private_file_is_created_with_owner_permissions(tmp_path, monkeypatch):
     path, modes = tmp_path / "file", []
     path.write_text("old, for everybody")
     path.chmod(0o644)
@@ -84,13 +84,13 @@ def holder(tmp_path):
     process.stdout.close()
 
 
-def test_the_second_is_refused_while_the_first_holds(holder, tmp_path):
+def test_second_lock_is_rejected(holder, tmp_path):
     assert is_locked(tmp_path)
     with pytest.raises(BadInput, match="another run is writing to"), lock_folder(tmp_path):
         pytest.fail("both hold it")
 
 
-def test_a_kill_leaves_no_lock(holder, tmp_path):
+def test_killed_process_releases_lock(holder, tmp_path):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
     assert not is_locked(tmp_path)
@@ -99,7 +99,7 @@ def test_a_kill_leaves_no_lock(holder, tmp_path):
     assert not is_locked(tmp_path)
 
 
-def test_a_look_at_the_status_does_not_stop_a_run(tmp_path, monkeypatch):
+def test_status_check_does_not_block_run(tmp_path, monkeypatch):
     import fcntl
 
     with lock_folder(tmp_path):
@@ -111,13 +111,13 @@ def test_a_look_at_the_status_does_not_stop_a_run(tmp_path, monkeypatch):
             pass
 
 
-def test_a_folder_that_is_not_there_is_bad_input(tmp_path):
+def test_missing_folder_is_bad_input(tmp_path):
     assert not is_locked(tmp_path / "nowhere")
     with pytest.raises(BadInput, match="cannot be written to"), lock_folder(tmp_path / "nowhere"):
         pass
 
 
-def test_a_lock_that_went_with_its_folder_holds_nothing(tmp_path, monkeypatch):
+def test_rejects_lock_file_removed_while_locking(tmp_path, monkeypatch):
     monkeypatch.setattr("fcntl.flock", lambda file, how: (tmp_path / "lock").unlink())
     with pytest.raises(BadInput, match="ended just now"), lock_folder(tmp_path):
         pytest.fail("it holds a file that is no more")

@@ -18,7 +18,7 @@ def draws_globally(value, rng):
     return value + np.random.laplace() + random.random()  # noqa: NPY002
 
 
-def test_a_generator_of_its_own_is_refused():
+def test_rejects_user_created_generator():
     hidden = np.random.RandomState(3)
     with pytest.raises(BadInput, match="generator of its own, OWN"):
         refuse_own_generator(draws_from_its_own, "challenger.release")
@@ -28,7 +28,7 @@ def test_a_generator_of_its_own_is_refused():
     refuse_own_generator(draws_globally, "challenger.release")
 
 
-def test_global_generators_are_replayed_with_the_block_and_left_as_they_were():
+def test_global_generators_are_seeded_and_restored():
     box = Challenger(draws_globally, (0.0, 1.0), None)
     members = np.zeros((50, 1), bool)
     before = np.random.get_state()[1].tolist(), random.getstate()  # noqa: NPY002
@@ -38,7 +38,7 @@ def test_global_generators_are_replayed_with_the_block_and_left_as_they_were():
     assert (np.random.get_state()[1].tolist(), random.getstate()) == before  # noqa: NPY002
 
 
-def test_seeds_come_back_after_an_error():
+def test_global_state_is_restored_after_error():
     before = random.getstate()
     with pytest.raises(ZeroDivisionError), seeded_global_generators(np.random.default_rng(0)):
         raise ZeroDivisionError

@@ -15,7 +15,7 @@ class Frame:
         return self.values == other.values
 
 
-def test_a_table_that_only_rearranged_itself_is_unchanged():
+def test_internally_rearranged_table_is_unchanged():
     table = Frame([1, 2])
     seal = MutationGuard(table)
     table.layout = 1
@@ -24,16 +24,16 @@ def test_a_table_that_only_rearranged_itself_is_unchanged():
     assert seal.broken
 
 
-def test_what_cannot_be_pickled_is_let_be():
+def test_unpicklable_inputs_are_not_checked():
     assert not MutationGuard(threading.Lock()).broken
 
 
-def test_what_cannot_change_is_not_looked_at():
+def test_immutable_inputs_are_not_checked():
     for value in (1, 2.5, "a", None, read_only(np.zeros(3))):
         assert not MutationGuard(value).broken
 
 
-def test_arrays_of_objects_are_watched():
+def test_object_arrays_are_checked():
     data = read_only(np.array([[1], [2, 3]], dtype=object))
     seal = MutationGuard(data)
     data[0].append(9)

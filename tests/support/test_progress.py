@@ -7,7 +7,7 @@ from leakgauge.support import progress
 from leakgauge.support.progress import listen_to_progress, progress_bar, report_progress
 
 
-def test_news_reach_whoever_listens_and_then_nobody():
+def test_messages_reach_the_listener_only():
     heard = []
     report_progress("before")
     with listen_to_progress(heard.append):
@@ -24,7 +24,7 @@ def train(item):
     return item
 
 
-def test_what_a_worker_process_tells_is_heard_here():
+def test_worker_messages_reach_the_parent():
     heard = []
     with listen_to_progress(heard.append):
         assert map_in_order(ProcessEngine(2), train, [1, 2]) == [1, 2]
@@ -32,7 +32,7 @@ def test_what_a_worker_process_tells_is_heard_here():
     assert set(heard) <= {"epoch 1 of 2", "epoch 2 of 2"}
 
 
-def test_a_worker_writes_now_and_then_and_minds_no_lost_note(tmp_path, monkeypatch):
+def test_worker_messages_are_throttled_and_may_be_lost(tmp_path, monkeypatch):
     clock = iter([0.0, 0.1, 0.6, 1.2])
     monkeypatch.setattr(progress, "monotonic", lambda: next(clock))
     path = tmp_path / "latest"
@@ -47,13 +47,13 @@ def test_a_worker_writes_now_and_then_and_minds_no_lost_note(tmp_path, monkeypat
     write("nobody listens any more")
 
 
-def test_nothing_is_shown_where_there_is_no_terminal(capsys):
+def test_nothing_is_shown_without_terminal(capsys):
     with progress_bar(10) as advance:
         advance("a", 5)
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_shows_rounds_and_their_rate(monkeypatch, capsys):
+def test_terminal_shows_rounds_and_rate(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "120")

@@ -35,7 +35,7 @@ class Table:
             raise BadInput(f"epsilon must be > 0, got {self.epsilon}")
 
 
-def test_a_whole_table_is_read():
+def test_reads_a_whole_table():
     table = {"epsilon": 1, "colour": "red", "grid": [2, 3], "names": ["a"], "inner": {"size": 4}, "cap": 5}
     found = read_dataclass(Table, table, "here")
     expected = Table(epsilon=1.0, grid=(2, 3), names=("a",), inner=Inner(size=4), cap=5)
@@ -63,13 +63,13 @@ def test_a_whole_table_is_read():
         (3, "here: expected a table, got 3"),
     ],
 )
-def test_what_is_wrong_is_said_in_one_line(table, message):
+def test_errors_are_one_line(table, message):
     with pytest.raises(BadInput, match=message) as refusal:
         read_dataclass(Table, table, "here")
     assert "\n" not in str(refusal.value)
 
 
-def test_a_value_that_names_itself_is_named_once():
+def test_error_of_a_value_is_prefixed_once():
     from leakgauge.mechanisms import laplace
 
     with pytest.raises(BadInput) as refusal:
@@ -83,6 +83,6 @@ class Sided:
 
 
 @pytest.mark.parametrize("given", [3, "two", True, 1.5])
-def test_a_choice_of_numbers_is_refused_in_one_line(given):
+def test_rejects_invalid_numeric_choice(given):
     with pytest.raises(BadInput, match=r"test\.sides: no choice is called .*; known: 1, 2"):
         read_dataclass(Sided, {"sides": given}, "test")

@@ -13,7 +13,7 @@ def rows(path):
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_first_line_says_what_stands_between_values(tmp_path, delimiter, packed):
+def test_delimiter_is_detected_from_first_line(tmp_path, delimiter, packed):
     text = f'id{delimiter}said\n1{delimiter}"a{delimiter}b"\n2{delimiter}\n'
     path = tmp_path / ("a.csv.gz" if packed else "a.csv")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
@@ -23,7 +23,7 @@ def test_the_first_line_says_what_stands_between_values(tmp_path, delimiter, pac
 
 
 @pytest.mark.parametrize("text", ["a,b\n1,2\n3\n", "a,b\n1,2\n3,4,5\n", 'a,b\n1,"2\n'])
-def test_a_torn_row_is_no_other_table(tmp_path, text):
+def test_incomplete_row_is_rejected(tmp_path, text):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(BadInput, match=r"data.source: a.csv cannot be read: .*") as told:
@@ -40,14 +40,14 @@ def test_a_torn_row_is_no_other_table(tmp_path, text):
         ("a.parquet", b"PAR1", "cannot be read"),
     ],
 )
-def test_what_is_no_table_is_one_line(tmp_path, name, content, word):
+def test_invalid_table_is_reported_in_one_line(tmp_path, name, content, word):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=word):
         rows(tmp_path / name)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "  \n1,2\n"])
-def test_a_file_without_names_is_called_empty(tmp_path, text):
+def test_file_without_header_is_called_empty(tmp_path, text):
     path = tmp_path / "a.csv"
     path.write_text(text)
     with pytest.raises(BadInput, match=r"data.source: a.csv is empty"):

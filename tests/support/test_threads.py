@@ -12,7 +12,7 @@ def pools():
     return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
-def test_linear_algebra_uses_one_thread_and_then_as_many_as_before(monkeypatch):
+def test_linear_algebra_uses_one_thread_temporarily(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     np.ones((2, 2)) @ np.ones((2, 2))
@@ -27,7 +27,7 @@ def test_linear_algebra_uses_one_thread_and_then_as_many_as_before(monkeypatch):
     assert "MKL_NUM_THREADS" not in os.environ
 
 
-def test_torch_uses_one_thread_too_where_it_is_loaded(monkeypatch):
+def test_torch_uses_one_thread_temporarily(monkeypatch):
     threads = [4]
     torch = SimpleNamespace(get_num_threads=lambda: threads[-1], set_num_threads=threads.append)
     monkeypatch.setitem(sys.modules, "torch", torch)

@@ -32,19 +32,19 @@ def load(folder, reference):
     return UserCodeLoader(folder).load(reference, "challenger.release")
 
 
-def test_functions_come_from_the_plans_folder_with_what_they_import(folder):
+def test_functions_and_their_imports_come_from_the_plan_folder(folder):
     assert load(folder, "mine:release")(21, None) == 42
     assert load(folder, "mine:Box.pair") == (1, 2)
     assert load(folder, "package.inner:release")(0, None) == "inner"
 
 
-def test_or_from_what_is_installed(folder):
+def test_installed_modules_can_be_loaded(folder):
     import math
 
     assert load(folder, "math:sqrt") is math.sqrt
 
 
-def test_nothing_is_left_behind(folder):
+def test_import_state_is_restored(folder):
     path, known = list(sys.path), set(sys.modules)
     load(folder, "mine:release")
     assert sys.path == path
@@ -53,13 +53,13 @@ def test_nothing_is_left_behind(folder):
     assert not list(folder.rglob("__pycache__"))
 
 
-def test_a_changed_file_is_loaded_afresh_and_so_is_what_it_imports(folder):
+def test_changed_file_and_its_imports_are_reloaded(folder):
     assert load(folder, "mine:release")(1, None) == 2
     (folder / "beside.py").write_text("def double(x):\n    return 'changed'\n")
     assert load(folder, "mine:release")(1, None) == "changed"
 
 
-def test_a_module_of_the_same_name_elsewhere_is_not_mistaken_for_it(folder, monkeypatch):
+def test_module_of_same_name_elsewhere_is_not_used(folder, monkeypatch):
     import types
 
     other = types.ModuleType("beside")
@@ -69,7 +69,7 @@ def test_a_module_of_the_same_name_elsewhere_is_not_mistaken_for_it(folder, monk
     assert sys.modules["beside"] is other
 
 
-def test_what_is_loaded_travels_to_a_process_that_knows_no_folder(folder, tmp_path_factory):
+def test_loaded_function_can_be_pickled_by_value(folder, tmp_path_factory):
     packed = tmp_path_factory.mktemp("elsewhere") / "packed"
     packed.write_bytes(cloudpickle.dumps(load(folder, "mine:release")))
     code = f"import pickle; print(pickle.loads(open({str(packed)!r}, 'rb').read())(4, None))"
@@ -79,14 +79,14 @@ def test_what_is_loaded_travels_to_a_process_that_knows_no_folder(folder, tmp_pa
     assert run.stdout.strip() == "8"
 
 
-def test_the_texts_of_all_files_are_remembered(folder):
+def test_sources_of_all_files_are_recorded(folder):
     loader = UserCodeLoader(folder)
     loader.load("mine:release", "x")
     assert set(loader.sources) == {"mine.py", "beside"}
     assert "double" in loader.sources["beside"]
 
 
-def test_a_module_is_run_once_for_several_names(folder):
+def test_module_is_executed_once(folder):
     loader = UserCodeLoader(folder)
     assert loader.load("mine:Box", "x") is loader.load("mine:Box", "y")
 
@@ -104,7 +104,7 @@ def test_a_module_is_run_once_for_several_names(folder):
         ("needs:release", "raised ModuleNotFoundError: No module named 'not_there_at_all'"),
     ],
 )
-def test_what_cannot_be_loaded_is_one_clear_line(folder, reference, problem):
+def test_load_errors_are_one_line(folder, reference, problem):
     with pytest.raises(BadInput) as caught:
         load(folder, reference)
     assert str(caught.value).startswith("challenger.release: ")

@@ -37,7 +37,7 @@ def roc(law: LatticeLaw) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("step", [0.03, 0.4, 5.0])
 @pytest.mark.parametrize("one_sided", [False, True])
-def test_laws_on_a_lattice_enclose_the_exact_curve_of_a_pair(step, one_sided):
+def test_lattice_brackets_exact_curve(step, one_sided):
     rng = np.random.default_rng(1)
     for _ in range(20):
         pair = random_pair(rng, 12, one_sided=one_sided)
@@ -51,20 +51,20 @@ def test_laws_on_a_lattice_enclose_the_exact_curve_of_a_pair(step, one_sided):
 
 
 @pytest.mark.parametrize("step", [0.03, 0.4])
-def test_spread_losses_are_the_log_ratios_of_the_worlds(step):
+def test_losses_are_log_ratios(step):
     law = spread_pair(random_pair(np.random.default_rng(2), 30, one_sided=True), step)
     losses = step * (law.first + np.arange(law.members.size))
     np.testing.assert_allclose(law.others * np.exp(losses), law.members, rtol=1e-9, atol=1e-18)
 
 
-def test_what_only_one_world_can_show_is_revealed_for_sure():
+def test_outputs_of_one_world_are_certain():
     pair = DistributionPair.of([0.0, 0.7, 0.3], [0.2, 0.8, 0.0])
     for law in (round_pair(pair, 0.1), spread_pair(pair, 0.1)):
         assert law.sure_members == pytest.approx(0.3)
         assert law.sure_others == pytest.approx(0.2)
 
 
-def test_outputs_that_stand_for_many_are_spread_over_all_their_losses():
+def test_grouped_outputs_are_spread_over_their_losses():
     fine_members, fine_others = np.array([[0.1, 0.2, 0.3, 0.4], [0.35, 0.25, 0.25, 0.15]])
     fine = DistributionPair.of(fine_members, fine_others)
     low, high = fine.losses.reshape(2, 2).min(axis=1), fine.losses.reshape(2, 2).max(axis=1)
@@ -77,7 +77,7 @@ def test_outputs_that_stand_for_many_are_spread_over_all_their_losses():
 
 
 @pytest.mark.parametrize(("low", "high"), [(-np.inf, 0.5), (-0.5, np.inf), (-np.inf, np.inf)])
-def test_outputs_of_unknown_losses_may_reveal_anything(low, high):
+def test_unknown_losses_may_reveal_anything(low, high):
     pair = DistributionPair.of([0.5, 0.5], [0.5, 0.5], [low, 0.0], [high, 0.0])
     law = spread_pair(pair, 0.1)
     assert law.members.sum() + law.sure_members == pytest.approx(1)
@@ -86,7 +86,7 @@ def test_outputs_of_unknown_losses_may_reveal_anything(low, high):
     assert law.sure_others == pytest.approx(0 if low > -1 else 0.5 * (1 - np.exp(-high)), abs=0.02)
 
 
-def test_losses_of_any_size_are_carried():
+def test_extreme_losses_are_kept():
     tiny = 1e-300
     pair = DistributionPair.of([1 - tiny, tiny, 0.0], [0.5, 0.5 - 1e-40, 1e-40])
     for law in (round_pair(pair, 0.01), spread_pair(pair, 0.01)):
@@ -95,7 +95,7 @@ def test_losses_of_any_size_are_carried():
         assert law.members.size < 20_000
 
 
-def test_a_mixture_whose_part_is_seen_has_the_mean_curve_of_its_parts():
+def test_observed_mixture_has_mean_curve():
     rng = np.random.default_rng(3)
     pairs, weights = [random_pair(rng, 4) for _ in range(3)], np.array([0.5, 0.5, 1.0])
     mixed = mixture(pairs, weights)
@@ -104,13 +104,13 @@ def test_a_mixture_whose_part_is_seen_has_the_mean_curve_of_its_parts():
     assert mixed.members.sum() == pytest.approx(1)
 
 
-def test_exchanging_the_worlds_turns_the_losses_round():
+def test_swapping_worlds_negates_losses():
     pair = random_pair(np.random.default_rng(4), 5, one_sided=True)
     np.testing.assert_array_equal(pair.swapped.losses, -pair.losses)
     np.testing.assert_array_equal(pair.swapped.low, -pair.high)
 
 
-def test_a_mirrored_law_has_its_own_image_in_the_other_world():
+def test_mirrored_pair_is_symmetric():
     law = mirrored_law(np.array([0.2, 0.3, 0.1]), 0.5)
     np.testing.assert_allclose(law.members, [0.1 * np.exp(-1), 0.3 * np.exp(-0.5), 0.2, 0.3, 0.1])
     np.testing.assert_array_equal(law.others, law.members[::-1])
@@ -121,7 +121,7 @@ def test_a_mirrored_law_has_its_own_image_in_the_other_world():
     ("members", "others"),
     [([0.5, 0.5], [1.0]), ([0.5, 0.6], [0.5, 0.5]), ([1.5, -0.5], [0.5, 0.5]), ([np.nan], [1.0])],
 )
-def test_what_is_no_pair_of_laws_is_refused(members, others):
+def test_rejects_invalid_pairs(members, others):
     with pytest.raises(BadInput):
         DistributionPair.of(members, others)
 
@@ -148,7 +148,7 @@ def suppressed(count: int, suppress: int, most: int, scale: float) -> np.ndarray
 
 @pytest.mark.parametrize("one_sided", [False, True])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_all_outputs_of_several_cells_together_have_the_curve_of_their_product_law(seed, one_sided):
+def test_several_cells_match_product_distribution(seed, one_sided):
     laws = random_laws(np.random.default_rng(seed), 5, one_sided=one_sided)
     members, others = (reduce(lambda a, b: np.outer(a, b).ravel(), world) for world in zip(*laws))
     exact = tradeoff.exact_curve(others, members)
@@ -165,7 +165,7 @@ def test_all_outputs_of_several_cells_together_have_the_curve_of_their_product_l
         assert above - below < 1e-6
 
 
-def test_suppressed_counts_are_enclosed_output_by_output():
+def test_suppressed_counts_match_enumeration():
     cells = [(0, 1), (1, 2), (2, 1), (7, 2)]  # count, how many
     laws = {count: (suppressed(count + 1, 2, 9, 1.5), suppressed(count, 2, 9, 1.5)) for count, _ in cells}
     rows = [laws[count] for count, n in cells for _ in range(n)]
@@ -178,7 +178,7 @@ def test_suppressed_counts_are_enclosed_output_by_output():
 
 
 @pytest.mark.parametrize("n", [1, 7, 60, 400])
-def test_mirrored_cells_give_what_the_symmetric_code_gives(n):
+def test_symmetric_cells_match_symmetric_composition(n):
     truth = 1 / (1 + np.exp(-0.3))
     asymmetric = best_attack([(DistributionPair.of([truth, 1 - truth], [1 - truth, truth]), n)])
     symmetric = loss_composition.best_attack([(ResponseCell(0.3), n)])
@@ -191,7 +191,7 @@ def test_mirrored_cells_give_what_the_symmetric_code_gives(n):
 @pytest.mark.parametrize(
     "cells", [[(LaplaceCell(0.5), 20)], [(LaplaceCell(0.5), 3), (GeometricCell(0.7, 2), 4)]]
 )
-def test_symmetric_cells_may_stand_among_the_others(cells):
+def test_symmetric_and_asymmetric_cells_combine(cells):
     nothing = DistributionPair.of([0.3, 0.7], [0.3, 0.7])
     found, exact = best_attack([*cells, (nothing, 5)]), loss_composition.best_attack(cells)
     for ours, theirs in ((found.accuracy, exact.accuracy), (found.auc, exact.auc)):
@@ -200,7 +200,7 @@ def test_symmetric_cells_may_stand_among_the_others(cells):
         assert ours[1] - ours[0] < 2e-5
 
 
-def test_continuous_outputs_in_bins_enclose_the_closed_form():
+def test_binned_continuous_outputs_bracket_closed_form():
     ratio, edges = 0.5, np.concatenate([[-np.inf], np.linspace(0, 0.5, 60), [np.inf]])
     laplace = np.where(edges < 0, np.exp(edges) / 2, 1 - np.exp(-np.abs(edges)) / 2)
     shifted = np.where(edges < ratio, np.exp(edges - ratio) / 2, 1 - np.exp(-np.abs(edges - ratio)) / 2)
@@ -213,7 +213,7 @@ def test_continuous_outputs_in_bins_enclose_the_closed_form():
 
 
 @pytest.mark.parametrize("n", [1, 6, 40])
-def test_the_bracket_holds_a_public_accountant_up_to_its_rounding(n):
+def test_bracket_contains_public_accountant(n):
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     law = (suppressed(3, 2, 12, 1.0), suppressed(2, 2, 12, 1.0))
@@ -228,14 +228,14 @@ def test_the_bracket_holds_a_public_accountant_up_to_its_rounding(n):
         assert delta - 1e-5 <= tradeoff.delta_at(best.high, epsilon) < delta + 2e-4
 
 
-def test_raw_counts_reveal_a_visit_where_nobody_else_is():
+def test_raw_counts_reveal_lone_visit():
     nobody = DistributionPair.of([0.0, 1.0], [1.0, 0.0])
     best = best_attack([(nobody, 1), (DistributionPair.of([0.5, 0.5], [0.5, 0.5]), 3)])
     assert best.accuracy == (1.0, 1.0)
     assert best.auc == (1.0, 1.0)
 
 
-def test_nothing_moved_is_nothing_learned():
+def test_unmoved_cells_reveal_nothing():
     for cells in (
         [],
         [(DistributionPair.of([0.3, 0.7], [0.3, 0.7]), 40)],
@@ -246,7 +246,7 @@ def test_nothing_moved_is_nothing_learned():
         assert best.auc == pytest.approx((0.5, 0.5), abs=1e-9)
 
 
-def test_two_hundred_kinds_of_cells_are_added_up_as_simulated():
+def test_two_hundred_cell_kinds_match_simulation():
     rng = np.random.default_rng(5)
     cells = [(DistributionPair.of(*law), 1) for law in random_laws(rng, 200, one_sided=False)]
     weak = [(DistributionPair.of(0.97 * p.others + 0.03 * p.members, p.others), n) for p, n in cells]
@@ -262,7 +262,7 @@ def test_two_hundred_kinds_of_cells_are_added_up_as_simulated():
     assert best.accuracy[1] - best.accuracy[0] < 1e-6
 
 
-def test_a_broken_number_of_cells_is_refused():
+def test_rejects_fractional_number_of_cells():
     for n in (-1, 0.5, np.nan):
         with pytest.raises(BadInput):
             best_attack([(DistributionPair.of([1.0], [1.0]), n)])

@@ -30,7 +30,7 @@ def laws_of(pairs: list[DistributionPair], largest: float) -> ScoreLaws:
 
 
 @pytest.mark.parametrize("largest", [1e-3, 0.5, 4.0, 100.0])
-def test_nodes_reach_as_far_as_scores_and_lie_densely_near_zero(largest):
+def test_nodes_cover_scores_and_are_dense_near_zero(largest):
     nodes = score_nodes(largest)
     finite = nodes[1:-1]
     assert (nodes[0], nodes[-1]) == (-np.inf, np.inf)
@@ -42,7 +42,7 @@ def test_nodes_reach_as_far_as_scores_and_lie_densely_near_zero(largest):
     assert finite.size < 1000
 
 
-def test_placing_scores_keeps_probabilities_and_means():
+def test_placing_on_nodes_keeps_probabilities_and_means():
     rng = np.random.default_rng(1)
     scores, kinds = rng.normal(size=200), rng.integers(3, size=200)
     members, others = rng.random((2, 200))
@@ -54,7 +54,7 @@ def test_placing_scores_keeps_probabilities_and_means():
             assert found[kind, 1:-1] @ laws.nodes[1:-1] == pytest.approx(given[own] @ scores[own])
 
 
-def test_scores_beyond_the_nodes_decide_for_sure():
+def test_scores_beyond_nodes_are_certain():
     laws = laws_on_nodes(
         score_nodes(1.0),
         1,
@@ -69,7 +69,7 @@ def test_scores_beyond_the_nodes_decide_for_sure():
     assert laws.members[0, -1] == 2.0
 
 
-def test_a_mixture_is_the_mean_of_its_kinds():
+def test_mixture_is_mean_of_kinds():
     laws = laws_of(
         [DistributionPair.of([0.6, 0.4], [0.4, 0.6]), DistributionPair.of([0.9, 0.1], [0.5, 0.5])], 2.0
     )
@@ -79,7 +79,7 @@ def test_a_mixture_is_the_mean_of_its_kinds():
 
 
 @pytest.mark.parametrize("r", [0.0, 0.01, 0.3, 1.0])
-def test_replacing_a_non_member_is_the_pair_of_the_mixed_law(r):
+def test_replacement_mixes_the_distributions(r):
     members, others = np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.1, 0.3, 0.4, 0.2])
     found = laws_of([DistributionPair.of(members, others)], 3.0).replaced(np.array([r]))
     exact = laws_of([DistributionPair.of(members, (1 - r) * others + r * members)], 3.0)
@@ -90,7 +90,7 @@ def test_replacing_a_non_member_is_the_pair_of_the_mixed_law(r):
         assert getattr(found, world).sum() == pytest.approx(1)
 
 
-def test_columns_of_different_length_are_refused():
+def test_rejects_columns_of_different_length():
     with pytest.raises(BadInput, match="2 scores, but 1 kinds"):
         laws_on_nodes(score_nodes(1.0), 1, np.zeros(1, dtype=np.int64), np.zeros(2), np.zeros(2), np.zeros(2))
 
@@ -117,7 +117,7 @@ def exact_rates(members: np.ndarray, others: np.ndarray) -> tuple[float, float, 
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_a_table_holds_the_characteristic_functions_of_single_cells(single):
+def test_table_matches_direct_characteristic_functions(single):
     """Against the plain sum of probability times e^(i t score), and the chances of certain decisions."""
     rng, resolution = np.random.default_rng(1), Resolution(40, 4, 5, single=single)
     nodes = np.concatenate([[-np.inf], np.sort(rng.normal(size=7)), [np.inf]])
@@ -139,7 +139,7 @@ def test_a_table_holds_the_characteristic_functions_of_single_cells(single):
         assert np.exp(columns[kind, 4 * n + 2 + i]) == pytest.approx(world[kind, 1:-1].sum(), abs=1e-6)
 
 
-def test_waves_of_several_cells_are_powers_of_the_wave_of_one():
+def test_several_cells_multiply_characteristic_functions():
     sums = summed(votes(0.8, 0.3), [5], 16.0, FINE)
     t = 2 * np.pi / 16.0 * np.arange(1, FINE.n + 1)
     for waves, chance in zip(sums.waves, (0.8, 0.3)):
@@ -149,7 +149,7 @@ def test_waves_of_several_cells_are_powers_of_the_wave_of_one():
 @pytest.mark.parametrize(
     ("n", "hit", "alarm"), [(1, 0.9, 0.2), (6, 0.6, 0.4), (7, 0.55, 0.05), (30, 0.6, 0.5)]
 )
-def test_sums_of_votes_reach_what_their_binomial_law_says(n, hit, alarm):
+def test_vote_sums_match_binomial(n, hit, alarm):
     law = [
         np.array([comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(n + 1)])
         for chance in (hit, alarm)
@@ -158,7 +158,7 @@ def test_sums_of_votes_reach_what_their_binomial_law_says(n, hit, alarm):
     assert [float(rate[0]) for rate in found] == pytest.approx(exact_rates(*law), abs=2e-5)
 
 
-def test_cells_of_different_kinds_reach_what_all_their_outcomes_together_say():
+def test_mixed_cells_match_enumeration():
     nodes = np.array([-np.inf, -1.5, -0.25, 0.5, 2.0, np.inf])
     rng = np.random.default_rng(2)
     members, others = rng.dirichlet(np.ones(4), size=(2, 2))
@@ -186,7 +186,7 @@ def laplace_scores(shift: float, start: float, period: float) -> tuple[float, ..
 
 
 @pytest.mark.parametrize("shift", [0.5, 2.0, 5.0])
-def test_shifted_laplace_scores_have_the_closed_forms_of_two_exponentials(shift):
+def test_shifted_laplace_scores_match_closed_forms(shift):
     """Cut midway; the difference of two Laplace variables; the tail e^-x / 2 above ln 50."""
     tail = np.log(50) - shift
     exact = (
@@ -197,13 +197,13 @@ def test_shifted_laplace_scores_have_the_closed_forms_of_two_exponentials(shift)
     assert laplace_scores(shift, -40.0, 80.0) == pytest.approx(exact, abs=1e-3)
 
 
-def test_where_the_period_starts_does_not_matter():
+def test_start_of_period_does_not_matter():
     rates = [laplace_scores(2.0, start, 80.0) for start in (-40.0, -3.0, 0.0, 117.3)]
     for moved in rates[1:]:
         assert moved == pytest.approx(rates[0], abs=1e-4)
 
 
-def test_certain_decisions_are_the_chances_of_infinite_scores():
+def test_certain_decisions_match_infinite_scores():
     """Two cells that may each decide: "in" unless one says "out", which is as rare as 1 - .9^2."""
     nodes = np.array([-np.inf, -1.0, 1.0, np.inf])
     laws = ScoreLaws(nodes, np.array([[0.1, 0.3, 0.4, 0.2]]), np.array([[0.5, 0.2, 0.2, 0.1]]))
@@ -219,7 +219,7 @@ def test_certain_decisions_are_the_chances_of_infinite_scores():
     assert found == pytest.approx(exact_rates(*law), abs=1e-4)
 
 
-def test_frequencies_that_fade_as_a_normal_never_overstate_the_accuracy():
+def test_gaussian_taper_never_overstates_accuracy():
     """Coarse on purpose: atoms blur into one another, as if the attacker had added noise."""
     law = [
         np.array([comb(12, k) * chance**k * (1 - chance) ** (12 - k) for k in range(13)])
@@ -237,7 +237,7 @@ def test_frequencies_that_fade_as_a_normal_never_overstate_the_accuracy():
     assert errors == sorted(errors, reverse=True)
 
 
-def test_few_votes_are_lumpy_and_many_different_cells_are_not():
+def test_few_votes_are_discrete_and_many_cells_are_smooth():
     resolution = Resolution(96, 4, 5)
     rng = np.random.default_rng(3)
     nodes = np.concatenate([[-np.inf], np.sort(rng.normal(size=40)), [np.inf]])
@@ -248,7 +248,7 @@ def test_few_votes_are_lumpy_and_many_different_cells_are_not():
     assert two_values.lumpy(csr_array([[1], [60]])).tolist() == [True, True]
 
 
-def test_a_finer_resolution_has_more_frequencies_and_digits():
+def test_finer_resolution_has_more_frequencies():
     coarse = Resolution(96, 4, 5)
     assert coarse.finer(1) is coarse
     assert coarse.finer(3) == Resolution(288, 4, 5, single=False)
@@ -260,7 +260,7 @@ def test_a_finer_resolution_has_more_frequencies_and_digits():
 
 
 @pytest.mark.parametrize("offset", [0.0, 1 / 32, 1 / 16])
-def test_the_best_threshold_is_found_between_the_places_of_a_coarse_grid(offset):
+def test_best_threshold_is_interpolated(offset):
     """Normal scores one apart: the best threshold lies midway, here up to half a place off the grid."""
     resolution, period = Resolution(64, 4, 2, single=False), 16.0
     t = 2 * np.pi / period * np.arange(1, resolution.n + 1)

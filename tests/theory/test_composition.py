@@ -45,7 +45,7 @@ def kov_delta(epsilon: float, delta: float, n: int, i: int) -> tuple[float, floa
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.0), (1.3, 0.0), (0.5, 0.05), (0.0, 0.1)])
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-def test_the_curve_is_that_of_the_worst_releases_output_by_output(epsilon, delta, n):
+def test_curve_matches_enumerated_worst_case(epsilon, delta, n):
     fpr, brute = np.linspace(0, 1, 1001), enumerated(epsilon, delta, n)
     guarantee = Guarantee(epsilon=epsilon, delta=delta)
     ours = composition.optimal(guarantee, n)
@@ -56,7 +56,7 @@ def test_the_curve_is_that_of_the_worst_releases_output_by_output(epsilon, delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "n"), [(0.5, 0.0, 30), (0.1, 1e-4, 50), (0.01, 1e-6, 1001)])
-def test_the_curve_meets_the_published_epsilons_and_deltas(epsilon, delta, n):
+def test_curve_matches_published_epsilons_and_deltas(epsilon, delta, n):
     curve = composition.optimal(Guarantee(epsilon=epsilon, delta=delta), n)
     for i in {0, 1, n // 4, n // 2}:
         total, lost = kov_delta(epsilon, delta, n, i)
@@ -64,7 +64,7 @@ def test_the_curve_meets_the_published_epsilons_and_deltas(epsilon, delta, n):
 
 
 @pytest.mark.parametrize(("n", "pure", "approximate"), TABLE)
-def test_the_table_of_many_cells_is_reproduced(n, pure, approximate):
+def test_table_of_many_cells_is_reproduced(n, pure, approximate):
     assert composition.optimal_accuracy(Guarantee(epsilon=0.5), n) == pytest.approx(pure, abs=1e-4)
     guarantee = Guarantee(epsilon=0.5, delta=1 / 3998)
     assert composition.optimal_accuracy(guarantee, n) == pytest.approx(approximate, abs=1e-4)
@@ -72,7 +72,7 @@ def test_the_table_of_many_cells_is_reproduced(n, pure, approximate):
 
 
 @pytest.mark.parametrize(("epsilon", "n"), [(0.01, 1000), (0.001, 7777), (0.05, 5000)])
-def test_thousands_of_releases_keep_their_digits(epsilon, n):
+def test_thousands_of_releases_keep_precision(epsilon, n):
     with mpmath.workdps(80):
         q = 1 / (1 + mpmath.exp(-mpmath.mpf(epsilon)))
         brute = mpmath.mpf(0)
@@ -85,7 +85,7 @@ def test_thousands_of_releases_keep_their_digits(epsilon, n):
     )
 
 
-def test_basic_composition_adds_epsilons_and_never_more_than_adds_deltas():
+def test_basic_composition_adds_epsilons_and_deltas():
     guarantee = Guarantee(epsilon=0.5, delta=1e-3, unit=Unit.EVENT, nominal_epsilon=0.4, exact_epsilon=0.3)
     total = composition.basic(guarantee, 10)
     assert total.epsilon == 5
@@ -99,14 +99,14 @@ def test_basic_composition_adds_epsilons_and_never_more_than_adds_deltas():
     )
 
 
-def test_basic_composition_is_never_below_the_optimal_one():
+def test_basic_composition_is_never_below_optimal_one():
     guarantee, fpr = Guarantee(epsilon=0.3, delta=0.01), np.linspace(0, 1, 500)
     for n in (1, 2, 7, 50):
         optimal = tradeoff.max_tpr(fpr, composition.optimal(guarantee, n))
         assert (optimal <= tradeoff.max_tpr(fpr, composition.basic(guarantee, n)) + 1e-12).all()
 
 
-def test_no_release_tells_nothing_and_endless_ones_tell_all():
+def test_zero_releases_reveal_nothing_and_many_everything():
     guarantee = Guarantee(epsilon=0.5, delta=0.1)
     assert composition.optimal_accuracy(guarantee, 0) == 0.5
     assert tradeoff.max_accuracy(composition.optimal(guarantee, 0)) == 0.5
@@ -115,13 +115,13 @@ def test_no_release_tells_nothing_and_endless_ones_tell_all():
 
 
 @pytest.mark.parametrize("epsilon", [2000.0, np.inf])
-def test_huge_epsilons_compose_without_a_warning(epsilon):
+def test_huge_epsilons_compose_without_warning(epsilon):
     assert composition.optimal_accuracy(Guarantee(epsilon=epsilon), 3) == 1
     assert tradeoff.max_auc(composition.optimal(Guarantee(epsilon=epsilon), 3)) == 1
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, np.nan])
-def test_a_number_of_releases_is_whole(n):
+def test_rejects_fractional_number_of_releases(n):
     with pytest.raises(BadInput, match="whole number"):
         composition.optimal(Guarantee(epsilon=1.0), n)
 
@@ -161,21 +161,21 @@ def kov_epsilon(epsilon: float, delta: float, n: int, slack: float) -> float:
         (10.0, 0.0, 100, 1e-5),
     ],
 )
-def test_with_slack_the_least_epsilon_is_that_of_the_theorem(epsilon, delta, n, slack):
+def test_optimal_epsilon_with_slack_matches_theorem(epsilon, delta, n, slack):
     found = composition.with_slack(Guarantee(epsilon=epsilon, delta=delta), n, slack)
     assert found.epsilon == pytest.approx(kov_epsilon(epsilon, delta, n, slack), abs=1e-7)
     assert found.delta == pytest.approx(1 - (1 - delta) ** n * (1 - slack), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "n", "i"), [(0.5, 20, 3), (0.2, 51, 20), (1.0, 8, 1)])
-def test_the_epsilons_that_the_theorem_lists_come_back_from_their_deltas(epsilon, n, i):
+def test_listed_epsilons_follow_from_their_deltas(epsilon, n, i):
     total, lost = kov_delta(epsilon, 0.0, n, i)
     assert composition.with_slack(Guarantee(epsilon=epsilon), n, lost).epsilon == pytest.approx(
         total, abs=1e-6
     )
 
 
-def test_slack_never_costs_more_than_adding_up():
+def test_slack_never_costs_more_than_basic_composition():
     for n in (0, 1, 3, 5000):
         found = composition.with_slack(Guarantee(epsilon=0.5), n, 1e-5)
         assert found.epsilon <= 0.5 * n
@@ -183,14 +183,14 @@ def test_slack_never_costs_more_than_adding_up():
 
 
 @pytest.mark.parametrize("slack", [0.0, 1.0, np.nan])
-def test_slack_is_a_probability(slack):
+def test_rejects_invalid_slack(slack):
     with pytest.raises(BadInput, match="slack must be in"):
         composition.with_slack(Guarantee(epsilon=1.0), 2, slack)
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 7.0, 400.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.3])
-def test_it_is_the_conversion_of_opendp(sigma, delta):
+def test_zcdp_conversion_matches_opendp(sigma, delta):
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -202,18 +202,18 @@ def test_it_is_the_conversion_of_opendp(sigma, delta):
 
 @pytest.mark.parametrize("mu", [0.01, 0.3, 1.0, 5.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-3])
-def test_it_is_never_less_than_what_gaussian_noise_of_that_rho_needs(mu, delta):
+def test_zcdp_conversion_covers_gaussian_noise(mu, delta):
     exact = gdp.epsilon_at(mu, delta)
     assert exact <= composition.zcdp_epsilon(mu**2 / 2, delta) <= 1.3 * exact + 0.01
 
 
-def test_nothing_costs_nothing():
+def test_rho_zero_has_epsilon_zero():
     assert composition.zcdp_epsilon(0.0, 1e-5) == 0
 
 
 @pytest.mark.parametrize(
     ("rho", "delta"), [(-1.0, 0.1), (np.nan, 0.1), (np.inf, 0.1), (1.0, 0.0), (1.0, np.nan)]
 )
-def test_what_is_no_rho_or_delta_is_refused(rho, delta):
+def test_rejects_invalid_rho_or_delta(rho, delta):
     with pytest.raises(BadInput, match="must be"):
         composition.zcdp_epsilon(rho, delta)

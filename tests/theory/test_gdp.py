@@ -35,13 +35,13 @@ def delta_with_many_digits(mu: float, epsilon: float) -> float:
 
 @pytest.mark.parametrize("mu", [1e-6, 0.01, 0.5, 1.0, 5.0, 30.0])
 @pytest.mark.parametrize("share", [0.0, 0.1, 1.0, 3.0, 6.0])
-def test_delta_agrees_with_many_digits(mu, share):
+def test_delta_matches_high_precision(mu, share):
     epsilon = mu * mu / 2 + share * mu
     assert gdp.delta_at(mu, epsilon) == pytest.approx(delta_with_many_digits(mu, epsilon), rel=2e-8)
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.5, 0.2), (1.0, 1.0), (3.0, 2.0)])
-def test_delta_is_the_integral_of_what_exceeds_e_to_epsilon(mu, epsilon):
+def test_delta_matches_its_integral(mu, epsilon):
     def excess(x):
         return max(0.0, norm.pdf(x, mu) - np.exp(epsilon) * norm.pdf(x))
 
@@ -51,14 +51,14 @@ def test_delta_is_the_integral_of_what_exceeds_e_to_epsilon(mu, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 10.0, 100.0, 2000.0])
 @pytest.mark.parametrize("delta", [1e-12, 1e-5, 0.01, 0.5])
-def test_mu_and_epsilon_are_inverse_to_each_other(epsilon, delta):
+def test_mu_and_epsilon_are_inverse(epsilon, delta):
     mu = gdp.mu_for(epsilon, delta)
     assert gdp.epsilon_at(mu, delta) == pytest.approx(epsilon, rel=1e-8)
     assert gdp.delta_at(mu, epsilon) == pytest.approx(delta, rel=1e-8)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-5), (1.0, 1e-6), (4.0, 1e-3), (12.0, 1e-9)])
-def test_the_calibration_agrees_with_a_public_accountant(epsilon, delta):
+def test_calibration_matches_public_accountant(epsilon, delta):
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 
     sigma = gdp.sigma_for(epsilon, delta, sensitivity=2.0)
@@ -67,14 +67,14 @@ def test_the_calibration_agrees_with_a_public_accountant(epsilon, delta):
 
 
 @pytest.mark.parametrize(("n", "accuracy", "epsilon"), TABLE)
-def test_the_table_of_many_cells_is_reproduced(n, accuracy, epsilon):
+def test_table_of_many_cells_is_reproduced(n, accuracy, epsilon):
     mu = gdp.compose(np.full(n, 1 / SIGMA))
     assert gdp.max_accuracy(mu) == pytest.approx(accuracy, abs=1e-4)
     assert gdp.epsilon_at(mu, 1e-5) == pytest.approx(epsilon, abs=6e-4)
     assert tradeoff.epsilon_at(gdp.curve(mu), 1e-5) == pytest.approx(epsilon, abs=6e-4)
 
 
-def test_the_classic_calibration_promises_less_than_it_keeps():
+def test_classic_calibration_is_conservative():
     sigma = gdp.classic_sigma_for(0.5, 1 / 3998)
     assert sigma == pytest.approx(SIGMA)
     assert gdp.epsilon_at(1 / sigma, 1 / 3998) == pytest.approx(0.308, abs=5e-4)
@@ -82,7 +82,7 @@ def test_the_classic_calibration_promises_less_than_it_keeps():
 
 
 @pytest.mark.parametrize("delta", [1e-3, 1e-5, 1e-9])
-def test_the_classic_calibration_holds_up_to_one_and_fails_at_large_epsilons(delta):
+def test_classic_calibration_holds_up_to_one_and_fails_at_large_epsilons(delta):
     for epsilon in (0.01, 0.3, 1.0):
         assert gdp.classic_sigma_for(epsilon, delta) >= gdp.sigma_for(epsilon, delta)
     beyond = np.sqrt(2 * np.log(1.25 / delta)) / 50.0
@@ -92,7 +92,7 @@ def test_the_classic_calibration_holds_up_to_one_and_fails_at_large_epsilons(del
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.05, 0.7, 2.0, 6.0])
-def test_the_polygons_enclose_the_exact_curve(mu):
+def test_polygons_bracket_exact_curve(mu):
     fpr = np.concatenate([[0.0], np.logspace(-12, 0, 4001)])
     exact = norm.cdf(norm.ppf(fpr) + mu)
     np.testing.assert_allclose(gdp.max_tpr(fpr, mu), exact, atol=1e-13)
@@ -122,7 +122,7 @@ def test_mus_compose_like_independent_coordinates():
     assert gdp.max_accuracy(gdp.compose(shift)) == pytest.approx(simulated, abs=4e-3)
 
 
-def test_the_edges_need_no_warning():
+def test_extreme_values_raise_no_warning():
     assert gdp.delta_at(0.0, 0.0) == 0
     assert gdp.delta_at(np.inf, 5.0) == 1
     assert gdp.epsilon_at(0.0, 0.0) == 0
@@ -134,7 +134,7 @@ def test_the_edges_need_no_warning():
 
 
 @pytest.mark.parametrize("bad", [np.nan, -1.0])
-def test_what_is_no_number_above_zero_is_refused(bad):
+def test_rejects_non_positive_numbers(bad):
     for call in (
         lambda: gdp.delta_at(bad, 1.0),
         lambda: gdp.epsilon_at(1.0, bad),

@@ -19,18 +19,18 @@ from leakgauge.theory.hoeffding_certificate import (
 
 
 @pytest.mark.parametrize(("n", "expected"), [(4_000, 0.048), (19_867, 0.0215), (50_000, 0.0136)])
-def test_half_widths_are_those_of_the_data_sets_of_the_paper(n, expected):
+def test_half_widths_match_paper(n, expected):
     assert hoeffding_half_width(n, 1e-8) == pytest.approx(expected, abs=0.00005)
 
 
-def test_bounds_of_a_mean_are_those_of_equations_9_and_10():
+def test_bounds_of_mean_match_equations_9_and_10():
     mean = BoundedMean(value=0.5, n=200, width=3.0)
     away = 3.0 * math.sqrt(math.log(100) / 400)
     assert mean.low(0.01) == pytest.approx(0.5 - away)
     assert mean.high(0.01) == pytest.approx(0.5 + away)
 
 
-def test_a_mean_without_any_range_known_beforehand_has_no_bounds():
+def test_mean_without_known_range_has_no_bounds():
     mean = BoundedMean(value=5.0, n=10**6, width=math.inf)
     assert (mean.low(0.1), mean.high(0.1)) == (-math.inf, math.inf)
     assert smallest_certified_error(mean, BoundedMean(value=-1.0, n=10, width=1.0)) is None
@@ -45,14 +45,14 @@ def test_a_mean_without_any_range_known_beforehand_has_no_bounds():
     ],
 )
 @pytest.mark.parametrize("error", [0.2, 0.01])
-def test_a_bound_of_a_mean_fails_no_more_often_than_it_says(n, mean, width, law, error):
+def test_mean_bound_covers_at_nominal_rate(n, mean, width, law, error):
     drawn = law(np.random.default_rng(3), (20_000, n)).mean(axis=1)
     away = width * hoeffding_half_width(n, error)
     assert np.mean(drawn - away > mean) <= error
     assert np.mean(drawn + away < mean) <= error
 
 
-def test_the_range_that_was_observed_would_break_the_bound():
+def test_observed_range_would_invalidate_the_bound():
     """One draw in 200 is large: mostly none of ten is seen, and the observed range is zero."""
     rng = np.random.default_rng(3)
     drawn = (rng.random((5_000, 10)) < 0.005).astype(float)
@@ -64,7 +64,7 @@ def test_the_range_that_was_observed_would_break_the_bound():
 
 @pytest.mark.parametrize("rates", [[0.02] * 60, [0.5] * 60, [0.0] * 40 + [0.3] * 20, [0.9] * 30 + [1.0] * 30])
 @pytest.mark.parametrize("error", [0.25, 0.01])
-def test_a_bound_of_a_rate_fails_no_more_often_than_it_says(rates, error):
+def test_rate_bound_covers_at_nominal_rate(rates, error):
     """Also where rows differ: some are never mistaken for the target, others often."""
     truth, n = float(np.mean(rates)), len(rates)
     hits = (np.random.default_rng(5).random((20_000, n)) < rates).sum(axis=1)
@@ -79,7 +79,7 @@ def test_a_bound_of_a_rate_fails_no_more_often_than_it_says(rates, error):
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 50), (1, 50), (25, 50), (50, 50), (3_990, 4_000)])
-def test_exact_bounds_are_those_of_clopper_and_pearson(hits, n):
+def test_exact_bounds_match_clopper_and_pearson(hits, n):
     rate = ActivationRate(hits=hits, n=n)
     theirs = binomtest(hits, n).proportion_ci(0.98, method="exact")
     assert rate.exact_low(0.01) == pytest.approx(theirs.low, rel=1e-9, abs=1e-12)
@@ -88,7 +88,7 @@ def test_exact_bounds_are_those_of_clopper_and_pearson(hits, n):
     assert rate.exact_high(0.01) <= rate.high(0.01)
 
 
-def test_an_exact_bound_of_a_rate_solves_for_its_tail():
+def test_exact_rate_bound_solves_its_tail():
     rate = ActivationRate(hits=7, n=6_000)
     assert binom.cdf(7, 6_000, rate.exact_high(1e-8)) == pytest.approx(1e-8, rel=1e-6)
     assert binom.sf(6, 6_000, rate.exact_low(1e-8)) == pytest.approx(1e-8, rel=1e-6)
@@ -103,7 +103,7 @@ def test_bounds_are_not_vacuous():
 
 
 @pytest.mark.parametrize(("own", "others"), [(0.3, -0.4), (1.0, -0.1)])
-def test_theorem_1_holds_above_the_smallest_error_and_not_below(own, others):
+def test_theorem_1_holds_above_smallest_error(own, others):
     one, other = BoundedMean(value=own, n=50, width=2.0), BoundedMean(value=others, n=90, width=2.0)
     error = smallest_certified_error(one, other)
     assert error == pytest.approx(max(math.exp(-100 * (own / 2) ** 2), math.exp(-180 * (others / 2) ** 2)))
@@ -112,13 +112,13 @@ def test_theorem_1_holds_above_the_smallest_error_and_not_below(own, others):
 
 
 @pytest.mark.parametrize(("own", "others"), [(-0.1, -1.0), (0.0, -1.0), (1.0, 0.1), (1.0, 0.0)])
-def test_theorem_1_never_holds_on_the_wrong_side_of_zero(own, others):
+def test_theorem_1_fails_for_wrong_sign(own, others):
     one, other = BoundedMean(value=own, n=50, width=2.0), BoundedMean(value=others, n=90, width=2.0)
     assert smallest_certified_error(one, other) is None
     assert not certificate_holds(one, other, 0.999)
 
 
-def test_the_smallest_error_is_never_zero():
+def test_smallest_error_is_never_zero():
     far = {"n": 10**9, "width": 1.0}
     assert (
         0 < smallest_certified_error(BoundedMean(value=0.9, **far), BoundedMean(value=-0.9, **far)) < 1e-300
@@ -126,7 +126,7 @@ def test_the_smallest_error_is_never_zero():
 
 
 @pytest.mark.parametrize("n_others", [1, 20, 100])
-def test_the_implied_success_is_that_of_simulated_games(n_others):
+def test_implied_success_matches_simulation(n_others):
     rng, tpr, fpr = np.random.default_rng(2), 0.9, 0.01
     members = rng.random(100_000) < tpr
     others = (rng.random((100_000, n_others)) < fpr).any(axis=1)
@@ -136,13 +136,13 @@ def test_the_implied_success_is_that_of_simulated_games(n_others):
     assert success_bound_dependent(tpr, fpr, n_others) <= success_bound(tpr, fpr, n_others)
 
 
-def test_rows_that_are_active_one_at_a_time_meet_the_union_bound():
+def test_disjoint_activations_reach_the_union_bound():
     """At most one of ten rows is active, with probability 0.1 in all: as far from independent as can be."""
     assert success_bound_dependent(1.0, 0.01, 10) == pytest.approx((1 + 0.9) / 2)
     assert success_bound_dependent(1.0, 0.01, 10) < success_bound(1.0, 0.01, 10)
 
 
-def test_a_target_that_is_in_half_of_the_batches_is_found_half_as_often():
+def test_target_in_half_of_batches_is_found_half_as_often():
     assert success_bound(0.8, 0.0, 10, present=0.5) == pytest.approx((0.4 + 1) / 2)
 
 
@@ -160,6 +160,6 @@ def test_a_target_that_is_in_half_of_the_batches_is_found_half_as_often():
         lambda: ActivationRate(hits=5, n=10).exact_low(2.0),
     ],
 )
-def test_bounds_without_meaning_are_refused(wrong):
+def test_rejects_invalid_bounds(wrong):
     with pytest.raises(BadInput):
         wrong()

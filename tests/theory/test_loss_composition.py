@@ -30,7 +30,7 @@ def direct_sum(laws, step: float) -> tuple[np.ndarray, np.ndarray]:
         [(GeometricCell(0.25, 3), 3), (ResponseCell(0.5), 2), (LaplaceCell(1.0), 2)],
     ],
 )
-def test_the_transform_adds_up_like_plain_convolution(cells):
+def test_fft_matches_direct_convolution(cells):
     step = 0.05
     laws = [(cell.pessimistic_lattice(step), n) for cell, n in cells]
     losses, masses = direct_sum(laws, step)
@@ -43,7 +43,7 @@ def test_the_transform_adds_up_like_plain_convolution(cells):
     assert half.members.sum() == pytest.approx(masses[losses > step / 2].sum(), abs=1e-12)
 
 
-def test_a_gaussian_part_is_added_without_a_lattice_of_its_own():
+def test_gaussian_part_needs_no_lattice():
     from scipy.stats import norm
 
     step, mu = 0.05, 0.8
@@ -60,7 +60,7 @@ def test_a_gaussian_part_is_added_without_a_lattice_of_its_own():
         np.testing.assert_allclose(world, exact, atol=1e-13)
 
 
-def test_the_window_holds_all_but_a_negligible_part():
+def test_window_has_negligible_tail():
     step = 0.01
     for cell, n in ((LaplaceCell(0.5), 40), (ResponseCell(0.3), 200), (GeometricCell(1.0, 2), 30)):
         law = cell.pessimistic_lattice(step)
@@ -72,7 +72,7 @@ def test_the_window_holds_all_but_a_negligible_part():
             assert masses[(losses < low - step) | (losses > high + step)].sum() < 1e-15
 
 
-def test_thousands_of_cells_fit_on_a_short_lattice():
+def test_thousands_of_cells_use_a_short_lattice():
     low, high = bernstein_window([(*LaplaceCell(0.5).moments, 0.5, 100_000)], 0.0)
     assert high - low < 0.05 * 2 * 100_000 * 0.5
 
@@ -114,7 +114,7 @@ def tpr_of(absent: np.ndarray, present: np.ndarray, fpr: float) -> float:
 
 
 @pytest.mark.parametrize(("n", "accuracy"), TABLE)
-def test_the_table_of_many_cells_is_reproduced(n, accuracy):
+def test_table_of_many_cells_is_reproduced(n, accuracy):
     low, high = best_attack([(LaplaceCell(0.5), n)]).accuracy
     assert low == pytest.approx(accuracy, abs=1e-4)
     assert high == pytest.approx(accuracy, abs=1e-4)
@@ -122,7 +122,7 @@ def test_the_table_of_many_cells_is_reproduced(n, accuracy):
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.5, 1.0, 5.0, 30.0])
-def test_one_laplace_cell_has_its_closed_form(ratio):
+def test_one_laplace_cell_matches_closed_form(ratio):
     best = best_attack([(LaplaceCell(ratio), 1)])
     exact = np.where(
         np.exp(-ratio) / 2 > FPR, np.exp(ratio) * FPR, 1 - np.exp(-ratio) / (4 * np.maximum(FPR, 1e-9))
@@ -137,7 +137,7 @@ def test_one_laplace_cell_has_its_closed_form(ratio):
 
 
 @pytest.mark.parametrize("shifts", [[1.0] * 6, [1.0, 2.0, 0.5, 3.0], [1.0, np.pi / 7, np.sqrt(2)]])
-def test_the_best_attack_is_what_likelihood_ratios_reach_in_simulation(shifts):
+def test_optimal_attack_matches_simulation(shifts):
     shifts, n = np.array(shifts), 200_000
     absent, present = simulated(shifts, 2.0, n, seed=8)
     best = best_attack(loss_composition.cells_under_laplace(shifts, 2.0))
@@ -153,7 +153,7 @@ def test_the_best_attack_is_what_likelihood_ratios_reach_in_simulation(shifts):
 
 
 @pytest.mark.parametrize("cells", [[(LaplaceCell(0.5), 10)], [(LaplaceCell(0.5), 3), (LaplaceCell(1.25), 4)]])
-def test_the_bracket_holds_a_public_accountant_up_to_its_rounding(cells):
+def test_bracket_contains_public_accountant(cells):
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     composed = None
@@ -167,7 +167,7 @@ def test_the_bracket_holds_a_public_accountant_up_to_its_rounding(cells):
         assert tradeoff.delta_at(best.high, epsilon) == pytest.approx(public, abs=3e-6)
 
 
-def test_randomized_responses_are_the_optimal_composition():
+def test_randomized_response_matches_optimal_composition():
     for n in (1, 2, 20, 400):
         best, exact = best_attack([(ResponseCell(0.3), n)]), composition.optimal(Guarantee(epsilon=0.3), n)
         for curve in (best.low, best.high):
@@ -176,7 +176,7 @@ def test_randomized_responses_are_the_optimal_composition():
             )
 
 
-def test_different_responses_are_enclosed_output_by_output():
+def test_different_responses_match_enumeration():
     epsilons = [0.5, 0.5, 0.3, np.pi / 3, 1.7]
     truth = 1 / (1 + np.exp(-np.array(epsilons)))
     rows = np.array(list(product([0, 1], repeat=5)))
@@ -188,7 +188,7 @@ def test_different_responses_are_enclosed_output_by_output():
     assert np.max(high - low) < 1e-4
 
 
-def test_geometric_cells_agree_with_all_outputs():
+def test_geometric_cells_match_enumeration():
     outputs = np.arange(-70, 74)
     fall = np.exp(-0.5)
     level = (1 - fall) / (1 + fall)
@@ -203,7 +203,7 @@ def test_geometric_cells_agree_with_all_outputs():
         np.testing.assert_allclose(tradeoff.max_tpr(FPR, curve), tradeoff.max_tpr(FPR, exact), atol=1e-9)
 
 
-def test_laplace_and_gaussian_cells_together_agree_with_simulation():
+def test_laplace_and_gaussian_cells_match_simulation():
     rng, n, mu = np.random.default_rng(9), 200_000, 0.9
     absent, present = simulated(np.ones(5), 2.0, n, seed=10)
     absent = absent + rng.normal(-(mu**2) / 2, mu, n)
@@ -214,7 +214,7 @@ def test_laplace_and_gaussian_cells_together_agree_with_simulation():
     assert best.auc[1] - best.auc[0] < 1e-5
 
 
-def test_gaussian_cells_alone_are_closed_form():
+def test_gaussian_cells_match_closed_form():
     best = best_attack(mu=1.3)
     assert best.accuracy == pytest.approx((gdp.max_accuracy(1.3),) * 2, abs=1e-9)
     low, high = best.tpr_at(FPR)
@@ -222,12 +222,12 @@ def test_gaussian_cells_alone_are_closed_form():
     assert (high >= gdp.max_tpr(FPR, 1.3) - 1e-12).all()
 
 
-def test_a_tiny_gaussian_part_changes_next_to_nothing():
+def test_tiny_gaussian_part_changes_little():
     alone, joint = best_attack([(LaplaceCell(0.5), 20)]), best_attack([(LaplaceCell(0.5), 20)], mu=1e-4)
     assert joint.accuracy == pytest.approx(alone.accuracy, abs=1e-5)
 
 
-def test_more_shifts_than_can_be_told_apart_are_still_enclosed():
+def test_nearly_equal_shifts_are_bracketed():
     shifts = np.random.default_rng(11).uniform(0.05, 0.4, 600)
     absent, present = simulated(shifts, 2.0, 20_000, seed=12)
     best = best_attack(loss_composition.cells_under_laplace(shifts, 2.0))
@@ -235,7 +235,7 @@ def test_more_shifts_than_can_be_told_apart_are_still_enclosed():
     assert 0 <= best.accuracy[1] - best.accuracy[0] < 2e-3
 
 
-def test_one_big_shift_reveals_more_than_the_same_spread_over_cells():
+def test_one_large_shift_reveals_more_than_many_small():
     one = best_attack([(LaplaceCell(1.2), 1)]).tpr_at(FPR)[0]
     for split in ([0.6, 0.6], [1.0, 0.2], [0.4, 0.4, 0.4], [0.1] * 12):
         assert (best_attack([(LaplaceCell(part), 1) for part in split]).tpr_at(FPR)[1] <= one + 1e-5).all()
@@ -246,7 +246,7 @@ def test_one_big_shift_reveals_more_than_the_same_spread_over_cells():
         ).all()
 
 
-def test_thousands_of_cells_and_huge_shifts_need_no_warning():
+def test_thousands_of_cells_and_huge_shifts_raise_no_warning():
     low, high = best_attack([(LaplaceCell(0.01), 100_000)]).accuracy
     assert high - low < 1e-5
     _, variance = LaplaceCell(0.01).moments
@@ -257,25 +257,25 @@ def test_thousands_of_cells_and_huge_shifts_need_no_warning():
     assert best_attack([(LaplaceCell(0.5), 20_000)]).accuracy[1] == pytest.approx(1, abs=1e-9)
 
 
-def test_nothing_moved_reveals_nothing():
+def test_unmoved_cells_reveal_nothing():
     assert best_attack().accuracy == (0.5, 0.5)
     assert best_attack([(LaplaceCell(1.0), 0)]).accuracy == (0.5, 0.5)
     assert loss_composition.cells_under_laplace([0.0, 0.0], 1.0) == []
 
 
-def test_a_question_asked_twice_is_answered_from_memory():
+def test_results_are_cached():
     assert best_attack([(LaplaceCell(0.5), 2), (LaplaceCell(1.0), 3)]) is best_attack(
         [(LaplaceCell(1.0), 3), (LaplaceCell(0.5), 2)]
     )
 
 
 @pytest.mark.parametrize("n", [-1, 0.5, np.nan])
-def test_a_number_of_cells_is_whole(n):
+def test_rejects_fractional_number_of_cells(n):
     with pytest.raises(BadInput, match="whole number"):
         best_attack([(LaplaceCell(0.5), n)])
 
 
-def test_shifts_must_be_numbers_and_geometric_ones_whole():
+def test_rejects_invalid_shifts():
     with pytest.raises(BadInput, match="finite"):
         loss_composition.cells_under_laplace([np.nan], 1.0)
     with pytest.raises(BadInput, match="whole"):

@@ -27,7 +27,7 @@ def geometric_laws(rate, shift, reach=400):
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.7, 4.0])
-def test_the_wave_of_a_laplace_loss_is_the_integral_over_outputs(ratio):
+def test_laplace_characteristic_function_matches_integral(ratio):
     def density(y, centre):
         return np.exp(-abs(y - centre)) / 2
 
@@ -45,7 +45,7 @@ def test_the_wave_of_a_laplace_loss_is_the_integral_over_outputs(ratio):
 
 
 @pytest.mark.parametrize(("rate", "shift"), [(0.7, 1), (0.2, 4), (1.5, 3), (0.1, 7)])
-def test_the_wave_and_the_mean_of_a_geometric_loss_are_sums_over_outputs(rate, shift):
+def test_geometric_characteristic_function_and_mean_match_sums(rate, shift):
     members, others = geometric_laws(rate, shift)
     losses = np.log(members / others)
     times = np.array([0.1, 1.0, 5.0])
@@ -54,12 +54,12 @@ def test_the_wave_and_the_mean_of_a_geometric_loss_are_sums_over_outputs(rate, s
     assert kinds([rate], [shift]).mean[0] == pytest.approx(members @ losses, abs=1e-9)
 
 
-def test_one_laplace_answer_is_told_as_the_closed_form_says():
+def test_one_laplace_answer_matches_closed_form():
     for ratio in (0.1, 1.0, 5.0):
         assert numbers([ratio], [1])[0] == pytest.approx(1 - np.exp(-ratio / 2) / 2, abs=5e-4)
 
 
-def test_gaussian_answers_are_told_as_the_closed_forms_say():
+def test_gaussian_answers_match_closed_form():
     mus = np.array([0.01, 0.5, 2.0, 6.0])
     found = loss_sum_rates(kinds([1.0]), csr_array((4, 1)), mus**2)
     np.testing.assert_allclose(found.accuracy, ndtr(mus / 2), atol=1e-4)
@@ -68,11 +68,11 @@ def test_gaussian_answers_are_told_as_the_closed_forms_say():
 
 
 @pytest.mark.parametrize(("m", "ratio", "success"), [(10, 1.0, 0.917), (29, 0.33, 0.802), (10, 0.3, 0.675)])
-def test_split_queries_are_told_as_often_as_in_the_experiments_of_the_paper(m, ratio, success):
+def test_split_queries_match_published_experiments(m, ratio, success):
     assert numbers([ratio], [m])[0] == pytest.approx(success, abs=1e-3)
 
 
-def test_two_geometric_answers_are_told_as_enumerating_all_outputs_says():
+def test_two_geometric_answers_match_enumeration():
     worlds = []
     for world in (0, 1):
         one, other = geometric_laws(0.7, 1, 60)[world], geometric_laws(0.2, 4, 120)[world]
@@ -81,7 +81,7 @@ def test_two_geometric_answers_are_told_as_enumerating_all_outputs_says():
     assert numbers([0.7, 0.2], [1, 1], [1, 4])[0] == pytest.approx(exact, abs=5e-4)
 
 
-def test_answers_of_different_scales_are_told_as_a_simulation_finds():
+def test_mixed_scales_match_simulation():
     rng = np.random.default_rng(3)
     rates = np.array([0.1, 0.25, 0.6, 1.1])
     counts = np.array([8, 5, 3, 1])
@@ -95,7 +95,7 @@ def test_answers_of_different_scales_are_told_as_a_simulation_finds():
     assert tpr == pytest.approx((member > np.quantile(absent, 0.99)).mean(), abs=0.004)
 
 
-def test_all_numbers_lie_in_the_brackets_of_the_exact_composition():
+def test_results_lie_in_exact_brackets():
     rng = np.random.default_rng(1)
     rates, shifts = [0.3, 1.0, 0.05, 0.7, 0.2], [0, 0, 0, 1, 4]
     counts = rng.poisson(np.array([0.3, 1, 3, 20])[np.arange(16) % 4, None], size=(16, 5))
@@ -109,26 +109,26 @@ def test_all_numbers_lie_in_the_brackets_of_the_exact_composition():
         assert found.tpr[i] == pytest.approx(np.mean(best.tpr_at(0.01)), abs=5e-4)
 
 
-def test_the_auc_is_the_accuracy_against_who_is_asked_about_everything_twice():
+def test_auc_equals_accuracy_with_doubled_answers():
     assert numbers([0.2, 0.5], [7, 4])[1] == pytest.approx(numbers([0.2, 0.5], [14, 8])[0], abs=2e-4)
 
 
-def test_who_moves_nothing_is_guessed_blindly():
+def test_unmoved_record_has_accuracy_one_half():
     assert numbers([1.0], [0]) == (0.5, 0.5, 0.01)
 
 
-def test_very_many_answers_leave_no_doubt():
+def test_many_answers_give_certainty():
     assert min(numbers([1.0], [100_000])) > 1 - 1e-4
 
 
-def test_a_cell_that_nobody_moves_is_refused():
+def test_rejects_unmoved_cell():
     for rate in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(BadInput, match="rate"):
             kinds([rate])
 
 
 @pytest.mark.parametrize(("rate", "shift", "mu"), [(1.8902, 2, 0.03697), (1.3174, 3, 0.0461)])
-def test_lumps_just_blurred_by_a_gaussian_answer_are_told_apart(rate, shift, mu):
+def test_slightly_blurred_atoms_are_separated(rate, shift, mu):
     """Hits by the exact law: each lump of the geometric loss, spread as a normal loss."""
     members, others = geometric_laws(rate, shift, 60)
     losses = np.log(members / others)

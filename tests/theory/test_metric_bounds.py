@@ -19,14 +19,14 @@ def best_by_linear_program(epsilon: float, delta: float) -> float:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
-def test_humphries_is_the_optimum_of_the_linear_program(epsilon, delta):
+def test_humphries_bound_matches_linear_program(epsilon, delta):
     assert metric_bounds.humphries_advantage(epsilon, delta) == pytest.approx(
         best_by_linear_program(epsilon, delta), abs=1e-9
     )
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
-def test_the_published_formulas_agree_with_many_digits(epsilon, delta):
+def test_published_formulas_match_high_precision(epsilon, delta):
     e, d = mpmath.mpf(epsilon), mpmath.mpf(delta)
     with mpmath.workdps(40):
         humphries = (mpmath.exp(e) - 1 + 2 * d) / (mpmath.exp(e) + 1)
@@ -41,12 +41,12 @@ def test_the_published_formulas_agree_with_many_digits(epsilon, delta):
     )
 
 
-def test_small_epsilons_keep_their_digits():
+def test_small_epsilons_keep_precision():
     assert float(metric_bounds.humphries_advantage(1e-12)) == pytest.approx(5e-13, rel=1e-12)
     assert float(metric_bounds.yeom_advantage(1e-12)) == pytest.approx(1e-12, rel=1e-11)
 
 
-def test_the_newer_bound_is_never_above_the_older_ones():
+def test_newer_bound_is_tighter():
     epsilon = np.linspace(0, 12, 400)
     assert (metric_bounds.humphries_advantage(epsilon) <= metric_bounds.erlingsson_advantage(epsilon)).all()
     assert (
@@ -59,14 +59,14 @@ def test_the_newer_bound_is_never_above_the_older_ones():
         ).all()
 
 
-def test_at_epsilon_zero_the_two_bounds_are_both_delta():
+def test_bounds_equal_delta_at_epsilon_zero():
     assert float(metric_bounds.humphries_minus_erlingsson(0.0, 0.2)) == 0
     assert float(metric_bounds.humphries_advantage(0.0, 0.2)) == pytest.approx(0.2)
     assert float(metric_bounds.erlingsson_advantage(0.0, 0.2)) == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("epsilon", [700.0, 2000.0, np.inf])
-def test_huge_epsilons_allow_everything_without_a_warning(epsilon):
+def test_huge_epsilons_raise_no_warning(epsilon):
     for bound in (
         metric_bounds.yeom_advantage,
         metric_bounds.erlingsson_advantage,
@@ -77,7 +77,7 @@ def test_huge_epsilons_allow_everything_without_a_warning(epsilon):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 0.0), (1.0, 0.0), (1.0, 0.05), (8.0, 1e-5)])
-def test_epsilon_and_accuracy_are_two_sides_of_one_bound(epsilon, delta):
+def test_epsilon_and_accuracy_bounds_are_inverse(epsilon, delta):
     accuracy = metric_bounds.accuracy_from_advantage(metric_bounds.humphries_advantage(epsilon, delta))
     assert metric_bounds.epsilon_from_accuracy(accuracy, delta) == pytest.approx(epsilon, rel=1e-9)
     assert metric_bounds.advantage_from_accuracy(accuracy) == pytest.approx(
@@ -85,18 +85,18 @@ def test_epsilon_and_accuracy_are_two_sides_of_one_bound(epsilon, delta):
     )
 
 
-def test_chance_needs_no_epsilon_and_certainty_needs_an_infinite_one():
+def test_epsilon_of_chance_is_zero_and_of_certainty_infinite():
     assert metric_bounds.epsilon_from_accuracy([0.2, 0.5, 1.0]).tolist() == [0, 0, np.inf]
     assert float(metric_bounds.epsilon_from_accuracy(0.54, delta=0.1)) == 0
 
 
 @pytest.mark.parametrize("accuracy", [np.nan, -0.1, 1.1, 61.0])
-def test_an_accuracy_is_a_fraction(accuracy):
+def test_rejects_accuracy_outside_unit_interval(accuracy):
     with pytest.raises(BadInput, match="fraction"):
         metric_bounds.epsilon_from_accuracy(accuracy)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(np.nan, 0.0), (-1.0, 0.0), (1.0, np.nan), (1.0, 1.5)])
-def test_what_is_no_guarantee_is_refused(epsilon, delta):
+def test_rejects_invalid_guarantee(epsilon, delta):
     with pytest.raises(BadInput):
         metric_bounds.humphries_advantage(epsilon, delta)

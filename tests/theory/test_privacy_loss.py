@@ -57,7 +57,7 @@ ATOMS = [
 
 @pytest.mark.parametrize("ratio", [0.01, 0.37, 0.5, 1.0, 3.3])
 @pytest.mark.parametrize("step", STEPS)
-def test_lattices_enclose_a_laplace_cell(ratio, step):
+def test_lattice_brackets_laplace_cell(ratio, step):
     cell = LaplaceCell(ratio)
     for epsilon in np.linspace(-1.2 * ratio, 1.2 * ratio, 13):
         exact = lost_under_laplace(ratio, epsilon)
@@ -67,7 +67,7 @@ def test_lattices_enclose_a_laplace_cell(ratio, step):
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 3.3])
 @pytest.mark.parametrize("parts", [16, 17, 20.3])
-def test_a_fine_lattice_is_close_to_a_laplace_cell(ratio, parts):
+def test_fine_lattice_is_close_to_laplace_cell(ratio, parts):
     step = ratio / parts
     width = [
         lost_on_lattice(LaplaceCell(ratio).pessimistic_lattice(step), step, epsilon)
@@ -79,7 +79,7 @@ def test_a_fine_lattice_is_close_to_a_laplace_cell(ratio, parts):
 
 @pytest.mark.parametrize("cell", ATOMS)
 @pytest.mark.parametrize("step", STEPS)
-def test_lattices_enclose_cells_of_atoms(cell, step):
+def test_lattice_brackets_discrete_cells(cell, step):
     others, members = finite_laws(cell)
     for epsilon in np.linspace(-1.2 * cell.largest, 1.2 * cell.largest, 13):
         exact = np.maximum(0, members - np.exp(epsilon) * others).sum()
@@ -88,7 +88,7 @@ def test_lattices_enclose_cells_of_atoms(cell, step):
 
 
 @pytest.mark.parametrize("cell", ATOMS)
-def test_a_lattice_of_the_unit_carries_the_atoms_exactly(cell):
+def test_unit_lattice_holds_atoms_exactly(cell):
     others, members = finite_laws(cell)
     np.testing.assert_allclose(
         cell.pessimistic_lattice(cell.unit), cell.optimistic_lattice(cell.unit), atol=1e-15
@@ -101,7 +101,7 @@ def test_a_lattice_of_the_unit_carries_the_atoms_exactly(cell):
 
 
 @pytest.mark.parametrize("cell", ATOMS)
-def test_moments_of_atoms_agree_with_all_outputs(cell):
+def test_atom_moments_match_enumeration(cell):
     others, members = finite_laws(cell)
     losses = np.log(members / others)
     mean, variance = cell.moments
@@ -111,7 +111,7 @@ def test_moments_of_atoms_agree_with_all_outputs(cell):
 
 
 @pytest.mark.parametrize("ratio", [0.01, 0.5, 1.0, 3.3, 20.0])
-def test_moments_of_a_laplace_cell_agree_with_quadrature(ratio):
+def test_laplace_moments_match_quadrature(ratio):
     def moment(power):
         middle = quad(lambda x: (2 * x - ratio) ** power * laplace.pdf(x, ratio), 0, ratio, epsabs=1e-13)[0]
         return middle + ratio**power / 2 + (-ratio) ** power * np.exp(-ratio) / 2
@@ -121,7 +121,7 @@ def test_moments_of_a_laplace_cell_agree_with_quadrature(ratio):
     assert moment(2) - moment(1) ** 2 <= variance
 
 
-def test_extreme_cells_need_no_warning():
+def test_extreme_cells_raise_no_warning():
     for cell in (
         LaplaceCell(2000.0),
         LaplaceCell(1e-9),
@@ -135,19 +135,19 @@ def test_extreme_cells_need_no_warning():
 
 
 @pytest.mark.parametrize("bad", [np.nan, 0.0, -1.0, np.inf])
-def test_a_cell_that_is_not_moved_or_not_noisy_is_refused(bad):
+def test_rejects_unmoved_or_noiseless_cell(bad):
     for kind in (LaplaceCell, GeometricCell, ResponseCell):
         with pytest.raises(BadInput):
             kind(bad)
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5])
-def test_a_geometric_cell_moves_by_whole_numbers(bad):
+def test_rejects_fractional_geometric_shift(bad):
     with pytest.raises(BadInput, match="whole number"):
         GeometricCell(0.5, bad)
 
 
-def test_one_category_is_no_response():
+def test_rejects_single_category():
     with pytest.raises(BadInput, match="at least 2"):
         ResponseCell(1.0, 1)
 
@@ -160,7 +160,7 @@ def both_worlds(law: np.ndarray, step: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("step", [0.07, 0.5, 3.0])
-def test_laws_on_a_lattice_stay_laws_in_both_worlds(step):
+def test_lattice_probabilities_sum_to_one_in_both_worlds(step):
     losses, masses = np.array([0.4, 1.0, 2.2]), np.array([0.2, 0.1, 0.3])
     for law in (
         privacy_loss.spread_on_lattice(losses, masses, step),
@@ -171,18 +171,18 @@ def test_laws_on_a_lattice_stay_laws_in_both_worlds(step):
             assert world.sum() == pytest.approx(1, abs=1e-14)
 
 
-def test_spreading_keeps_the_probability_of_an_atom_in_both_worlds():
+def test_spreading_keeps_atom_probability():
     law = privacy_loss.spread_on_lattice(np.array([0.25]), np.array([0.4]), 0.1)
     np.testing.assert_allclose(law[2] + law[3], 0.4)
     np.testing.assert_allclose(law[2] * np.exp(-0.2) + law[3] * np.exp(-0.3), 0.4 * np.exp(-0.25))
 
 
-def test_gathering_keeps_how_often_the_atom_or_its_mirror_image_is_seen():
+def test_gathering_keeps_probability_of_mirrored_pair():
     law = privacy_loss.gather_on_lattice(np.array([0.25]), np.array([0.4]), 0.1)
     np.testing.assert_allclose(law[2] * (1 + np.exp(-0.2)), 0.4 * (1 + np.exp(-0.25)))
 
 
-def test_a_loss_on_the_lattice_stays_there_despite_rounding():
+def test_loss_on_lattice_is_stable_under_rounding():
     whole, rest = privacy_loss.whole_and_rest(0.1 * 3, 0.1)
     assert (int(whole), float(rest)) == (3, 0.0)
     whole, rest = privacy_loss.whole_and_rest([0.35, 0.1], 0.1)

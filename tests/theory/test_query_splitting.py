@@ -17,7 +17,7 @@ SIMULATED = [
 
 
 @pytest.mark.parametrize(("m", "epsilon", "midpoint", "likelihood"), SIMULATED)
-def test_the_simulated_successes_are_reached(m, epsilon, midpoint, likelihood):
+def test_success_matches_simulation(m, epsilon, midpoint, likelihood):
     assert query_splitting.midpoint_laplace(m, epsilon) == pytest.approx(midpoint, abs=1.5e-3)
     low, high = query_splitting.optimum_laplace(m, epsilon)
     assert high - low < 1e-5
@@ -25,7 +25,7 @@ def test_the_simulated_successes_are_reached(m, epsilon, midpoint, likelihood):
 
 
 @pytest.mark.parametrize(("m", "epsilon"), [(4, 2.5), (10, 0.3), (29, 0.33)])
-def test_the_midpoint_is_inverted_from_the_characteristic_function(m, epsilon):
+def test_midpoint_matches_characteristic_function_inversion(m, epsilon):
     mpmath.mp.dps = 25
     x = m * epsilon / 2
     integral = mpmath.quad(
@@ -36,7 +36,7 @@ def test_the_midpoint_is_inverted_from_the_characteristic_function(m, epsilon):
     )
 
 
-def test_the_best_attack_on_one_and_two_answers_is_integrated_numerically():
+def test_optimal_attack_on_two_answers_matches_quadrature():
     r = 0.8
     assert query_splitting.optimum_laplace(1, r)[0] == pytest.approx(1 - math.exp(-r / 2) / 2, abs=1e-6)
 
@@ -53,7 +53,7 @@ def test_the_best_attack_on_one_and_two_answers_is_integrated_numerically():
 @pytest.mark.parametrize(
     ("m", "rate", "shift"), [(1, 1.0, 1), (2, 0.7, 1), (5, 0.3, 2), (10, 1.0, 1), (4, 0.5, 3)]
 )
-def test_geometric_successes_are_summed_up_term_by_term(m, rate, shift):
+def test_geometric_success_matches_direct_sum(m, rate, shift):
     places = np.arange(-400, 401)
     one = np.exp(-rate * np.abs(places)) * math.tanh(rate / 2)
     total = np.ones(1)
@@ -64,14 +64,14 @@ def test_geometric_successes_are_summed_up_term_by_term(m, rate, shift):
     assert query_splitting.midpoint_geometric(m, rate, shift) == pytest.approx(1 - wrong, abs=1e-10)
 
 
-def test_the_best_attack_on_two_geometric_answers_is_summed_up_term_by_term():
+def test_optimal_geometric_attack_matches_direct_sum():
     places = np.arange(-200, 201)
     out, member = (np.exp(-0.7 * np.abs(places - centre)) * math.tanh(0.35) for centre in (0, 1))
     apart = np.abs(np.outer(member, member) - np.outer(out, out)).sum() / 2
     assert query_splitting.optimum_geometric(2, 0.7)[1] == pytest.approx((1 + apart) / 2, abs=1e-9)
 
 
-def test_nothing_beats_the_best_attack():
+def test_no_rule_beats_the_optimal_attack():
     for m in (2, 7, 29):
         assert query_splitting.midpoint_laplace(m, 0.4) < query_splitting.optimum_laplace(m, 0.4)[1]
         assert (
@@ -79,20 +79,20 @@ def test_nothing_beats_the_best_attack():
         )
 
 
-def test_gaussian_answers_are_worth_the_root_of_their_number():
+def test_gaussian_answers_scale_with_square_root():
     assert query_splitting.midpoint_gaussian(16, 0.5) == pytest.approx(
         0.5 + math.erf(1 / math.sqrt(2)) / 2, abs=1e-12
     )
 
 
-def test_a_record_of_half_the_bound_is_worth_half_the_epsilon():
+def test_value_of_half_bound_has_half_epsilon():
     ratio = query_splitting.laplace_ratio(1.0, value=50.0, bound=100.0)
     assert query_splitting.midpoint_laplace(10, ratio) == query_splitting.midpoint_laplace(10, 0.5)
     assert query_splitting.laplace_ratio(1.0, value=0.0, bound=3.0) == 0
 
 
 @pytest.mark.parametrize(("epsilon", "bound"), [(0.0, 1.0), (math.nan, 1.0), (1.0, math.inf), (1.0, -1.0)])
-def test_bad_numbers_are_refused(epsilon, bound):
+def test_rejects_bad_numbers(epsilon, bound):
     with pytest.raises(BadInput, match="must be > 0 and finite"):
         query_splitting.laplace_ratio(epsilon, 1.0, bound)
     with pytest.raises(BadInput, match="whole number >= 1"):

@@ -43,7 +43,7 @@ def some_targets(n_kinds: int, seed: int) -> csr_array:
 
 
 @pytest.mark.parametrize("kind", ["weak", "usual", "strong", "raw"])
-def test_losses_add_up_to_the_bracketed_optimum(kind):
+def test_sums_match_bracketed_optimum(kind):
     pairs = noisy_cells(kind)
     cells = some_targets(len(pairs), 1)
     found = score_sum_rates(laws_of(pairs), cells)
@@ -55,7 +55,7 @@ def test_losses_add_up_to_the_bracketed_optimum(kind):
         assert low - 1e-3 < found.tpr[i] < high + 1e-3
 
 
-def test_more_frequencies_come_closer():
+def test_more_frequencies_are_more_accurate():
     pairs = noisy_cells("usual")
     cells = some_targets(len(pairs), 2)
     errors = []
@@ -70,7 +70,7 @@ def test_more_frequencies_come_closer():
     assert errors[1] < 3e-5
 
 
-def test_scores_of_mistaken_adversaries_reach_what_they_reach_in_simulation():
+def test_wrong_beliefs_match_simulation():
     rng = np.random.default_rng(3)
     pairs = noisy_cells("usual")
     beliefs = [pair.losses + rng.normal(scale=0.3, size=pair.losses.size) for pair in pairs]
@@ -92,7 +92,7 @@ def test_scores_of_mistaken_adversaries_reach_what_they_reach_in_simulation():
     assert found.tpr[0] == pytest.approx(np.mean(scores[1] > cut), abs=0.01)
 
 
-def test_sure_decisions_are_counted_first_and_last():
+def test_certain_decisions_are_ranked_first_and_last():
     sure = DistributionPair.of([0.5, 0.5, 0.0], [0.0, 0.7, 0.3])
     found = score_sum_rates(laws_of([sure]), csr_array([[1], [2]]))
     best = [asymmetric_composition.best_attack([(sure, n)]) for n in (1, 2)]
@@ -104,7 +104,7 @@ def test_sure_decisions_are_counted_first_and_last():
 @pytest.mark.parametrize(
     ("members", "others", "tpr"), [([0.2, 0.8], [0.1, 0.9], 0.02), ([0.9, 0.1], [0.005, 0.995], None)]
 )
-def test_one_per_cent_may_lie_inside_a_lump_that_decides_for_sure(members, others, tpr):
+def test_fpr_of_one_percent_may_lie_in_an_atom(members, others, tpr):
     pair = DistributionPair.of(members, others)
     scores = [np.array([50.0, 0.1]), np.array([0.1, -50.0])][tpr is None]
     found = score_sum_rates(laws_of([pair], [scores]), csr_array([[1]]))
@@ -113,7 +113,7 @@ def test_one_per_cent_may_lie_inside_a_lump_that_decides_for_sure(members, other
 
 
 @pytest.mark.parametrize("n", [1, 5, 20, 80])
-def test_a_lump_at_the_end_of_the_scores_is_not_taken_for_the_other_end(n):
+def test_atom_at_the_end_is_not_wrapped_around(n):
     """Nearly all non-members score the least there is; a score that is ten higher is rare among them."""
     pair = DistributionPair.of([0.5, 0.5], [1 - np.exp(-10) / 2, np.exp(-10) / 2])
     found, best = (
@@ -127,7 +127,7 @@ def test_a_lump_at_the_end_of_the_scores_is_not_taken_for_the_other_end(n):
 
 @pytest.mark.parametrize("finer", [1, 4])
 @pytest.mark.parametrize("mirrored", [False, True])
-def test_the_best_threshold_may_be_at_an_end_of_the_scores(mirrored, finer):
+def test_best_threshold_may_be_at_an_end(mirrored, finer):
     """Who is told out for sure by one output, and in by all others, is told apart by that one alone.
 
     Three cells in which a non-member has an output of its own with chance .507: all but .493^3 of them are
@@ -139,13 +139,13 @@ def test_the_best_threshold_may_be_at_an_end_of_the_scores(mirrored, finer):
     assert found.accuracy[0] == pytest.approx(1 - 0.493**3 / 2, abs=2e-4)
 
 
-def test_raw_counts_of_an_empty_cell_reveal_everything():
+def test_raw_counts_of_empty_cell_reveal_everything():
     alone = DistributionPair.of([0.0, 1.0], [1.0, 0.0])
     found = score_sum_rates(laws_of([alone, noisy_cells("weak")[0]]), csr_array([[1, 3]]))
     assert (found.accuracy[0], found.auc[0], found.tpr[0]) == pytest.approx((1, 1, 1))
 
 
-def test_who_moves_no_cell_is_not_exposed():
+def test_unmoved_target_is_not_exposed():
     pairs = noisy_cells("usual")
     found = score_sum_rates(laws_of(pairs), csr_array((2, len(pairs)), dtype=np.uint8))
     np.testing.assert_array_equal(found.accuracy, 0.5)
@@ -153,7 +153,7 @@ def test_who_moves_no_cell_is_not_exposed():
     np.testing.assert_array_equal(found.tpr, 0.01)
 
 
-def test_what_one_target_gets_does_not_depend_on_the_others():
+def test_targets_are_computed_independently():
     pairs = noisy_cells("usual")
     cells = some_targets(len(pairs), 4)
     together, alone = score_sum_rates(laws_of(pairs), cells), score_sum_rates(laws_of(pairs), cells[[4]])

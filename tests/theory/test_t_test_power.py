@@ -20,13 +20,13 @@ SIMULATED = [
 
 
 @pytest.mark.parametrize(("m", "epsilon", "textbook", "paper", "one_sided"), SIMULATED)
-def test_success_under_laplace_noise_is_the_simulated_one(m, epsilon, textbook, paper, one_sided):
+def test_laplace_success_matches_simulation(m, epsilon, textbook, paper, one_sided):
     assert t_test_power.success_laplace(m, epsilon) == pytest.approx(textbook, abs=0.0025)
     assert t_test_power.success_laplace(m, epsilon, form="paper") == pytest.approx(paper, abs=0.0025)
     assert t_test_power.success_laplace(m, epsilon, sides=1) == pytest.approx(one_sided, abs=0.0025)
 
 
-def test_four_strong_answers_are_judged_as_simulated():
+def test_four_strong_answers_match_simulation():
     assert t_test_power.success_laplace(4, 2.5) == pytest.approx(0.843, abs=0.0015)
 
 
@@ -34,7 +34,7 @@ def test_four_strong_answers_are_judged_as_simulated():
     ("m", "paper_normal", "textbook", "paper"),
     [(4, 0.070, 0.032, 0.048), (10, 0.060, 0.042, 0.052), (29, 0.054, 0.048, 0.052)],
 )
-def test_sizes_are_the_known_ones(m, paper_normal, textbook, paper):
+def test_sizes_match_known_values(m, paper_normal, textbook, paper):
     assert t_test_power.size_normal(m) == pytest.approx(0.05, abs=1e-12)
     assert t_test_power.size_normal(m, form="paper") == pytest.approx(paper_normal, abs=6e-4)
     assert t_test_power.size_laplace(m) == pytest.approx(textbook, abs=1e-3)
@@ -42,7 +42,7 @@ def test_sizes_are_the_known_ones(m, paper_normal, textbook, paper):
 
 
 @pytest.mark.parametrize(("m", "epsilon"), [(10, 1.0), (29, 0.33), (4, 2.5), (2, 0.1)])
-def test_theorem_5_is_what_it_says_when_integrated_numerically(m, epsilon):
+def test_theorem_5_matches_quadrature(m, epsilon):
     mpmath.mp.dps = 20
 
     def density(t):
@@ -59,14 +59,14 @@ def test_theorem_5_is_what_it_says_when_integrated_numerically(m, epsilon):
         assert found == pytest.approx(float((1.95 - integral) / 2), abs=1e-9)
 
 
-def test_both_theories_of_ten_answers_are_below_what_the_test_does():
+def test_both_theories_underestimate_ten_answers():
     assert t_test_power.success_as_printed(10, 1 / SQRT_2) == pytest.approx(0.720, abs=5e-4)
     assert t_test_power.success_normal(10, 1 / SQRT_2) == pytest.approx(0.732, abs=5e-4)
     assert t_test_power.success_laplace(10, 1.0) > t_test_power.success_normal(10, 1 / SQRT_2) + 0.03
 
 
 @pytest.mark.parametrize(("m", "ratio"), [(10, 0.7), (29, 0.23), (4, 1.8)])
-def test_power_under_normal_noise_is_the_mean_of_a_normal_law_over_a_chi_law(m, ratio):
+def test_normal_power_matches_integral(m, ratio):
     mpmath.mp.dps = 20
     nu, shift, critical = m - 1, math.sqrt(m) * ratio, stats.t.ppf(0.975, m - 1)
 
@@ -84,7 +84,7 @@ def test_power_under_normal_noise_is_the_mean_of_a_normal_law_over_a_chi_law(m, 
 
 @pytest.mark.parametrize("form", ["textbook", "paper"])
 @pytest.mark.parametrize("sides", [1, 2])
-def test_normal_success_is_simulated(form, sides):
+def test_normal_success_matches_simulation(form, sides):
     rng, m, ratio, n = np.random.default_rng(1), 6, 0.6, 100_000
     answers = rng.normal(size=(2, n, m)) + np.array([0.0, ratio])[:, None, None]
     deviation = answers.std(axis=2, ddof=1 if form == "textbook" else 0)
@@ -97,19 +97,19 @@ def test_normal_success_is_simulated(form, sides):
     )
 
 
-def test_no_shift_leaves_half():
+def test_zero_shift_has_success_one_half():
     assert t_test_power.success_laplace(10, [0.0, 0.0]).tolist() == pytest.approx([0.5, 0.5], abs=1e-12)
     assert t_test_power.success_normal([2, 50], 0.0) == pytest.approx(0.5, abs=1e-9)
     assert t_test_power.success_as_printed([2, 50], 0.0) == pytest.approx(0.5, abs=1e-9)
 
 
-def test_laplace_noise_becomes_normal_as_answers_become_many():
+def test_many_laplace_answers_approach_normal():
     assert t_test_power.success_laplace(100, 0.2) == pytest.approx(
         t_test_power.success_normal(100, 0.2 / SQRT_2), abs=0.005
     )
 
 
-def test_bad_numbers_are_refused():
+def test_rejects_bad_numbers():
     with pytest.raises(BadInput, match="whole number >= 2"):
         t_test_power.success_as_printed(1, 0.5)
     with pytest.raises(BadInput, match="finite, got nan"):
@@ -129,7 +129,7 @@ def masses(law):
     return np.diff(law.below, axis=1, prepend=0.0)
 
 
-def test_the_sum_alone_has_its_known_law(law):
+def test_sum_matches_known_distribution(law):
     rows = law.below[:, -1]
     step = law.sums[1]
     assert rows.sum() == pytest.approx(1, abs=1e-6)
@@ -140,7 +140,7 @@ def test_the_sum_alone_has_its_known_law(law):
         assert half_open == pytest.approx(expected, abs=2e-4)
 
 
-def test_the_squares_have_their_known_moments(law):
+def test_squares_match_known_moments(law):
     table, q = masses(law), law.step * np.arange(law.below.shape[1])
     per_variable = 2 * law.spread**2 - 145 * math.exp(-11)  # E x^2 = 2, and its part beyond 11 is left out
     assert (table.sum(axis=0) @ q) / law.m == pytest.approx(per_variable, rel=2e-4)
@@ -148,25 +148,25 @@ def test_the_squares_have_their_known_moments(law):
     assert law.sums**2 @ table.sum(axis=1) / law.m == pytest.approx(per_variable, rel=2e-4)
 
 
-def test_a_test_that_asks_for_nothing_rejects_always_and_one_sided_half_of_the_time(law):
+def test_zero_critical_value_rejects_all_or_half(law):
     not_zero = 1 - law.below[0, -1]  # a sum of exactly zero is rejected by no test
     assert law.rejected(0.0, 1e-9, both_sides=True) == pytest.approx(not_zero, abs=1e-5)
     assert law.rejected(0.0, 1e-9, both_sides=False) == pytest.approx(not_zero / 2, abs=1e-5)
 
 
-def test_far_moved_variables_are_always_noticed(law):
+def test_large_shift_is_always_rejected(law):
     assert law.rejected(40.0, 2.0, both_sides=False) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("m", [3, 101, 4.5, math.nan])
-def test_other_numbers_of_variables_are_refused(m):
+def test_rejects_unsupported_number_of_variables(m):
     with pytest.raises(BadInput, match="whole number in"):
         SquareSums.of(m)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("m", [4, 5, 10, 29, 60])
-def test_rejections_are_as_frequent_as_in_a_simulation(m):
+def test_rejection_rate_matches_simulation(m):
     rng, n, shifts = np.random.default_rng(m), 1_500_000, (0.0, 0.4, 2.0)
     law = SquareSums.of(m)
     counts = np.zeros((3, 2))

@@ -55,7 +55,7 @@ def rng():
 
 
 @pytest.mark.parametrize(("n", "laplace_sum", "laplace_vote", "gaussian_sum", "gaussian_vote"), TABLE)
-def test_the_known_table_is_reached(n, laplace_sum, laplace_vote, gaussian_sum, gaussian_vote):
+def test_accuracies_match_known_table(n, laplace_sum, laplace_vote, gaussian_sum, gaussian_vote):
     assert abs(one_threshold_laplace(n, 0.5) - laplace_sum) < 6e-5
     assert abs(two_threshold(n, cell_error_laplace(0.5)) - laplace_vote) < 6e-5
     assert abs(one_threshold_clt(n, 1 / SIGMA) - gaussian_sum) < 6e-5
@@ -63,7 +63,7 @@ def test_the_known_table_is_reached(n, laplace_sum, laplace_vote, gaussian_sum, 
 
 
 @pytest.mark.parametrize(("n", "x"), [(2, 0.5), (3, 4.0), (8, 2.0), (25, 6.25)])
-def test_a_sum_of_laplace_variables_has_the_law_its_characteristic_function_says(n, x):
+def test_laplace_sum_matches_characteristic_function(n, x):
     mpmath.mp.dps = 30
     inverted = mpmath.quad(
         lambda t: mpmath.sin(t * x) / (t * (1 + t * t) ** n),
@@ -72,7 +72,7 @@ def test_a_sum_of_laplace_variables_has_the_law_its_characteristic_function_says
     assert abs(laplace_sum_above(x, n) - float(mpmath.mpf(1) / 2 - inverted / mpmath.pi)) < 1e-9
 
 
-def test_one_and_two_laplace_variables_have_their_closed_forms():
+def test_one_and_two_laplace_variables_match_closed_form():
     for x in (0.0, 0.7, 3.0):
         assert laplace_sum_above(x, 1) == pytest.approx(math.exp(-x) / 2, rel=1e-13)
         assert laplace_sum_above(x, 2) == pytest.approx((2 + x) * math.exp(-x) / 4, rel=1e-13)
@@ -80,7 +80,7 @@ def test_one_and_two_laplace_variables_have_their_closed_forms():
 
 @pytest.mark.parametrize("n", [1, 2, 5, 6, 31, 60])
 @pytest.mark.parametrize("error", [0.05, 0.3894, 0.5])
-def test_the_vote_counts_every_outcome(n, error):
+def test_vote_accuracy_matches_direct_sum(n, error):
     """Against the plain sum over counts, ties given to members as in equation 10, and to non-members."""
 
     def chance(hits, p):
@@ -92,7 +92,7 @@ def test_the_vote_counts_every_outcome(n, error):
         assert two_threshold(n, error) == pytest.approx((1 + tpr - fpr) / 2, abs=1e-12)
 
 
-def test_one_cell_is_wrong_as_often_as_its_law_says():
+def test_error_of_one_cell_matches_distribution():
     rng = np.random.default_rng(20240501)
     noise = rng.laplace(scale=2.0, size=400_000)
     assert abs((noise >= 0.5).mean() - cell_error_laplace(0.5)) < 4 * math.sqrt(0.24 / 400_000)
@@ -101,7 +101,7 @@ def test_one_cell_is_wrong_as_often_as_its_law_says():
     assert abs((1 + noise < 0.5).mean() - cell_error_gaussian(0.5)) < 4 * math.sqrt(0.25 / 400_000)
 
 
-def test_the_approximations_are_those_of_the_paper():
+def test_approximations_match_paper():
     error = cell_error_laplace(0.5)
     known = [(1, 0.590), (5, 0.694), (20, 0.845), (60, 0.9605), (100, 0.988), (140, 0.996)]
     for n, rate in known:
@@ -112,20 +112,20 @@ def test_the_approximations_are_those_of_the_paper():
     )
 
 
-def test_the_central_limit_theorem_is_right_in_the_end():
+def test_normal_approximation_converges():
     assert one_threshold_laplace(2000, 0.05) == pytest.approx(
         float(one_threshold_clt(2000, 0.05 / math.sqrt(2))), abs=2e-4
     )
 
 
-def test_many_cells_are_no_trouble():
+def test_handles_many_cells():
     rates = one_threshold_laplace(np.arange(1, 400), 0.5)
     assert (np.diff(rates) > 0).all()
     assert abs(rates[-1] - math.erfc(-math.sqrt(399) / 8) / 2) < 2e-5
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, math.nan, math.inf])
-def test_a_number_of_cells_is_whole_and_positive(n):
+def test_rejects_invalid_number_of_cells(n):
     for rate in (one_threshold_laplace, one_threshold_clt, one_threshold_as_printed):
         with pytest.raises(BadInput, match="number of cells"):
             rate(n, 0.5)
@@ -134,7 +134,7 @@ def test_a_number_of_cells_is_whole_and_positive(n):
             rate(n, 0.4)
 
 
-def test_noise_has_a_scale_and_a_cell_an_error():
+def test_rejects_invalid_scale_or_error():
     for ratio in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(BadInput, match="ratio"):
             one_threshold_laplace(1, ratio)
@@ -155,14 +155,14 @@ def laplace_at_least(x, scale=2.0):
     return np.where(x >= 0, tail, 1 - tail)
 
 
-def test_a_group_without_replacement_has_the_variance_of_all_groups():
+def test_group_variance_matches_enumeration():
     adds = np.array([0.0, 1.0, 1.0, 3.0, 0.0, 2.0])
     for n in (1, 3, 6):
         sums = [sum(group) for group in combinations(adds, n)]
         assert group_variance(n, adds.var(), population=6) == pytest.approx(np.var(sums), abs=1e-12)
 
 
-def test_people_who_visit_several_cells_make_the_sum_vary_more(rng):
+def test_joint_visits_increase_variance_of_sum(rng):
     visits = np.zeros((200, 10))
     visits[:20] = 1.0  # the same people everywhere
     sums = [visits[rng.choice(200, 50, replace=False)].sum() for _ in range(20_000)]
@@ -172,7 +172,7 @@ def test_people_who_visit_several_cells_make_the_sum_vary_more(rng):
     assert right == pytest.approx(10 * apart)
 
 
-def test_a_sample_predicts_a_group_as_well_as_it_says(rng):
+def test_sampling_error_of_reference_is_included(rng):
     adds = rng.exponential(size=1_000_000)
     errors = [
         adds[(people := rng.integers(adds.size, size=450))[:150]].sum() - 150 * adds[people[150:]].mean()
@@ -181,7 +181,7 @@ def test_a_sample_predicts_a_group_as_well_as_it_says(rng):
     assert np.var(errors) == pytest.approx(predicted_variance(150, adds.var(), 300), rel=0.05)
 
 
-def test_an_informed_adversary_is_a_special_case():
+def test_informed_attacker_is_a_special_case():
     for n in (1, 20, 60):
         informed = float(one_threshold_clt(n, 0.5 / math.sqrt(2)))
         assert one_threshold(n, n * 2 * 2.0**2) == pytest.approx(informed, abs=1e-14)
@@ -190,7 +190,7 @@ def test_an_informed_adversary_is_a_special_case():
     assert hit == pytest.approx(1 - cell_error_laplace(0.5))
 
 
-def test_the_cell_of_figure_7_gives_the_known_accuracies():
+def test_figure_7_matches_known_accuracies():
     """2,000 of 10,000 people, 1 % of whom visit each of 60 cells; Laplace noise of scale 2."""
     variance = 60 * (group_variance(2_000, 0.01 * 0.99, population=10_000) + 8)
     assert one_threshold(60, variance) == pytest.approx(0.786, abs=0.001)
@@ -200,7 +200,7 @@ def test_the_cell_of_figure_7_gives_the_known_accuracies():
 
 
 @pytest.mark.slow
-def test_the_cell_of_figure_7_is_as_simulated(rng):
+def test_figure_7_matches_simulation(rng):
     counts = rng.hypergeometric(100, 9_900, 2_000, size=(40_000, 60))
     members = np.arange(40_000) % 2 == 1
     left = counts + members[:, None] + rng.laplace(scale=2.0, size=counts.shape)
@@ -217,7 +217,7 @@ def test_the_cell_of_figure_7_is_as_simulated(rng):
         assert measured == pytest.approx(float(known), abs=4 * 0.45 / math.sqrt(40_000))
 
 
-def test_two_thresholds_win_only_where_few_others_are():
+def test_votes_win_only_in_sparse_cells():
     """Under Laplace noise of scale 2 the vote is ahead in empty cells and behind in crowded ones."""
 
     def lead(rate):
@@ -232,7 +232,7 @@ def test_two_thresholds_win_only_where_few_others_are():
 
 
 @pytest.mark.parametrize(("n", "visitors", "population"), [(3, 2, 8), (5, 8, 8), (4, 0, 6), (6, 5, 7)])
-def test_counts_have_the_law_of_all_groups(n, visitors, population):
+def test_count_distribution_matches_enumeration(n, visitors, population):
     people = [1] * visitors + [0] * (population - visitors)
     sums = [sum(group) for group in combinations(people, n)]
     law = np.bincount(sums, minlength=n + 1) / len(sums)
@@ -242,12 +242,12 @@ def test_counts_have_the_law_of_all_groups(n, visitors, population):
     np.testing.assert_allclose(count_law(n, rate), plain, atol=1e-12)
 
 
-def test_a_fixed_error_uses_the_standard_deviation(rng):
+def test_fixed_error_uses_standard_deviation(rng):
     scores = rng.normal(3.0, 5.0, size=200_000)
     assert (scores >= threshold_at_fpr(0.05, 3.0, 25.0)).mean() == pytest.approx(0.05, abs=0.002)
 
 
-def test_counts_that_make_no_sense_are_refused():
+def test_rejects_invalid_counts():
     for call in (
         lambda: group_variance(11, 1.0, population=10),
         lambda: group_variance(1, math.nan),
@@ -266,7 +266,7 @@ def test_counts_that_make_no_sense_are_refused():
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_the_number_of_votes_has_the_law_of_all_outcomes_added_up(n, rng):
+def test_vote_distribution_matches_enumeration(n, rng):
     chances = rng.random(n)
     law = np.zeros(n + 1)
     for outcome in product([0, 1], repeat=n):
@@ -277,14 +277,14 @@ def test_the_number_of_votes_has_the_law_of_all_outcomes_added_up(n, rng):
         assert chance_of_votes(chances, least) == pytest.approx(expected, abs=1e-14)
 
 
-def test_rare_numbers_keep_their_digits():
+def test_rare_votes_keep_precision():
     chances = np.full(300, 0.01)
     mpmath.mp.dps = 50
     exact = mpmath.binomial(300, 120) * mpmath.mpf("0.01") ** 120 * mpmath.mpf("0.99") ** 180
     assert poisson_binomial(chances)[120] == pytest.approx(float(exact), rel=1e-10)
 
 
-def test_many_cells_have_the_law_that_is_simulated(rng):
+def test_many_cells_match_simulation(rng):
     chances = rng.random(80)
     drawn = (rng.random((40_000, 80)) < chances).sum(axis=1)
     law = poisson_binomial(chances)
@@ -292,7 +292,7 @@ def test_many_cells_have_the_law_that_is_simulated(rng):
     assert np.abs(seen - law).max() < 5 * np.sqrt(law.max() / drawn.size)
 
 
-def test_equal_cells_are_the_binomial_ones_of_the_informed():
+def test_equal_cells_are_binomial():
     for n, error in ((1, 0.3), (20, 0.3894), (59, 0.3894), (60, 0.3894)):
         assert vote_accuracy([error] * n, [1 - error] * n) == pytest.approx(
             float(two_threshold(n, error)), abs=1e-12
@@ -302,7 +302,7 @@ def test_equal_cells_are_the_binomial_ones_of_the_informed():
         )
 
 
-def test_accuracy_is_that_of_simulated_votes_with_ties_to_members(rng):
+def test_accuracy_matches_simulated_votes(rng):
     alarms, hits = rng.uniform(0.1, 0.5, 25), rng.uniform(0.3, 0.9, 25)
     least = float(vote_midpoint(alarms, hits))
     tpr, fpr = (((rng.random((60_000, 25)) < p).sum(axis=1) >= least).mean() for p in (hits, alarms))
@@ -310,7 +310,7 @@ def test_accuracy_is_that_of_simulated_votes_with_ties_to_members(rng):
     assert vote_accuracy_clt(alarms, hits) == pytest.approx(float(vote_accuracy(alarms, hits)), abs=0.02)
 
 
-def test_a_tie_goes_to_the_member():
+def test_ties_count_as_members():
     assert vote_accuracy([0.0, 0.0], [1.0, 0.0], 1) == 1.0
     assert vote_accuracy([0.0, 0.0], [1.0, 0.0], 1 + 1e-12) == 0.5
     error = math.exp(-0.25) / 2
@@ -318,25 +318,25 @@ def test_a_tie_goes_to_the_member():
 
 
 @pytest.mark.parametrize("fpr", [0.0, 0.001, 0.05, 0.5, 1.0])
-def test_the_votes_asked_for_are_the_fewest_that_keep_the_rate(fpr, rng):
+def test_votes_needed_are_minimal(fpr, rng):
     alarms = rng.uniform(0.0, 0.6, (3, 12))
     for row, least in zip(alarms, least_votes(alarms, fpr), strict=True):
         assert chance_of_votes(row, least) <= fpr
         assert least == 0 or chance_of_votes(row, least - 1) > fpr
 
 
-def test_cells_that_never_or_always_vote_are_no_trouble():
+def test_handles_cells_that_never_or_always_vote():
     assert poisson_binomial([0.0, 1.0, 1.0]).tolist() == [0.0, 0.0, 1.0, 0.0]
     assert vote_accuracy_clt([0.0, 0.0], [1.0, 1.0]) == 1.0
 
 
 @pytest.mark.parametrize("chances", [[], [1.1], [-0.1], [math.nan]])
-def test_a_chance_is_a_chance(chances):
+def test_rejects_invalid_probabilities(chances):
     with pytest.raises(BadInput, match="chance"):
         poisson_binomial(chances)
 
 
-def test_votes_that_make_no_sense_are_refused():
+def test_rejects_invalid_votes():
     with pytest.raises(BadInput, match="fpr"):
         least_votes([0.5], math.nan)
     with pytest.raises(BadInput, match="one release"):

@@ -31,7 +31,7 @@ def all_events(others: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
-def test_the_curve_is_that_of_the_laws_that_reach_the_guarantee(epsilon, delta):
+def test_curve_matches_worst_case_distributions(epsilon, delta):
     fpr = np.linspace(0, 1, 2001)
     exact = tradeoff.exact_curve(*worst_laws(epsilon, delta))
     ours = tradeoff.max_tpr(fpr, Guarantee(epsilon=epsilon, delta=delta))
@@ -39,7 +39,7 @@ def test_the_curve_is_that_of_the_laws_that_reach_the_guarantee(epsilon, delta):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
-def test_the_curve_is_the_smaller_of_the_two_lines(epsilon, delta):
+def test_curve_is_minimum_of_two_lines(epsilon, delta):
     fpr = np.linspace(0, 1, 2001)
     lines = np.minimum(delta + np.exp(epsilon) * fpr, 1 - (1 - delta - fpr) * np.exp(-epsilon))
     ours = tradeoff.max_tpr(fpr, Guarantee(epsilon=epsilon, delta=delta))
@@ -47,7 +47,7 @@ def test_the_curve_is_the_smaller_of_the_two_lines(epsilon, delta):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PAIRS)
-def test_auc_and_accuracy_agree_with_counting_pairs_and_events(epsilon, delta):
+def test_auc_and_accuracy_match_enumeration(epsilon, delta):
     others, members = worst_laws(epsilon, delta)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.nan_to_num(members / others, nan=1.0, posinf=np.inf)
@@ -58,7 +58,7 @@ def test_auc_and_accuracy_agree_with_counting_pairs_and_events(epsilon, delta):
     assert tradeoff.max_accuracy(guarantee) == pytest.approx((1 + (tpr - fpr).max()) / 2, abs=1e-12)
 
 
-def test_the_curve_between_two_laws_passes_through_the_best_events_and_above_all():
+def test_curve_of_two_distributions_passes_through_best_events():
     rng = np.random.default_rng(1)
     for _ in range(20):
         others, members = rng.dirichlet(np.full(6, 0.5), size=2)
@@ -70,7 +70,7 @@ def test_the_curve_between_two_laws_passes_through_the_best_events_and_above_all
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.01, 0.2])
-def test_epsilon_and_delta_of_a_curve_agree_with_all_events(delta):
+def test_epsilon_and_delta_of_curve_match_enumeration(delta):
     rng = np.random.default_rng(2)
     for _ in range(20):
         others, members = rng.dirichlet(np.full(6, 2.0), size=2)
@@ -87,27 +87,27 @@ def test_epsilon_and_delta_of_a_curve_agree_with_all_events(delta):
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-6, 1.0, 20.0, 50.0, 300.0, 700.0])
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.5])
-def test_a_guarantee_has_its_own_epsilon_and_delta(epsilon, delta):
+def test_guarantee_recovers_its_epsilon_and_delta(epsilon, delta):
     guarantee = Guarantee(epsilon=epsilon, delta=delta)
     assert tradeoff.epsilon_at(guarantee, delta) == pytest.approx(epsilon, rel=1e-6, abs=1e-9)
     assert tradeoff.delta_at(guarantee, epsilon) == pytest.approx(delta, abs=1e-9)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-5, 0.5])
-def test_an_epsilon_of_two_thousand_still_forbids_proof_without_error(delta):
+def test_huge_epsilon_still_limits_tpr_at_zero_fpr(delta):
     guarantee = Guarantee(epsilon=2000.0, delta=delta)
     np.testing.assert_array_equal(tradeoff.max_tpr([0.0, 1e-300, 0.5, 1.0], guarantee), [delta, 1, 1, 1])
     assert tradeoff.max_auc(guarantee) == tradeoff.max_accuracy(guarantee) == 1
     assert tradeoff.epsilon_at(guarantee, delta) == np.inf
 
 
-def test_an_infinite_epsilon_forbids_nothing():
+def test_infinite_epsilon_limits_nothing():
     guarantee = Guarantee(epsilon=np.inf)
     np.testing.assert_array_equal(tradeoff.max_tpr([0.0, 0.5, 1.0], guarantee), [1, 1, 1])
     assert tradeoff.max_auc(guarantee) == tradeoff.max_accuracy(guarantee) == 1
 
 
-def test_a_guarantee_with_a_curve_is_read_off_its_curve():
+def test_guarantee_uses_its_curve():
     curve = TradeoffCurve(np.array([0.0, 0.0, 0.5, 1.0]), np.array([0.0, 0.1, 0.7, 1.0]))
     guarantee = Guarantee(epsilon=5.0, curve=curve)
     np.testing.assert_allclose(tradeoff.max_tpr([0.0, 0.25, 0.5, 1.0], guarantee), [0.1, 0.4, 0.7, 1.0])
@@ -116,7 +116,7 @@ def test_a_guarantee_with_a_curve_is_read_off_its_curve():
     assert tradeoff.curve(guarantee) is curve
 
 
-def test_what_betrays_absence_counts_as_much_as_what_betrays_presence():
+def test_curve_is_symmetric_in_presence_and_absence():
     curve = tradeoff.exact_curve([0.5, 0.5], [0.0, 1.0])
     assert tradeoff.epsilon_at(curve, 0.0) == np.inf
     assert tradeoff.epsilon_at(curve, 0.5) == pytest.approx(np.log(1.0))
@@ -124,13 +124,13 @@ def test_what_betrays_absence_counts_as_much_as_what_betrays_presence():
 
 
 @pytest.mark.parametrize("fpr", [-0.1, 1.1, np.nan])
-def test_a_rate_outside_the_unit_interval_is_refused(fpr):
+def test_rejects_rate_outside_unit_interval(fpr):
     with pytest.raises(BadInput, match="false-positive rate"):
         tradeoff.max_tpr(fpr, Guarantee(epsilon=1.0))
 
 
 @pytest.mark.parametrize("law", [[0.5, 0.4], [1.5, -0.5], [np.nan, 1.0]])
-def test_what_is_no_law_is_refused(law):
+def test_rejects_invalid_distributions(law):
     with pytest.raises(BadInput, match="probabilities"):
         tradeoff.exact_curve(law, [0.5, 0.5])
 
@@ -153,7 +153,7 @@ def both_laws(half: PositiveLosses) -> tuple[np.ndarray, np.ndarray]:
     return others, members
 
 
-def test_atoms_have_one_polygon_that_of_neyman_and_pearson():
+def test_atoms_give_the_neyman_pearson_polygon():
     rng = np.random.default_rng(4)
     for n in (1, 5, 40):
         half = random_half(rng, n)
@@ -163,7 +163,7 @@ def test_atoms_have_one_polygon_that_of_neyman_and_pearson():
 
 
 @pytest.mark.parametrize("n", [2, 7, 50])
-def test_coarser_polygons_enclose_the_exact_curve(n):
+def test_coarser_polygons_bracket_exact_curve(n):
     half = random_half(np.random.default_rng(5), 200)
     exact = tradeoff.max_tpr(FPR, tradeoff.exact_curve(*both_laws(half)))
     coarse = half.coarser(n)
@@ -174,7 +174,7 @@ def test_coarser_polygons_enclose_the_exact_curve(n):
     assert np.max(high - low) < 1 / n
 
 
-def test_joining_bins_keeps_all_probability():
+def test_merging_bins_keeps_total_probability():
     half = random_half(np.random.default_rng(6), 300)
     coarse = half.coarser(11)
     assert coarse.members.sum() == pytest.approx(half.members.sum())
@@ -184,7 +184,7 @@ def test_joining_bins_keeps_all_probability():
     assert coarse.high[0] == half.high[0]
 
 
-def test_rounding_errors_are_mended_and_curves_are_shared_safely():
+def test_rounding_errors_are_corrected_and_curves_are_read_only():
     curve = curve_through(np.array([0.0, 0.3, 0.3 - 1e-17, 1 + 1e-16]), np.array([-1e-17, 0.5, 0.6, 1.0]))
     assert (np.diff(curve.fpr) >= 0).all()
     assert (curve.fpr[-1], curve.tpr[-1]) == (1, 1)
@@ -195,14 +195,14 @@ def test_rounding_errors_are_mended_and_curves_are_shared_safely():
 RATES = np.linspace(0, 1, 501)
 
 
-def test_a_single_pair_gives_its_own_trade_off():
+def test_single_pair_gives_its_trade_off():
     curve = curve_from_profile(np.array([1.3]), np.array([0.02]))
     expected = tradeoff.max_tpr(RATES, Guarantee(epsilon=1.3, delta=0.02))
     np.testing.assert_allclose(tradeoff.max_tpr(RATES, curve), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])
-def test_many_pairs_of_gaussian_noise_give_its_curve_from_above(mu):
+def test_many_gaussian_pairs_bound_the_curve_from_above(mu):
     epsilons = np.linspace(0, gdp.epsilon_at(mu, 1e-12), 2001)
     curve = curve_from_profile(epsilons, np.array([gdp.delta_at(mu, epsilon) for epsilon in epsilons]))
     above = tradeoff.max_tpr(RATES, curve) - gdp.max_tpr(RATES, mu)
@@ -221,6 +221,6 @@ def test_many_pairs_of_gaussian_noise_give_its_curve_from_above(mu):
         ([1.0], [0.1, 0.2]),
     ],
 )
-def test_pairs_that_are_no_profile_are_refused(epsilons, deltas):
+def test_rejects_invalid_profile(epsilons, deltas):
     with pytest.raises(BadInput, match="privacy profile"):
         curve_from_profile(np.array(epsilons, dtype=float), np.array(deltas, dtype=float))

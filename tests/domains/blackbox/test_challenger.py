@@ -36,21 +36,21 @@ def digest(function=one, pair=(0, 1), sources=()):
         {"sources": ("text",)},
     ],
 )
-def test_what_is_played_differently_has_another_name(change):
+def test_different_games_have_different_digests(change):
     assert digest(**change) != digest()
     assert digest(**change) == digest(**change)
 
 
-def test_a_mechanism_is_named_by_its_parameters():
+def test_digest_covers_mechanism_parameters():
     names = {digest(MechanismRelease(laplace.Mechanism(epsilon=epsilon))) for epsilon in (1.0, 1.0, 2.0)}
     assert len(names) == 2
 
 
-def test_functions_without_a_text_have_a_name_too():
+def test_functions_without_source_have_a_digest():
     assert digest(np.add) != digest(np.multiply)
 
 
-def test_the_name_is_the_same_in_every_process():
+def test_digest_is_stable_across_processes():
     code = (
         "import numpy as np\n"
         "from leakgauge.domains.blackbox.challenger import Challenger\n"
@@ -76,7 +76,7 @@ class Ward:
         self.patients = patients
 
 
-def test_inputs_of_an_unknown_type_are_told_apart_by_what_is_in_them():
+def test_digest_covers_content_of_unknown_types():
     digests = {digest(pair=(Ward([1, 2]), Ward(more))) for more in ([3], [4])}
     assert len(digests) == 2
 
@@ -96,12 +96,12 @@ def test_coins_are_fair_and_there_is_one_target():
     assert (challenger.n_targets, challenger.coins, challenger.guarantee) == (1, Coins.FAIR, PROMISE)
 
 
-def test_members_get_the_second_input():
+def test_members_get_second_input():
     challenger = Challenger(shown, ("out", "in"), None)
     assert challenger.release(np.array([[True], [False]]), np.random.default_rng(1)) == ["in", "out"]
 
 
-def test_the_release_draws_from_the_stream_of_its_block():
+def test_release_uses_random_stream_of_its_block():
     challenger = Challenger(lambda dataset, rng: rng.random(), (0, 1), None)
     members = np.zeros((3, 1), dtype=bool)
     expected = np.random.default_rng(5).random(3).tolist()
@@ -109,17 +109,17 @@ def test_the_release_draws_from_the_stream_of_its_block():
 
 
 @pytest.mark.parametrize("pair", [(1,), (1, 2, 3), 5, "ab", {1: 2, 3: 4}])
-def test_a_pair_is_two_inputs(pair):
+def test_pair_must_have_two_inputs(pair):
     with pytest.raises(BadInput, match="without the target, then the one with it"):
         Challenger(shown, pair, None)
 
 
-def test_a_release_must_be_callable():
+def test_release_must_be_callable():
     with pytest.raises(BadInput, match="callable"):
         Challenger("laplace", (0, 1), None)
 
 
-def test_the_users_own_arrays_are_not_made_read_only():
+def test_user_arrays_stay_writable():
     mine = np.zeros(2)
     Challenger(shown, (mine, np.ones(2)), None)
     mine[0] = 5

@@ -14,7 +14,7 @@ OWN = Challenger(lambda dataset, rng: dataset, (0, 1), Guarantee(epsilon=1.0, de
 NAMED = Challenger(MechanismRelease(laplace.Mechanism(epsilon=1.0)), (np.zeros(2), np.ones(2)), None)
 
 
-def test_a_simulator_runs_both_worlds_and_sees_the_outputs():
+def test_simulator_knowledge_runs_both_worlds():
     knowledge = build("simulator", {}, OWN, 1)
     assert isinstance(knowledge, SimulatorKnowledge)
     assert knowledge.simulate(np.array([True, False]), np.random.default_rng(1)) == [1, 0]
@@ -22,14 +22,14 @@ def test_a_simulator_runs_both_worlds_and_sees_the_outputs():
     assert knowledge.delta == 1e-6
 
 
-def test_law_knowledge_holds_the_values_and_can_simulate():
+def test_mechanism_knowledge_has_values_and_simulates():
     knowledge = build("law", {}, NAMED, 1)
     assert isinstance(knowledge, LawKnowledge)
     assert (knowledge.low.tolist(), knowledge.high.tolist()) == ([0, 0], [1, 1])
     assert np.shape(knowledge.simulate(np.array([True, False]), np.random.default_rng(1))) == (2, 2)
 
 
-def test_nothing_else_is_known():
+def test_knowledge_has_no_other_fields():
     assert [field.name for field in fields(SimulatorKnowledge)] == ["function", "pair", "delta"]
     assert [field.name for field in fields(LawKnowledge)] == ["mechanism", "low", "high", "delta"]
 
@@ -42,6 +42,6 @@ def test_nothing_else_is_known():
         ("simulator", {"trace": 1}, OWN, "no parameters"),
     ],
 )
-def test_what_cannot_be_known_is_refused(name, parameters, challenger, problem):
+def test_rejects_unknown_knowledge(name, parameters, challenger, problem):
     with pytest.raises(BadInput, match=problem):
         build(name, parameters, challenger, 1)

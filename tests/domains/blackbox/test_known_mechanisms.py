@@ -5,7 +5,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from domains.blackbox.auditing import bound, played, studied
+from domains.blackbox.audit_case import bound, played, studied
 from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case, laplace
 from leakgauge.referee.metrics.epsilon_one_run import Metric
 
@@ -29,17 +29,17 @@ def quick_first(cases):
 
 
 @pytest.mark.parametrize("case", quick_first(BROKEN), ids=str)
-def test_a_broken_promise_is_found(case):
+def test_broken_promise_is_found(case):
     assert bound(case, rounds=20_000, shadows=20_000, seed=1) > case.epsilon
 
 
 @pytest.mark.parametrize("case", [c for c in BROKEN if c.truth is not None and c.truth < inf], ids=str)
-def test_no_more_is_claimed_of_a_broken_mechanism_than_is_true(case):
+def test_bound_stays_below_true_epsilon_of_broken_mechanism(case):
     assert bound(case, rounds=4_000, shadows=2_000, seed=2, confidence=0.999) <= case.truth
 
 
 @pytest.mark.parametrize("case", CORRECT, ids=str)
-def test_no_fault_is_found_where_there_is_none(case):
+def test_correct_mechanisms_are_not_accused(case):
     truth = case.epsilon if case.truth is None else case.truth
     assert bound(case, rounds=4_000, shadows=4_000, seed=3, confidence=0.999) <= truth
 
@@ -48,7 +48,7 @@ def test_no_fault_is_found_where_there_is_none(case):
 # exceeding the truth with a chance of 5 %, exceed it 50 times or more with a chance of 2e-4.
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CORRECT, ids=str)
-def test_the_bound_exceeds_the_truth_no_more_often_than_it_says(case):
+def test_bound_exceeds_truth_at_most_at_nominal_rate(case):
     truth = case.epsilon if case.truth is None else case.truth
     exceeded = 0
     for seed in range(3):
@@ -63,13 +63,13 @@ def test_the_bound_exceeds_the_truth_no_more_often_than_it_says(case):
 @pytest.mark.parametrize(
     ("rounds", "share"), [(1_000, 0.77), pytest.param(10_000, 0.93, marks=pytest.mark.slow)]
 )
-def test_most_of_a_laplace_mechanisms_epsilon_is_found(rounds, share):
+def test_laplace_bound_is_close_to_epsilon(rounds, share):
     case = Case(name="laplace", release=laplace, pair=(100.0, 101.0), epsilon=1.0)
     assert np.median([bound(case, rounds=rounds, shadows=rounds, seed=seed) for seed in range(15)]) > share
 
 
 @pytest.mark.slow
-def test_most_of_what_can_be_found_of_a_gaussian_mechanism_is_found():
+def test_gaussian_bound_is_close_to_attainable_epsilon():
     # The corrected bound of the likelihood ratio itself: .37 of epsilon 1 at delta 1e-5.
     case = next(case for case in CORRECT if case.name == "gaussian")
     assert np.median([bound(case, rounds=10_000, shadows=10_000, seed=seed) for seed in range(9)]) > 0.36

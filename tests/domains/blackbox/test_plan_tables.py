@@ -34,14 +34,14 @@ OWN = {"release": "mine:release", "pair": "mine:pair"}
 NAMED = {"name": "laplace", "epsilon": 0.5}
 
 
-def test_ones_own_release_with_a_pair_from_its_module(folder):
+def test_user_release_takes_pair_from_its_module(folder):
     challenger = made(folder, OWN)
     assert challenger.pair == ([1, 2], [1, 2, 3])
     assert challenger.guarantee is None
     assert challenger.mechanism is None
 
 
-def test_a_pair_may_be_made_by_a_function_or_written_down(folder):
+def test_pair_from_function_or_from_plan(folder):
     np.testing.assert_array_equal(made(folder, {**OWN, "pair": "mine:make_pair"}).pair[1], [1, 1])
     low, high = made(folder, {**OWN, "pair": [[0, 0], [1, 1]]}).pair
     assert isinstance(low, np.ndarray)
@@ -61,12 +61,12 @@ def test_a_pair_may_be_made_by_a_function_or_written_down(folder):
         ),
     ],
 )
-def test_the_promise_may_stand_in_either_table(folder, challenger, mechanism):
+def test_promise_in_either_table(folder, challenger, mechanism):
     expected = Guarantee(epsilon=1.0, delta=1e-5, relation=Relation.REPLACE_ONE, unit=Unit.USER)
     assert made(folder, {**OWN, **challenger}, mechanism).guarantee == expected
 
 
-def test_a_named_mechanism_promises_what_its_law_supports(folder):
+def test_named_mechanism_promises_its_exact_epsilon(folder):
     challenger = made(folder, {"pair": [[0] * 60, [1] * 60], "unit": "user"}, NAMED)
     promised = challenger.guarantee
     assert promised.epsilon == pytest.approx(30.0)  # L1 distance 60 over scale 2
@@ -75,7 +75,7 @@ def test_a_named_mechanism_promises_what_its_law_supports(folder):
     assert promised.curve is not None
 
 
-def test_a_promise_for_the_pair_stands_beside_the_law(folder):
+def test_promise_for_pair_is_kept_beside_exact_epsilon(folder):
     challenger = made(folder, {"pair": [0, 1], "epsilon": 1.0}, {"name": "laplace", "scale": 0.5})
     assert challenger.guarantee.epsilon == 1.0
     assert challenger.guarantee.exact_epsilon == pytest.approx(2.0)
@@ -106,19 +106,19 @@ def test_a_promise_for_the_pair_stands_beside_the_law(folder):
         ({**OWN, "unit": "person"}, {}, "'person'"),
     ],
 )
-def test_an_error_message_has_one_line(folder, challenger, mechanism, problem):
+def test_error_message_has_one_line(folder, challenger, mechanism, problem):
     with pytest.raises(BadInput) as caught:
         made(folder, challenger, mechanism)
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_black_box_takes_no_data(folder):
+def test_rejects_data_table(folder):
     with pytest.raises(BadInput, match="data: a black box takes none"):
         made(folder, OWN, data={"source": "people.csv"})
 
 
-def test_the_digest_follows_the_source(folder: Path):
+def test_digest_covers_user_source(folder: Path):
     before = made(folder, OWN).digest
     assert made(folder, OWN).digest == before
     (folder / "mine.py").write_text(MODULE.replace("laplace()", "laplace(scale=2)"))

@@ -17,13 +17,13 @@ def opened(function, pair=(0, 1), members=MEMBERS):
 @pytest.mark.parametrize(
     "output", [1, 2.5, True, "text", None, [1, None], (1, "a"), {"a": {"b": [1]}}, float("nan"), float("inf")]
 )
-def test_outputs_are_passed_on_as_they_are(output):
+def test_outputs_are_returned_unchanged(output):
     found = opened(lambda dataset, rng: output)
     assert len(found) == 4
     assert all(type(one) is type(output) and repr(one) == repr(output) for one in found)
 
 
-def test_a_failing_release_is_named_with_its_round_and_its_input():
+def test_failing_release_is_reported_with_round_and_input():
     def fails(dataset, rng):
         if dataset == 1:
             raise ValueError("no\nnoise left")
@@ -37,7 +37,7 @@ def test_a_failing_release_is_named_with_its_round_and_its_input():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_writing_to_an_array_is_refused():
+def test_rejects_writing_to_array():
     def writes(dataset, rng):
         dataset += 1
         return 0
@@ -46,7 +46,7 @@ def test_writing_to_an_array_is_refused():
         opened(writes, (np.zeros(2), np.ones(2)))
 
 
-def test_an_array_cannot_be_made_writable_again():
+def test_array_cannot_be_made_writable():
     def insists(dataset, rng):
         dataset.flags.writeable = True
         dataset[0] = 7
@@ -66,7 +66,7 @@ def test_an_array_cannot_be_made_writable_again():
         (({"a": np.zeros(2)}, {"a": np.ones(2)}), lambda data: data["a"].__setitem__(0, 3)),
     ],
 )
-def test_any_other_change_of_an_input_is_noticed(pair, change):
+def test_other_input_mutations_are_detected(pair, change):
     def changes(dataset, rng):
         change(dataset)
         return 0
@@ -75,12 +75,12 @@ def test_any_other_change_of_an_input_is_noticed(pair, change):
         opened(changes, pair)
 
 
-def test_reading_an_input_is_no_change():
+def test_reading_an_input_is_allowed():
     data = [3, 1, 2], {"a": {1, 2}}
     assert opened(lambda dataset, rng: len(sorted(dataset)), data) == [3, 1, 1, 3]
 
 
-def test_a_list_that_is_handed_out_again_keeps_what_it_was():
+def test_returned_list_is_copied():
     mine: list[float] = [0.0]
     mine_too = np.zeros(1)
 
@@ -96,12 +96,12 @@ def test_a_list_that_is_handed_out_again_keeps_what_it_was():
     assert len({float(output[0]) for output in opened(reuses_an_array)}) == 4
 
 
-def test_an_unsupported_output_is_named():
+def test_unsupported_output_is_reported():
     with pytest.raises(BadInput, match="of type 'set'"):
         opened(lambda dataset, rng: [1, {2}])
 
 
-def test_a_named_mechanism_is_drawn_from_block_by_block():
+def test_named_mechanism_is_sampled_per_block():
     members = np.arange(40_000) % 2 == 0
     outputs = opened(
         MechanismRelease(laplace.Mechanism(epsilon=1.0)), (np.zeros(2), np.array([1.0, 5.0])), members
@@ -112,14 +112,14 @@ def test_a_named_mechanism_is_drawn_from_block_by_block():
     np.testing.assert_allclose(rows[~members].mean(axis=0), [0, 0], atol=0.05)
 
 
-def test_a_named_mechanism_takes_single_numbers_and_gives_whole_choices():
+def test_named_mechanism_accepts_scalars():
     assert np.shape(opened(MechanismRelease(laplace.Mechanism(epsilon=1.0)), (0, 1))) == (4,)
     chosen = opened(MechanismRelease(noisy_max.Mechanism(epsilon=1e6)), ([3, 1], [1, 3]))
     assert chosen == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("wrap", [lambda a: {"a": a}, lambda a: [a], lambda a: a])
-def test_a_release_may_hand_out_the_same_thing_again_with_other_numbers_in_it(wrap):
+def test_release_may_reuse_its_output_object(wrap):
     kept = np.zeros(1)
 
     def reuses(dataset, rng):
@@ -129,7 +129,7 @@ def test_a_release_may_hand_out_the_same_thing_again_with_other_numbers_in_it(wr
     assert len({str(output) for output in opened(reuses)}) == len(MEMBERS)
 
 
-def test_a_release_that_ends_the_program_is_an_error_and_not_a_verdict():
+def test_system_exit_in_release_is_an_error():
     def leaves(dataset, rng):
         raise SystemExit(0)
 
@@ -137,6 +137,6 @@ def test_a_release_that_ends_the_program_is_an_error_and_not_a_verdict():
         opened(leaves)
 
 
-def test_what_a_release_prints_stays_out_of_the_output(capsys):
+def test_release_stdout_is_suppressed(capsys):
     opened(lambda dataset, rng: print("hello"))
     assert capsys.readouterr().out == ""

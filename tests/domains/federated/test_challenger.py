@@ -39,7 +39,7 @@ def test_targets_clients_and_adversary_share_no_row(reference):
         assert not any(in_common(one, other) for other in parts[i + 1 :])
 
 
-def test_what_is_fitted_sees_the_adversarys_rows_alone(tmp_path):
+def test_features_are_fitted_on_adversary_rows_only(tmp_path):
     """A client's row that is far from all others would draw the first component to itself."""
     rng = np.random.default_rng(1)
     rows, public = rng.normal(size=(2, 40, 5)).astype(np.float32)
@@ -67,7 +67,7 @@ def test_without_noise_nothing_is_promised():
     assert built().guarantee is None
 
 
-def test_a_label_is_judged_unless_the_law_is_to_be():
+def test_nominal_epsilon_is_judged_unless_exact_is_requested():
     label, law = (built(mechanism=BITRAND, promise=promise).guarantee for promise in ("label", "exact"))
     assert label.epsilon == label.nominal_epsilon == law.nominal_epsilon == 5
     assert law.epsilon == law.exact_epsilon == label.exact_epsilon > 100
@@ -75,7 +75,7 @@ def test_a_label_is_judged_unless_the_law_is_to_be():
 
 @pytest.mark.parametrize("mechanism", [{"name": "none"}, BITRAND])
 @pytest.mark.parametrize("iterations", [1, 4])
-def test_noise_on_gradients_is_what_is_promised_by_all_iterations_together(mechanism, iterations):
+def test_gradient_noise_guarantee_covers_all_iterations(mechanism, iterations):
     """Delta by the formula of Balle and Wang (2018), for a sum that moves by two clips in each iteration."""
     found = built(mechanism=mechanism, gradient_noise=NOISE, iterations=iterations).guarantee
     mu = 2 * sqrt(iterations) * 8 / sqrt(2 * log(1.25 / 0.01))
@@ -84,7 +84,7 @@ def test_noise_on_gradients_is_what_is_promised_by_all_iterations_together(mecha
     assert (found.delta, found.nominal_epsilon) == (0.01, 8)
 
 
-def test_all_that_changes_a_game_changes_its_digest():
+def test_digest_covers_everything_that_changes_the_game():
     games = [
         built(),
         built(mechanism=BITRAND),
@@ -97,7 +97,7 @@ def test_all_that_changes_a_game_changes_its_digest():
     assert built().digest == games[0].digest
 
 
-def test_values_beyond_the_range_are_told_or_refused():
+def test_values_out_of_range_are_reported_or_rejected():
     wide = {"rows": 400, "features": 8, "classes": 3, "scale": 2.0}
     with pytest.raises(BadInput, match=r"of the values lie beyond \+-31.9375"):
         built(data=wide, mechanism=BITRAND)
@@ -105,12 +105,12 @@ def test_values_beyond_the_range_are_told_or_refused():
     assert any("of the values are beyond the range of the noise" in note for note in notes)
 
 
-def test_a_server_counts_the_rows_of_all_clients_of_a_group():
+def test_server_counts_rows_of_the_whole_group():
     _, server = small_server(BITRAND, clients=3)
     assert server.others == 3 * 20 - 1
 
 
-def test_a_server_sends_once():
+def test_rejects_second_training_in_a_block():
     made, server = small_server({"name": "none"}, gradient_noise=NOISE)
     seen = server.view(made.release(np.ones((1, 3), dtype=bool), np.random.default_rng(1)))
     networks = server.networks(

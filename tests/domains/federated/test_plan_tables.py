@@ -13,12 +13,12 @@ from leakgauge.domains.federated.plan_tables import read_challenger_table, read_
 @pytest.mark.parametrize(
     ("key", "value"), [("features", 3), ("relation", "add_remove"), ("unit", "client"), ("unit", "record")]
 )
-def test_what_follows_from_the_audit_cannot_be_set(key, value):
+def test_derived_settings_cannot_be_set(key, value):
     with pytest.raises(BadInput, match=f"mechanism 'bitrand': {key} cannot be set"):
         read_mechanism_table({"name": "bitrand", "epsilon": 1.0, key: value}, 16)
 
 
-def test_no_noise_has_no_parameters():
+def test_mechanism_none_has_no_parameters():
     assert read_mechanism_table({"name": "none"}, 16) is None
     with pytest.raises(BadInput, match="epsilon has no effect"):
         read_mechanism_table({"name": "none", "epsilon": 1.0}, 16)
@@ -36,7 +36,7 @@ def test_no_noise_has_no_parameters():
         ({"client_app": "mine:app"}, "is for Flower"),
     ],
 )
-def test_games_that_make_no_sense_are_refused(table, message):
+def test_rejects_invalid_games(table, message):
     with pytest.raises(BadInput, match=message):
         read_challenger_table(table)
 
@@ -48,7 +48,7 @@ class Absent:
 
 
 @pytest.mark.parametrize("how", ["hidden", "blocked"])
-def test_without_torch_no_game_starts(monkeypatch, how):
+def test_missing_torch_is_reported(monkeypatch, how):
     if how == "hidden":
         monkeypatch.setitem(sys.modules, "torch", None)
     else:

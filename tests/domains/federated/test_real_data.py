@@ -31,7 +31,7 @@ RANDOM = {"features": "random_relu"}
         (IMAGENETTE | RANDOM, 1_500, 64 * 64 * 3, 512, [150] * 10),
     ],
 )
-def test_files_become_features_that_ten_bits_can_hold(table, n, pixels, dimensions, per_class):
+def test_real_features_fit_into_ten_bits(table, n, pixels, dimensions, per_class):
     loaded = load_rows(table, Path(FOLDER), seed=1)
     parts = split_rows(
         loaded, targets=TargetChoice(n=20), reference=0.5, batch=20, rng=np.random.default_rng(1)
@@ -45,11 +45,11 @@ def test_files_become_features_that_ten_bits_can_hold(table, n, pixels, dimensio
     assert np.quantile(np.abs(features), 0.9) > 0.5  # and of which something is left after rounding to 1/16
 
 
-def test_the_training_part_of_the_embeddings_is_known():
+def test_embeddings_mark_training_rows():
     assert load_rows(CIFAR, Path(FOLDER), seed=1).is_train.sum() == 10_000
 
 
-def test_no_image_of_the_embeddings_occurs_twice():
+def test_no_image_of_embeddings_occurs_twice():
     loaded = load_rows(CIFAR, Path(FOLDER), seed=1)
     parts = split_rows(
         loaded, targets=TargetChoice(n=500), reference=0.5, batch=100, rng=np.random.default_rng(1)

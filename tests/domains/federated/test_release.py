@@ -25,7 +25,7 @@ def is_target(rows, target):
 
 
 @pytest.mark.parametrize("n_clients", [1, 3])
-def test_a_member_is_once_in_its_own_group_and_a_target_nowhere_else(n_clients):
+def test_member_is_in_its_own_group_once(n_clients):
     group = clients(clients=n_clients, iterations=2)
     for row, target in np.ndindex(MEMBERS.shape):
         for iteration in range(2):
@@ -46,7 +46,7 @@ def test_rows_keep_their_labels():
             assert label == (POOL.labels[own[0]] if own.size else POOL.target_labels[target])
 
 
-def test_a_member_takes_the_place_of_one_row_and_changes_no_other():
+def test_member_replaces_exactly_one_row():
     without, within = (clients(members=np.full((4, TARGETS), bit)) for bit in (False, True))
     for row, target in np.ndindex(4, TARGETS):
         (one,), (other,) = without.held(row, target, 0), within.held(row, target, 0)
@@ -54,7 +54,7 @@ def test_a_member_takes_the_place_of_one_row_and_changes_no_other():
         assert (one.rows != other.rows).any(axis=1).sum() == 1
 
 
-def test_rounds_targets_and_iterations_draw_rows_of_their_own():
+def test_rounds_targets_and_iterations_draw_separate_rows():
     group = clients(members=np.zeros((2, TARGETS), dtype=bool))
     keys = [
         (row, target, iteration) for row in range(2) for target in range(TARGETS) for iteration in range(2)
@@ -64,13 +64,13 @@ def test_rounds_targets_and_iterations_draw_rows_of_their_own():
     assert len({one.seed for one in drawn}) == len(keys)
 
 
-def test_the_pool_stays_as_it_is():
+def test_pool_is_unchanged():
     before = POOL.rows.copy()
     clients(mechanism=bitrand.Mechanism(epsilon=5.0, features=FEATURES)).train(networks())
     np.testing.assert_array_equal(POOL.rows, before)
 
 
-def test_clients_answer_the_same_twice_and_others_answer_otherwise():
+def test_answers_are_reproducible_and_differ_between_clients():
     noisy = {
         "mechanism": bitrand.Mechanism(epsilon=5.0, features=FEATURES),
         "noise": GradientNoise(epsilon=1.0),
@@ -80,7 +80,7 @@ def test_clients_answer_the_same_twice_and_others_answer_otherwise():
     assert (np.array(first) != np.array(other)).any()
 
 
-def test_every_adversary_meets_the_same_rows_with_the_same_noise_on_them(monkeypatch):
+def test_all_adversaries_meet_same_rows_and_noise(monkeypatch):
     """Whatever they send: a larger network takes more noise on its gradient, and shifts nothing."""
     import leakgauge.domains.federated.release as module
 
@@ -106,7 +106,7 @@ def test_every_adversary_meets_the_same_rows_with_the_same_noise_on_them(monkeyp
         np.testing.assert_array_equal(labels, other_labels)
 
 
-def test_the_answer_of_several_clients_is_the_mean_of_theirs():
+def test_group_answer_is_mean_of_clients():
     group, sent = clients(clients=4), networks()
     answers = group.train(sent)
     for row, target in np.ndindex(MEMBERS.shape):
@@ -121,7 +121,7 @@ def test_the_answer_of_several_clients_is_the_mean_of_theirs():
         )
 
 
-def test_rows_are_perturbed_afresh_for_every_iteration():
+def test_rows_are_perturbed_anew_in_every_iteration():
     mechanism = bitrand.Mechanism(epsilon=1.0, features=FEATURES)
     one = clients(mechanism=mechanism, members=np.ones((1, TARGETS), dtype=bool))
     seeds = [one.held(0, 0, iteration)[0].seed for iteration in range(5)]
@@ -129,7 +129,7 @@ def test_rows_are_perturbed_afresh_for_every_iteration():
     assert len({values.tobytes() for values in drawn}) == 5
 
 
-def test_no_two_rows_and_no_two_answers_have_the_same_noise(monkeypatch):
+def test_noise_is_never_reused(monkeypatch):
     """Not in a batch, nor in a group, nor in two iterations, targets or rounds."""
     import leakgauge.domains.federated.release as module
 
@@ -151,7 +151,7 @@ def test_no_two_rows_and_no_two_answers_have_the_same_noise(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_member_is_in_the_stated_share_of_batches():
+def test_member_is_in_stated_share_of_batches():
     n = 4_000
     group = clients(present=0.3, members=np.ones((n, TARGETS), dtype=bool))
     share = np.mean([is_target(group.held(row, 1, 0)[0].rows, 1).any() for row in range(n)])

@@ -24,20 +24,20 @@ def everybody_at_home(n_people=40):
     return traces(visits)
 
 
-def test_members_are_added_to_the_others():
+def test_add_remove_adds_members_to_others():
     challenger = game(everybody_at_home(), RAW, group_size=10, targets=4)
     members = np.array([[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]], dtype=bool)
     assert sizes(challenger, members).tolist() == [6, 8, 10]
 
 
-def test_who_is_out_is_replaced_by_somebody_else():
+def test_replace_one_substitutes_absent_targets():
     challenger = game(everybody_at_home(), RAW, group_size=10, targets=4, relation="replace_one")
     members = np.array([[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]], dtype=bool)
     assert sizes(challenger, members).tolist() == [10, 10, 10]
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_a_target_is_counted_if_and_only_if_it_is_a_member(relation):
+def test_target_is_counted_iff_member(relation):
     people = everybody_at_home()
     challenger = game(people, RAW, group_size=10, targets=3, relation=relation)
     members = challenger.flip(50, np.random.default_rng(1))
@@ -47,7 +47,7 @@ def test_a_target_is_counted_if_and_only_if_it_is_a_member(relation):
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_nobody_of_the_reference_is_ever_in_a_group(relation):
+def test_reference_people_are_never_in_a_group(relation):
     challenger = game(everybody_at_home(), RAW, group_size=10, targets=3, relation=relation)
     whole = challenger.release(np.zeros((200, 3), dtype=bool), np.random.default_rng(2)).whole
     assert not whole[:, 1 + challenger.people.reference].any()
@@ -60,7 +60,7 @@ def test_coins_are_fair_and_independent_of_one_another():
     assert chisquare(patterns).pvalue > 1e-3
 
 
-def test_groups_of_different_rounds_have_nothing_in_common():
+def test_groups_of_rounds_are_independent():
     """Two rounds' counts of one pool member: each is in with chance size / pool, independently."""
     challenger = game(everybody_at_home(), RAW, group_size=10, targets=1)
     whole = challenger.release(np.zeros((4_000, 1), dtype=bool), np.random.default_rng(6)).whole
@@ -75,7 +75,7 @@ def test_groups_of_different_rounds_have_nothing_in_common():
     )
 
 
-def test_a_block_is_replayed_by_its_stream():
+def test_block_is_reproducible():
     challenger = game(town(), targets=2)
     members = challenger.flip(5, stream(1, Role.BITS))
     first, again = (challenger.release(members, stream(1, Role.RELEASE, 3)).whole for _ in range(2))
@@ -84,7 +84,7 @@ def test_a_block_is_replayed_by_its_stream():
     assert not (first == other).any()
 
 
-def test_earlier_releases_are_the_same_for_every_adversary_and_not_those_of_a_round():
+def test_earlier_releases_are_shared_and_not_counted_rounds():
     challenger = game(town(), targets=2)
     members, played = challenger.earlier(4)
     members_again, again = challenger.earlier(4)
@@ -95,7 +95,7 @@ def test_earlier_releases_are_the_same_for_every_adversary_and_not_those_of_a_ro
         assert not (rounds.whole == played.whole).any()
 
 
-def test_the_promise_is_for_the_target_with_the_most_cells():
+def test_promise_covers_target_with_most_cells():
     challenger = game(town(), LAPLACE, targets=5)
     most = max(challenger.traces.n_visits[challenger.people.targets])
     assert challenger.guarantee.epsilon == pytest.approx(most * 1.0)
@@ -103,7 +103,7 @@ def test_the_promise_is_for_the_target_with_the_most_cells():
     assert challenger.guarantee.nominal_unit is Unit.EVENT
 
 
-def test_under_replace_one_the_promise_covers_who_takes_the_place():
+def test_replace_one_promise_covers_the_substitute():
     challenger = game(town(), LAPLACE, targets=5, relation="replace_one")
     n_visits = challenger.traces.n_visits
     cells = max(n_visits[challenger.people.targets]) + max(n_visits[challenger.people.pool])
@@ -111,7 +111,7 @@ def test_under_replace_one_the_promise_covers_who_takes_the_place():
     assert challenger.guarantee.relation is Relation.REPLACE_ONE
 
 
-def test_raw_counts_promise_nothing():
+def test_raw_counts_have_no_promise():
     assert game(town(), RAW).guarantee is None
 
 
@@ -121,14 +121,14 @@ def built(folder, mechanism=LAPLACE, data=CITY, **challenger):
     )
 
 
-def test_a_plan_builds_the_same_challenger_twice(tmp_path):
+def test_building_is_reproducible(tmp_path):
     first, again = built(tmp_path, targets=3), built(tmp_path, targets=3)
     assert first.digest == again.digest
     np.testing.assert_array_equal(first.people.targets, again.people.targets)
     np.testing.assert_array_equal(first.people.pool, again.people.pool)
 
 
-def test_the_digest_names_what_is_played(tmp_path):
+def test_digest_covers_the_game(tmp_path):
     plain = built(tmp_path).digest
     others = [
         built(tmp_path, {"name": "laplace", "epsilon": 2.0}),
@@ -138,7 +138,7 @@ def test_the_digest_names_what_is_played(tmp_path):
     assert len({plain, *(other.digest for other in others)}) == 4
 
 
-def test_caps_bind(tmp_path):
+def test_contribution_caps_are_applied(tmp_path):
     challenger = built(tmp_path, per_user=2)
     assert challenger.traces.n_visits.max() == 2
     challenger = built(tmp_path, per_epoch=1)
@@ -147,7 +147,7 @@ def test_caps_bind(tmp_path):
     assert np.unique(rows * 12 + epochs).size == rows.size
 
 
-def test_a_pipeline_of_ones_own_is_played_whole(tmp_path):
+def test_user_pipeline_is_run_on_whole_tables(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts[::-1]\n")
     challenger = built(tmp_path, {"name": "own", "release": "mine:publish"})
     raw = built(tmp_path, RAW)
@@ -159,7 +159,7 @@ def test_a_pipeline_of_ones_own_is_played_whole(tmp_path):
 
 
 @pytest.mark.parametrize(("unit", "owned"), [("event", "n_visits"), ("user-day", "n_days"), ("user", None)])
-def test_what_a_pipeline_of_ones_own_promises_is_composed_over_what_a_person_owns(tmp_path, unit, owned):
+def test_user_promise_is_composed_over_units_of_a_person(tmp_path, unit, owned):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts\n")
     own = {"name": "own", "release": "mine:publish", "epsilon": 0.5, "unit": unit}
     challenger = built(tmp_path, own, targets=4)
@@ -167,7 +167,7 @@ def test_what_a_pipeline_of_ones_own_promises_is_composed_over_what_a_person_own
     assert challenger.guarantee.epsilon == pytest.approx(0.5 * n_units)
 
 
-def test_a_change_of_the_pipeline_changes_the_digest(tmp_path):
+def test_digest_covers_pipeline_source(tmp_path):
     digests = set()
     for number in (1, 2):
         pipeline_file(tmp_path, f"def publish(counts, rng):\n    return counts + {number}\n")
@@ -188,13 +188,13 @@ def test_a_change_of_the_pipeline_changes_the_digest(tmp_path):
         ("", "yours:publish", "no yours.py"),
     ],
 )
-def test_a_pipeline_that_cannot_be_played_is_refused(tmp_path, text, reference, problem):
+def test_rejects_unusable_pipeline(tmp_path, text, reference, problem):
     pipeline_file(tmp_path, text)
     with pytest.raises(BadInput, match=problem):
         built(tmp_path, {"name": "own", "release": reference})
 
 
-def test_what_a_plan_gets_wrong_is_said_before_anything_is_played(tmp_path):
+def test_plan_errors_are_reported_before_simulation(tmp_path):
     with pytest.raises(
         BadInput, match="group_size = 500: needs 499 people besides the targets, but the pool has"
     ):

@@ -44,7 +44,7 @@ def auc(trials: Trials) -> float:
     return float(wins.mean() / (2 * absent.size))
 
 
-def test_unrounded_noise_exposes_to_the_informed_what_composition_allows():
+def test_informed_exposure_matches_composition():
     found = expose(game(town()))
     informed = found.against[0]
     assert informed.adversary == "informed"
@@ -57,7 +57,7 @@ def test_unrounded_noise_exposes_to_the_informed_what_composition_allows():
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_who_knows_more_reaches_more(relation):
+def test_more_knowledge_exposes_more(relation):
     found = expose(game(independent_city(800, 1), SUPPRESSED, group_size=200, relation=relation))
     informed, auxiliary, zero = found.against
     assert (informed.auc > auxiliary.auc - 2e-3).all()
@@ -69,14 +69,14 @@ def test_who_knows_more_reaches_more(relation):
         assert one.error < 5e-3
 
 
-def test_rounding_clamping_and_suppressing_never_expose_more():
+def test_post_processing_never_exposes_more():
     city = independent_city(400, 2)
     plain, cut = (expose(game(city, mechanism, group_size=100)) for mechanism in (LAPLACE, SUPPRESSED))
     assert (cut.against[0].auc <= plain.against[0].auc + 1e-3).all()
     assert (cut.against[0].accuracy <= plain.against[0].accuracy + 1e-3).all()
 
 
-def test_who_has_no_visits_is_not_exposed():
+def test_person_without_visits_is_not_exposed():
     visits = np.random.default_rng(1).random((80, 24)) < 0.2
     visits[:5] = False
     visits[5:, 0] = True
@@ -88,7 +88,7 @@ def test_who_has_no_visits_is_not_exposed():
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_where_everybody_is_somewhere_nobody_is_told_by_it(relation):
+def test_cell_visited_by_all_exposes_nobody(relation):
     visits = np.zeros((120, 4), dtype=bool)
     visits[:, 0] = True
     visits[::2, 1] = True
@@ -99,13 +99,13 @@ def test_where_everybody_is_somewhere_nobody_is_told_by_it(relation):
     assert (informed.auc[::2] > 0.55).all()
 
 
-def test_only_adversaries_that_are_known_are_exposed_to():
+def test_rejects_unknown_adversaries():
     assert [one.adversary for one in expose(game(town()), ("informed",)).against] == ["informed"]
     with pytest.raises(BadInput, match="informed, auxiliary, zero"):
         expose(game(town()), ("everybody",))
 
 
-def test_a_ceiling_is_called_one_where_it_is_one_alone():
+def test_ceiling_is_stated_only_where_exact():
     city = town(n_people=100)
     added, replaced = (expose(game(city, relation=relation)) for relation in ("add_remove", "replace_one"))
     assert "nobody can do better" in added.against[0].basis
@@ -114,13 +114,13 @@ def test_a_ceiling_is_called_one_where_it_is_one_alone():
     assert not any("is a ceiling" in note for note in replaced.notes)
 
 
-def test_it_can_be_computed_again():
+def test_exposure_is_reproducible():
     first, again = (expose(game(town(n_people=100), SUPPRESSED)) for _ in range(2))
     for one, other in zip(first.against, again.against):
         np.testing.assert_array_equal(one.auc, other.auc)
 
 
-def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
+def test_rejects_user_pipeline_without_distribution(tmp_path):
     pipeline_file(tmp_path, "def release(counts, rng):\n    return counts\n")
     challenger = game(town(), {"name": "own", "release": "mine:release"}, loader=UserCodeLoader(tmp_path))
     with pytest.raises(BadInput, match="mechanism 'own' is not known; simulate releases instead"):
@@ -129,7 +129,7 @@ def test_a_pipeline_of_ones_own_has_no_law_to_compute_from(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_fifty_people_are_played_as_exposed(relation):
+def test_exposure_matches_simulation_for_fifty_people(relation):
     challenger = game(independent_city(2_000, 3), SUPPRESSED, group_size=400, relation=relation)
     found = expose(challenger)
     people = np.random.default_rng(4).choice(np.flatnonzero(found.cells >= 3), 50, replace=False)

@@ -15,7 +15,7 @@ from leakgauge.theory import tradeoff
 
 
 @pytest.mark.parametrize("kind", [laplace, geometric])
-def test_pure_noise_promises_as_many_epsilons_as_there_are_cells(kind):
+def test_pure_noise_epsilon_multiplies_by_cells(kind):
     found = noise_guarantee(kind.Mechanism(epsilon=0.5, unit=Unit.EVENT), 20, Relation.ADD_REMOVE)
     assert found.epsilon == found.exact_epsilon == pytest.approx(10.0)
     assert (found.delta, found.unit, found.nominal_epsilon, found.nominal_unit) == (
@@ -27,20 +27,20 @@ def test_pure_noise_promises_as_many_epsilons_as_there_are_cells(kind):
     assert found.sensitivity == 20
 
 
-def test_the_curve_of_laplace_noise_is_that_of_the_best_attack():
+def test_laplace_curve_matches_optimal_attack():
     """The table of optima for 20 cells at 0.5 each, found by characteristic functions and simulation."""
     found = noise_guarantee(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE)
     assert tradeoff.max_accuracy(found.curve) == pytest.approx(0.8509, abs=1e-4)
 
 
-def test_noise_for_a_larger_unit_is_larger_and_promises_a_person_the_same_in_all():
+def test_larger_unit_has_more_noise_and_same_total_epsilon():
     """User-level noise with a cap of 9 visits: who has 9 gets epsilon, who has fewer gets less."""
     noise = laplace.Mechanism(epsilon=1.0, sensitivity=9.0, unit=Unit.USER)
     assert noise_guarantee(noise, 9, Relation.ADD_REMOVE).epsilon == pytest.approx(1.0)
     assert noise_guarantee(noise, 3, Relation.ADD_REMOVE).epsilon == pytest.approx(1 / 3)
 
 
-def test_gaussian_noise_composes_by_squares():
+def test_gaussian_noise_composes_in_squares():
     noise = gaussian.Mechanism(sigma=8.2543, delta=1e-5)
     found = noise_guarantee(noise, 20, Relation.ADD_REMOVE)
     assert found.epsilon == pytest.approx(2.180, abs=1e-3)  # the exact epsilon of 20 such cells
@@ -48,21 +48,21 @@ def test_gaussian_noise_composes_by_squares():
     assert tradeoff.max_accuracy(found.curve) == pytest.approx(norm.cdf(mu / 2), abs=1e-4)
 
 
-def test_the_relation_is_that_of_the_game():
+def test_guarantee_has_relation_of_game():
     assert (
         noise_guarantee(laplace.Mechanism(epsilon=1.0), 3, Relation.REPLACE_ONE).relation
         is Relation.REPLACE_ONE
     )
 
 
-def test_a_stated_promise_is_composed_over_the_units_a_person_owns():
+def test_stated_promise_is_composed_over_units_of_a_person():
     stated = Guarantee(epsilon=0.5, delta=1e-6, unit=Unit.USER_DAY)
     found = stated_guarantee(stated, 7, Relation.ADD_REMOVE)
     assert (found.epsilon, found.delta) == (pytest.approx(3.5), pytest.approx(7e-6, rel=1e-3))
     assert (found.unit, found.nominal_epsilon, found.nominal_unit) == (Unit.USER, 0.5, Unit.USER_DAY)
 
 
-def test_the_curve_of_a_stated_promise_is_randomized_response_repeated():
+def test_stated_promise_curve_is_repeated_randomized_response():
     """Seven answers that are right with chance e^.5 / (1 + e^.5) each: the majority is the best guess."""
     found = stated_guarantee(Guarantee(epsilon=0.5), 7, Relation.ADD_REMOVE)
     right = 1 / (1 + np.exp(-0.5))
@@ -90,13 +90,13 @@ def laplace_tight(epsilon: float, n: int, delta: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 20])
-def test_the_tight_composition_is_that_of_simulated_losses(n, monkeypatch):
+def test_tight_composition_matches_simulated_losses(n, monkeypatch):
     monkeypatch.setattr(guarantee, "SLACK", 1e-2)  # rare enough to matter, common enough to be seen
     found = guarantee.composed_epsilon(laplace.Mechanism(epsilon=0.5), n)
     assert found.tight == pytest.approx(laplace_tight(0.5, n, 1e-2), abs=0.02)
 
 
-def test_one_laplace_cell_composes_as_its_formula_says():
+def test_one_laplace_cell_matches_formula():
     """At epsilon x the delta of Laplace noise is 1 - e^((x - e) / 2)."""
     found = guarantee.composed_epsilon(laplace.Mechanism(epsilon=0.5), 1)
     assert found.tight == pytest.approx(0.5 + 2 * np.log(1 - 1e-5), abs=1e-6)
@@ -115,13 +115,13 @@ def test_one_laplace_cell_composes_as_its_formula_says():
     ],
     ids=["laplace", "user", "geometric", "gaussian", "classic"],
 )
-def test_what_is_known_of_each_cell_alone_allows_more_than_the_law(noise):
+def test_per_cell_composition_is_looser_than_exact_distribution(noise):
     for n in (2, 20, 140):
         found = guarantee.composed_epsilon(noise, n)
         assert found.tight < found.kairouz <= n * guarantee.one_cell_guarantee(noise).epsilon
 
 
-def test_gaussian_cells_compose_at_the_delta_of_all_of_them():
+def test_gaussian_cells_compose_at_total_delta():
     noise = gaussian.Mechanism(sigma=8.2543, delta=1e-6)
     found = guarantee.composed_epsilon(noise, 20)
     assert found.delta == pytest.approx(1 - (1 - 1e-6) ** 20 * (1 - 1e-5), rel=1e-9)
@@ -129,7 +129,7 @@ def test_gaussian_cells_compose_at_the_delta_of_all_of_them():
     assert norm.cdf(mu / 2 - x / mu) - np.exp(x) * norm.cdf(-mu / 2 - x / mu) == pytest.approx(found.delta)
 
 
-def test_a_promise_carries_both_compositions():
+def test_guarantee_has_both_compositions():
     found = noise_guarantee(laplace.Mechanism(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
     assert (found.parts, round(found.kairouz, 4), round(found.tight, 3)) == (20, 9.8594, 9.106)
     stated = stated_guarantee(Guarantee(epsilon=0.5), 20, Relation.ADD_REMOVE).composed
@@ -139,7 +139,7 @@ def test_a_promise_carries_both_compositions():
 LAPLACE = laplace.Mechanism(epsilon=0.5, unit=Unit.EVENT)
 
 
-def test_everybody_gets_the_composition_over_their_own_cells():
+def test_each_person_gets_composition_over_own_cells():
     found = guarantee_per_person(LAPLACE, np.array([20, 1, 20, 7]))
     for person, n in enumerate((20, 1, 20, 7)):
         alone = composed_epsilon(LAPLACE, n)
@@ -149,12 +149,12 @@ def test_everybody_gets_the_composition_over_their_own_cells():
     assert found.delta.tolist() == [1e-5] * 4
 
 
-def test_who_moves_nothing_is_promised_everything():
+def test_person_without_cells_has_epsilon_zero():
     found = guarantee_per_person(LAPLACE, np.array([0, 3]))
     assert (found.kairouz[0], found.tight[0]) == (0.0, 0.0)
 
 
-def test_of_many_numbers_no_bound_is_too_small_nor_above_kairouz():
+def test_many_cells_stay_between_exact_and_kairouz_bound():
     numbers = np.arange(1, 400)
     found = guarantee_per_person(LAPLACE, numbers)
     for n in (5, 64, 65, 130, 287, 399):
@@ -164,7 +164,7 @@ def test_of_many_numbers_no_bound_is_too_small_nor_above_kairouz():
     assert (np.diff(found.tight) >= -1e-9).all()
 
 
-def test_the_deltas_of_gaussian_cells_grow_with_their_number():
+def test_gaussian_delta_grows_with_cells():
     noise = gaussian.Mechanism(sigma=4.0, delta=1e-6, unit=Unit.EVENT)
     numbers = np.arange(1, 300)
     found = guarantee_per_person(noise, numbers)

@@ -28,7 +28,7 @@ def seen_by(knowledge, challenger, members=None):
     return knowledge.view(played), played
 
 
-def test_an_adversary_has_what_its_type_says_and_nothing_else():
+def test_knowledge_has_declared_fields_only():
     assert [field.name for field in fields(AuxiliaryKnowledge)] == ["public", "sketches", "crowd", "theta"]
     assert [field.name for field in fields(PastReleasesKnowledge)] == [
         "public",
@@ -40,7 +40,7 @@ def test_an_adversary_has_what_its_type_says_and_nothing_else():
 
 
 @pytest.mark.parametrize("name", ["informed", "auxiliary", "past", "zero"])
-def test_traces_of_targets_are_known_in_full_unless_the_plan_says_less(name):
+def test_target_traces_are_complete_by_default(name):
     challenger = game(town(), targets=3)
     for person, sketch in zip(challenger.people.targets, know(name, challenger).sketches, strict=True):
         assert sketch.cells.tolist() == challenger.traces.cells(person).tolist()
@@ -48,7 +48,7 @@ def test_traces_of_targets_are_known_in_full_unless_the_plan_says_less(name):
 
 
 @pytest.mark.parametrize("name", ["informed", "auxiliary", "zero"])
-def test_a_part_of_the_trace_is_the_same_for_all_adversaries(name):
+def test_partial_trace_is_shared_by_adversaries(name):
     challenger = game(town(), targets={"n": 3, "min_visits": 3})
     half = know("auxiliary", challenger, trace=0.5).sketches
     for mine, own in zip(know(name, challenger, trace=0.5).sketches, half, strict=True):
@@ -56,7 +56,7 @@ def test_a_part_of_the_trace_is_the_same_for_all_adversaries(name):
     assert [sketch.cells.size for sketch in know(name, challenger, observations=2).sketches] == [2, 2, 2]
 
 
-def test_the_reference_holds_no_target_and_nobody_of_the_pool():
+def test_reference_excludes_targets_and_pool():
     """Everybody has a cell of their own."""
     challenger = game(traces(np.eye(40, dtype=int)), RAW, targets=3, group_size=10)
     knowledge = know("auxiliary", challenger)
@@ -76,21 +76,21 @@ def test_the_reference_holds_no_target_and_nobody_of_the_pool():
         ("past", {}, 0),
     ],
 )
-def test_the_known_others_are_the_first_of_the_group(name, parameters, n_known):
+def test_known_others_are_the_first_of_the_group(name, parameters, n_known):
     challenger = game(town(), targets=3)
     seen, played = seen_by(know(name, challenger, **parameters), challenger)
     np.testing.assert_array_equal(seen.known(ALL), played.rounds.known(n_known, ALL))
     assert seen.n_rounds == 6
 
 
-def test_who_knows_more_knows_the_same_and_more():
+def test_knowledge_is_nested():
     challenger = game(town(), targets=3)
     less, _ = seen_by(know("partial", challenger, theta=0.3), challenger)
     more, _ = seen_by(know("partial", challenger, theta=0.8), challenger)
     assert (less.known(ALL) <= more.known(ALL)).all()
 
 
-def test_the_informed_know_all_but_the_targets():
+def test_informed_knows_all_but_targets():
     """Published raw, what is beyond the known are the targets who are in."""
     challenger = game(town(), RAW, targets=3)
     members = challenger.flip(6, stream(1, Role.BITS))
@@ -99,7 +99,7 @@ def test_the_informed_know_all_but_the_targets():
     np.testing.assert_array_equal(seen.whole - seen.known(ALL), members @ own)
 
 
-def test_everybody_sees_what_is_published():
+def test_everyone_sees_the_release():
     challenger = game(town(), targets=3)
     members = challenger.flip(6, stream(1, Role.BITS))
     views = [
@@ -111,7 +111,7 @@ def test_everybody_sees_what_is_published():
         np.testing.assert_array_equal(seen.at(np.array([2, 9])), views[0].whole[:, [2, 9]])
 
 
-def test_what_is_known_of_a_round_does_not_depend_on_who_of_the_targets_is_in():
+def test_knowledge_does_not_depend_on_target_bits():
     challenger = game(town(), targets=3)
     knowledge = know("informed", challenger)
     nobody, everybody = (
@@ -120,7 +120,7 @@ def test_what_is_known_of_a_round_does_not_depend_on_who_of_the_targets_is_in():
     np.testing.assert_array_equal(nobody, everybody)
 
 
-def test_the_past_is_known_with_who_was_in_it():
+def test_earlier_releases_come_with_membership():
     challenger = game(town(), RAW, targets=3)
     past = know("past", challenger, releases=12)
     assert past.releases.shape == (12, 24)
@@ -130,7 +130,7 @@ def test_the_past_is_known_with_who_was_in_it():
     np.testing.assert_array_equal(past.releases, played.whole)
 
 
-def test_prior_rates_are_those_of_the_reference():
+def test_prior_rates_match_reference():
     knowledge = know("auxiliary")
     prior = knowledge.prior(0, pseudo=0.0)
     cells = knowledge.sketches[0].cells
@@ -150,7 +150,7 @@ def two_targets_and_more(relation="add_remove"):
     return game(traces(visits), targets={"n": 3, "choose": "most"}, relation=relation)
 
 
-def test_other_targets_in_a_cell_are_coins():
+def test_other_targets_count_as_random_bits():
     knowledge = know("auxiliary", two_targets_and_more())
     coins = [knowledge.prior(target, 0.0).coins.tolist() for target in range(3)]
     assert coins == [[1, 1, 2, 2], [1, 2, 2, 0], [1, 2, 2]]
@@ -172,7 +172,7 @@ def test_unknown_people_are_counted(relation, parameters, sizes):
     assert (informed.n_in, informed.n_out) == (sizes[0] - 17, sizes[1] - 17)
 
 
-def test_places_without_times_are_weighed_by_the_habits_of_the_reference():
+def test_places_without_times_are_weighted_by_reference():
     challenger = game(town(), targets=2)
     knowledge = know("auxiliary", challenger, places=1)
     for person, sketch in zip(challenger.people.targets, knowledge.sketches, strict=True):
@@ -203,12 +203,12 @@ def test_places_without_times_are_weighed_by_the_habits_of_the_reference():
         ("friends", {"friends": 0}, "friends must be >= 1"),
     ],
 )
-def test_what_cannot_be_known_is_refused(name, parameters, problem):
+def test_rejects_unavailable_knowledge(name, parameters, problem):
     with pytest.raises(BadInput, match=problem):
         know(name, **parameters)
 
 
-def test_adversaries_share_one_copy_of_the_reference():
+def test_adversaries_share_one_copy_of_reference():
     challenger = game(town(), targets=3)
     crowds = {
         id(know(name, challenger, **given).crowd)

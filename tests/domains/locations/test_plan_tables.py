@@ -19,7 +19,7 @@ def chain(mechanism, **setting):
     return read_mechanism_table(mechanism, read_challenger_table({**BASE, **setting}))
 
 
-def test_a_challenger_table_is_read():
+def test_challenger_table_is_read():
     table = read_challenger_table(
         {**BASE, "relation": "replace_one", "per_day": 3, "targets": {"n": 2, "choose": "most"}}
     )
@@ -28,7 +28,7 @@ def test_a_challenger_table_is_read():
     assert table.targets == LocationsTargetsTable(n=2, choose=LocationsTargetOrder.MOST)
 
 
-def test_a_number_of_targets_is_short_for_a_table():
+def test_targets_accepts_a_number():
     assert read_challenger_table({**BASE, "targets": 5}).targets == LocationsTargetsTable(n=5)
     assert read_challenger_table(BASE).targets.how_many == 1
 
@@ -53,7 +53,7 @@ def test_a_number_of_targets_is_short_for_a_table():
         ({**BASE, "relation": "replace"}, "did you mean 'replace_one'"),
     ],
 )
-def test_an_invalid_challenger_table_is_refused(table, problem):
+def test_rejects_invalid_challenger_table(table, problem):
     with pytest.raises(BadInput, match=problem):
         read_challenger_table(table)
 
@@ -68,26 +68,26 @@ def test_an_invalid_challenger_table_is_refused(table, problem):
         ("geometric", "user", 9 / 0.5),
     ],
 )
-def test_noise_is_scaled_to_what_one_unit_can_move(name, unit, scale):
+def test_noise_scales_with_sensitivity_of_unit(name, unit, scale):
     noise = chain({"name": name, "epsilon": 0.5, "unit": unit}, per_day=4, per_user=9).noise
     assert noise.noise_scale == pytest.approx(scale)
     assert noise.unit is Unit(unit)
 
 
-def test_gaussian_noise_is_scaled_by_the_root_of_the_visits():
+def test_gaussian_noise_scales_with_square_root_of_visits():
     mechanism = {"name": "gaussian", "epsilon": 0.5, "delta": 1e-5}
     one = chain(mechanism).noise.noise_scale
     nine = chain({**mechanism, "unit": "user"}, per_user=9).noise.noise_scale
     assert nine / one == pytest.approx(math.sqrt(9))
 
 
-def test_steps_follow_the_noise():
+def test_post_processing_follows_noise():
     found = chain({"name": "laplace", "scale": 2.0, "round": True, "clamp": True, "suppress": 3})
     assert (found.round, found.clamp, found.suppress, found.group_size) == (True, True, 3, 100)
     assert chain({"name": "raw", "suppress": 1}).noise is None
 
 
-def test_a_pipeline_of_ones_own_may_state_a_promise():
+def test_user_pipeline_may_state_promise():
     own = chain({"name": "own", "release": "m:f", "epsilon": 1.0, "delta": 1e-6, "unit": "user-day"})
     assert isinstance(own, LocationsUserMechanismTable)
     assert (own.stated.epsilon, own.stated.delta, own.stated.unit) == (1.0, 1e-6, Unit.USER_DAY)
@@ -117,11 +117,11 @@ def test_a_pipeline_of_ones_own_may_state_a_promise():
         ({"name": "own", "release": "m:f", "unit": "client"}, "no unit of counts is called 'client'"),
     ],
 )
-def test_a_mechanism_that_makes_no_release_is_refused(mechanism, problem):
+def test_rejects_mechanism_that_makes_no_release(mechanism, problem):
     with pytest.raises(BadInput, match=problem):
         chain(mechanism)
 
 
-def test_a_delta_alone_is_no_guarantee():
+def test_delta_alone_is_no_guarantee():
     with pytest.raises(BadInput, match="needs an epsilon"):
         chain({"name": "own", "release": "m:f", "delta": 1e-6}).stated  # noqa: B018

@@ -75,19 +75,19 @@ def counted(table):
     ],
     ids=lambda value: None,
 )
-def test_people_and_densities_are_as_counted_elsewhere(table, figures):
+def test_people_and_densities_match_readme(table, figures):
     n_people, n_active, *densities = counted(table)
     assert (n_people, n_active) == figures[:2]
     for found, figure in zip(densities, figures[2:], strict=True):  # two digits, rounded more than once
         assert abs(found - figure) < 0.055 * 10 ** np.floor(np.log10(figure))
 
 
-def test_fixes_are_counted_and_none_is_bad():
+def test_gps_fixes_have_no_bad_row():
     tally = load_visits(CABS | weeks(3, date(2008, 5, 19)), Path(FOLDER), seed=1).tally
     assert (tally.rows, tally.bad, tally.outside_window) == (10_006_896, 0, 0)
 
 
-def test_visits_are_as_many_as_a_plain_query_counts():
+def test_visits_match_a_direct_query():
     import duckdb
 
     source = Path(FOLDER) / KUALA_LUMPUR["source"]
@@ -96,12 +96,12 @@ def test_visits_are_as_many_as_a_plain_query_counts():
     assert load_visits(KUALA_LUMPUR | weeks(1), Path(FOLDER), seed=1).traces.visits.nnz == n_visits
 
 
-def test_clocks_put_back_bring_habits_of_summer_and_winter_together():
+def test_daylight_saving_change_keeps_local_hours():
     fixed, true = (
         counted(NEW_YORK | {"fold": True, "timezone": zone})[2] for zone in ("UTC", "America/New_York")
     )
     assert 0.97 < true / fixed < 0.99
 
 
-def test_the_map_of_kuala_lumpur_has_no_positions():
+def test_map_of_kuala_lumpur_has_no_positions():
     assert load_visits(KUALA_LUMPUR | {"fold": True}, Path(FOLDER), seed=1).traces.map.positions is None

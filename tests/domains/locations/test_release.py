@@ -30,20 +30,20 @@ def by_hand(rounds, n_cells=24):
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_true_counts_are_those_of_all_who_are_in(relation):
+def test_true_counts_match_enumeration(relation):
     rounds = played(relation=relation).rounds
     np.testing.assert_array_equal(rounds.counts(), by_hand(rounds))
     np.testing.assert_array_equal(rounds.counts(np.array([3, 7, 20])), by_hand(rounds)[:, [3, 7, 20]])
 
 
-def test_nobody_is_in_a_group_twice():
+def test_groups_have_no_duplicates():
     rounds = played(relation="replace_one").rounds
     for people, spares in zip(rounds.people, rounds.spares):
         in_group = np.concatenate([people, spares[spares >= 0]])
         assert np.unique(in_group).size == in_group.size
 
 
-def test_the_known_are_the_first_of_the_others():
+def test_known_people_are_the_first_of_the_group():
     rounds = played().rounds
     visits = rounds.crowd.visits.toarray().astype(int)
     expected = visits[rounds.people[:, :5]].sum(axis=1)
@@ -56,7 +56,7 @@ def test_the_known_are_the_first_of_the_others():
 
 @pytest.mark.parametrize("mechanism", [LAPLACE, RAW], ids=["laplace", "raw"])
 @pytest.mark.parametrize("first", ["near", "whole", "mixed"])
-def test_what_is_published_does_not_depend_on_who_looks_first(mechanism, first):
+def test_release_does_not_depend_on_order_of_views(mechanism, first):
     reference = played(mechanism).whole
     other = played(mechanism)
     near = other.near
@@ -67,7 +67,7 @@ def test_what_is_published_does_not_depend_on_who_looks_first(mechanism, first):
     np.testing.assert_array_equal(other.whole, reference)
 
 
-def test_looking_at_the_targets_cells_draws_no_others():
+def test_near_cells_match_full_release():
     block = played()
     block.at(block.near[:3])
     assert "whole" not in vars(block)
@@ -78,7 +78,7 @@ def test_near_cells_are_those_of_the_targets():
     assert set(block.near) == set(np.flatnonzero(block.rounds.targets.toarray().any(axis=0)))
 
 
-def test_raw_counts_are_the_true_ones():
+def test_raw_counts_are_true_ones():
     block = played(RAW)
     np.testing.assert_array_equal(block.whole, block.rounds.counts())
 

@@ -25,29 +25,29 @@ def cells_known(challenger, friends):
     ]
 
 
-def test_given_friends_stand_for_the_one_target():
+def test_listed_friends_represent_the_target():
     sketch = build("friends", {"friends": ["3", 11]}, own_cells(), seed=1).sketches[0]
     assert sketch.cells.tolist() == [3, 11]
     assert sketch.weights.tolist() == [0.5, 0.5]
     assert not sketch.complete
 
 
-def test_only_friends_of_the_reference_lend_their_traces():
+def test_only_friends_in_reference_are_used():
     """Person 20 is of the pool: what they do is not for attackers."""
     assert cells_known(own_cells(), [20, 3]) == [[3]]
 
 
-def test_everybody_has_friends_of_their_own_in_a_file():
+def test_friends_file_is_per_target():
     friends = Friends(np.array([0, 28, 28, 29]), np.array([29, 4, 5, 6]))
     assert cells_known(own_cells(2, friends), "given") == [[4, 5], [6]]
 
 
-def test_other_targets_are_no_friends_with_traces():
+def test_other_targets_are_not_friends():
     friends = Friends(np.array([28, 28, 29]), np.array([4, 29, 6]))
     assert cells_known(own_cells(2, friends), "given") == [[4], [6]]
 
 
-def test_given_friends_tell_nothing_of_the_target():
+def test_friend_knowledge_does_not_depend_on_target():
     """Whatever the target did, the attacker believes the same."""
     challenger = own_cells()
     moved = challenger.traces.visits.toarray()
@@ -71,17 +71,17 @@ def test_given_friends_tell_nothing_of_the_target():
         (1, 2.5, "friends"),
     ],
 )
-def test_friends_that_cannot_be_are_refused(n_targets, friends, problem):
+def test_rejects_invalid_friends(n_targets, friends, problem):
     with pytest.raises(BadInput, match=problem):
         cells_known(own_cells(n_targets), friends)
 
 
-def test_a_target_without_friends_in_the_file_is_named():
+def test_target_without_friends_in_file_is_named():
     with pytest.raises(BadInput, match=r"the file of data\.friends has no row for target '28'"):
         cells_known(own_cells(2, Friends(np.array([29]), np.array([3]))), "given")
 
 
-def test_the_most_similar_people_of_the_reference_stand_for_friends_by_default():
+def test_similar_reference_people_are_default_friends():
     """Cosines with every person of the reference, by hand."""
     challenger = game(town(n_people=200), targets=2, group_size=20)
     visits = challenger.traces.visits.toarray().astype(float)
@@ -93,13 +93,13 @@ def test_the_most_similar_people_of_the_reference_stand_for_friends_by_default()
         np.testing.assert_allclose(five.mean(axis=0)[sketch.cells], sketch.weights)
 
 
-def test_a_table_knows_its_keys():
+def test_rejects_unknown_keys():
     assert read_knowledge_table("friends", {"friends": ["a"]}).friends == ("a",)
     with pytest.raises(BadInput, match="knowledge 'friends': no key is called 'trace'"):
         read_knowledge_table("friends", {"trace": 0.5})
 
 
-def test_a_spread_over_no_places_is_refused():
+def test_rejects_spread_over_no_places():
     for name in ("auxiliary", "zero"):
         with pytest.raises(BadInput, match=f"knowledge '{name}': spread = 'greedy' .* add places = "):
             read_knowledge_table(name, {"spread": "greedy"})

@@ -31,7 +31,7 @@ def released(made, rounds=3):
     return bits, made.release(bits, np.random.default_rng(2))
 
 
-def test_an_empty_slot_has_no_part_in_training():
+def test_empty_slot_is_not_trained_on():
     made = challenger(NOISE | {"relation": "add_remove"}, targets=5)
     _, played = released(made)
     one = next(one for one in played if not one.rows.present.all())
@@ -46,7 +46,7 @@ def test_an_empty_slot_has_no_part_in_training():
 
 
 @pytest.mark.parametrize("sampling", ["poisson", "shuffled"])
-def test_whoever_sees_every_step_sees_the_training_of_that_model(sampling):
+def test_training_steps_belong_to_the_released_model(sampling):
     made = challenger(game="strong", sampling=sampling)
     _, played = released(made)
     for one in played:
@@ -58,7 +58,7 @@ def test_whoever_sees_every_step_sees_the_training_of_that_model(sampling):
         assert np.array_equal(network.weights, one.model.weights)
 
 
-def test_the_same_stream_releases_the_same_models_and_another_noise_keeps_the_rows():
+def test_release_is_reproducible_and_noise_keeps_rows():
     one, again = (released(challenger(targets=5))[1][0] for _ in range(2))
     louder = released(challenger(NOISE | {"sigma": 4.0}, targets=5))[1][0]
     np.testing.assert_array_equal(one.model.weights, again.model.weights)
@@ -66,7 +66,7 @@ def test_the_same_stream_releases_the_same_models_and_another_noise_keeps_the_ro
     assert not np.array_equal(one.model.weights, louder.model.weights)
 
 
-def test_losses_are_those_of_the_right_class():
+def test_losses_use_the_true_class():
     one = released(challenger(targets=5))[1][0]
     logits = one.model.logits(one.shown.rows).astype(float)
     chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -75,7 +75,7 @@ def test_losses_are_those_of_the_right_class():
 
 
 @pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
-def test_the_mean_loss_is_that_of_the_members(table):
+def test_mean_loss_is_over_members(table):
     one = released(challenger(dependence=MIXED, **table))[1][0]
     members = one.table.take(one.rows.training)
     assert one.mean_loss == pytest.approx(cross_entropy(one.model, members).mean())
@@ -83,7 +83,7 @@ def test_the_mean_loss_is_that_of_the_members(table):
 
 @pytest.mark.parametrize("game", ["strong", "iid", "exchangeable"])
 @pytest.mark.parametrize("relation", Relation)
-def test_where_coins_decide_the_mean_loss_tells_nothing_of_them(game, relation):
+def test_mean_loss_does_not_reveal_coins(game, relation):
     """A model that does not change with its members has the same mean loss whatever the coins say."""
     made = challenger(NOISE | {"relation": relation}, game=game, targets=1 if game == "strong" else 59)
     found = []
@@ -98,14 +98,14 @@ def test_where_coins_decide_the_mean_loss_tells_nothing_of_them(game, relation):
     assert found[0] == found[1]
 
 
-def test_without_a_member_that_is_not_in_question_there_is_no_mean_loss():
+def test_rejects_mean_loss_when_all_members_are_targets():
     made = challenger(targets=60)
     with pytest.raises(BadInput, match="all members are targets"):
         knowledge.build("training_loss", {}, made, 0).view(released(made)[1])
 
 
 @pytest.mark.parametrize("game", ["strong", "iid", "exchangeable"])
-def test_a_record_is_promised_what_the_noise_promises(game):
+def test_record_guarantee_is_that_of_the_noise(game):
     made = challenger(game=game, targets=1)
     schedule = TrainingSchedule(rows=60, batch=20, epochs=2)
     expected = DpTraining(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(schedule)
@@ -115,7 +115,7 @@ def test_a_record_is_promised_what_the_noise_promises(game):
 
 
 @pytest.mark.parametrize("table", [{"game": "mixture", "targets": 5}, {"game": "group"}])
-def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(table):
+def test_dependent_records_get_group_guarantee_with_note(table):
     made = challenger(dependence=MIXED, **table)
     record = DpTraining(relation=Relation.REPLACE_ONE, sigma=2.0).guarantee(
         TrainingSchedule(rows=60, batch=20, epochs=2)
@@ -136,23 +136,23 @@ def test_where_records_depend_the_promise_is_that_of_a_group_and_words_say_so(ta
 
 
 @pytest.mark.parametrize("table", [{"control": True}, {"dependence": {"name": "none"}}])
-def test_a_control_keeps_the_number_of_members_so_that_rows_cannot_just_leave(table):
+def test_control_with_noise_rejects_add_remove(table):
     with pytest.raises(BadInput, match="number of members is fixed, so another row replaces"):
         challenger(NOISE | {"relation": "add_remove"}, **{"game": "group", "dependence": MIXED} | table)
     challenger({"name": "none", "relation": "add_remove"}, game="group", dependence=MIXED, control=True)
 
 
-def test_the_control_of_a_group_is_promised_what_a_record_is():
+def test_group_control_has_record_guarantee():
     made = challenger(game="group", dependence=MIXED, control=True)
     assert made.guarantee.unit is Unit.RECORD
     assert made.coins is Coins.GIVEN
 
 
-def test_without_noise_nothing_is_promised():
+def test_no_noise_gives_no_guarantee():
     assert challenger({"name": "none"}).guarantee is None
 
 
-def test_the_owner_sees_how_often_models_are_right():
+def test_utility_is_model_accuracy():
     made = challenger(game="group", dependence=MIXED, validation=20)
     _, played = released(made)
     found = made.utility_of(played)
@@ -162,7 +162,7 @@ def test_the_owner_sees_how_often_models_are_right():
     assert found["others"][1] == np.mean(right == one.table.labels[one.rows.others])
 
 
-def test_utility_and_fresh_targets_reach_the_trials():
+def test_utility_and_fresh_targets_reach_trials():
     made = challenger(game="group", dependence=MIXED)
     nobody = Adversary(
         knowledge.build("black_box", {}, made, 0),
@@ -174,28 +174,28 @@ def test_utility_and_fresh_targets_reach_the_trials():
     assert [np.unique(found.utility["others"][found.rounds == r]).size for r in range(3)] == [1, 1, 1]
 
 
-def test_training_tells_of_its_epochs():
+def test_training_reports_progress():
     heard = []
     with listen_to_progress(heard.append):
         _ = released(challenger(targets=5))[1][0].model
     assert heard == ["epoch 1 of 2", "epoch 2 of 2"]
 
 
-def test_canaries_have_a_wrong_label_and_nobody_else():
+def test_only_canaries_have_wrong_labels():
     plain, odd = challenger(targets=5), challenger(targets=5, mislabel=True)
     changed = np.flatnonzero(plain.table.labels != odd.table.labels)
     np.testing.assert_array_equal(changed, np.sort(plain.game.targets))
     assert any("canaries" in note for note in odd.notes)
 
 
-def test_a_black_box_knows_fixed_targets_and_no_others():
+def test_black_box_knows_fixed_targets_only():
     box = knowledge.build("black_box", {}, challenger(targets=5), 0)
     assert len(box.targets) == 5
     assert box.n_members == 60
     assert knowledge.build("black_box", {}, challenger(game="group", dependence=MIXED), 0).targets is None
 
 
-def test_components_are_the_adversarys_own_rows():
+def test_components_use_adversary_rows():
     made = challenger(game="mixture", dependence=MIXED, targets=5)
     found = knowledge.build("components", {}, made, 0)
     assert found.names == ("0", "1")
@@ -205,7 +205,7 @@ def test_components_are_the_adversarys_own_rows():
     assert fixed.fixed == 0
 
 
-def test_the_blind_see_no_model():
+def test_blind_knowledge_has_no_model():
     made = challenger(game="group", dependence=MIXED)
     seen = knowledge.build("blind", {}, made, 0).view(released(made)[1])
     assert vars(seen).keys() == {"shown"}
@@ -220,7 +220,7 @@ def test_the_blind_see_no_model():
         ("clairvoyant", {"targets": 5}, "knowledge: none is called 'clairvoyant'"),
     ],
 )
-def test_knowledge_that_a_game_cannot_give_is_refused(name, table, words):
+def test_rejects_unavailable_knowledge(name, table, words):
     with pytest.raises(BadInput, match=words):
         knowledge.build(name, {}, challenger(**table), 0)
 
@@ -239,12 +239,12 @@ def test_knowledge_that_a_game_cannot_give_is_refused(name, table, words):
         ({"name": "none", "optimizer": "adamw"}, {}, "optimizer"),
     ],
 )
-def test_tables_that_make_no_sense_are_refused(mechanism, table, words):
+def test_rejects_invalid_tables(mechanism, table, words):
     with pytest.raises(BadInput, match=words):
         challenger(mechanism, **table)
 
 
-def test_a_group_of_shuffled_batches_is_promised_more_than_one_of_poisson_batches():
+def test_shuffled_batches_have_larger_group_epsilon_than_poisson():
     made = [challenger(game="group", dependence=MIXED, sampling=one) for one in BatchSampling]
     by = dict(zip(BatchSampling, made))
     assert by[BatchSampling.SHUFFLED].guarantee.epsilon < by[BatchSampling.POISSON].guarantee.epsilon

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import Table
+from domains.models.memorizing_models import Table
 from leakgauge.domains.models.membership_signals import (
     log_mean,
     log_odds,
@@ -16,13 +16,13 @@ from leakgauge.domains.models.training.trainer import Examples
 RECORDS = Examples(np.zeros((3, 2), dtype=np.float32), np.array([0, 1, 2]), 3)
 
 
-def test_log_probabilities_and_log_odds_are_those_of_the_records_own_class():
+def test_signals_use_the_class_of_the_record():
     model = Table([0.7, 0.2, 0.1])
     np.testing.assert_allclose(log_true_probability(model, RECORDS), np.log([0.7, 0.2, 0.1]))
     np.testing.assert_allclose(log_odds(model, RECORDS), np.log([0.7 / 0.3, 0.2 / 0.8, 0.1 / 0.9]))
 
 
-def test_log_odds_tell_sure_models_apart_where_one_minus_the_probability_is_zero():
+def test_log_odds_separate_nearly_certain_models():
     records = Examples(np.ones((1, 1), dtype=np.float32), np.array([0]), 2)
     odds = [
         log_odds(MlpClassifier(MlpShape(1, 2, ()), np.array([logit, 0, 0, 0], dtype=np.float32)), records)[0]
@@ -31,7 +31,7 @@ def test_log_odds_tell_sure_models_apart_where_one_minus_the_probability_is_zero
     assert odds == pytest.approx([40, 60])
 
 
-def test_a_model_that_is_certain_gets_finite_numbers():
+def test_certain_model_gives_finite_signals():
     for model in (Table([1.0, 0.0, 0.0]), Table([0.0, 0.0, 1.0])):
         assert np.isfinite(log_true_probability(model, RECORDS)).all()
         odds = log_odds(model, RECORDS)
@@ -39,18 +39,18 @@ def test_a_model_that_is_certain_gets_finite_numbers():
         assert np.ptp(odds) > 1_000
 
 
-def test_signals_of_models_have_one_row_for_each_model():
+def test_signals_have_one_row_per_model():
     found = signal_matrix([Table([0.5, 0.3, 0.2]), Table([0.2, 0.2, 0.6])], RECORDS, log_true_probability)
     np.testing.assert_allclose(np.exp(found), [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]])
 
 
-def test_a_mean_of_logarithms_is_over_what_counts_and_does_not_vanish():
+def test_log_mean_is_masked_and_does_not_underflow():
     logs = np.array([[-690.0, np.log(0.5)], [-690.0, np.log(0.1)], [0.0, np.log(0.3)]])
     where = np.array([[True, True], [True, False], [False, True]])
     np.testing.assert_allclose(log_mean(logs, where), [-690.0, np.log(0.4)])
 
 
-def test_what_follows_from_records_is_worked_out_once_while_they_stay_the_same():
+def test_record_features_are_cached():
     same = Examples(RECORDS.rows.copy(), RECORDS.labels.copy(), 3)
     others = Examples(RECORDS.rows + 1, RECORDS.labels, 3)
     relabelled = Examples(RECORDS.rows, RECORDS.labels[::-1], 3)

@@ -57,7 +57,7 @@ def drawn(dependence, table, **sizes):
         (LOCATION, 5_010, 446, 30),
     ],
 )
-def test_features_and_classes_are_those_of_the_paper(table, rows, features, classes):
+def test_features_and_classes_match_paper(table, rows, features, classes):
     found = read(table)
     assert found.rows.shape == (rows, features)
     assert found.n_classes == classes
@@ -65,7 +65,7 @@ def test_features_and_classes_are_those_of_the_paper(table, rows, features, clas
     assert found.rows.max() == 1
 
 
-def test_the_clusters_of_adult_leave_as_many_shadow_rows_as_the_paper_says():
+def test_adult_clusters_leave_published_number_of_shadow_rows():
     sizes = np.bincount(kmeans_clusters(read(ADULT), 2, seed=0).codes)
     assert sorted(sizes.tolist()) == [15_135, 33_707]  # the paper implies 15,132 and 33,710
     for members in (0, 1):
@@ -73,7 +73,7 @@ def test_the_clusters_of_adult_leave_as_many_shadow_rows_as_the_paper_says():
         assert counts == (10_000, 10_000, 15_135)
 
 
-def test_the_clusters_of_compas_hold_2000_members_in_both_directions():
+def test_compas_clusters_have_2000_members():
     for members in (0, 1):
         assert drawn(ClusterDependence(members=members, seed=2), COMPAS, members=2_000)[:2] == (2_000, 2_000)
 
@@ -81,7 +81,7 @@ def test_the_clusters_of_compas_hold_2000_members_in_both_directions():
 @pytest.mark.parametrize(
     ("group", "value", "has", "rest"), [("sex", "Male", 32_650, 11_192), ("education", "low", 33_070, 10_772)]
 )
-def test_a_bias_leaves_as_many_shadow_rows_as_the_paper_says(group, value, has, rest):
+def test_bias_leaves_published_number_of_shadow_rows(group, value, has, rest):
     table = ADULT | {"group": group}
     assert read(table).groups[group].rows_of(value, "").sum() == has
     bias = BiasDependence(group=group, value=value, share=0.0)
@@ -99,13 +99,13 @@ def test_a_bias_leaves_as_many_shadow_rows_as_the_paper_says(group, value, has, 
         (STUDENT, "school", "GP", 423, 226),
     ],
 )
-def test_a_source_has_as_many_members_as_the_paper_says(table, group, value, members, others):
+def test_source_has_published_number_of_members(table, group, value, members, others):
     assert drawn(SourceDependence(group=group, members=value), table) == (members, others, 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mapping", "features"), [("paper", 100), ("shared", 99)])
-def test_census_and_adult_share_no_row_and_suffice_for_the_paper(mapping, features):
+def test_census_and_adult_are_disjoint_and_large_enough(mapping, features):
     table = CENSUS | {"mapping": mapping}
     found = read(table)
     assert found.rows.shape[1] == features
@@ -118,7 +118,7 @@ def test_census_and_adult_share_no_row_and_suffice_for_the_paper(mapping, featur
     assert split == (10_000, 10_000, 20_000)
 
 
-def test_what_gives_something_away_is_said():
+def test_leaking_columns_are_reported():
     assert any("'is_recid' alone predicts the label (AUC 0.97" in note for note in read(COMPAS).notes)
     notes = read(HEART | {"impute": "hospital"}).notes
     assert any("'ca' alone predicts hospital = 'switzerland'" in note for note in notes)
@@ -135,6 +135,6 @@ def test_what_gives_something_away_is_said():
         (STUDENT, None),
     ],
 )
-def test_rows_that_occur_twice_are_counted(table, lost):
+def test_duplicates_are_counted(table, lost):
     notes = [note for note in read(table | {"duplicates": "remove"}).notes if note.startswith("left out")]
     assert notes == ([] if lost is None else [f"left out: {lost} rows, which occur more than once"])

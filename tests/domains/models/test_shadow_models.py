@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from domains.models.memorised import network, small, table
+from domains.models.memorizing_models import network, small, table
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.shadow_models import (
     shadows_with_targets,
@@ -20,7 +20,7 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def test_shadows_without_targets_have_as_many_rows_as_the_released_model():
+def test_offline_shadows_have_size_of_released_model():
     shadows = shadows_without_targets(small(rng(), reference=60, n_members=30), 8, rng())
     assert len(shadows.models) == 8
     assert shadows.rows.shape == (8, 60)
@@ -30,34 +30,34 @@ def test_shadows_without_targets_have_as_many_rows_as_the_released_model():
     assert shadows.studied == {"shadows": 8.0, "rows_per_shadow": 30.0}
 
 
-def test_a_small_reference_gives_shadows_of_half_of_it():
+def test_small_reference_is_halved():
     shadows = shadows_without_targets(small(rng(), reference=40, n_members=30), 4, rng())
     assert shadows.studied["rows_per_shadow"] == 20.0
     assert np.unique(shadows.rows, axis=0).shape[0] > 1
 
 
-def test_each_target_is_in_half_of_the_shadows_and_the_reference_fills_them_up():
+def test_each_target_is_in_half_of_the_shadows():
     shadows = shadows_with_targets(small(rng(), reference=200, n_members=30, targets=12), 10, rng())
     assert (shadows.targets.sum(axis=0) == 5).all()
     assert np.unique(shadows.targets, axis=1).shape[1] > 6
     np.testing.assert_array_equal(shadows.targets.sum(axis=1) + shadows.rows.sum(axis=1), 30)
 
 
-def test_where_absent_targets_leave_their_slots_empty_shadows_do_the_same():
+def test_absent_targets_leave_empty_slots_in_shadows():
     knowledge = replace(small(rng(), reference=200, n_members=30, targets=12), empty=True)
     shadows = shadows_with_targets(knowledge, 10, rng())
     np.testing.assert_array_equal(shadows.rows.sum(axis=1), 18)
     np.testing.assert_array_equal(shadows_without_targets(knowledge, 4, rng()).rows.sum(axis=1), 18)
 
 
-def test_coins_of_targets_are_fair_in_every_shadow():
+def test_shadow_coins_are_fair():
     shadows = shadows_with_targets(small(rng(), reference=60, n_members=30, targets=20), 16, rng())
     assert 0.3 < shadows.targets[0].mean() < 0.7
     together = np.corrcoef(shadows.targets.T.astype(float))
     assert abs(together[np.triu_indices(20, 1)].mean()) < 4 / np.sqrt(16 * 190)
 
 
-def test_a_shadow_knows_its_own_rows_by_heart_and_no_others():
+def test_shadow_memorises_its_rows_only():
     rows = table(120, rng(3))
     knowledge = small(rng(), trainer=network(40))
     knowledge = type(knowledge)(
@@ -73,7 +73,7 @@ def test_a_shadow_knows_its_own_rows_by_heart_and_no_others():
         assert losses[100:][targets].max() < losses[100:][~targets].mean() / 5
 
 
-def test_shadows_do_not_depend_on_who_trains_them_or_in_which_order():
+def test_shadows_do_not_depend_on_engine_or_order():
     knowledge = small(rng())
     here = shadows_without_targets(knowledge, 3, rng(5)).models
     other = shadows_without_targets(knowledge, 3, rng(6)).models
@@ -94,7 +94,7 @@ def test_shadows_do_not_depend_on_who_trains_them_or_in_which_order():
     assert not np.array_equal(here[0].weights, here[1].weights)
 
 
-def test_attacks_that_ask_for_the_same_shadows_share_them_and_others_do_not():
+def test_equal_requests_share_cached_shadows():
     knowledge, requested = small(rng(8)), []
 
     def spy(work, pieces):
@@ -110,7 +110,7 @@ def test_attacks_that_ask_for_the_same_shadows_share_them_and_others_do_not():
     assert all(one is other for one, other in zip(first, again, strict=True))
 
 
-def test_a_recipe_for_fewer_rows_keeps_all_but_what_does_not_fit():
+def test_smaller_recipe_keeps_fitting_settings():
     schedule = TrainingSchedule(rows=1_000, batch=200, epochs=7, sampling=BatchSampling.SHUFFLED)
     given = TrainingRecipe(schedule=schedule, noise=DpSgdNoise(sigma=3.0, clip=0.5), hidden=(5,))
     assert recipe_for_rows(given, 300).schedule == TrainingSchedule(
@@ -121,7 +121,7 @@ def test_a_recipe_for_fewer_rows_keeps_all_but_what_does_not_fit():
     assert (few.noise, few.hidden, few.optimizer) == (given.noise, given.hidden, given.optimizer)
 
 
-def test_an_adversary_without_rows_is_told_to_get_some():
+def test_missing_reference_rows_give_advice():
     with pytest.raises(BadInput, match="suffice for 0 in a shadow"):
         shadows_without_targets(small(rng(), reference=0), 4, rng())
     with pytest.raises(
@@ -130,13 +130,13 @@ def test_an_adversary_without_rows_is_told_to_get_some():
         shadows_without_targets(small(rng(), reference=19), 4, rng())
 
 
-def test_a_model_whose_training_is_unknown_has_no_shadows():
+def test_unknown_training_has_no_shadows():
     for shadows in (shadows_without_targets, shadows_with_targets):
         for reference in (0, 60):
             with pytest.raises(BadInput, match="does not say how this one was trained; use loss_threshold"):
                 shadows(small(rng(), reference=reference, targets=3, trainer=None), 4, rng())
 
 
-def test_targets_that_change_cannot_be_trained_on():
+def test_fresh_targets_have_no_online_shadows():
     with pytest.raises(BadInput, match=r"differ in each round.*offline"):
         shadows_with_targets(small(rng()), 4, rng())

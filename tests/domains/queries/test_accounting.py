@@ -8,19 +8,19 @@ from leakgauge.domains.queries.query import Query
 
 
 @pytest.mark.parametrize("name", accountant_names())
-def test_every_accountant_says_what_it_is_and_whether_its_refusals_promise_anything(name):
+def test_every_accountant_has_description_and_soundness(name):
     found = find_accountant(name)
     assert found.__doc__
     assert found.sound is (name in ("sequential", "per_predicate"))
 
 
-def test_an_unknown_accountant_is_refused():
+def test_rejects_unknown_accountant():
     with pytest.raises(BadInput, match="did you mean 'sequential'"):
         find_accountant("sequentially")
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_tally_counts_like_a_table_of_worlds_and_things(seed):
+def test_tally_matches_dense_table(seed):
     rng = np.random.default_rng(seed)
     tally, table = AnswerCounts(3), np.zeros((3, 40), dtype=int)
     for _ in range(60):
@@ -32,14 +32,14 @@ def test_a_tally_counts_like_a_table_of_worlds_and_things(seed):
         assert tally.largest.tolist() == table.max(axis=1).tolist()
 
 
-def test_memory_follows_the_number_of_fates():
+def test_memory_grows_with_distinct_histories():
     tally = AnswerCounts(1)
     for half in (np.arange(0, 100_000, 2), np.arange(50_000)):
         tally.add(half, np.array([True]))
     assert len(tally._counts) <= 4 + 1
 
 
-def test_answers_cost_those_who_got_them():
+def test_answers_are_charged_to_rounds_that_got_them():
     """Two targets, four worlds; answers that some did not get."""
     worlds = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=bool)
     ledger, people = Ledger(worlds, 0.5), table((8, 9))
@@ -55,7 +55,7 @@ def test_answers_cost_those_who_got_them():
     }
 
 
-def test_nothing_costs_nothing():
+def test_no_answer_costs_nothing():
     ledger = Ledger(np.ones((3, 2), dtype=bool), 0.5)
     assert ledger.obtained.tolist() == [[0.0, 0.0]] * 3
     assert all((spent == 0).all() for spent in ledger.believed.values())

@@ -20,19 +20,19 @@ def chosen(query, seed=1, table=None, **options):
     ).tolist()
 
 
-def test_targets_are_drawn_from_those_whom_the_query_selects():
+def test_targets_are_drawn_from_selected_records():
     drawn = {row for seed in range(40) for row in chosen(Query(where="age > 30"), seed, n=2)}
     assert drawn == {3, 4, 5, 6, 7, 8}
 
 
-def test_the_records_that_move_a_sum_most_may_be_chosen():
+def test_largest_contributions_may_be_chosen():
     assert set(chosen(SUM, n=3, choose=QueriesTargetOrder.MOST)) <= {7, 8, 9}  # clipped at 65, all alike
     assert chosen(
         Query(kind=QueryKind.SUM, column="income", bound=2000.0), n=1, choose=QueriesTargetOrder.MOST
     ) == [9]
 
 
-def test_who_adds_nothing_is_no_target():
+def test_record_without_contribution_is_no_target():
     table = records(income=np.array([0.0] * 8 + [1.0, 2.0]))
     assert chosen(SUM, table=table, n=2) == [8, 9]
     with pytest.raises(BadInput, match="3 wanted, but the query selects 2"):
@@ -41,11 +41,11 @@ def test_who_adds_nothing_is_no_target():
         chosen(SUM, table=table, names=(3,))
 
 
-def test_named_targets_come_in_their_order_by_number_or_text():
+def test_named_targets_keep_order():
     assert chosen(Query(), names=(7, "2")) == [7, 2]
 
 
-def test_coins_are_fair_and_one_for_each_target():
+def test_coins_are_fair_and_per_target():
     challenger = game(targets=3)
     members = challenger.flip(4_000, np.random.default_rng(1))
     assert members.shape == (4_000, challenger.n_targets) == (4_000, 3)
@@ -53,7 +53,7 @@ def test_coins_are_fair_and_one_for_each_target():
     assert challenger.coins is Coins.FAIR
 
 
-def test_the_promise_is_to_a_record_with_the_epsilon_of_one_answer_beside_it():
+def test_promise_is_per_record_with_nominal_epsilon_of_one_answer():
     promised = game(budget=3.0).guarantee
     assert (promised.unit, promised.relation) == (Unit.RECORD, Relation.ADD_REMOVE)
     assert promised.epsilon == pytest.approx(3.0)
@@ -62,7 +62,7 @@ def test_the_promise_is_to_a_record_with_the_epsilon_of_one_answer_beside_it():
     assert game(budget=3.0, accountant="per_row", promise=3.0).guarantee.epsilon == 3.0
 
 
-def test_the_digest_follows_everything_that_changes_the_game():
+def test_digest_covers_everything_that_changes_the_game():
     plans = [
         {},
         {"budget": 3.0},
@@ -78,7 +78,7 @@ def test_the_digest_follows_everything_that_changes_the_game():
     assert game().digest == game().digest
 
 
-def test_a_challenger_travels_to_workers_and_plays_the_same_there():
+def test_challenger_can_be_pickled():
     challenger = game(targets=2, budget=3.0, accountant="per_row")
     there = pickle.loads(pickle.dumps(challenger))
     members = challenger.flip(50, np.random.default_rng(1))
@@ -89,7 +89,7 @@ def test_a_challenger_travels_to_workers_and_plays_the_same_there():
     np.testing.assert_array_equal(one, other)
 
 
-def test_every_oracle_of_a_block_is_fresh():
+def test_every_oracle_of_a_block_is_new():
     challenger = game(budget=0.3)
     played = challenger.release(np.ones((5, 1), dtype=bool), np.random.default_rng(2))
     first = played.oracle()
@@ -115,7 +115,7 @@ def test_every_oracle_of_a_block_is_fresh():
         ({"kind": "sum", "column": "region", "bound": 1.0}, "challenger.query.column: 'region' is VARCHAR"),
     ],
 )
-def test_a_question_without_an_answer_is_refused_where_the_plan_says_it(query, message):
+def test_rejects_invalid_query_with_its_plan_key(query, message):
     with pytest.raises(BadInput) as refusal:
         game(query=query)
     assert str(refusal.value).startswith(message)

@@ -15,7 +15,7 @@ def write(folder, text=CSV, name="records.csv"):
     return {"source": name}
 
 
-def test_a_csv_file_becomes_a_table(tmp_path):
+def test_reads_csv(tmp_path):
     table = load_records(write(tmp_path), tmp_path, 1)
     assert table.ids == (7, 9)
     assert list(table.types.values()) == [
@@ -30,7 +30,7 @@ def test_a_csv_file_becomes_a_table(tmp_path):
     assert table.rows(table.condition(Query(where="smoker AND region = 'north'"))).tolist() == [0]
 
 
-def test_a_parquet_file_becomes_the_same_table(tmp_path):
+def test_reads_parquet(tmp_path):
     write(tmp_path)
     with duckdb.connect(":memory:") as database:
         database.execute(
@@ -45,17 +45,17 @@ def test_a_parquet_file_becomes_the_same_table(tmp_path):
         )
 
 
-def test_rows_are_numbered_where_there_are_no_ids(tmp_path):
+def test_rows_without_ids_are_numbered(tmp_path):
     table = load_records(write(tmp_path, "age\n30\n40\n"), tmp_path, 1)
     assert (table.id_column, table.ids) == ("id", (0, 1))
 
 
-def test_another_column_may_hold_the_ids(tmp_path):
+def test_id_column_is_configurable(tmp_path):
     table = load_records({**write(tmp_path), "id": "region"}, tmp_path, 1)
     assert table.ids == ("north", "it's")
 
 
-def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
+def test_digest_covers_file_but_not_location(tmp_path):
     (tmp_path / "below").mkdir()
     first = load_records(write(tmp_path), tmp_path, 1).digest
     assert load_records(write(tmp_path / "below", name="b.csv"), tmp_path / "below", 2).digest == first
@@ -82,7 +82,7 @@ def test_the_digest_follows_the_file_and_not_its_place(tmp_path):
         ({"people": 3}, "people"),
     ],
 )
-def test_data_that_cannot_be_used_are_refused(tmp_path, table, message):
+def test_rejects_data_that_cannot_be_used(tmp_path, table, message):
     for name, text in {
         "records.csv": CSV,
         "records.xlsx": "x",
@@ -99,24 +99,24 @@ def test_data_that_cannot_be_used_are_refused(tmp_path, table, message):
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
-def test_the_first_line_tells_what_stands_between_values(tmp_path, mark):
+def test_delimiter_is_detected_from_first_line(tmp_path, mark):
     table = load_records(write(tmp_path, f"id{mark}age\n7{mark}30\n9{mark}40\n"), tmp_path, 1)
     assert (list(table.types), table.ids) == (["id", "age"], (7, 9))
 
 
-def test_all_values_of_a_column_tell_its_type(tmp_path):
+def test_column_type_depends_on_all_values(tmp_path):
     rows = "".join(f"{i},1\n" for i in range(30_000))
     assert load_records(write(tmp_path, f"id,age\n{rows}last,1\n"), tmp_path, 1).ids[-1] == "last"
 
 
-def test_no_word_of_a_file_name_becomes_sql(tmp_path):
+def test_file_name_is_escaped_in_sql(tmp_path):
     name = "a'); DROP TABLE given; --[1]*.csv"
     (tmp_path / name).write_text(CSV)
     (tmp_path / "a'); DROP TABLE given; --1x.csv").write_text("id\n1\n2\n3\n")
     assert len(load_records({"source": name}, tmp_path, 1)) == 2
 
 
-def test_a_generated_table_follows_its_seed():
+def test_generated_table_follows_seed():
     one, again, other = (load_records({"records": 50}, None, seed) for seed in (1, 1, 2))
     assert len(one) == 50
     assert one.columns["income"].tolist() == again.columns["income"].tolist()

@@ -15,7 +15,7 @@ def rules(noise, **changed):
 
 @pytest.mark.parametrize("accountant", ["sequential", "per_predicate"])
 @pytest.mark.parametrize("noise", [laplace.Mechanism(epsilon=0.3), geometric.Mechanism(epsilon=0.3)])
-def test_a_sound_accountant_promises_what_the_budget_pays_for(noise, accountant):
+def test_sound_accountant_promises_affordable_answers(noise, accountant):
     found = oracle_guarantee(rules(noise, accountant=accountant), None)
     assert found.epsilon == pytest.approx(3.0)
     assert (found.unit, found.relation, found.delta) == (Unit.RECORD, Relation.ADD_REMOVE, 0.0)
@@ -25,11 +25,11 @@ def test_a_sound_accountant_promises_what_the_budget_pays_for(noise, accountant)
     assert (np.interp(fpr, found.curve.fpr, found.curve.tpr) <= max_tpr(fpr, found) + 1e-9).all()
 
 
-def test_a_budget_that_is_no_multiple_promises_less_than_itself():
+def test_budget_is_rounded_down_to_whole_answers():
     assert oracle_guarantee(rules(laplace.Mechanism(epsilon=0.7)), None).epsilon == pytest.approx(2.8)
 
 
-def test_the_curve_is_that_of_the_best_attack_on_all_answers():
+def test_curve_matches_optimal_attack_on_all_answers():
     found = oracle_guarantee(rules(gaussian.Mechanism(sigma=2.0, delta=1e-5), budget=20.0), None)
     n = found.composed.parts
     fpr = np.array([0.01, 0.1, 0.5])
@@ -37,7 +37,7 @@ def test_the_curve_is_that_of_the_best_attack_on_all_answers():
     np.testing.assert_allclose(np.interp(fpr, found.curve.fpr, found.curve.tpr), exact, atol=2e-3)
 
 
-def test_sums_promise_the_same_as_counts():
+def test_sums_have_same_promise_as_counts():
     count, total = (laplace.Mechanism(epsilon=0.3, sensitivity=s) for s in (1.0, 50.0))
     one, other = oracle_guarantee(rules(count), None), oracle_guarantee(rules(total), None)
     assert one.epsilon == pytest.approx(other.epsilon)
@@ -45,10 +45,10 @@ def test_sums_promise_the_same_as_counts():
 
 
 @pytest.mark.parametrize("changed", [{"accountant": "per_row"}, {"accountant": "none"}, {"budget": None}])
-def test_nothing_is_promised_where_refusals_bound_nothing(changed):
+def test_unsound_accountant_has_no_promise(changed):
     assert oracle_guarantee(rules(laplace.Mechanism(epsilon=0.3), **changed), None) is None
 
 
-def test_the_owner_may_state_what_refusals_do_not_promise():
+def test_owner_may_state_a_promise():
     found = oracle_guarantee(rules(laplace.Mechanism(epsilon=0.3), accountant="per_row"), 3.0)
     assert (found.epsilon, found.nominal_epsilon, found.curve, found.exact_epsilon) == (3.0, 0.3, None, None)

@@ -6,7 +6,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.knowledge import build
 
 
-def test_known_records_are_certainly_there_and_no_targets():
+def test_known_records_are_present_and_not_targets():
     challenger = game(targets=5)
     found = known(challenger, records=200)
     assert len(found.ids) == len(set(found.ids)) == 200
@@ -16,25 +16,25 @@ def test_known_records_are_certainly_there_and_no_targets():
     assert not found.whole
 
 
-def test_who_knows_all_others_knows_the_whole_query():
+def test_informed_attacker_knows_the_whole_query():
     found = known(game(targets=5))
     assert len(found.ids) == 995
     assert found.whole
 
 
-def test_who_knows_fewer_knows_some_of_the_same():
+def test_knowledge_is_nested():
     challenger = game()
     assert known(challenger, records=5).ids == known(challenger, records=9).ids[:5]
 
 
-def test_only_records_that_the_query_selects_are_of_use():
+def test_only_selected_records_are_known():
     challenger = game(query={"where": "smoker"})
     found, table = known(challenger), challenger.table.records
     smokers = {table.ids[row] for row in np.flatnonzero(table.columns["smoker"])}
     assert set(found.ids) | set(found.targets) == smokers
 
 
-def test_values_are_what_records_add_to_a_sum():
+def test_values_are_contributions_to_the_sum():
     challenger = game(query={"kind": "sum", "column": "income", "bound": 30.0}, targets=4)
     found, incomes = known(challenger), challenger.table.records.columns["income"]
     np.testing.assert_allclose(found.values, np.minimum(incomes[list(found.ids)], 30))
@@ -51,12 +51,12 @@ def test_values_are_what_records_add_to_a_sum():
         ("knows", {}, "did you mean 'known'"),
     ],
 )
-def test_knowledge_that_cannot_be_had_is_refused(name, parameters, message):
+def test_rejects_unavailable_knowledge(name, parameters, message):
     with pytest.raises(BadInput, match=message):
         build(name, parameters, game(), 1)
 
 
-def test_an_adversary_has_one_oracle_with_one_budget_and_one_noise():
+def test_adversary_has_one_oracle():
     """Of two with the same noise, one asked about the target and the other not, the difference is the bit."""
     challenger = game(budget=0.6)
     found = known(challenger)
@@ -69,7 +69,7 @@ def test_an_adversary_has_one_oracle_with_one_budget_and_one_noise():
     np.testing.assert_allclose(found.spent(seen)["sequential"], 0.6)
 
 
-def test_the_budget_is_counted_from_both_sides():
+def test_budget_is_counted_from_both_sides():
     """By hand: six questions about the first target, one about the second, a budget for three answers."""
     challenger = game(targets=2, budget=0.9, accountant="per_row")
     knowledge = known(challenger)
@@ -88,14 +88,14 @@ def test_the_budget_is_counted_from_both_sides():
     assert not spent["none"].any()
 
 
-def test_who_asked_nothing_spent_nothing():
+def test_no_query_spends_nothing():
     challenger = game()
     knowledge = known(challenger)
     seen = knowledge.view(challenger.release(np.ones((3, 1), bool), np.random.default_rng(1)))
     assert all((epsilon == 0).all() for epsilon in knowledge.spent(seen).values())
 
 
-def test_accounts_which_depend_on_the_bit_are_not_for_adversaries():
+def test_bit_dependent_accounts_are_hidden():
     """What ``per_row`` has written down after one question is the bit itself."""
     challenger = game()
     knowledge = known(challenger)

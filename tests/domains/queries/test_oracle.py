@@ -12,7 +12,7 @@ from leakgauge.domains.queries.query_splitting import split_query
 QUIET = 1e-6  # scale of noise that hides nothing
 
 
-def test_the_true_answer_counts_who_is_there():
+def test_true_answer_counts_present_records():
     members = [[0, 0], [1, 0], [0, 1], [1, 1]]
     asked = oracle(members, targets=(1, 8), scale=QUIET)
     np.testing.assert_allclose(asked.ask(Query()), [8, 9, 9, 10], atol=1e-4)
@@ -20,7 +20,7 @@ def test_the_true_answer_counts_who_is_there():
     np.testing.assert_allclose(asked.ask(Query(ids=(1, 2, 3, 55))), [2, 3, 2, 3], atol=1e-4)
 
 
-def test_the_true_sum_is_clipped_record_by_record():
+def test_true_sum_is_clipped_per_record():
     asked = oracle([[0, 0], [1, 1]], targets=(4, 9), scale=QUIET)
     query = Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4, 9))
     np.testing.assert_allclose(asked.ask(query), [25.5, 25.5], atol=1e-3)  # -25 and 25 more
@@ -28,7 +28,7 @@ def test_the_true_sum_is_clipped_record_by_record():
     np.testing.assert_allclose(asked.ask(alone), [25.5, 0.5], atol=1e-3)
 
 
-def test_noise_has_its_law_and_is_fresh_for_every_round_and_question():
+def test_noise_is_fresh_for_every_round_and_query():
     asked = oracle(np.zeros((4_000, 1)), epsilon=0.5)
     one, other = asked.ask(Query(ids=(5,))) - 1, asked.ask(Query(ids=(6, 7))) - 2
     for noise in (one, other):
@@ -42,7 +42,7 @@ def test_noise_has_its_law_and_is_fresh_for_every_round_and_question():
     ("cache", "same_words", "other_words"),
     [("none", False, False), ("text", True, False), ("canonical", True, True)],
 )
-def test_a_question_that_the_cache_knows_gets_the_same_answer(cache, same_words, other_words):
+def test_cached_query_gets_same_answer(cache, same_words, other_words):
     asked = oracle(np.zeros((50, 1)), cache=cache)
     first = asked.ask(Query(where="age > 30"))
     assert (asked.ask(Query(where="age > 30")) == first).all() == same_words
@@ -50,7 +50,7 @@ def test_a_question_that_the_cache_knows_gets_the_same_answer(cache, same_words,
 
 
 @pytest.mark.parametrize("accountant", ["sequential", "per_predicate", "per_row"])
-def test_a_cached_answer_is_free_and_comes_after_the_budget_is_used_up(accountant):
+def test_cached_answer_is_free_after_budget_is_spent(accountant):
     asked = oracle([[1]], cache="canonical", accountant=accountant, budget=1.0, targets=(3,))
     first = asked.ask(Query(ids=(1, 3)))
     assert np.isnan(asked.ask(Query(ids=(2, 3)))).all()
@@ -59,7 +59,7 @@ def test_a_cached_answer_is_free_and_comes_after_the_budget_is_used_up(accountan
     assert asked.believed["sequential"].tolist() == [1.0]
 
 
-def test_answers_that_were_given_cannot_be_changed_from_outside():
+def test_given_answers_are_read_only():
     asked = oracle([[1]], cache="canonical")
     first = asked.ask(Query())
     kept = float(first[0])
@@ -67,7 +67,7 @@ def test_answers_that_were_given_cannot_be_changed_from_outside():
     assert asked.ask(Query())[0] == kept
 
 
-def test_both_sides_of_the_budget():
+def test_accounts_of_both_sides():
     m, members = 6, np.array([[False], [True]])
     asked = oracle(members, targets=(9,), epsilon=0.5, accountant="none")
     for i in range(m):
@@ -83,7 +83,7 @@ def test_both_sides_of_the_budget():
     }
 
 
-def test_what_was_refused_was_not_obtained():
+def test_refused_answers_are_not_obtained():
     asked = oracle([[False], [True]], targets=(9,), accountant="per_row", budget=2.0)
     answers = np.array([asked.ask(Query(ids=(i, 9))) for i in range(5)])
     assert (~np.isnan(answers)).sum(axis=0).tolist() == [5, 2]
@@ -101,7 +101,7 @@ def test_sound_accountants_refuse_all_rounds_alike(accountant):
     assert (refused == refused[:, :1]).all()
 
 
-def test_all_adversaries_face_the_same_noise_and_the_same_seed_replays_it():
+def test_all_adversaries_get_the_same_reproducible_noise():
     members = np.zeros((100, 1))
     one, other, third = oracle(members, seed=5), oracle(members, seed=5), oracle(members, seed=6)
     query = Query(ids=(1, 2))
@@ -110,7 +110,7 @@ def test_all_adversaries_face_the_same_noise_and_the_same_seed_replays_it():
     assert not (answers == third.ask(query)).any()
 
 
-def test_a_block_of_many_rounds_needs_no_table_of_rounds_and_records():
+def test_large_block_needs_no_dense_table():
     challenger = game(data={"records": 20_000}, budget=100.0, accountant="per_row")
     rounds = challenger.flip(10_000, np.random.default_rng(0))
     parts = split_query(known(challenger), 0, 29)

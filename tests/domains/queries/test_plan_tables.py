@@ -10,7 +10,7 @@ from leakgauge.domains.queries.query import QueryKind
 LAPLACE = {"name": "laplace", "epsilon": 0.3}
 
 
-def test_a_full_table_is_read():
+def test_reads_a_full_table():
     given = {
         "targets": {"n": 2, "choose": "most"},
         "query": {"kind": "sum", "column": "income", "bound": 100},
@@ -26,7 +26,7 @@ def test_a_full_table_is_read():
     assert rules.noise.noise_scale == pytest.approx(100 / 0.3)
 
 
-def test_the_usual_oracle_counts_everything_and_knows_rewordings():
+def test_default_oracle_is_sequential_with_canonical_cache():
     rules = read_oracle_rules(LAPLACE, read_challenger_table({}))
     assert (rules.accountant, rules.cache, rules.budget) == ("sequential", AnswerCache.CANONICAL, None)
 
@@ -83,7 +83,7 @@ def test_the_usual_oracle_counts_everything_and_knows_rewordings():
         ({"targets": {"names": [3]}, "query": {"where": "id > 3"}}, LAPLACE, "does not select '3'"),
     ],
 )
-def test_a_plan_that_cannot_be_played_is_refused_in_one_line(challenger, mechanism, message):
+def test_rejects_invalid_plan(challenger, mechanism, message):
     with pytest.raises(BadInput, match=message) as refusal:
         game(mechanism=mechanism, **challenger)
     assert "\n" not in str(refusal.value)

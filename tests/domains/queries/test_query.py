@@ -21,17 +21,17 @@ from leakgauge.domains.queries.query import Query, QueryKind
         ({"ids": (1, 2, 1)}, "must differ"),
     ],
 )
-def test_a_query_that_makes_no_sense_is_refused(fields, message):
+def test_rejects_invalid_query(fields, message):
     with pytest.raises(BadInput, match=message):
         Query(**fields)
 
 
-def test_one_record_moves_a_count_by_one_and_a_sum_by_its_bound():
+def test_sensitivity_is_one_for_counts_and_bound_for_sums():
     assert Query().sensitivity == 1
     assert Query(kind=QueryKind.SUM, column="age", bound=90.0).sensitivity == 90
 
 
-def test_the_same_question_about_others_replaces_whom_it_selects():
+def test_selection_can_be_replaced():
     query = Query(kind=QueryKind.SUM, column="age", bound=90.0, where="age > 3")
     assert query.on([4, 2]) == Query(kind=QueryKind.SUM, column="age", bound=90.0, ids=(4, 2))
     assert query.on([4]).such_that("age > 5") == Query(
@@ -39,7 +39,7 @@ def test_the_same_question_about_others_replaces_whom_it_selects():
     )
 
 
-def test_a_report_shows_columns_of_a_predicate_and_no_values():
+def test_report_shows_columns_without_values():
     redacted = catalog.redacted_challenger(
         "queries", {"query": {"where": "name = 'Ann' OR col2 < -1.5e3"}, "budget": 3.0}
     )

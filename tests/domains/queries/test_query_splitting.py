@@ -20,7 +20,7 @@ SUM = {"kind": "sum", "column": "income", "bound": 40.0}
 
 @pytest.mark.parametrize("by", list(SelectBy))
 @pytest.mark.parametrize("query", [{"kind": "count"}, SUM], ids=["count", "sum"])
-def test_theorem_1_answers_without_the_known_part_are_independent_and_have_the_law_of_the_noise(by, query):
+def test_theorem_1_remainders_are_independent_noise(by, query):
     challenger = game(query=query, targets={"names": [7]})
     found, n = known(challenger), 3_000
     members = np.arange(n)[:, None] % 2 == 1
@@ -35,7 +35,7 @@ def test_theorem_1_answers_without_the_known_part_are_independent_and_have_the_l
     assert np.abs(np.corrcoef(noise.T) - np.eye(4)).max() < 4.5 / np.sqrt(n)
 
 
-def test_theorem_2_as_many_known_records_as_queries_are_enough_and_fewer_are_not():
+def test_theorem_2_needs_as_many_known_records_as_queries():
     challenger = game()
     assert len(split_query(known(challenger, records=10), 0, 10).queries) == 10
     with pytest.raises(BadInput, match=r"needs as many known records .* knows 9; .* raise knowledge.records"):
@@ -46,7 +46,7 @@ def test_theorem_2_as_many_known_records_as_queries_are_enough_and_fewer_are_not
         split_query(known(challenger), 0, 0)
 
 
-def test_theorem_3_the_adversary_obtains_m_epsilon():
+def test_theorem_3_adversary_obtains_m_epsilon():
     challenger = game(targets=2)
     asked = challenger.release(np.zeros((3, 2), dtype=bool), np.random.default_rng(1)).oracle()
     split_query(known(challenger), 1, 12).ask(asked)
@@ -54,7 +54,7 @@ def test_theorem_3_the_adversary_obtains_m_epsilon():
 
 
 @pytest.mark.parametrize("by", list(SelectBy))
-def test_theorem_4_the_oracle_believes_in_one_epsilon_without_the_target(by):
+def test_theorem_4_oracle_counts_one_epsilon_without_target(by):
     challenger = game()
     asked = challenger.release(np.array([[False], [True]]), np.random.default_rng(1)).oracle()
     split_query(known(challenger), 0, 12, by).ask(asked)
@@ -62,7 +62,7 @@ def test_theorem_4_the_oracle_believes_in_one_epsilon_without_the_target(by):
     np.testing.assert_allclose(asked.believed["per_predicate"], [3.6, 3.6])
 
 
-def test_sets_of_one_target_are_disjoint_and_of_different_targets_too_if_there_are_enough_records():
+def test_query_sets_are_disjoint():
     found = known(game(targets=3), records=30)
     sets = [set(query.ids) for target in range(3) for query in split_query(found, target, 10).queries]
     assert all(
@@ -74,7 +74,7 @@ def test_sets_of_one_target_are_disjoint_and_of_different_targets_too_if_there_a
     assert len(set.union(*few)) == 11
 
 
-def test_ids_that_are_texts_are_written_safely(tmp_path):
+def test_text_ids_are_escaped(tmp_path):
     names = ["it's", "a;--b", "plain", "x' OR '1'='1"]
     (tmp_path / "people.csv").write_text("name\n" + "\n".join(names) + "\n")
     challenger = game(
@@ -92,7 +92,7 @@ QUIET = laplace.Mechanism(scale=1e-9)
 
 
 @pytest.mark.parametrize("by", list(SelectBy))
-def test_what_is_known_is_taken_off(by):
+def test_known_part_is_subtracted(by):
     query = Query(kind="sum", column="income", bound=10.0)
     known = knowledge(query=query, shifts=(4.0, -7.0), noise=QUIET)
     members = np.array([[True, False], [False, True], [True, True]])
@@ -103,26 +103,26 @@ def test_what_is_known_is_taken_off(by):
     np.testing.assert_allclose(samples, (members * known.shifts)[:, :, None] * np.ones(5), atol=1e-6)
 
 
-def test_a_budget_that_runs_out_runs_out_for_all_targets_alike():
+def test_budget_ends_for_all_targets_together():
     known = knowledge(shifts=(1.0, 1.0), accountant="sequential", budget=6.0, epsilon=1.0)
     oracle = FakeOracle(known, np.ones((2, 2), dtype=bool), np.random.default_rng(1))
     samples = TargetQuestions.about_all(known, 10, SelectBy.IDS).ask(oracle)
     assert (~np.isnan(samples)).sum(axis=2).tolist() == [[3, 3], [3, 3]]
 
 
-def test_no_two_questions_share_a_known_record():
+def test_queries_share_no_known_record():
     known = knowledge(shifts=(1.0, 1.0), n_known=20)
     questions = TargetQuestions.about_all(known, 10, SelectBy.IDS)
     others = [one for split in questions.splits for query in split.queries for one in query.ids if one > 1000]
     assert len(set(others)) == len(others) == 20
 
 
-def test_fewer_known_records_than_questions_are_refused():
+def test_rejects_fewer_known_records_than_questions():
     with pytest.raises(BadInput, match="queries = 11"):
         TargetQuestions.about_all(knowledge(n_known=10), 11, SelectBy.IDS)
 
 
 @pytest.mark.parametrize("n_queries", [1, 10**9])
-def test_a_number_of_questions_that_no_attack_could_ask_is_refused(n_queries):
+def test_rejects_invalid_number_of_queries(n_queries):
     with pytest.raises(BadInput, match=f"queries must be in 2..100000, got {n_queries}"):
         require_n_queries(n_queries, 2)

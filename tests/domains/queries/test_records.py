@@ -13,24 +13,24 @@ def rows(table, **selection):
     return table.rows(table.condition(Query(**selection))).tolist()
 
 
-def test_ids_select_their_records_and_ids_of_nobody_select_nobody():
+def test_unknown_ids_select_nothing():
     assert rows(records(), ids=(7, 3, 99)) == [3, 7]
     assert rows(records(), ids=()) == []
     assert rows(records()) == list(range(10))
 
 
-def test_ids_are_a_condition_on_their_column():
+def test_ids_equal_a_condition_on_their_column():
     table = records()
     assert table.condition(Query(ids=(3, 7))) == table.condition(Query(where="id = 7 OR id IN (3)"))
 
 
 @pytest.mark.parametrize("odd", [("3",), (3.0,), (True,)])
-def test_ids_of_another_type_are_refused_whatever_the_records_are(odd):
+def test_rejects_ids_of_wrong_type(odd):
     with pytest.raises(BadInput, match="ids of this table are whole numbers"):
         records().condition(Query(ids=odd))
 
 
-def test_texts_serve_as_ids():
+def test_text_ids_work():
     names = np.array([f"it's {i}" for i in range(10)], dtype=object)
     table = OracleRecords(
         {"name": TYPES["region"], "age": TYPES["age"]}, {"name": names, "age": np.arange(10)}, "name", "d"
@@ -40,14 +40,14 @@ def test_texts_serve_as_ids():
         table.condition(Query(ids=(3,)))
 
 
-def test_values_are_clipped_to_the_bound():
+def test_values_are_clipped_to_bound():
     query = Query(kind=QueryKind.SUM, column="income", bound=25.0)
     assert records().values(query, np.array([0, 3, 4, 9])).tolist() == [0.5, 25, -25, 25]
     assert records().values(Query(), np.array([0, 3])).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_column_with_a_number_missing_cannot_be_summed(bad):
+def test_rejects_sum_over_missing_values(bad):
     incomes = np.array([1.0] * 9 + [bad])
     with pytest.raises(BadInput, match="no finite number in 1 of 10"):
         records(income=incomes).numbers("income")
@@ -55,14 +55,14 @@ def test_a_column_with_a_number_missing_cannot_be_summed(bad):
         records().numbers("age")  # one is masked
 
 
-def test_only_numbers_can_be_summed():
+def test_rejects_sum_over_non_numbers():
     with pytest.raises(BadInput, match="only numbers"):
         records().numbers("region")
     with pytest.raises(BadInput, match="did you mean 'income'"):
         records().numbers("incme")
 
 
-def test_ids_must_be_there_and_differ():
+def test_ids_must_be_present_and_unique():
     with pytest.raises(BadInput, match="1 values of 'id' are repeated"):
         records(id=np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 0]))
     with pytest.raises(BadInput, match="1 records have no 'id'"):
@@ -73,13 +73,13 @@ def test_ids_must_be_there_and_differ():
         OracleRecords({"id": TYPES["id"]}, {"id": np.arange(0)}, "id", "d")
 
 
-def test_a_table_travels_to_workers():
+def test_table_can_be_pickled():
     there = pickle.loads(pickle.dumps(records()))
     text = "region = 'north' OR (age > 50 AND smoker) OR since < '2020-01-03' OR income > 900"
     assert rows(there, where=text) == rows(records(), where=text) == [0, 1, 5, 9]
 
 
-def test_the_database_reaches_nothing_outside(tmp_path):
+def test_database_has_no_external_access(tmp_path):
     import duckdb
 
     (tmp_path / "secret.csv").write_text("a\n1\n")
@@ -98,7 +98,7 @@ def test_the_database_reaches_nothing_outside(tmp_path):
     assert not (tmp_path / "out.csv").exists()
 
 
-def test_the_others_are_added_up_and_every_target_stands_alone():
+def test_others_are_summed_and_targets_are_separate():
     asked = table(targets=(9, 4)).ask(
         Query(kind=QueryKind.SUM, column="income", bound=50.0, where="income > 30 OR id = 4")
     )
@@ -108,19 +108,19 @@ def test_the_others_are_added_up_and_every_target_stands_alone():
     assert asked.targets.tolist() == [True, True]
 
 
-def test_a_target_that_is_not_selected_moves_nothing():
+def test_unselected_target_contributes_nothing():
     asked = table(targets=(9, 4)).ask(Query(ids=(1, 4)))
     assert asked.targets.tolist() == [False, True]
     assert asked.shifts.tolist() == [0, 1]
     assert asked.total == 1
 
 
-def test_a_query_is_looked_up_once():
+def test_query_is_evaluated_once():
     there = table()
     assert there.ask(Query(ids=(1,))) is there.ask(Query(ids=(1,)))
 
 
-def test_a_table_travels_without_what_it_remembers():
+def test_pickle_omits_caches():
     there = table()
     there.ask(Query(where="age > 30"))
     back = pickle.loads(pickle.dumps(there))
@@ -132,6 +132,6 @@ def test_a_table_travels_without_what_it_remembers():
 
 
 @pytest.mark.parametrize("targets", [(), (3, 3)])
-def test_targets_are_some_records_each_once(targets):
+def test_targets_must_be_distinct_records(targets):
     with pytest.raises(BadInput, match="each once"):
         table(targets=np.array(targets, dtype=int))

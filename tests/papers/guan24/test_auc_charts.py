@@ -5,7 +5,7 @@ from leakgauge.papers.guan24 import auc_charts
 from leakgauge.papers.guan24.plans import ReleaseSetting
 
 
-def test_the_optimum_of_one_cell_is_that_of_two_laplace_laws():
+def test_optimum_of_one_cell_matches_laplace_distributions():
     # P(X < Y + 1) for two Laplace variables of scale 1/e: 1 - (2 + e) exp(-e) / 4 is for the sum rule; the
     # likelihood ratio has the ROC of the law, whose AUC is found here by numbers.
     e = 0.5
@@ -23,7 +23,7 @@ def test_the_optimum_of_one_cell_is_that_of_two_laplace_laws():
     )
 
 
-def test_noise_for_a_day_is_that_of_a_tenth_of_the_budget():
+def test_user_day_noise_uses_a_tenth_of_the_budget():
     day = auc_charts.optimal_mean_auc(ReleaseSetting(epsilon=5.0, unit="user-day"), 10, np.array([20, 60]))
     event = auc_charts.optimal_mean_auc(ReleaseSetting(epsilon=0.5), 10, np.array([20, 60]))
     assert day == event
@@ -35,6 +35,6 @@ def test_noise_for_a_day_is_that_of_a_tenth_of_the_budget():
     assert found == pytest.approx([0.56, 0.61, 0.66], abs=0.006)
 
 
-def test_without_noise_the_number_of_cells_says_nothing():
+def test_without_noise_cells_do_not_matter():
     with pytest.raises(ValueError, match="depends on the counts"):
         auc_charts.optimal_mean_auc(ReleaseSetting(k=1), 10, np.array([3]))

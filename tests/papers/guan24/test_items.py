@@ -14,7 +14,7 @@ def verdicts(shown):
 
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("scale", list(Scale))
-def test_printed_numbers_of_other_data_are_shown_and_not_judged(show, name, scale):
+def test_numbers_of_other_data_are_shown_but_not_compared(show, name, scale):
     shown = show(name, lambda audit, label: 0.9, scale=scale)
     printed = [cell for cell in shown.cells if cell.published is not None and cell.published.places == 3]
     assert printed or (name in ("table_6", "table_8") and scale is Scale.QUICK)
@@ -25,7 +25,7 @@ def test_printed_numbers_of_other_data_are_shown_and_not_judged(show, name, scal
         assert len(printed) == {"3": 24, "4": 20, "5": 20, "6": 10, "7": 8, "8": 10, "9": 8}.get(name[6:], 16)
 
 
-def test_on_the_data_of_the_paper_printed_numbers_are_judged(show, milan):
+def test_numbers_of_same_data_are_compared(show, milan):
     cells = show("table_3", lambda audit, label: 0.767, scale=Scale.FULL, data=milan, reach=0.001).cells
     found = {cell.setting: cell for cell in cells}
     assert found["Milan: Knock-Knock, k = 1"].verdict is Agreement.AGREES
@@ -36,7 +36,7 @@ def test_on_the_data_of_the_paper_printed_numbers_are_judged(show, milan):
 
 
 @pytest.mark.parametrize("name", ["table_10", "table_11"])
-def test_tables_made_by_a_bug_are_no_target_on_any_data(show, milan, name):
+def test_tables_affected_by_a_bug_are_not_compared(show, milan, name):
     shown = show(name, lambda audit, label: 0.6, scale=Scale.FULL, data=milan)
     printed = [cell for cell in shown.cells if cell.published is not None]
     assert len(printed) == 16
@@ -45,7 +45,7 @@ def test_tables_made_by_a_bug_are_no_target_on_any_data(show, milan, name):
         assert "bug" in cell.reason
 
 
-def test_an_auc_that_falls_with_k_agrees_and_one_that_rises_differs(show):
+def test_auc_falling_with_k_agrees(show):
     def falling(audit, label):
         return 0.995 - 0.08 * audit.mechanism["suppress"]
 
@@ -57,7 +57,7 @@ def test_an_auc_that_falls_with_k_agrees_and_one_that_rises_differs(show):
     assert rising["city: zero-knowledge, AUC at k = 0"] is Agreement.DIFFERS
 
 
-def test_zero_knowledge_may_lose_only_so_much(show):
+def test_zero_knowledge_may_lose_a_limited_amount(show):
     def less(loss):
         return lambda audit, label: 0.9 - loss * label.startswith("zero-knowledge")
 
@@ -68,7 +68,7 @@ def test_zero_knowledge_may_lose_only_so_much(show):
         assert verdicts(show(name, less(most)))[setting.format(at)] is Agreement.NOT_COMPARABLE
 
 
-def test_strong_noise_for_a_day_must_hide_people(show):
+def test_strong_user_day_noise_must_protect(show):
     def chance(audit, label):
         return 0.52 if audit.mechanism["unit"] == "user-day" else 0.95
 
@@ -79,7 +79,7 @@ def test_strong_noise_for_a_day_must_hide_people(show):
     assert other["city: Knock-Knock, AUC at user-day ε = 0.5"] is Agreement.DIFFERS
 
 
-def test_noise_for_a_day_with_ten_times_the_budget_is_noise_for_a_visit(show):
+def test_user_day_noise_equals_event_noise_at_a_tenth(show):
     def chance(audit, label):
         return 0.5 + audit.mechanism["epsilon"] / 20
 
@@ -88,7 +88,7 @@ def test_noise_for_a_day_with_ten_times_the_budget_is_noise_for_a_visit(show):
     assert table["Milan: Knock-Knock, user-day ε = 0.5"] == pytest.approx(0.5 + 0.5 / 20)  # by itself
 
 
-def test_pairs_must_beat_independent_shadows(show):
+def test_paired_shadows_must_beat_independent_ones(show):
     def chance(audit, label):
         return 0.6 if label.endswith("independent") else 0.8
 
@@ -98,7 +98,7 @@ def test_pairs_must_beat_independent_shadows(show):
     assert other["city: zero-knowledge, AUC of paired minus independent, user-day ε = 4"] is Agreement.DIFFERS
 
 
-def test_a_tenth_of_the_trace_must_be_enough(show):
+def test_a_tenth_of_the_trace_must_suffice(show):
     found = verdicts(show("figure_9", lambda audit, label: 0.6 if label.endswith("-0.1") else 0.9))
     assert found["city: Knock-Knock, AUC, 10 % of the trace known"] is Agreement.AGREES
     assert found["city: zero-knowledge, AUC, the whole trace minus 10 % of it known"] is Agreement.AGREES
@@ -117,7 +117,7 @@ def test_small_groups_are_easy_under_noise_and_hard_under_suppression(show):
 
 
 @pytest.mark.parametrize("name", ["figure_7", "figure_8", "figure_9", "figure_10", "figure_11", "figure_12"])
-def test_every_figure_draws_what_was_played(show, name):
+def test_every_figure_draws_its_results(show, name):
     shown = show(name, lambda audit, label: 0.8)
     assert shown.charts
     for chart in shown.charts:
@@ -128,7 +128,7 @@ def test_every_figure_draws_what_was_played(show, name):
     assert any("substitute" in note for note in shown.notes)
 
 
-def test_the_paper_prints_its_table_into_the_chart(show):
+def test_published_table_is_drawn_in_the_chart(show):
     rows = show("table_9", lambda audit, label: 0.8).charts[0].spec["data"]["values"]
     printed = {row["x"]: row["value"] for row in rows if row["label"] == "Knock-Knock, published"}
     assert printed == {100: 0.756, 500: 0.889, 1000: 0.916, 2000: 0.981}

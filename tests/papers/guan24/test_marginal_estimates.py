@@ -13,7 +13,7 @@ def people():
     return population(CITY)
 
 
-def test_the_truth_is_counted_over_everybody(people):
+def test_truth_is_over_all_people(people):
     traces = people.challenger.traces
     dense = np.asarray(traces.visits.sum(axis=0)).reshape(100, 168)
     np.testing.assert_allclose(people.truth.space, dense.sum(axis=1) / dense.sum())
@@ -23,7 +23,7 @@ def test_the_truth_is_counted_over_everybody(people):
 
 
 @pytest.mark.parametrize("release", [ReleaseSetting(k=1), ReleaseSetting(epsilon=1.0), ReleaseSetting(k=0)])
-def test_shares_are_those_of_the_estimators(people, release):
+def test_shares_match_estimators(people, release):
     row = people.releases(release, 1)[0]
     for method in METHODS[:-1]:
         found = estimate_from_marginals(
@@ -33,7 +33,7 @@ def test_shares_are_those_of_the_estimators(people, release):
             np.testing.assert_allclose(people.shares(row, release, method, side), getattr(found, side))
 
 
-def test_the_mean_over_releases_has_the_interval_of_student():
+def test_mean_over_releases_has_student_interval():
     ours = mean_with_interval([1.0, 2.0, 3.0, 4.0])
     assert ours.value == 2.5
     assert ours.high - ours.value == pytest.approx(3.182446 * np.sqrt(5 / 3) / 2, abs=1e-5)
@@ -41,7 +41,7 @@ def test_the_mean_over_releases_has_the_interval_of_student():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [f"figure_{n}" for n in (4, 5, 6, 13, 14, 15, 16, 17)])
-def test_figures_without_games_are_drawn(name):
+def test_theory_figures_are_drawn(name):
     shown = PAPER.item(name).show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells
     assert shown.charts

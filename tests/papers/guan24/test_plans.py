@@ -14,7 +14,7 @@ from leakgauge.papers.guan24.plans import (
 from leakgauge.papers.paper import Scale, Scope
 
 
-def test_a_release_is_written_as_a_mechanism():
+def test_release_becomes_a_mechanism_table():
     assert ReleaseSetting(epsilon=0.5, unit="user-day", k=2).mechanism_table == {
         "name": "laplace",
         "epsilon": 0.5,
@@ -26,7 +26,7 @@ def test_a_release_is_written_as_a_mechanism():
     assert ReleaseSetting(k=3).mechanism_table == {"name": "raw", "suppress": 3}
 
 
-def test_releases_have_names_of_their_own():
+def test_releases_have_distinct_names():
     releases = [
         ReleaseSetting(k=1),
         ReleaseSetting(k=1, m=100),
@@ -38,7 +38,7 @@ def test_releases_have_names_of_their_own():
     )
 
 
-def test_an_extended_attack_keeps_the_rest():
+def test_extended_attack_keeps_other_settings():
     variant = ZERO_KNOWLEDGE.extended("half", known={"trace": 0.5})
     assert variant.attack_table == {
         "name": "shadow_logistic",
@@ -49,7 +49,7 @@ def test_an_extended_attack_keeps_the_rest():
     assert variant.colour == ZERO_KNOWLEDGE.colour != KNOCK_KNOCK.colour
 
 
-def test_noise_for_a_day_is_played_as_noise_for_a_visit_where_that_is_played_too():
+def test_user_day_noise_reuses_event_noise_runs():
     day = ReleaseSetting(epsilon=5.0, unit="user-day", k=1)
     assert day.played_as(10) == ReleaseSetting(epsilon=0.5, k=1)
     assert day.played_as(20) == day  # 0.25 is no budget of the paper
@@ -57,7 +57,7 @@ def test_noise_for_a_day_is_played_as_noise_for_a_visit_where_that_is_played_too
     assert ReleaseSetting(k=2).played_as(10) == ReleaseSetting(k=2)
 
 
-def test_without_data_there_is_a_city_of_the_size_of_milan():
+def test_default_data_is_milan_sized_city():
     scope = Scope(scale=Scale.QUICK)
     assert main_place(scope) is CITY
     assert substitutes(scope) == ()
@@ -67,7 +67,7 @@ def test_without_data_there_is_a_city_of_the_size_of_milan():
     assert "Milan were not given" in CITY.why_not
 
 
-def test_the_file_of_milan_is_used_if_it_is_there(milan):
+def test_milan_file_is_used_if_present(milan):
     scope = Scope(scale=Scale.QUICK, data=milan)
     place = main_place(scope)
     assert place.is_original
@@ -78,7 +78,7 @@ def test_the_file_of_milan_is_used_if_it_is_there(milan):
     assert substitutes(scope) == ()
 
 
-def test_check_ins_stand_in_where_they_are_given(tmp_path):
+def test_check_ins_replace_missing_data(tmp_path):
     for name in ("foursquare_kuala_lumpur_checkins.parquet", "foursquare_nyc_checkins.csv.gz"):
         (tmp_path / name).write_bytes(b"")
     scope = Scope(scale=Scale.QUICK, data=tmp_path)
@@ -87,7 +87,7 @@ def test_check_ins_stand_in_where_they_are_given(tmp_path):
     assert "Kuala Lumpur" in place_note(scope)
 
 
-def test_the_call_records_are_never_the_original():
+def test_call_records_are_never_the_original():
     assert not CDR.is_original
     assert "private" in CDR.why_not
     data = CDR.data.table
@@ -98,14 +98,14 @@ def test_the_call_records_are_never_the_original():
 PLAYED = [name for name in PAPER.items if PAPER.item(name).runs(name)]
 
 
-def test_every_figure_and_table_is_there():
+def test_every_figure_and_table_has_an_item():
     figures = {f"figure_{n}" for n in range(4, 18)}
     assert set(PAPER.items) == figures | {f"table_{n}" for n in range(3, 12)}
 
 
 @pytest.mark.parametrize("scale", list(Scale))
 @pytest.mark.parametrize("name", PLAYED)
-def test_plans_can_be_read_and_have_the_setting_of_the_paper(plans, name, scale):
+def test_plans_are_valid_and_match_the_paper(plans, name, scale):
     audits = plans(name, Scope(scale=scale))
     assert audits
     for audit in audits:
@@ -120,12 +120,12 @@ def test_plans_can_be_read_and_have_the_setting_of_the_paper(plans, name, scale)
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_on_the_data_of_the_paper_only_the_call_records_are_replaced(plans, name, milan):
+def test_only_call_records_are_replaced_with_original_data(plans, name, milan):
     names = {audit.name.partition("@")[0] for audit in plans(name, Scope(scale=Scale.FULL, data=milan))}
     assert names <= {"milan", "cdr-city"}
 
 
-def test_a_quick_look_learns_few_classifiers(plans):
+def test_quick_scale_trains_few_classifiers(plans):
     runs = {run.name: run for name in PLAYED for run in PAPER.item(name).runs(name)}
     assert len(runs) == 11
     audits = {}

@@ -19,7 +19,7 @@ def find(numbers, column, release, variant):
         ("table_5", "Milan", ReleaseSetting(epsilon=5.0, unit="user-day"), KNOCK_KNOCK, 0.746, 0.009),
     ],
 )
-def test_accuracies_stand_where_the_paper_has_them(table, column, release, variant, value, error):
+def test_accuracies_are_found_by_setting(table, column, release, variant, value, error):
     assert find(ACCURACIES[table], column, release, variant) == (value, error)
 
 
@@ -32,7 +32,7 @@ def test_accuracies_stand_where_the_paper_has_them(table, column, release, varia
         ("table_9", "Milan", ReleaseSetting(k=1, m=2000), ZERO_KNOWLEDGE, 0.972),
     ],
 )
-def test_aucs_stand_where_the_paper_has_them(table, column, release, variant, value):
+def test_aucs_are_found_by_setting(table, column, release, variant, value):
     assert find(AUCS[table], column, release, variant)[0] == value
 
 
@@ -47,7 +47,7 @@ def test_tables_are_complete():
         ]
 
 
-def test_places_without_times_stand_where_the_paper_has_them():
+def test_places_without_times_are_found_by_setting():
     table = PUBLISHED.tables["table_11"]
     found = dict(zip(table.columns, table.row("Milan").values, strict=True))
     assert (found["knock-knock all"], found["zero-knowledge 1"]) == (0.860, 0.542)

@@ -22,16 +22,16 @@ def simulated():
 
 
 @pytest.mark.parametrize("label", list(ATTACKS))
-def test_a_value_of_half_the_bound_is_found_as_in_a_simulation(simulated, label):
+def test_value_of_half_bound_matches_simulation(simulated, label):
     assert exact_success(label, 0.5) == pytest.approx(simulated[label], abs=3.5e-3)
 
 
-def test_the_bound_holds_for_everybody_the_sum_is_about(audits):
+def test_bound_covers_every_record_of_the_sum(audits):
     found = {audit.name: audit.challenger["query"] for audit in audits("sums")}
     assert found["sum-0.25"] == {"kind": "sum", "column": "age", "bound": 200.0, "where": "age = 50"}
 
 
-def test_numbers_stand_beside_theory(show):
+def test_numbers_are_compared_with_theory(show):
     cells, shown = show("sums", lambda audit, label: (0.8, 0.8))
     assert cells["midpoint: value / bound = 1, simulated"].exact == pytest.approx(0.873, abs=1e-3)
     assert cells["likelihood: value / bound = 1, simulated"].exact == pytest.approx(0.916, abs=1e-3)

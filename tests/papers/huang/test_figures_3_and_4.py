@@ -51,12 +51,12 @@ def simulated(m, epsilon, rounds=40_000):
 
 
 @pytest.mark.parametrize("budget", [5.0, 10.0])
-def test_the_t_test_is_what_simulation_finds(budget):
+def test_t_test_matches_simulation(budget):
     found = TOTAL_BUDGET.tested((10,))[0, TOTAL_BUDGET.budgets.index(budget)]
     assert found == pytest.approx(simulated(10, budget / 10), abs=0.008)
 
 
-def test_the_ranges_are_those_of_the_paper():
+def test_ranges_match_paper():
     assert [(panel[0], panel[-1]) for panel in TOTAL_BUDGET.panels] == [(0.1, 1.0), (0.1, 10.0)]
     assert [(panel[0], panel[-1]) for panel in BUDGET_EACH.panels] == [(0.01, 0.1), (0.01, 0.33)]
     assert (
@@ -66,7 +66,7 @@ def test_the_ranges_are_those_of_the_paper():
     )
 
 
-def test_a_total_budget_is_shared_and_a_budget_each_is_not(audits):
+def test_total_budget_is_shared_between_answers(audits):
     for audit in audits("figure_3"):
         (contender,) = audit.contenders
         total = audit.mechanism["epsilon"] * contender.attack_parameters["queries"]
@@ -77,7 +77,7 @@ def test_a_total_budget_is_shared_and_a_budget_each_is_not(audits):
         assert all(who.attack_parameters["form"] == "paper" for who in audit.contenders)
 
 
-def test_the_test_has_the_trends_of_the_paper(verdicts):
+def test_t_test_has_the_published_trends(verdicts):
     falls, rises = verdicts["figure_3"], verdicts["figure_4"]
     for budget in ("0.5", "1", "5", "10"):
         assert falls[f"t-test: 4 answers minus 29, ε in all = {budget}"] is Agreement.AGREES
@@ -90,7 +90,7 @@ def test_the_test_has_the_trends_of_the_paper(verdicts):
     assert set(grown) == {Agreement.AGREES}
 
 
-def test_neither_reading_of_theorem_5_has_both_trends(verdicts):
+def test_no_reading_of_theorem_5_has_both_trends(verdicts):
     theorem, after = "theorem 5: largest {} per", "the formulas after it, T(m): largest {} per"
     for name, turn, words, verdict in (
         ("figure_3", "rise", theorem, Agreement.DIFFERS),
@@ -105,7 +105,7 @@ def test_neither_reading_of_theorem_5_has_both_trends(verdicts):
     assert theorem_5(5, 2.0, 4) > theorem_5(4, 2.5, 3)
 
 
-def test_theory_and_experiment_are_not_consistent(shown):
+def test_theory_and_experiment_disagree(shown):
     cells = [cell for cell in shown["figure_3"].cells if cell.setting.startswith("t-test minus theorem 5")]
     assert [cell.verdict for cell in cells] == [Agreement.DIFFERS, Agreement.DIFFERS]
     assert "4 answers, 5" in cells[1].setting
@@ -113,7 +113,7 @@ def test_theory_and_experiment_are_not_consistent(shown):
     assert all(cell.why for some in shown.values() for cell in some.cells if cell.verdict == "differs")
 
 
-def test_every_budget_has_its_three_lines_and_the_best_is_on_top(shown):
+def test_every_budget_has_three_lines(shown):
     for some in shown.values():
         assert len(some.charts) == 2
         for chart in some.charts:
@@ -129,7 +129,7 @@ def test_every_budget_has_its_three_lines_and_the_best_is_on_top(shown):
             assert all(row["value"] < best[row["label"].partition(", ")[2], row["x"]] for row in tested)
 
 
-def test_what_was_played_is_judged_by_the_exact_rate(show):
+def test_simulated_results_are_compared_with_exact_rate(show):
     cells, shown = show("figure_3", lambda audit, label: (0.9, 0.84), reach=0.002)
     assert cells["t-test: 4 answers, ε in all = 10, simulated"].verdict is Agreement.AGREES  # 0.8695
     assert cells["t-test: 10 answers, ε in all = 10, simulated"].verdict is Agreement.DIFFERS
@@ -138,7 +138,7 @@ def test_what_was_played_is_judged_by_the_exact_rate(show):
     assert [(row["x"], row["value"]) for row in dots] == [(4, 0.87), (10, 0.87), (29, 0.87)] * 3
 
 
-def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
+def test_figure_is_reproduced_end_to_end(tmp_path, monkeypatch):
     from leakgauge.papers.huang import figures_3_and_4, plans
 
     monkeypatch.setitem(figures_3_and_4.PLAYED, Scale.QUICK, (4, 29))

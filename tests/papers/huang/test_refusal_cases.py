@@ -13,7 +13,7 @@ def cells(show):
     return show("cases", rates)[0]
 
 
-def test_the_budget_allows_the_few_and_not_the_many(audits):
+def test_budget_allows_few_queries_only(audits):
     per_row, per_predicate = audits("cases")
     assert per_row.challenger["accountant"] == "per_row"
     assert per_predicate.challenger["accountant"] == "per_predicate"
@@ -25,7 +25,7 @@ def test_the_budget_allows_the_few_and_not_the_many(audits):
     assert all(epsilon > per_row.challenger["budget"] for epsilon in spent.values())
 
 
-def test_refusals_are_certain_and_the_t_test_is_not(cells):
+def test_refusals_are_certain_and_t_test_is_not(cells):
     for name in ("members found by refusals", "members found by the four cases together"):
         assert cells[f"case 4: {name}, simulated"].verdict is Agreement.AGREES
     assert (
@@ -39,14 +39,14 @@ def test_refusals_are_certain_and_the_t_test_is_not(cells):
     assert cells[tested].ours.value == pytest.approx(0.95, abs=0.001)
 
 
-def test_a_sound_accountant_is_another_game(cells):
+def test_sound_accountant_is_not_comparable(cells):
     found = cells["cases 3 and 4: success of refusals, a sound accountant, simulated"]
     assert found.ours.value == 0.5
     assert found.verdict is Agreement.NOT_COMPARABLE
     assert "theorem 4" in found.reason
 
 
-def test_few_answers_say_little(cells):
+def test_few_answers_are_weak_evidence(cells):
     # Simulated elsewhere: 0.534; the formula 0.516, the best attack 0.675.
     found = cells["cases 1 and 2: success of the t-test, 10 answers"]
     assert found.ours.value == pytest.approx(0.534, abs=1e-3)

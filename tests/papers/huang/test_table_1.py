@@ -14,7 +14,7 @@ def cells(show):
 
 
 @pytest.mark.parametrize(("m", "normal", "laplace"), SIZES)
-def test_the_level_is_kept_under_laplace_noise_and_not_under_normal(cells, m, normal, laplace):
+def test_level_holds_under_laplace_noise_only(cells, m, normal, laplace):
     found = cells[f"accept H0 | H0: normal noise, {m} answers"]
     critical = stats.t.ppf(0.975, m - 1) * np.sqrt((m - 1) / m)
     assert found.ours.value == pytest.approx(1 - 2 * stats.t.sf(critical, m - 1), abs=1e-12)
@@ -25,7 +25,7 @@ def test_the_level_is_kept_under_laplace_noise_and_not_under_normal(cells, m, no
     assert other.verdict is Agreement.AGREES
 
 
-def test_the_power_is_not_that_of_theorem_5(cells):
+def test_power_differs_from_theorem_5(cells):
     found = cells["accept H1 | H1: Laplace noise, 10 answers, ε each = 1"]
     law, critical, shift = stats.t(9), stats.t.ppf(0.975, 9), np.sqrt(5)
     printed = 1 - law.cdf(critical - shift) + law.cdf(-critical - shift)
@@ -34,7 +34,7 @@ def test_the_power_is_not_that_of_theorem_5(cells):
     assert found.verdict is Agreement.DIFFERS
 
 
-def test_members_and_non_members_are_told_apart(cells):
+def test_members_and_non_members_are_separated(cells):
     tail = "Laplace noise, 10 answers"
     assert cells[f"accept H0 | H0: {tail}, simulated"].verdict is Agreement.AGREES
     assert cells[f"accept H1 | H1: {tail}, ε each = 1, simulated"].verdict is Agreement.AGREES

@@ -21,7 +21,7 @@ def as_in_the_paper(audit, label):
     return 0.97 if audit.endswith("-blind") else 0.7 if "-1-" in audit else 0.9
 
 
-def test_clusters_of_adult_are_judged_as_stated(show):
+def test_adult_clusters_agree_with_the_paper(show):
     cells, shown = show("figure_2", as_in_the_paper)
     stated = [cell for cell in cells.values() if cell.published is not None]
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
@@ -31,13 +31,13 @@ def test_clusters_of_adult_are_judged_as_stated(show):
     assert len(shown.charts) == 2
 
 
-def test_an_advantage_below_the_statement_differs(show):
+def test_advantage_below_statement_differs(show):
     cells, _ = show("figure_2", lambda audit, label: 0.01 if audit.endswith("-iid") else 0.3)
     assert at(cells, "stated", "average", "ε = 10, non-IID").verdict is Agreement.DIFFERS
     assert at(cells, "at ε = 10 minus at ε = 1").verdict is Agreement.NOT_COMPARABLE
 
 
-def test_the_bound_that_is_broken_is_that_of_figure_1(show):
+def test_violated_bound_is_that_of_figure_1(show):
     _, shown = show("figure_2", as_in_the_paper)
     bounds = {
         cell.published.value
@@ -48,7 +48,7 @@ def test_the_bound_that_is_broken_is_that_of_figure_1(show):
     assert value == pytest.approx((math.e - 1 + 2e-5) / (math.e + 1))
 
 
-def test_the_in_sample_optimum_stands_beside_its_null_value(show):
+def test_in_sample_optimum_has_its_null_value(show):
     cells, _ = show("figure_2", as_in_the_paper)
     found = at(cells, "in-sample", "ε = 1, IID")
     assert found.published is None
@@ -56,7 +56,7 @@ def test_the_in_sample_optimum_stands_beside_its_null_value(show):
     assert "if the nominal ε were true, is 0.4621" in found.reason
 
 
-def test_accuracies_stand_beside_advantages(show):
+def test_accuracies_accompany_advantages(show):
     cells, _ = show("figure_2", as_in_the_paper)
     (found,) = [
         cell
@@ -69,7 +69,7 @@ def test_accuracies_stand_beside_advantages(show):
     assert "0.920 of members, 0.850 of non-members, 0.915 of validation rows" in reason
 
 
-def test_compas_comes_close_to_one(show):
+def test_compas_advantage_is_near_one(show):
     cells, _ = show("figure_3", lambda audit, label: 0.0 if audit.endswith("-iid") else 0.97)
     assert at(cells, "stated", "optimal", "ε = 10").verdict is Agreement.AGREES
     cells, _ = show("figure_3", lambda audit, label: 0.0 if audit.endswith("-iid") else 0.9)
@@ -83,7 +83,7 @@ def falling(audit, label):
     return next((value for share, value in BY_SHARE.items() if f"gender{share}" in audit), 0.3)
 
 
-def test_gender_bias_falls_and_a_negative_advantage_stays_negative(show):
+def test_gender_bias_falls_with_negative_advantage(show):
     cells, shown = show("figure_4", falling, useful={"members": 0.8, "others": 0.85, "validation": 0.79})
     assert at(cells, "stated", "100% of members men").ours.value == pytest.approx(-0.1)
     stated = [cell for cell in cells.values() if cell.published is not None]
@@ -100,7 +100,7 @@ def test_gender_bias_without_privacy_is_compared_at_full_scale(show):
     assert len(shown.charts) == 3
 
 
-def test_education_bias_rises_into_the_range_of_figure_5(show):
+def test_education_bias_reaches_range_of_figure_5(show):
     def rule(audit, label):
         return 0.085 if "-100-" in audit else 0.0
 
@@ -123,7 +123,7 @@ def test_sources_beat_their_controls(show, name, groups):
     assert all("hides the group" in cell.reason for cell in differing)
 
 
-def test_noise_explains_nothing_where_there_is_next_to_none(show):
+def test_noise_explains_nothing_at_large_epsilon(show):
     worse, _ = show("figure_7", lambda audit, _: 0.1 if audit.endswith("-iid") else 0.02, scale=Scale.FULL)
     differing = [cell for cell in worse.values() if cell.verdict is Agreement.DIFFERS]
     loud = [cell.setting for cell in differing if "hides the group" in cell.reason]
@@ -132,14 +132,14 @@ def test_noise_explains_nothing_where_there_is_next_to_none(show):
     assert not any(setting.endswith(("ε = 100", "ε = 1000", "no noise")) for setting in loud)
 
 
-def test_what_stands_in_for_texas_is_not_held_against_the_paper(show):
+def test_texas_substitute_is_not_compared(show):
     cells, _ = show("figure_8", as_in_the_paper)
     assert all(cell.published is None for cell in cells.values())
     assert at(cells, "non-IID minus IID").ours.value == pytest.approx(0.89)
 
 
 @pytest.mark.parametrize("name", [f"figure_{number}" for number in range(2, 10)])
-def test_generated_rows_are_not_held_against_the_paper(show, name):
+def test_generated_rows_are_not_compared(show, name):
     cells, shown = show(name, as_in_the_paper, real=False)
     assert cells
     assert {cell.verdict for cell in cells.values()} == {Agreement.NOT_COMPARABLE}
@@ -147,14 +147,14 @@ def test_generated_rows_are_not_held_against_the_paper(show, name):
     assert any("--data names a folder" in note for note in shown.notes)
 
 
-def test_table_2_without_files_says_what_is_missing():
+def test_table_2_names_missing_files():
     shown = PAPER.item("table_2").show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
     assert shown.cells == ()
     assert "adult cluster, compas cluster" in shown.notes[0]
 
 
 @pytest.mark.parametrize("name", [f"figure_{number}" for number in range(2, 10)])
-def test_no_two_numbers_of_a_figure_have_the_same_name(show, name):
+def test_numbers_of_a_figure_have_distinct_names(show, name):
     cells, shown = show(name, as_in_the_paper, scale=Scale.FULL)
     assert len(cells) == len(shown.cells)
     drawn = [cell for cell in shown.cells if cell.drawn]

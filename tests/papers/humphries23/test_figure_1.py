@@ -17,7 +17,7 @@ def cells():
     return {cell.setting: cell for cell in shown.cells}
 
 
-def test_what_the_paper_says_of_its_bound_is_checked(cells):
+def test_statements_about_the_bound_are_checked(cells):
     gain = cells["(4) minus (5), most over 0.1 ≤ ε ≤ 2"]
     # (x - 1) / (x (x + 1)) is largest at x = e^ε = 1 + √2.
     root = 1 + math.sqrt(2)
@@ -31,14 +31,14 @@ def test_what_the_paper_says_of_its_bound_is_checked(cells):
     assert cells["ε at which bound (3) reaches 1"].ours.value == pytest.approx(math.log(2), abs=1e-12)
 
 
-def test_the_misprint_of_appendix_b_is_found(cells):
+def test_misprint_in_appendix_b_is_reported(cells):
     found = cells["(5) minus (4), ε = 1"]
     assert found.published.value == pytest.approx(-math.exp(-1), abs=1e-5)
     assert found.ours.value == pytest.approx(math.tanh(0.5) - (1 - math.exp(-1)), abs=1e-5)
     assert found.verdict is Agreement.DIFFERS
 
 
-def test_every_bound_agrees_with_its_printed_formula(cells):
+def test_bounds_match_printed_formulas(cells):
     read_off = [cell for cell in cells.values() if cell.setting.startswith("bound ")]
     assert len(read_off) == 15
     assert {cell.verdict for cell in read_off} == {Agreement.AGREES}
@@ -51,7 +51,7 @@ def test_differences_are_explained(cells):
 
 
 @pytest.mark.slow
-def test_the_best_attack_reaches_the_bound(tmp_path):
+def test_optimal_attack_reaches_the_bound(tmp_path):
     made = reproduce("humphries23", only="figure_1", out=tmp_path / "out")
     played = [cell for cell in made.cells if cell.setting.endswith("simulated")]
     assert len(played) == len(EPSILONS)

@@ -9,7 +9,7 @@ FIGURES = [f"figure_{number}" for number in range(2, 10)]
 
 @pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("scale", list(Scale))
-def test_models_are_trained_as_in_the_paper(audits, files, name, scale):
+def test_models_are_trained_as_in_paper(audits, files, name, scale):
     trained = [audit for audit in audits(name, scale, files).values() if not audit.name.endswith("-blind")]
     for audit in trained:
         said = audit.challenger
@@ -28,7 +28,7 @@ def test_models_are_trained_as_in_the_paper(audits, files, name, scale):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_every_epsilon_and_none_are_played_at_full_scale(audits, files, name):
+def test_full_scale_has_every_epsilon_and_none(audits, files, name):
     found = audits(name, Scale.FULL, files).values()
     epsilons = {audit.mechanism.get("epsilon") for audit in found}
     assert epsilons == {0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, None}
@@ -36,7 +36,7 @@ def test_every_epsilon_and_none_are_played_at_full_scale(audits, files, name):
 
 @pytest.mark.parametrize("name", ["figure_2", "figure_3", "figure_6", "figure_7", "figure_8", "figure_9"])
 @pytest.mark.parametrize("scale", list(Scale))
-def test_every_game_of_a_group_has_its_control_and_every_group_its_blind_one(audits, files, name, scale):
+def test_group_games_have_controls(audits, files, name, scale):
     found = audits(name, scale, files)
     dependent = [audit for audit in found if audit.endswith("-dependent")]
     assert dependent
@@ -48,7 +48,7 @@ def test_every_game_of_a_group_has_its_control_and_every_group_its_blind_one(aud
     assert blind == groups
 
 
-def test_sizes_are_those_of_table_2(audits, files):
+def test_sizes_match_table_2(audits, files):
     def members(name):
         said = [
             audit.challenger
@@ -64,7 +64,7 @@ def test_sizes_are_those_of_table_2(audits, files):
     assert members("figure_6") == members("figure_7") == {None}  # all there are
 
 
-def test_each_hospital_is_the_group_of_members_once(audits, files):
+def test_each_hospital_is_the_member_group_once(audits, files):
     groups = [
         audit.challenger["dependence"]["members"]
         for audit in audits("figure_6", Scale.QUICK, files).values()
@@ -82,7 +82,7 @@ def test_biases_are_validated_on_2500_rows(audits, files, name, quick):
     assert {audit.challenger["dependence"]["share"] for audit in full} == {0, 0.25, 0.5, 0.75, 1}
 
 
-def test_rows_are_kept_twice_where_the_paper_kept_them(audits, files):
+def test_duplicates_are_kept_as_in_the_paper(audits, files):
     kept = {
         name: {audit.data.get("duplicates") for audit in audits(name, data=files).values()}
         for name in FIGURES
@@ -91,7 +91,7 @@ def test_rows_are_kept_twice_where_the_paper_kept_them(audits, files):
     assert kept["figure_9"] == {None}  # removed, which is the default
 
 
-def test_shadow_models_play_at_full_scale_where_rows_are_left(audits, files):
+def test_shadow_attack_runs_at_full_scale_with_enough_rows(audits, files):
     def labels(name, scale):
         return {one.label for audit in audits(name, scale, files).values() for one in audit.contenders}
 
@@ -101,7 +101,7 @@ def test_shadow_models_play_at_full_scale_where_rows_are_left(audits, files):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_without_files_generated_rows_are_played(audits, name):
+def test_missing_files_use_generated_rows(audits, name):
     found = audits(name).values()
     assert {audit.data["source"] for audit in found} == {"synthetic"}
     assert {audit.challenger["members"] for audit in found} == {500}

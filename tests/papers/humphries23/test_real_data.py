@@ -16,7 +16,7 @@ needs_data = pytest.mark.skipif(
 
 @needs_data
 @pytest.mark.slow
-def test_table_2_agrees_but_for_three_rows_of_a_cluster(tmp_path):
+def test_table_2_agrees_except_three_rows(tmp_path):
     made = reproduce("humphries23", only="table_2", data=FOLDER, out=tmp_path / "out")
     assert made.count(Agreement.AGREES) == 43
     (other,) = [cell for cell in made.cells if cell.verdict is Agreement.DIFFERS]
@@ -27,7 +27,7 @@ def test_table_2_agrees_but_for_three_rows_of_a_cluster(tmp_path):
 
 
 @needs_data
-def test_students_are_played_from_start_to_end(tmp_path, monkeypatch):
+def test_students_are_simulated_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(plans, "EPOCHS", 2)
     made = reproduce("humphries23", only="figure_7", data=FOLDER, out=tmp_path / "out")
     (apart,) = [cell for cell in made.cells if "non-IID minus IID" in cell.setting]
@@ -37,7 +37,7 @@ def test_students_are_played_from_start_to_end(tmp_path, monkeypatch):
     assert made.page.stat().st_size > 10_000
 
 
-def test_generated_rows_are_played_from_start_to_end(tmp_path, monkeypatch):
+def test_generated_rows_are_simulated_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setattr(plans, "EPOCHS", 3)
     made = reproduce("humphries23", only="figure_4", out=tmp_path / "out")
     assert {cell.verdict for cell in made.cells} == {Agreement.NOT_COMPARABLE}

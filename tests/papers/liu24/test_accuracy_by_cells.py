@@ -10,7 +10,7 @@ def stated(shown):
 
 @pytest.mark.parametrize("scale", list(Scale))
 @pytest.mark.parametrize("name", ["figure_1", "figure_13", "figure_14", "figure_19"])
-def test_what_the_paper_says_of_accuracies_agrees(name, scale, pretend):
+def test_statements_about_accuracy_agree(name, scale, pretend):
     shown = pretend(name, scale=scale)
     assert stated(shown)
     assert not [cell.setting for cell in stated(shown) if cell.verdict is not Agreement.AGREES]
@@ -18,14 +18,14 @@ def test_what_the_paper_says_of_accuracies_agrees(name, scale, pretend):
 
 
 @pytest.mark.parametrize("name", ["figure_13", "figure_14", "figure_19"])
-def test_wide_intervals_say_nothing(name, pretend):
+def test_wide_intervals_are_inconclusive(name, pretend):
     cells = [cell for cell in stated(pretend(name, wide=0.4)) if cell.published.claim != "equal to"]
     small = [cell for cell in cells if cell.ours.value < 0.1]
     assert small
     assert {cell.verdict for cell in small} == {Agreement.NOT_COMPARABLE}
 
 
-def test_the_page_names_the_substitute(pretend):
+def test_page_names_the_substitute_data(pretend):
     (note,) = pretend("figure_13").notes
     assert "Milan were not given" in note
     assert "15,793 people, 96 places, 800 hours" in note
@@ -41,7 +41,7 @@ def test_both_attackers_have_a_panel(pretend):
     assert {"optimum of the informed", "likelihood", "reference"} <= other
 
 
-def test_informed_rules_stand_beside_their_exact_values(pretend):
+def test_informed_rules_have_exact_values(pretend):
     cells = {cell.setting: cell for cell in pretend("figure_13").cells}
     assert cells["accuracy: one_threshold, informed, 60 cells, simulated"].exact == pytest.approx(
         0.9150, abs=5e-5
@@ -54,7 +54,7 @@ def test_informed_rules_stand_beside_their_exact_values(pretend):
     assert cells["accuracy: one_threshold, auxiliary, 60 cells, simulated"].exact is None
 
 
-def test_the_gap_of_figure_1_is_larger_to_the_bound_than_to_the_optimum(pretend):
+def test_figure_1_gap_is_larger_to_bound_than_to_optimum(pretend):
     gaps = {cell.setting: cell.ours.value for cell in pretend("figure_1").cells}
     bound = gaps["bound for any mechanism minus network of 100 units, 60 cells"]
     best = gaps["optimum against this noise minus network of 100 units, 60 cells"]
@@ -62,17 +62,17 @@ def test_the_gap_of_figure_1_is_larger_to_the_bound_than_to_the_optimum(pretend)
 
 
 @pytest.mark.parametrize("name", ["figure_17", "figure_20"])
-def test_what_the_paper_says_of_aucs_agrees(name, pretend):
+def test_statements_about_auc_agree(name, pretend):
     assert {cell.verdict for cell in stated(pretend(name, wide=1e-5))} == {Agreement.AGREES}
 
 
-def test_networks_with_few_and_many_shadows_share_a_picture(pretend):
+def test_networks_share_a_chart(pretend):
     for chart in pretend("figure_17").charts:
         labels = {key.label for key in chart.keys}
         assert {"network, 2,000 shadows", "network, 200,000 shadows", "reference"} <= labels
 
 
-def test_the_optimum_stands_beside_what_was_played(pretend):
+def test_optimum_is_shown_beside_results(pretend):
     cells = {cell.setting: cell for cell in pretend("figure_20").cells}
     # A difference of two normal sums: Phi(sqrt(60) / 8.2543 / sqrt(2)).
     assert cells["AUC: likelihood, informed, 60 cells, simulated"].exact == pytest.approx(0.7465, abs=1e-4)

@@ -7,7 +7,7 @@ from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.slow
-def test_rules_and_networks_play_as_they_should(tmp_path, monkeypatch):
+def test_rules_and_networks_reach_expected_accuracy(tmp_path, monkeypatch):
     monkeypatch.setitem(plans.ROUNDS, Scale.QUICK, 5_000)
     monkeypatch.setitem(plans.CELL_COUNTS, Scale.QUICK, (5, 60))
     monkeypatch.setitem(plans.TIMES, Scale.QUICK, 1)

@@ -36,13 +36,13 @@ def auc(members, others):
 
 @pytest.mark.parametrize("attack", ["one_threshold", "two_threshold", "likelihood"])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_areas_are_those_of_drawn_scores(noise, attack, drawn):
+def test_auc_matches_simulated_scores(noise, attack, drawn):
     told = "one_threshold" if noise == "gaussian" and attack == "likelihood" else attack
     found = auc(*scores(told, drawn[noise]))
     assert exact_values.auc(noise, attack, np.array([20.0]))[0] == pytest.approx(found, abs=0.003)
 
 
-def test_the_sum_exceeds_thresholds_as_often_as_drawn_sums(drawn):
+def test_sum_tail_matches_simulation(drawn):
     thresholds = np.array([-10.0, 0.0, 12.5, 30.0])
     for member, cells in zip((False, True), drawn["laplace"], strict=True):
         sums = (cells + member).sum(axis=1)
@@ -50,7 +50,7 @@ def test_the_sum_exceeds_thresholds_as_often_as_drawn_sums(drawn):
         assert exact_values.sum_above(20, thresholds, member=member) == pytest.approx(found, abs=0.004)
 
 
-def test_nobody_beats_the_optimum_and_the_optimum_not_the_bound():
+def test_rules_are_below_optimum_and_optimum_below_bound():
     n = np.array([2.0, 20.0, 60.0])
     for noise in ("laplace", "gaussian"):
         best = exact_values.accuracy(noise, "likelihood", n)

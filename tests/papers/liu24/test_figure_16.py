@@ -12,7 +12,7 @@ def cells():
     return {cell.setting: cell for cell in shown.cells}
 
 
-def test_sharp_networks_are_the_rules_they_stand_for():
+def test_sharp_networks_equal_their_rules():
     rows, _ = figure_16._rows()
     answers = rows.sum(axis=1) >= 30
     np.testing.assert_array_equal(figure_16.sum_rule_network(5.0, 5.0).chance(rows) >= 0.5, answers)
@@ -21,7 +21,7 @@ def test_sharp_networks_are_the_rules_they_stand_for():
     np.testing.assert_array_equal(sharp[votes != 30], (votes > 30)[votes != 30])
 
 
-def test_the_loss_falls_with_both_scales(cells):
+def test_loss_falls_with_both_scales(cells):
     for setting in (
         "theorem 4: loss at a = 0.1 minus loss at a = 10, b = 16",
         "theorem 4: loss at b = 1 minus loss at b = 16, a = 10",
@@ -29,7 +29,7 @@ def test_the_loss_falls_with_both_scales(cells):
         assert cells[setting].verdict is Agreement.AGREES
 
 
-def test_misprints_are_found(cells):
+def test_misprints_are_reported(cells):
     for name, right in (("theorem 4", 0.915), ("theorem 5", 0.963)):
         cell = cells[f"{name}: accuracy at a = 10, b = 16"]
         assert cell.verdict is Agreement.DIFFERS
@@ -37,11 +37,11 @@ def test_misprints_are_found(cells):
         assert cell.ours.value == pytest.approx(right, abs=0.005)
 
 
-def test_one_unit_orders_by_the_sum_whatever_its_scale(cells):
+def test_one_unit_ranks_by_the_sum(cells):
     found = {cells[f"theorem 4: accuracy at a = {a:g}, b = 16"].ours.value for a in (0.1, 6.0, 300.0)}
     assert len(found) == 1
 
 
-def test_soft_votes_beat_hard_ones_and_not_the_optimum(cells):
+def test_soft_votes_beat_hard_votes_but_not_the_optimum(cells):
     soft, hard = (cells[f"theorem 5: accuracy at a = {a}, b = 16"].ours for a in (6, 300))
     assert hard.value < soft.value < 0.9639 + 0.003

@@ -5,14 +5,14 @@ from leakgauge.papers.paper import Scale
 
 
 @pytest.mark.parametrize("scale", list(Scale))
-def test_rules_stay_and_networks_rise(scale, pretend):
+def test_rules_are_flat_and_networks_improve_with_shadows(scale, pretend):
     shown = pretend("figure_22", scale=scale)
     stated = [cell for cell in shown.cells if cell.published is not None]
     assert len(stated) == 2 * (3 * 2 + 2)
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
 
 
-def test_the_number_of_shadows_is_on_a_logarithmic_axis(pretend):
+def test_number_of_shadows_is_on_logarithmic_axis(pretend):
     shown = pretend("figure_22")
     assert len(shown.charts) == 4
     for chart in shown.charts:

@@ -33,17 +33,17 @@ def shown():
 
 
 @pytest.mark.parametrize(("noise", "k", "one", "two", "best"), TABLE)
-def test_the_lines_are_where_they_should_be(noise, k, one, two, best):
+def test_lines_have_expected_values(noise, k, one, two, best):
     for attack, rate in zip(ATTACKS, (one, two, best), strict=True):
         assert abs(exact_values.accuracy(noise, attack, np.array([float(k)]))[0] - rate) < 1e-4
 
 
-def test_the_noise_is_that_of_the_paper():
+def test_noise_matches_paper():
     assert pytest.approx(8.2543, abs=5e-5) == plans.SIGMA
     assert plans.DELTA == 1 / 3998
 
 
-def test_who_wins_is_as_the_paper_says_but_for_two_cells(shown):
+def test_winners_match_the_paper_except_two_cells(shown):
     verdicts = {cell.setting: cell.verdict for cell in shown.cells}
     assert (
         verdicts["Laplace: two_threshold minus one_threshold, least over 3 to 140 cells"] is Agreement.AGREES
@@ -58,7 +58,7 @@ def test_who_wins_is_as_the_paper_says_but_for_two_cells(shown):
     assert two.ours.value == pytest.approx((2 + 0.5) * math.exp(-0.5) / 4 - math.exp(-0.25) / 2, abs=1e-12)
 
 
-def test_misprints_are_found(shown):
+def test_misprints_are_reported(shown):
     cells = {cell.setting: cell for cell in shown.cells}
     printed = cells["Laplace: one_threshold, 60 cells"]
     assert printed.published.value == pytest.approx(0.570, abs=5e-4)
@@ -70,7 +70,7 @@ def test_misprints_are_found(shown):
     assert printed.verdict is missed.verdict is Agreement.DIFFERS
 
 
-def test_there_is_a_panel_for_each_noise_with_the_bound_above_all(shown):
+def test_each_noise_has_a_panel_with_the_bound(shown):
     assert [chart.name for chart in shown.charts] == ["figure-6-laplace", "figure-6-gaussian"]
     for chart in shown.charts:
         rows = [row for row in chart.spec["data"]["values"] if "CLT" not in row["label"]]
@@ -80,7 +80,7 @@ def test_there_is_a_panel_for_each_noise_with_the_bound_above_all(shown):
 
 
 @pytest.mark.slow
-def test_played_attacks_are_as_good_as_they_should_be(tmp_path):
+def test_simulated_attacks_match_exact_values(tmp_path):
     made = reproduce("liu24", only="figure_6", out=tmp_path / "out")
     played = {
         (match[1].lower(), match[2], int(match[3])): cell

@@ -21,7 +21,7 @@ def drawn():
     return counts + members[:, None] + rng.laplace(scale=SCALE, size=counts.shape), members
 
 
-def test_the_cell_of_figure_7_is_worth_what_was_found_elsewhere():
+def test_accuracies_match_known_values():
     assert CELL.one_threshold(60) == pytest.approx(0.786, abs=0.001)
     assert CELL.two_threshold(60) == pytest.approx(0.745, abs=0.002)
     low, high = CELL.optimum(60).accuracy
@@ -29,7 +29,7 @@ def test_the_cell_of_figure_7_is_worth_what_was_found_elsewhere():
     assert high - low < 1e-4
 
 
-def test_rules_are_right_as_often_as_in_drawn_releases(drawn):
+def test_rule_accuracies_match_simulation(drawn):
     cells, members = drawn
     by_sum = cells.sum(axis=1) >= N_CELLS * 20.5
     assert CELL.one_threshold(N_CELLS) == pytest.approx((by_sum == members).mean(), abs=0.004)
@@ -38,13 +38,13 @@ def test_rules_are_right_as_often_as_in_drawn_releases(drawn):
     assert CELL.two_threshold(N_CELLS) == pytest.approx(((votes >= needed) == members).mean(), abs=0.004)
 
 
-def test_cells_vote_as_often_as_drawn_ones(drawn):
+def test_vote_rates_match_simulation(drawn):
     cells, members = drawn
     for world, chance in zip((~members, members), CELL.vote_chances, strict=True):
         assert (cells[world] >= 20.5).mean() == pytest.approx(chance, abs=0.001)
 
 
-def test_the_density_is_that_of_drawn_cells(drawn):
+def test_density_matches_simulation(drawn):
     cells, members = drawn
     edges = np.arange(10.0, 32.0, 2.0)
     for world, member in ((~members, False), (members, True)):
@@ -55,14 +55,14 @@ def test_the_density_is_that_of_drawn_cells(drawn):
         assert found / cells[world].size == pytest.approx(np.array(expected), abs=0.001)
 
 
-def test_nobody_beats_the_optimum():
+def test_rules_are_below_optimum():
     for visitors in (1, 8, 50):
         cell = BusyCell(group=2_000, people=10_000, rate=visitors / 10_000)
         best = cell.optimum(20).accuracy[1]
         assert max(cell.one_threshold(20), cell.two_threshold(20)) <= best + 1e-9
 
 
-def test_without_others_there_is_noise_alone():
+def test_without_other_people_only_noise_remains():
     alone = BusyCell(group=1, people=1, rate=0.0)
     n = np.array([20.0])
     assert alone.one_threshold(20) == pytest.approx(accuracy("laplace", "one_threshold", n)[0], abs=1e-9)
@@ -70,7 +70,7 @@ def test_without_others_there_is_noise_alone():
     assert alone.optimum(20).accuracy[0] == pytest.approx(accuracy("laplace", "likelihood", n)[0], abs=1e-3)
 
 
-def test_the_played_cell_is_visited_by_as_many_as_it_should(tmp_path):
+def test_simulated_cell_has_expected_visitors(tmp_path):
     from leakgauge.domains.locations.data.data_loader import load_visits
 
     small = BusyCell(group=50, people=500, rate=0.05)
@@ -89,7 +89,7 @@ def test_the_played_cell_is_visited_by_as_many_as_it_should(tmp_path):
     assert np.ptp(by_epoch) < 8 * by_epoch.mean() ** 0.5
 
 
-def test_the_numbers_of_figure_7(pretend):
+def test_numbers_of_figure_7(pretend):
     shown = pretend("figure_7")
     cells = {cell.setting: cell for cell in shown.cells}
     assert cells["one_threshold, 60 such cells"].ours.value == pytest.approx(0.786, abs=0.001)
@@ -101,7 +101,7 @@ def test_the_numbers_of_figure_7(pretend):
 
 
 @pytest.mark.slow
-def test_sixty_such_cells_are_worth_that_when_played(tmp_path):
+def test_sixty_cells_match_simulation(tmp_path):
     from leakgauge.papers.reproduction import reproduce
 
     made = reproduce("liu24", only="figure_7", out=tmp_path / "out")
@@ -113,20 +113,20 @@ def test_sixty_such_cells_are_worth_that_when_played(tmp_path):
         assert played.low < rate < played.high
 
 
-def test_votes_win_below_about_two_usual_visitors():
+def test_votes_win_below_about_two_expected_visitors():
     assert figure_7.crossover_density() == pytest.approx(1.8, abs=0.3)
     for visitors, wins in ((2, True), (5, True), (15, False), (100, False)):
         cell = figure_7.with_visitors(visitors)
         assert (cell.two_threshold(60) > cell.one_threshold(60)) is wins
 
 
-def test_the_likelihood_is_ahead_of_both_rules_everywhere():
+def test_likelihood_beats_both_rules():
     for visitors in (1, 5, 10, 50, 250):
         found = figure_7.exact_accuracies(figure_7.with_visitors(visitors))
         assert found["likelihood"] > max(found["one_threshold"], found["two_threshold"])
 
 
-def test_what_the_paper_says_holds_in_sparse_cells_only(pretend):
+def test_published_statement_holds_in_sparse_cells_only(pretend):
     shown = pretend("crossover")
     stated = [cell.verdict for cell in shown.cells if cell.published is not None]
     assert stated == [Agreement.AGREES, Agreement.DIFFERS]

@@ -34,7 +34,7 @@ def plan():
     return plan_of({"seed": 5, "audit": [AUDIT]})
 
 
-def test_the_network_that_played_is_trained_again(plan):
+def test_network_of_the_run_is_retrained(plan):
     game = prepare_audit(plan.audits[0], plan)
     label = plan.audits[0].contenders[1].label
     scorer = game.attacks[label].study(game.knowledges[label], stream(plan.seed, Role.STUDY))
@@ -48,13 +48,13 @@ def test_the_network_that_played_is_trained_again(plan):
     np.testing.assert_allclose(np.sort(again, axis=1), np.sort(towards, axis=1), atol=1e-6)
 
 
-def test_an_attack_that_is_not_in_the_plan_has_no_weights(plan):
+def test_attack_not_in_plan_has_no_weights(plan):
     other = CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=5, shadows=400)
     with pytest.raises(BadInput, match="this plan has no attack 'shadow_mlp-400-informed-5'"):
         network_weights.retrained_weights({"tiny_0": plan}, TINY, other)
 
 
-def test_units_are_put_beside_their_cells_and_turned_to_the_target():
+def test_units_are_matched_to_cells_and_signed():
     votes = np.diag([3.0, 2.0, 1.0])
     mixed, signs = votes[:, [2, 0, 1]] * [1.0, -1.0, 1.0] + 0.01, np.array([1.0, -1.0, 1.0])
     inner, bias = network_weights._ordered(mixed, np.array([1.0, 2.0, 3.0]), signs)
@@ -62,13 +62,13 @@ def test_units_are_put_beside_their_cells_and_turned_to_the_target():
     assert bias.tolist() == [-2.0, 3.0, 1.0]
 
 
-def test_more_units_than_cells_come_last():
+def test_surplus_units_come_last():
     inner, bias = network_weights._ordered(np.array([[0.1, 5.0, 0.2]]), np.array([1.0, 2.0, 3.0]), np.ones(3))
     assert inner.tolist() == [[5.0, 0.1, 0.2]]
     assert bias.tolist() == [2.0, 1.0, 3.0]
 
 
-def test_the_contrast_is_that_of_the_diagonal():
+def test_contrast_matches_diagonal():
     index = RuleIndex(diagonal=0.5, one_threshold=0.0, two_threshold=0.0)
     assert network_weights.NetworkWeights(2 * np.eye(3) + 1, np.zeros(3), index).contrast == pytest.approx(
         3.0
@@ -109,7 +109,7 @@ def learned(monkeypatch):
         ("figure_26", ("hundred", "informed", 200_000, 100)),
     ],
 )
-def test_each_figure_shows_the_network_that_the_paper_shows(figure, who, learned, pretend):
+def test_figures_show_the_network_of_the_paper(figure, who, learned, pretend):
     asked = learned(VOTES)
     (chart,) = pretend(figure, scale=Scale.FULL).charts
     assert asked == [who]
@@ -126,7 +126,7 @@ def test_each_figure_shows_the_network_that_the_paper_shows(figure, who, learned
         ("figure_15", SUM, Agreement.DIFFERS),
     ],
 )
-def test_the_rule_that_was_learned_is_told(figure, found, verdict, learned, pretend):
+def test_learned_rule_is_reported(figure, found, verdict, learned, pretend):
     learned(found)
     stated = [cell for cell in pretend(figure).cells if cell.published is not None]
     assert [cell.verdict for cell in stated] == [verdict]

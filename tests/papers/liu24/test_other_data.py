@@ -13,7 +13,7 @@ FILES = {
 }
 
 
-def test_the_city_is_always_there_and_others_where_their_files_are(tmp_path):
+def test_synthetic_city_is_always_available(tmp_path):
     assert [place.data.name for place in other_data.other_data_sets(Scope(scale=Scale.QUICK))] == ["city"]
     for file in FILES.values():
         (tmp_path / file).write_text("")
@@ -31,7 +31,7 @@ AUDIT = {
 }
 
 
-def test_usual_others_are_those_of_the_pool_in_the_cells_of_the_target(tmp_path):
+def test_expected_visitors_come_from_the_pool(tmp_path):
     from leakgauge.domains.locations import challenger
 
     tables = {name: AUDIT[name] for name in ("data", "challenger", "mechanism")}
@@ -44,7 +44,7 @@ def test_usual_others_are_those_of_the_pool_in_the_cells_of_the_target(tmp_path)
     )
 
 
-def test_every_place_is_told_and_drawn(pretend):
+def test_every_data_set_is_reported_and_drawn(pretend):
     shown = pretend("elsewhere")
     assert [chart.name for chart in shown.charts] == ["elsewhere-lead", "elsewhere-accuracy"]
     (note,) = shown.notes

@@ -22,7 +22,7 @@ from leakgauge.papers.paper import Scale, Scope
 from leakgauge.plan import plan_of
 
 
-def test_milan_is_used_where_its_file_is_given(tmp_path):
+def test_milan_file_is_used_if_present(tmp_path):
     (tmp_path / "social-pulse-milano.geojson").write_text("")
     scope = Scope(scale=Scale.QUICK, data=tmp_path)
     table = main_place(scope).table
@@ -31,7 +31,7 @@ def test_milan_is_used_where_its_file_is_given(tmp_path):
     assert "the last 800 hours of Social Pulse Milano" in substitute_note(scope) == place_note(scope)
 
 
-def test_otherwise_a_city_of_its_shape_is(tmp_path):
+def test_default_data_is_milan_sized_city(tmp_path):
     for scope in (Scope(scale=Scale.QUICK), Scope(scale=Scale.FULL, data=tmp_path)):
         assert main_place(scope) is CITY
         assert "synthetic city" in substitute_note(scope)
@@ -58,7 +58,7 @@ def verdict(audit, contender):
 
 @pytest.mark.parametrize("scope", [QUICK, FULL], ids=["quick", "full"])
 @pytest.mark.parametrize("series", SERIES, ids=[series.name for series in SERIES])
-def test_the_game_is_that_of_the_paper(series, scope):
+def test_game_matches_paper(series, scope):
     for audit in audits_of(series, scope):
         assert audit.data == {
             "source": "synthetic", "users": 15_793, "sites": 96, "epochs": 800, "visits": 10, "skew": 1.5,
@@ -72,7 +72,7 @@ def test_the_game_is_that_of_the_paper(series, scope):
         assert not {"round", "clamp", "suppress"} & set(audit.mechanism)
 
 
-def test_at_full_scale_all_is_as_large_as_in_the_paper():
+def test_full_scale_matches_the_paper():
     audits = audits_of(LARGE["laplace"], FULL)
     assert {audit.rounds for audit in audits} == {50_000}
     assert len(audits) == 10 * 11  # ten runs, and an audit for each number of cells: what is done is kept
@@ -80,11 +80,11 @@ def test_at_full_scale_all_is_as_large_as_in_the_paper():
     assert shadows == {None, FEW_SHADOWS, MANY_SHADOWS}
 
 
-def test_a_quick_look_plays_fifty_thousand_rounds():
+def test_quick_scale_has_fifty_thousand_rounds():
     assert sum(audit.rounds for audit in audits_of(USUAL["laplace"], QUICK)) == 50_000
 
 
-def test_runs_of_a_series_differ_by_their_seeds():
+def test_runs_of_a_series_have_different_seeds():
     assert [run.seed_offset for run in USUAL["laplace"].runs] == list(range(10))
     assert len({run.name for series in SERIES for run in series.runs}) == 10 * len(SERIES)
 
@@ -97,14 +97,14 @@ def test_runs_of_a_series_differ_by_their_seeds():
         CellAttackVariant(attack=NETWORK, knowledge=INFORMED, n=60, shadows=FEW_SHADOWS, hidden=HUNDRED),
     ],
 )
-def test_an_attack_is_recognised_by_its_verdict(variant):
+def test_verdict_identifies_its_attack(variant):
     (audit,) = plan_of({"audit": [plans.audit_table("it_0", QUICK, "laplace", [variant])]}).audits
     (contender,) = audit.contenders
     assert contender.label == variant.label
     assert CellAttackVariant.of(verdict(audit.name, contender)) == variant
 
 
-def test_verdicts_of_several_targets_come_together():
+def test_verdicts_of_several_targets_are_grouped():
     variant = CellAttackVariant(attack="one_threshold", knowledge=INFORMED, n=5)
     contender = SimpleNamespace(
         attack="one_threshold",
@@ -118,7 +118,7 @@ def test_verdicts_of_several_targets_come_together():
     assert USUAL["gaussian"].games(found) == {}
 
 
-def test_a_quick_look_learns_from_200k_where_it_matters():
+def test_quick_scale_uses_200k_shadows_where_needed():
     assert plans.many_shadows("laplace", Scale.QUICK) == MANY_SHADOWS
     assert plans.many_shadows("gaussian", Scale.QUICK) == MANY_SHADOWS // 10
     assert plans.many_shadows("laplace", Scale.QUICK, HUNDRED) == MANY_SHADOWS // 10

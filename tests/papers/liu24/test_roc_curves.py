@@ -8,7 +8,7 @@ from leakgauge.papers.liu24 import roc_curves
 
 
 @pytest.mark.parametrize("name", ["figure_18", "figure_21", "figure_27"])
-def test_curves_of_both_attackers_are_drawn_below_the_optimum(name, pretend):
+def test_curves_of_both_attackers_stay_below_optimum(name, pretend):
     shown = pretend(name)
     assert [chart.name.rpartition("-")[2] for chart in shown.charts] == ["informed", "auxiliary"]
     for chart in shown.charts:
@@ -18,7 +18,7 @@ def test_curves_of_both_attackers_are_drawn_below_the_optimum(name, pretend):
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}
 
 
-def test_few_shadows_keep_their_colour_and_many_come_last(pretend):
+def test_shadow_sizes_keep_colours_and_order(pretend):
     labels = [key.label for key in pretend("figure_18").charts[0].keys]
     assert labels[:6] == [
         "one_threshold", "two_threshold", "likelihood", "network, 2,000 shadows", "reference",
@@ -26,7 +26,7 @@ def test_few_shadows_keep_their_colour_and_many_come_last(pretend):
     ]  # fmt: skip
 
 
-def test_curves_of_several_targets_are_averaged_at_equal_false_alarms():
+def test_curves_of_several_targets_are_averaged_at_equal_fpr():
     one = SimpleNamespace(roc={"fpr": [0.0, 0.5, 1.0], "tpr": [0.0, 1.0, 1.0]})
     other = SimpleNamespace(roc={"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]})
     assert roc_curves._mean_curve([one]) == ([0.0, 0.5, 1.0], [0.0, 1.0, 1.0])
@@ -35,7 +35,7 @@ def test_curves_of_several_targets_are_averaged_at_equal_false_alarms():
     np.testing.assert_allclose(tpr, expected, atol=1e-12)
 
 
-def test_the_best_attack_recognises_as_many_as_theory_says():
+def test_optimal_tpr_matches_theory():
     # Gaussian noise: Phi(mu + Phi^-1(0.01)) with mu = sqrt(60) / 8.2543 = 0.93842.
     assert roc_curves.TPR.exact("gaussian", "likelihood", np.array([60.0]))[0] == pytest.approx(
         0.0825, abs=2e-4

@@ -18,7 +18,7 @@ def figure_10():
     return PAPER.item("figure_10").show(NOTHING)
 
 
-def test_drawn_sums_have_the_mean_and_variance_that_are_drawn_over_them():
+def test_sampled_sums_match_mean_and_variance():
     for cell in score_distributions.CELLS.values():
         sums = score_distributions.SumScores(cell)
         for member in (False, True):
@@ -28,7 +28,7 @@ def test_drawn_sums_have_the_mean_and_variance_that_are_drawn_over_them():
             assert drawn.var() == pytest.approx(sums.variance, rel=0.08)
 
 
-def test_the_misprint_of_theorem_2_is_found(figure_8):
+def test_misprint_in_theorem_2_is_reported(figure_8):
     cell = next(
         cell for cell in figure_8.cells if cell.setting == "standard deviation of the score, auxiliary"
     )
@@ -43,7 +43,7 @@ def test_sums_are_nearly_normal(figure_8):
     assert max(gaps) < 1.95 / 5_000**0.5
 
 
-def test_votes_are_binomial_and_no_more_than_cells(figure_10):
+def test_votes_are_binomial(figure_10):
     votes = figure_10.cells[0]
     assert votes.ours.value == pytest.approx(32.157, abs=1e-3)  # drawn elsewhere: 32.16
     assert votes.published.value == 1201
@@ -54,7 +54,7 @@ def test_votes_are_binomial_and_no_more_than_cells(figure_10):
         assert sum(bars) == pytest.approx(1.0, abs=1e-3)
 
 
-def test_there_is_a_panel_for_each_attacker(figure_8, figure_10):
+def test_each_attacker_has_a_panel(figure_8, figure_10):
     for number, shown in ((8, figure_8), (10, figure_10)):
         assert [chart.name for chart in shown.charts] == [
             f"figure-{number}-informed",
@@ -67,7 +67,7 @@ def shown():
     return PAPER.item("figure_9").show(PlayedItem(scope=Scope(scale=Scale.QUICK)))
 
 
-def test_the_middle_is_the_best_threshold(shown):
+def test_midpoint_is_the_best_threshold(shown):
     cells = {cell.setting: cell for cell in shown.cells}
     best = cells["threshold of the highest accuracy"]
     assert best.ours.value == 30.0
@@ -75,13 +75,13 @@ def test_the_middle_is_the_best_threshold(shown):
     assert cells["accuracy at the best threshold"].ours.value == pytest.approx(0.9150, abs=5e-5)
 
 
-def test_larger_thresholds_have_fewer_false_alarms_not_more(shown):
+def test_larger_thresholds_have_fewer_false_alarms(shown):
     reversed_ = next(cell for cell in shown.cells if "FPR at a threshold" in cell.setting)
     assert reversed_.ours.value < 0
     assert reversed_.verdict is Agreement.DIFFERS
 
 
-def test_rates_fall_as_the_threshold_rises(shown):
+def test_rates_fall_with_threshold(shown):
     rows = shown.charts[0].spec["data"]["values"]
     for label in ("TPR", "FPR"):
         rates = [row["value"] for row in rows if row["label"] == label]
@@ -90,7 +90,7 @@ def test_rates_fall_as_the_threshold_rises(shown):
         assert rates[-1] < 0.01
 
 
-def test_the_curve_of_votes_lies_above_that_of_sums(shown):
+def test_vote_curve_lies_above_sum_curve(shown):
     rows = shown.charts[1].spec["data"]["values"]
     assert [key.label for key in shown.charts[1].keys][:3] == ["one_threshold", "two_threshold", "optimum"]
     one, two = (max(row["tpr"] for row in rows if row["curve"] == i and row["fpr"] <= 0.05) for i in (0, 1))

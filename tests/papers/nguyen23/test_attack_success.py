@@ -20,7 +20,7 @@ def bitrand(show):
     return show("figure_5", rates)
 
 
-def test_statements_of_section_5_are_judged(bitrand):
+def test_statements_of_section_5_are_compared(bitrand):
     cells, _ = bitrand
     # Section 5: at least 0.77 from 5 on, near 0.99 from 9 on, 0.62 for CIFAR-10 at 3 and 4.
     by_epsilon = {
@@ -33,7 +33,7 @@ def test_statements_of_section_5_are_judged(bitrand):
     assert by_epsilon[10].verdict is Agreement.NOT_COMPARABLE  # 0.99 give or take 0.007
 
 
-def test_a_trained_neuron_that_falls_short_is_explained(bitrand):
+def test_weaker_trained_neuron_is_explained(bitrand):
     cells, _ = bitrand
     found = at(cells, "success, trained neuron", "CIFAR-10", "ε = 5 ")
     assert found.ours.value == pytest.approx(0.7)
@@ -41,19 +41,19 @@ def test_a_trained_neuron_that_falls_short_is_explained(bitrand):
     assert "one mask of flips" in found.reason
 
 
-def test_two_hinges_are_not_held_against_the_paper(bitrand):
+def test_two_hinges_are_not_compared(bitrand):
     cells, _ = bitrand
     found = at(cells, "with two hinges a feature", "ImageNet", "ε = 10 ")
     assert found.published is None
     assert "sign bit" in found.reason
 
 
-def test_the_exact_epsilon_stands_beside_the_nominal_one(bitrand):
+def test_exact_epsilon_is_shown_beside_nominal_one(bitrand):
     cells, _ = bitrand
     assert "ε = 5 (exact: 1,234)" in at(cells, "success, likelihood", "CelebA", "max", "ε = 5 ").setting
 
 
-def test_ome_has_statements_of_its_own(show):
+def test_ome_has_its_own_statements(show):
     cells, shown = show("figure_11", lambda audit, label: (0.96, 0.96), reach=0.002)
     for column, least in (("CelebA", 0.895), ("ImageNet", 0.95), ("CIFAR-10", 0.895)):
         found = at(cells, "success, likelihood", column, "max", "ε = 1 ")
@@ -62,7 +62,7 @@ def test_ome_has_statements_of_its_own(show):
     assert len(shown.charts) == 6
 
 
-def test_a_chart_has_rates_success_and_usefulness(bitrand):
+def test_chart_has_rates_success_and_utility(bitrand):
     _, shown = bitrand
     assert len(shown.charts) == 6
     labels = {row["label"] for row in shown.charts[1].spec["data"]["values"]}
@@ -75,7 +75,7 @@ def test_a_chart_has_rates_success_and_usefulness(bitrand):
     } <= labels
 
 
-def test_usefulness_is_that_of_the_clients_rows(bitrand):
+def test_utility_is_measured_on_client_rows(bitrand):
     cells, _ = bitrand
     noisy = at(cells, "right answers", "CIFAR-10", "max", "ε = 3")
     assert 0 < noisy.ours.value < 1

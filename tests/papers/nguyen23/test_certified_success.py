@@ -30,7 +30,7 @@ def proof(server):
     return certified_success.certify(server, crafted, 1, np.random.default_rng(5))
 
 
-def test_rates_are_those_of_the_law(server, proof):
+def test_rates_match_distribution(server, proof):
     mechanism = Mechanism(epsilon=3.0, features=24)
     levels = mechanism.encoding.levels
     law = np.exp(mechanism.table())
@@ -41,7 +41,7 @@ def test_rates_are_those_of_the_law(server, proof):
     assert proof.valid.others_rate.n >= 12_000
 
 
-def test_bounds_are_hoeffdings_by_a_range_that_is_known(proof):
+def test_bounds_use_hoeffding_with_known_range(proof):
     far = TOP * np.sqrt(np.log(1e8) / (2 * 4_000))
     assert proof.target.low == pytest.approx(proof.valid.own.value - far)
     assert proof.target.high == pytest.approx(proof.valid.own.value + far)
@@ -49,7 +49,7 @@ def test_bounds_are_hoeffdings_by_a_range_that_is_known(proof):
     assert proof.as_observed.own.width <= TOP + 1e-5
 
 
-def test_the_same_neurons_are_certified_as_are_played(server):
+def test_certified_neurons_are_the_simulated_ones(server):
     setup = setup_without_games(QUICK, FACES, FeatureForm.SIGNED, noise_table("bitrand", 3))
     _, few = setup.craft(2)
     _, more = setup.craft(4)
@@ -57,7 +57,7 @@ def test_the_same_neurons_are_certified_as_are_played(server):
         np.testing.assert_array_equal(one.second, other.second)
 
 
-def test_success_is_put_together_from_rates(show, monkeypatch):
+def test_success_combines_rates(show, monkeypatch):
     monkeypatch.setattr(certified_success, "TARGETS", {Scale.QUICK: 1})
     monkeypatch.setattr(
         certified_success, "BITRAND", replace(certified_success.BITRAND, epsilons={Scale.QUICK: (5,)})

@@ -9,14 +9,14 @@ QUICK = Scope(scale=Scale.QUICK)
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
 @pytest.mark.parametrize("form", list(FeatureForm))
-def test_a_file_is_used_where_it_is(column, form, files):
+def test_file_is_used_if_present(column, form, files):
     table = column.data(Scope(scale=Scale.QUICK, data=files), form).table
     assert table["source"].startswith(str(files))
     assert column.data(QUICK, form) is GENERATED[form]
     assert "generated" in column.description(QUICK, form)
 
 
-def test_keys_are_those_of_the_files(files):
+def test_keys_match_files(files):
     scope = Scope(scale=Scale.QUICK, data=files)
     faces, imagenette = (
         of(scope, {"features": "pca"}).table for of in (data_sets.faces, data_sets.imagenette)
@@ -26,7 +26,7 @@ def test_keys_are_those_of_the_files(files):
     assert faces["features"] == imagenette["features"] == "pca"
 
 
-def test_what_is_missing_is_named(files):
+def test_missing_files_are_named(files):
     (files / "olivetti_faces.npz").unlink()
     note = data_note(Scope(scale=Scale.QUICK, data=files))
     assert "generated rows for CelebA, whose substitutes were not given" in note

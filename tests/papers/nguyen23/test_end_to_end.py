@@ -7,7 +7,7 @@ from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.usefixtures("small_rows")
-def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
+def test_figure_is_reproduced_end_to_end(tmp_path, monkeypatch):
     monkeypatch.setitem(plans.FEW_EPSILONS, Scale.QUICK, (1,))
     made = reproduce("nguyen23", only="figure_11", out=tmp_path / "out")
     won = {cell.setting: cell for cell in made.cells if cell.setting.startswith("success, likelihood")}
@@ -18,7 +18,7 @@ def test_a_figure_is_made_from_start_to_end(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("small_rows")
-def test_noise_on_gradients_is_averaged_away_as_the_formula_says(tmp_path, monkeypatch):
+def test_gradient_noise_averages_out_as_predicted(tmp_path, monkeypatch):
     monkeypatch.setitem(figure_13.TARGETS, Scale.QUICK, 4)
     made = reproduce("nguyen23", only="figure_13", out=tmp_path / "out")
     played = [cell for cell in made.cells if cell.setting.endswith("simulated")]

@@ -12,14 +12,14 @@ from leakgauge.papers.nguyen23.figure_13 import averaged_success, iterations_for
 from leakgauge.papers.nguyen23.server import audit_setup
 
 
-def test_a_target_that_is_always_there_is_told_by_the_normal_law():
+def test_always_present_target_matches_normal_formula():
     for apart, iterations in ((0.3, 7), (1.0, 1), (2.5, 3)):
         assert float(averaged_success(apart, iterations)) == pytest.approx(
             stats.norm.cdf(apart * math.sqrt(iterations) / 2), abs=1e-12
         )
 
 
-def test_a_target_that_is_sometimes_there_is_told_as_in_a_simulation():
+def test_sometimes_present_target_matches_simulation():
     rng = np.random.default_rng(11)
     apart, iterations, present, n = 0.9, 16, 0.5, 200_000
     noise = rng.normal(scale=math.sqrt(iterations), size=(2, n))
@@ -29,21 +29,21 @@ def test_a_target_that_is_sometimes_there_is_told_as_in_a_simulation():
     assert float(averaged_success(apart, iterations, present)) == pytest.approx(won, abs=0.003)
 
 
-def test_iterations_follow_the_closed_form():
+def test_iterations_match_closed_form():
     for apart in (0.05, 0.4, 2.0):
         closed = math.ceil((2 * stats.norm.ppf(0.99) / apart) ** 2)
         assert iterations_for(lambda n, apart=apart: float(averaged_success(apart, n))) == closed
     assert iterations_for(lambda n: 0.5) is None
 
 
-def test_smaller_delta_takes_more_iterations_in_proportion():
+def test_iterations_grow_as_delta_shrinks():
     shares = np.array([0.01])
     few, many = (figure_13.iterations_needed(shares, 9.0, delta)[0] for delta in (1e-2, 1e-5))
     assert many / few == pytest.approx(math.log(1.25e5) / math.log(1.25e2), rel=1e-3)
 
 
 @pytest.mark.usefixtures("small_rows")
-def test_shares_are_those_of_whole_gradients(plans):
+def test_shares_match_full_gradients(plans):
     (plan,) = plans("figure_13").values()
     setup = audit_setup([plan], "noisy-1-30-1")
     server, rng = setup.server, stream(7, Role.STUDY)
@@ -65,7 +65,7 @@ def test_shares_are_those_of_whole_gradients(plans):
 
 
 @pytest.mark.usefixtures("small_rows")
-def test_statements_of_appendix_e_are_judged(show, monkeypatch):
+def test_statements_of_appendix_e_are_compared(show, monkeypatch):
     parts = {1: np.array([0.9, 0.02]), 2: np.array([0.9] * 2), 4: np.array([0.9] * 2), 8: np.array([0.9] * 2)}
     monkeypatch.setattr(figure_13, "chosen_neuron_shares", lambda plan, chosen: parts[chosen])
     cells, shown = show("figure_13")

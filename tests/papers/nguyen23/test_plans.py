@@ -6,7 +6,7 @@ from leakgauge.papers.paper import Scale
 GAMES = ("figure_5", "figure_7", "figure_9", "table_1", "figure_11", "figure_12", "figure_13", "exact")
 
 
-def test_every_figure_and_table_has_its_item():
+def test_every_figure_and_table_has_an_item():
     figures = {f"figure_{number}" for number in range(5, 15)}
     assert set(PAPER.items) == figures | {"table_1", "exact", "hinges"}
 
@@ -26,7 +26,7 @@ def test_plans_are_valid_at_both_scales(audits, name, scale):
 
 
 @pytest.mark.parametrize("name", ["figure_5", "figure_11"])
-def test_three_columns_have_the_batches_of_the_paper_and_two_forms(audits, files, name):
+def test_columns_have_published_batches_and_both_forms(audits, files, name):
     found = audits(name, data=files)
     batches = {audit.name.split("-")[1]: audit.challenger["batch"] for audit in found}
     assert batches == {"faces": 20, "imagenette": 64, "cifar10": 100}
@@ -43,7 +43,7 @@ def test_three_columns_have_the_batches_of_the_paper_and_two_forms(audits, files
         assert never is (form == "non_negative")
 
 
-def test_features_that_are_never_negative_get_more_hinges(audits):
+def test_non_negative_features_get_more_hinges(audits):
     for audit in audits("figure_5"):
         by_label = {who.label: who.attack_parameters for who in audit.contenders}
         if "non_negative" in audit.name:
@@ -55,19 +55,19 @@ def test_features_that_are_never_negative_get_more_hinges(audits):
             assert "clipped" not in by_label
 
 
-def test_the_trained_neuron_plays_everywhere_at_full_scale_alone(audits):
+def test_trained_neuron_runs_everywhere_at_full_scale_only(audits):
     quick = [audit for audit in audits("figure_5") if len(audit.contenders) == 3]
     assert [audit.mechanism["epsilon"] for audit in quick] == [5.0, 5.0, 5.0]
     for audit in audits("figure_5", Scale.FULL):
         assert "trained" in {who.label for who in audit.contenders}
 
 
-def test_an_epsilon_that_is_true_is_asked_for(audits):
+def test_exact_epsilon_is_requested(audits):
     for audit in audits("exact"):
         assert (audit.mechanism.get("calibrate") == "exact") is audit.name.startswith("exact-")
 
 
-def test_noise_on_gradients_is_played_with_and_without_absences(audits):
+def test_gradient_noise_runs_with_and_without_absences(audits):
     found = {audit.name: audit.challenger for audit in audits("figure_13")}
     assert {(c["chosen"], c["iterations"], c["present"]) for c in found.values()} == {
         (1, 30, 1.0),
@@ -77,6 +77,6 @@ def test_noise_on_gradients_is_played_with_and_without_absences(audits):
     assert all(c["gradient_noise"] == {"epsilon": 10.0, "delta": 0.01} for c in found.values())
 
 
-def test_generated_rows_stand_in_and_say_so(show, small_rows):
+def test_generated_rows_are_labelled_as_substitute(show, small_rows):
     _, shown = show("figure_5")
     assert "generated rows for CelebA, ImageNet, CIFAR-10" in shown.notes[0]

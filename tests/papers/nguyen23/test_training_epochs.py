@@ -19,7 +19,7 @@ def cells(show, small_rows):
     return show("table_1", lambda audit, label: (1.0, 0.8 if label == "r-5" else 1.0), studied=studied)[0]
 
 
-def test_the_table_is_that_of_the_paper():
+def test_table_matches_paper():
     # Table 1, row by row.
     table = PUBLISHED.tables["table_1"]
     assert tuple(map(int, table.columns)) == training_epochs.NEURONS
@@ -28,13 +28,13 @@ def test_the_table_is_that_of_the_paper():
     assert table.row("CIFAR-10").values == (309, 91, 54, 44)
 
 
-def test_epochs_are_shown_and_not_judged(cells):
+def test_epochs_are_shown_but_not_compared(cells):
     (found,) = [c for s, c in cells.items() if s.startswith("epochs, r = 500:") and s.endswith("CIFAR-10")]
     assert (found.ours.value, found.published.value) == (90.0, 91.0)
     assert found.verdict is Agreement.NOT_COMPARABLE
 
 
-def test_the_trend_and_full_success_are_judged(cells):
+def test_trend_and_full_success_are_compared(cells):
     verdicts = {s: c.verdict for s, c in cells.items() if s.endswith("for ImageNet")}
     trend = [v for s, v in verdicts.items() if " minus r = " in s]
     assert trend == [Agreement.AGREES, Agreement.AGREES, Agreement.DIFFERS]
@@ -44,7 +44,7 @@ def test_the_trend_and_full_success_are_judged(cells):
     assert "25% of targets were not yet separated" in few.reason
 
 
-def test_figure_9_follows_one_training_to_its_end(show, small_rows, monkeypatch):
+def test_figure_9_follows_one_training(show, small_rows, monkeypatch):
     monkeypatch.setattr(training_epochs, "ENOUGH", 120)
     monkeypatch.setitem(training_epochs.LIMIT, Scale.QUICK, 25)
     cells, shown = show("figure_9", studied=studied)

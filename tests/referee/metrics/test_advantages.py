@@ -40,19 +40,19 @@ def shifted(shift, rng, n_rounds=5, n=200, m=200, common=0.0):
     return repeats(members, scores)
 
 
-def test_the_own_advantage_is_the_difference_of_the_rates():
+def test_own_advantage_is_difference_of_rates():
     members = np.array([[True] * 4 + [False] * 5])
     scores = np.array([[1, 1, 1, 0, 1, 0, 0, 0, 0]])
     assert advantage_own.Metric()(repeats(members, scores)).value == pytest.approx(3 / 4 - 1 / 5)
 
 
-def test_a_score_at_the_threshold_says_member():
+def test_score_at_threshold_counts_as_member():
     members = np.array([[True] * 4 + [False] * 5])
     scores = np.array([[0.5, 0.5, 0.5, 0, 0.5, 0, 0, 0, 0]])
     assert advantage_own.Metric()(repeats(members, scores)).value == pytest.approx(3 / 4 - 1 / 5)
 
 
-def test_releases_weigh_the_same_however_many_records_they_have():
+def test_releases_are_weighted_equally():
     """One of 40 and 40 that is told apart, one of 200 and 200 that is not: half of all, not a sixth."""
     rounds = np.repeat([0, 1], [80, 400])
     members = np.concatenate([np.arange(80) < 40, np.arange(400) < 200])
@@ -61,19 +61,19 @@ def test_releases_weigh_the_same_however_many_records_they_have():
     assert advantage_per_release.Metric()(rows).value == pytest.approx(0.5)
 
 
-def test_an_attack_without_a_threshold_has_no_own_advantage():
+def test_attack_without_threshold_has_no_own_advantage():
     rows = replace(decided([0.9] * 3, [0.1] * 3, stream_for(1)), reading=Reading())
     answer = advantage_own.Metric()(rows)
     assert answer.value is None
     assert "no threshold" in answer.reason
 
 
-def test_a_negative_own_advantage_is_neither_clipped_nor_flipped():
+def test_negative_own_advantage_is_kept():
     answer = advantage_own.Metric()(decided([0.2] * 5, [0.8] * 5, stream_for(2)))
     assert answer.low < answer.value < answer.high < -0.4
 
 
-def test_rates_that_move_together_cancel_in_their_difference():
+def test_correlated_rates_cancel_in_the_difference():
     """The height of each round moves both rates; their difference stays, and so must its interval."""
     height = np.linspace(0.1, 0.7, 10)
     rows = decided(height + 0.2, height, stream_for(3), n=400)
@@ -81,7 +81,7 @@ def test_rates_that_move_together_cancel_in_their_difference():
     assert own.high - own.low < 0.3 * (hits.high - hits.low)
 
 
-def test_the_interval_over_repeats_is_students():
+def test_interval_over_repeats_is_student():
     rows = decided([0.9, 0.8, 0.85, 0.7], [0.1, 0.2, 0.3, 0.2], stream_for(4))
     shown = rows.scores.reshape(4, 200)
     each = shown[:, :100].mean(axis=1) - shown[:, 100:].mean(axis=1)
@@ -91,7 +91,7 @@ def test_the_interval_over_repeats_is_students():
     assert "4 repeats" in answer.method
 
 
-def test_two_repeats_have_a_value_and_a_reason():
+def test_two_repeats_have_value_without_interval():
     answer = advantage_own.Metric()(decided([0.9] * 2, [0.1] * 2, stream_for(5)))
     assert answer.value is not None
     assert (answer.low, answer.high) == (None, None)
@@ -99,25 +99,25 @@ def test_two_repeats_have_a_value_and_a_reason():
 
 
 @pytest.mark.parametrize("coins", [Coins.FAIR, Coins.TIED])
-def test_flipped_coins_need_30_rounds_however_many_trials_they_have(coins):
+def test_flipped_coins_need_30_rounds(coins):
     answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(6), coins=coins))
     assert (answer.low, answer.high) == (None, None)
     assert "20 rounds" in answer.reason
 
 
-def test_rounds_of_few_trials_are_no_repeats():
+def test_small_rounds_are_not_repeats():
     answer = advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=49))
     assert answer.low is None
     assert advantage_own.Metric()(decided([0.9] * 20, [0.1] * 20, stream_for(7), n=50)).low is not None
 
 
-def test_repeats_that_never_err_keep_some_doubt():
+def test_errorless_repeats_keep_an_interval():
     answer = advantage_own.Metric()(decided([1.0] * 3, [0.0] * 3, stream_for(8)))
     assert (answer.value, answer.high) == (1, 1)
     assert answer.low == pytest.approx(2 * 0.025 ** (1 / 600) - 1)
 
 
-def test_a_threshold_for_each_release_finds_what_a_common_one_misses():
+def test_per_release_threshold_finds_what_a_common_one_misses():
     """Heights of rounds differ so much that no common threshold tells anything."""
     rows = shifted(2.0, stream_for(9), n_rounds=10, common=100.0)
     best = 2 * ndtr(1.0) - 1
@@ -127,7 +127,7 @@ def test_a_threshold_for_each_release_finds_what_a_common_one_misses():
     assert abs(advantage_own.Metric()(rows).value) < 0.15
 
 
-def test_no_trial_is_counted_at_a_threshold_it_helped_to_choose():
+def test_thresholds_are_cross_fitted():
     """Without a leak the in-sample optimum is above zero in every round, the honest one around it."""
     rng = stream_for(10)
     found = [advantage_per_release.Metric()(shifted(0.0, rng, n=60, m=60)).value for _ in range(200)]
@@ -135,7 +135,7 @@ def test_no_trial_is_counted_at_a_threshold_it_helped_to_choose():
     assert min(found) < 0
 
 
-def test_scores_in_the_order_of_a_file_do_not_help_to_choose():
+def test_file_order_does_not_affect_threshold_choice():
     """Sorted scores, every second one chosen, would give halves that are alike."""
     rng = stream_for(11)
     found = []
@@ -146,7 +146,7 @@ def test_scores_in_the_order_of_a_file_do_not_help_to_choose():
     assert np.mean(found) == pytest.approx(0, abs=4 * stats.sem(found))
 
 
-def test_a_threshold_for_each_release_needs_20_of_each_world_in_each():
+def test_per_release_threshold_needs_20_of_each_class():
     answer = advantage_per_release.Metric()(shifted(1.0, stream_for(12), n=19))
     assert answer.value is None
     assert "20 of each, and one has 19" in answer.reason
@@ -155,7 +155,7 @@ def test_a_threshold_for_each_release_needs_20_of_each_world_in_each():
     assert "one has 0" in advantage_in_sample.Metric()(alone).reason
 
 
-def test_the_in_sample_optimum_is_the_largest_gap_of_the_curve():
+def test_in_sample_optimum_is_ks_statistic():
     """Kolmogorov and Smirnov's one-sided statistic of each round, averaged."""
     rows = shifted(0.7, stream_for(13), n_rounds=4, n=150, m=90)
     scores = rows.scores.reshape(4, 240)
@@ -163,7 +163,7 @@ def test_the_in_sample_optimum_is_the_largest_gap_of_the_curve():
     assert advantage_in_sample.Metric()(rows).value == pytest.approx(np.mean(gaps))
 
 
-def test_its_value_without_a_leak_is_what_simulation_gives():
+def test_null_value_matches_simulation():
     rng = stream_for(14)
     shown = shifted(0.0, rng, n_rounds=400, n=300, m=620)
     found, null = advantage_in_sample.Metric()(shown), advantage_in_sample.Metric(null=True)(shown)
@@ -177,7 +177,7 @@ def test_its_value_without_a_leak_is_what_simulation_gives():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_repeats", [3, 5, 10])
 @pytest.mark.parametrize(("kind", "least"), [("normal", 0.935), ("skewed", 0.9)])
-def test_intervals_over_few_repeats_hold_what_they_promise(n_repeats, kind, least):
+def test_intervals_over_few_repeats_cover_at_nominal_rate(n_repeats, kind, least):
     """Nominal 0.95; found 0.948, 0.953, 0.953 with a normal effect of the round, 0.947, 0.923, 0.928 with a
     skewed one (exponential), at 3, 5 and 10 repeats."""
     rng, held, n = stream_for(15, n_repeats), 0, 2000
@@ -190,7 +190,7 @@ def test_intervals_over_few_repeats_hold_what_they_promise(n_repeats, kind, leas
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_repeats", "least"), [(3, 0.8), (5, 0.99)])
-def test_intervals_over_few_repeats_can_tell_a_small_advantage_from_none(n_repeats, least):
+def test_intervals_over_few_repeats_detect_small_advantage(n_repeats, least):
     """An advantage of 0.09 with 10,000 of each world, and rounds that differ by 0.01 beyond that."""
     rng, seen, n = stream_for(16, n_repeats), 0, 300
     for _ in range(n):

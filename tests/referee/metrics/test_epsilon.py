@@ -68,7 +68,7 @@ def metric(request):
     return PURE[request.param]
 
 
-def test_the_bound_is_below_the_truth_and_not_vacuous(metric):
+def test_bound_is_below_truth_and_not_vacuous(metric):
     rng = stream_for(1)
     found = lows(metric(), lambda: randomized_response(1.0, 4_000, rng), 40)
     assert np.mean(found > 1.0) <= 0.15
@@ -95,12 +95,12 @@ def test_degenerate_scores_without_information_give_zero(metric, scores):
     assert alarms <= 9
 
 
-def test_a_constant_score_in_a_file_sorted_by_member_gives_zero(metric):
+def test_constant_score_in_sorted_file_gives_zero(metric):
     members = np.arange(1000) < 500
     assert metric()(trials(members, np.full(1000, 0.7))).low == 0
 
 
-def test_swapping_worlds_and_negating_scores_changes_nothing(metric):
+def test_swapping_classes_and_negating_scores_changes_nothing(metric):
     rng = stream_for(4)
     members = coins(2_000, rng)
     noisy = members + rng.laplace(size=2_000)
@@ -123,20 +123,20 @@ def test_monotone_rescaling_changes_nothing(metric):
     assert metric()(rescaled).low == pytest.approx(metric()(fair).low, abs=1e-9)
 
 
-def test_the_bound_rises_with_the_error_allowed(metric):
+def test_bound_rises_with_alpha(metric):
     fair = randomized_response(1.0, 2_000, stream_for(7))
     found = [metric(confidence=confidence)(fair).low for confidence in (0.8, 0.95, 0.99, 0.9999)]
     assert found == sorted(found, reverse=True)
     assert found[0] > found[-1]
 
 
-def test_delta_lowers_the_bound(metric):
+def test_delta_lowers_bound(metric):
     fair = randomized_response(1.0, 2_000, stream_for(8))
     assert metric(delta=1e-5)(fair).low < metric()(fair).low
     assert metric(delta=0.3)(fair).low < 0.5
 
 
-def test_errorless_scores_in_few_rounds_stay_finite(metric):
+def test_errorless_scores_give_finite_bound(metric):
     for n in (8, 200):
         members = np.arange(n) % 2 == 0
         members = np.roll(members, 1) if n == 8 else members
@@ -145,12 +145,12 @@ def test_errorless_scores_in_few_rounds_stay_finite(metric):
 
 
 @pytest.mark.parametrize("name", ["clopper_pearson", "clopper_pearson_grid", "dkw", "local_levels"])
-def test_bounds_for_independent_rounds_refuse_shared_ones(name):
+def test_independent_round_bounds_reject_shared_rounds(name):
     with pytest.raises(BadInput, match="one target per round"):
         PURE[name]()(shared_cell(100, 5, 1.0, stream_for(9)))
 
 
-def test_given_coins_are_refused_or_answered_by_clopper_pearson():
+def test_given_membership_is_rejected_or_uses_clopper_pearson():
     given = trials(np.arange(500) < 250, np.random.default_rng(0).normal(size=500), coins=Coins.GIVEN)
     with pytest.raises(BadInput, match="fair, independent coins"):
         epsilon_e_process.Metric()(given)
@@ -159,7 +159,7 @@ def test_given_coins_are_refused_or_answered_by_clopper_pearson():
     assert "not one-run" in answer.method
 
 
-def test_few_members_are_no_evidence_of_a_leak():
+def test_few_members_give_no_bound():
     rng = stream_for(10)
     members = rng.random(2_000) < 0.1
     answer = epsilon_one_run.Metric()(trials(members, rng.normal(size=2_000)))
@@ -167,7 +167,7 @@ def test_few_members_are_no_evidence_of_a_leak():
     assert "Clopper-Pearson" in answer.method
 
 
-def test_given_coins_in_shared_rounds_have_no_bound_and_say_why():
+def test_given_membership_in_shared_rounds_has_no_bound():
     shared = shared_cell(50, 4, 1.0, stream_for(11))
     given = trials(shared.members, shared.scores, coins=Coins.GIVEN, n_targets=4)
     answer = epsilon_one_run.Metric()(given)
@@ -175,7 +175,7 @@ def test_given_coins_in_shared_rounds_have_no_bound_and_say_why():
     assert "given" in answer.reason
 
 
-def test_a_share_fixed_beforehand_spends_no_correction():
+def test_predetermined_share_needs_no_correction():
     rng = stream_for(12)
     free = laplace(1.0, 1_000, rng)
     fixed = trials(free.members, free.scores, Reading(signed=True, fraction=0.6))
@@ -185,14 +185,14 @@ def test_a_share_fixed_beforehand_spends_no_correction():
     assert all_shares.low > 0
 
 
-def test_gdp_needs_a_declared_assumption_and_a_delta():
+def test_gdp_needs_declared_assumption_and_delta():
     with pytest.raises(BadInput, match="assume"):
         epsilon_gdp.Metric(delta=1e-5)
     with pytest.raises(BadInput, match="delta"):
         epsilon_gdp.Metric(assume="gaussian")
 
 
-def test_gdp_takes_scores_that_point_the_wrong_way_for_no_evidence():
+def test_gdp_gives_zero_for_reversed_scores():
     rng = stream_for(13)
     metric = epsilon_gdp.Metric(delta=1e-5, assume="gaussian")
     wrong = gaussian(0.5, 1_000, rng)
@@ -201,7 +201,7 @@ def test_gdp_takes_scores_that_point_the_wrong_way_for_no_evidence():
 
 
 @pytest.mark.parametrize("name", PURE)
-def test_counts_of_a_one_bit_attack_give_the_bound_of_its_trials(name):
+def test_one_bit_counts_give_bound_of_their_trials(name):
     """What the instrument check computes from counts is what the metric says of such trials."""
     fair = randomized_response(2.0, 4_000, stream_for(14))
     said = fair.scores > 0
@@ -220,7 +220,7 @@ def test_counts_of_a_one_bit_attack_give_the_bound_of_its_trials(name):
         ("dkw", {0.5: 26, 1: 52, 3: 1641}),
     ],
 )
-def test_rounds_that_an_errorless_attack_needs(name, needed):
+def test_rounds_needed_by_errorless_attack(name, needed):
     metric = PURE[name]()
     for epsilon, n in needed.items():
         slack = max(2, n // 100)
@@ -253,7 +253,7 @@ YARDSTICK = {
 @pytest.mark.slow
 @pytest.mark.parametrize("reading", [SIGNED, RANK], ids=["signed", "rank"])
 @pytest.mark.parametrize(("epsilon", "n"), LAPLACE)
-def test_one_run_exceeds_the_truth_in_at_most_72_of_1000_and_reaches_the_yardstick(epsilon, n, reading):
+def test_one_run_bound_covers_and_has_power(epsilon, n, reading):
     rng = stream_for(20, int(10 * epsilon), n, reading.signed)
     found = lows(epsilon_one_run.Metric(), lambda: laplace(epsilon, n, rng, reading), 1_000)
     assert np.mean(found > epsilon) <= CHANCE_OF_72
@@ -275,7 +275,7 @@ ALTERNATIVES = {
 @pytest.mark.parametrize("n", [200, 1_000])
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize("name", ALTERNATIVES)
-def test_the_alternatives_keep_their_word_and_their_power(name, epsilon, n, repetitions):
+def test_alternative_bounds_cover_and_have_power(name, epsilon, n, repetitions):
     rng = stream_for(21, int(10 * epsilon), n)
     metric = PURE[name](block=n // 20) if name == "e_process" else PURE[name]()
     found = lows(metric, lambda: laplace(epsilon, n, rng), repetitions)
@@ -287,7 +287,7 @@ def test_the_alternatives_keep_their_word_and_their_power(name, epsilon, n, repe
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fixed", [0.05, 0.5, 1.0])
-def test_a_share_fixed_beforehand_keeps_its_word(fixed):
+def test_predetermined_share_keeps_coverage(fixed):
     rng = stream_for(22, int(100 * fixed))
     reading = Reading(signed=True, fraction=fixed)
     found = lows(epsilon_one_run.Metric(), lambda: laplace(1.0, 1_000, rng, reading), 1_000)
@@ -297,7 +297,7 @@ def test_a_share_fixed_beforehand_keeps_its_word(fixed):
 @REPETITIONS
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize("scores", ["normal", "two values", "heavy ties"])
-def test_a_null_release_is_called_silent_in_95_of_100_runs(name, scores, repetitions):
+def test_null_release_gives_zero_in_95_of_100_runs(name, scores, repetitions):
     rng, metric = stream_for(23), PURE[name]()
 
     def make():
@@ -313,7 +313,7 @@ def test_a_null_release_is_called_silent_in_95_of_100_runs(name, scores, repetit
 
 
 @pytest.mark.slow
-def test_a_file_of_500_and_500_null_scores_is_called_silent_in_95_of_100_runs():
+def test_null_score_file_gives_zero_in_95_of_100_runs():
     rng, members = stream_for(24), np.arange(1_000) < 500
     found = lows(epsilon_one_run.Metric(), lambda: trials(members, rng.normal(size=1_000)), 1_000)
     assert np.mean(found > 0) <= CHANCE_OF_72
@@ -322,7 +322,7 @@ def test_a_file_of_500_and_500_null_scores_is_called_silent_in_95_of_100_runs():
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 @pytest.mark.parametrize("make", [shared_cell, own_responses])
-def test_fifty_targets_sharing_rounds_keep_the_one_run_bound_sound(epsilon, make):
+def test_one_run_bound_is_sound_for_shared_rounds(epsilon, make):
     rng = stream_for(25, int(epsilon))
     args = (epsilon, rng)
     found = lows(epsilon_one_run.Metric(), lambda: make(20, 50, *args), 1_000)
@@ -332,7 +332,7 @@ def test_fifty_targets_sharing_rounds_keep_the_one_run_bound_sound(epsilon, make
 
 
 @pytest.mark.slow
-def test_fifty_targets_with_their_own_cells_give_fifty_times_the_evidence():
+def test_independent_targets_multiply_the_evidence():
     rng = stream_for(26)
 
     def make():
@@ -351,7 +351,7 @@ def exceeding(metric, epsilon, make, repetitions):
 @REPETITIONS
 @pytest.mark.parametrize("name", PURE)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 2e-5), (1.0, 5e-5)])
-def test_a_mechanism_that_meets_epsilon_and_delta_stays_below_its_epsilon(name, epsilon, delta, repetitions):
+def test_bound_stays_below_epsilon_of_tight_mechanism(name, epsilon, delta, repetitions):
     """The check can fail: a mechanism that leaks three times the epsilon does not pass it."""
     rng, metric = stream_for(27, int(10 * epsilon)), PURE[name](delta=delta)
     most = most_exceeding(repetitions)
@@ -363,7 +363,7 @@ def test_a_mechanism_that_meets_epsilon_and_delta_stays_below_its_epsilon(name, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clopper_pearson", "clopper_pearson_grid", "dkw", "local_levels"])
-def test_bounds_from_error_rates_allow_for_a_large_delta(name):
+def test_error_rate_bounds_account_for_large_delta(name):
     """The bit is shown in half of the rounds, by a score of its own: only delta explains that."""
     rng = stream_for(31)
     make = partial(leaky_response, 0.5, 0.5, 500, rng)
@@ -371,7 +371,7 @@ def test_bounds_from_error_rates_allow_for_a_large_delta(name):
     assert exceeding(PURE[name](delta=0.2), 0.5, make, FEW) > most_exceeding(FEW)
 
 
-def test_one_run_allows_for_a_release_that_shows_many_bits_at_once_with_delta():
+def test_one_run_accounts_for_correlated_delta_failures():
     """Exact: 60 of 500 bits, drawn at random, are shown at once, each of them with chance delta.
 
     Else each is a randomized response, so the release meets (epsilon, delta). Right guesses are binomial,
@@ -394,7 +394,7 @@ def test_one_run_allows_for_a_release_that_shows_many_bits_at_once_with_delta():
     assert exceeds(0.0) > level
 
 
-def test_a_delta_that_explains_every_score_leaves_no_bound():
+def test_large_delta_leaves_no_bound():
     """500 rounds at delta .02: even an attack without an error may be explained by shown bits."""
     members = coins(500, stream_for(32))
     errorless = trials(members, members * 2.0 - 1, SIGNED)
@@ -403,7 +403,7 @@ def test_a_delta_that_explains_every_score_leaves_no_bound():
         assert PURE[name](delta=2e-5)(errorless).low > 3
 
 
-def test_the_e_process_takes_the_chance_of_a_shown_bit_off_the_error():
+def test_e_process_subtracts_delta_failures_from_alpha():
     """With 500 rounds and delta 6e-5 there are 2 % left of 5; with 800 planned, two tenths of a per cent."""
     run = randomized_response(2.0, 500, stream_for(33))
     for planned, left in ((None, 0.02), (800, 0.002)):
@@ -414,7 +414,7 @@ def test_the_e_process_takes_the_chance_of_a_shown_bit_off_the_error():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "power"), [(1.0, 0.37), (2.0, 0.43), (4.0, 0.43)])
-def test_one_run_reaches_its_figures_on_gaussian_noise(epsilon, power):
+def test_one_run_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     sigma, rng = gdp.sigma_for(epsilon, 1e-5), stream_for(28, int(epsilon))
     found = lows(epsilon_one_run.Metric(delta=1e-5), lambda: gaussian(sigma, 10_000, rng), 100)
     assert np.median(found) / epsilon >= power - 0.02
@@ -422,7 +422,7 @@ def test_one_run_reaches_its_figures_on_gaussian_noise(epsilon, power):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "power"), [(0.5, 0.31), (1.0, 0.62), (2.0, 0.79), (4.0, 0.88)])
-def test_gdp_reaches_its_figures_on_gaussian_noise(epsilon, power):
+def test_gdp_reaches_expected_bounds_on_gaussian_noise(epsilon, power):
     sigma, rng = gdp.sigma_for(epsilon, 1e-5), stream_for(29, int(epsilon))
     metric = epsilon_gdp.Metric(delta=1e-5, assume="gaussian")
     found = lows(metric, lambda: gaussian(sigma, 10_000, rng), 60)
@@ -431,7 +431,7 @@ def test_gdp_reaches_its_figures_on_gaussian_noise(epsilon, power):
 
 
 @pytest.mark.slow
-def test_the_e_process_survives_looking_after_every_block():
+def test_e_process_is_valid_under_continuous_monitoring():
     """Stop at the first look that exceeds the truth; it happens in at most 5 % of runs."""
     rng, metric = stream_for(30), epsilon_e_process.Metric(block=25)
     exceeded = 0

@@ -47,14 +47,14 @@ def left_out_by_hand(metric, rows):
 
 
 @pytest.mark.parametrize("n_targets", [1, 4])
-def test_the_fast_jackknife_of_an_auc_equals_leaving_out_by_hand(n_targets):
+def test_fast_auc_jackknife_matches_explicit_one(n_targets):
     from leakgauge.referee.metrics.auc import _jackknife_auc
 
     rows = normal(40, stream_for(1), n_targets)
     np.testing.assert_allclose(_jackknife_auc(rows).values, left_out_by_hand(auc.Metric(), rows))
 
 
-def test_the_fast_jackknife_of_a_mean_auc_equals_leaving_out_by_hand():
+def test_fast_mean_auc_jackknife_matches_explicit_one():
     rows = normal(40, stream_for(2), 3)
     by_hand = left_out_by_hand(auc_mean.Metric(), rows)
     variance = 39 / 40 * np.square(by_hand - by_hand.mean()).sum()
@@ -69,35 +69,35 @@ def test_the_fast_jackknife_of_a_mean_auc_equals_leaving_out_by_hand():
     assert (found.low, found.high) == pytest.approx(expected)
 
 
-def test_means_over_one_target_equal_the_pooled_value():
+def test_means_over_one_target_equal_pooled_value():
     rows = normal(500, stream_for(3))
     for pooled, mean in ((auc, auc_mean), (accuracy, accuracy_mean), (tpr_at_fpr, tpr_at_fpr_mean)):
         one, other = pooled.Metric()(rows), mean.Metric()(rows)
         assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high))
 
 
-def test_a_constant_score_has_an_auc_of_one_half_and_no_advantage():
+def test_constant_score_has_auc_of_one_half_and_no_advantage():
     rows = trials(coins(400, stream_for(4)), np.zeros(400))
     assert auc.Metric()(rows).value == 0.5
     assert advantage.Metric()(rows).value == 0
     assert tpr_at_fpr.Metric(fpr=0.1)(rows).value == pytest.approx(0.1)
 
 
-def test_a_constant_score_in_shared_rounds_has_finite_intervals():
+def test_constant_score_in_shared_rounds_has_finite_intervals():
     rows = trials(coins(800, stream_for(13)), np.zeros(800), n_targets=8)
     for metric in (auc, auc_mean, tpr_at_fpr, tpr_at_fpr_mean, accuracy, accuracy_mean):
         answer = metric.Metric()(rows)
         assert 0 <= answer.low <= answer.value <= answer.high <= 1
 
 
-def test_scores_that_point_the_wrong_way_are_not_flipped():
+def test_reversed_scores_are_not_flipped():
     rows = normal(1_000, stream_for(5))
     wrong = trials(rows.members, -rows.scores)
     assert auc.Metric()(wrong).high < 0.5
     assert advantage.Metric()(wrong).value <= 0.05
 
 
-def test_an_advantage_is_twice_the_accuracy_less_one():
+def test_advantage_is_twice_accuracy_minus_one():
     rows = normal(300, stream_for(6))
     one, other = accuracy.Metric()(rows), advantage.Metric()(rows)
     assert (other.value, other.low, other.high) == pytest.approx(
@@ -105,7 +105,7 @@ def test_an_advantage_is_twice_the_accuracy_less_one():
     )
 
 
-def test_a_threshold_chosen_on_even_rounds_counts_on_odd_ones():
+def test_accuracy_uses_held_out_threshold():
     """Even rounds separate the worlds, odd ones are reversed: an honest count sees none of the separation."""
     members = np.tile([True, True, False, False], 100)
     even = np.tile([True, False], 200)
@@ -113,13 +113,13 @@ def test_a_threshold_chosen_on_even_rounds_counts_on_odd_ones():
     assert accuracy.Metric()(trials(members, scores)).value == 0
 
 
-def test_a_file_that_alternates_members_and_others_can_be_judged():
+def test_alternating_file_can_be_judged():
     members = np.arange(400) % 2 == 0
     rows = trials(members, members + stream_for(12).normal(size=400))
     assert accuracy.Metric()(rows).low > 0.5
 
 
-def test_rates_at_the_attacks_own_threshold():
+def test_rates_at_attacks_own_threshold():
     members = np.array([True] * 40 + [False] * 40)
     scores = np.concatenate([np.repeat([1.0, -1.0], [30, 10]), np.repeat([1.0, -1.0], [4, 36])])
     rows = trials(members, scores, SIGNED)
@@ -129,14 +129,14 @@ def test_rates_at_the_attacks_own_threshold():
     assert "no threshold" in tpr.Metric()(trials(members, scores)).reason
 
 
-def test_fewer_than_30_rounds_give_a_value_and_a_reason():
+def test_fewer_than_30_rounds_have_value_without_interval():
     answer = auc.Metric()(normal(20, stream_for(7)))
     assert answer.value is not None
     assert (answer.low, answer.high) == (None, None)
     assert "20 rounds" in answer.reason
 
 
-def test_a_perfect_attack_keeps_some_doubt():
+def test_perfect_attack_keeps_an_interval():
     members = coins(100, stream_for(8))
     rows = trials(members, members * 1.0)
     for metric in (auc, accuracy):
@@ -145,20 +145,20 @@ def test_a_perfect_attack_keeps_some_doubt():
         assert 0.8 < answer.low < 0.97
 
 
-def test_too_few_non_members_leave_no_lower_bound_at_a_tiny_fpr():
+def test_too_few_non_members_have_no_lower_bound_at_low_fpr():
     answer = tpr_at_fpr.Metric(fpr=0.001)(normal(500, stream_for(9)))
     assert answer.low == 0
     assert "non-members are needed" in answer.reason
 
 
-def test_one_world_is_refused():
+def test_rejects_single_class():
     rows = trials(np.ones(100, bool), np.arange(100))
     for metric in (auc, accuracy, tpr_at_fpr, auc_mean):
         with pytest.raises(BadInput, match=r"in some rounds|members and non-members"):
             metric.Metric()(rows)
 
 
-def test_a_tie_at_the_threshold_is_split_as_a_coin_would():
+def test_ties_at_threshold_are_split():
     """Laplace log-likelihood ratios saturate: TPR at FPR 0.1 lies on the line to the first corner."""
     rows = laplace(1.0, 20_000, stream_for(10))
     answer = tpr_at_fpr.Metric(fpr=0.1)(rows)
@@ -167,7 +167,7 @@ def test_a_tie_at_the_threshold_is_split_as_a_coin_would():
     assert answer.value == pytest.approx(0.1 * corner, abs=0.02)
 
 
-def test_given_coins_have_rates_too():
+def test_given_membership_has_rates():
     members = np.arange(200) < 60
     rows = trials(members, members + stream_for(11).normal(size=200), coins=Coins.GIVEN)
     assert auc.Metric()(rows).low > 0.5
@@ -186,7 +186,7 @@ def misses(metric, make, truth, repeats):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [100, 1_000])
-def test_intervals_of_independent_rounds_cover_in_95_of_100(n):
+def test_independent_round_intervals_cover_at_nominal_rate(n):
     rng = stream_for(20, n)
     for metric, truth in (
         (auc.Metric(), TRUTH["auc"]),
@@ -200,7 +200,7 @@ def test_intervals_of_independent_rounds_cover_in_95_of_100(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 1_000])
-def test_a_tpr_at_a_small_fpr_covers_in_95_of_100(n):
+def test_low_fpr_tpr_covers_at_nominal_rate(n):
     rng = stream_for(21, n)
     missed, width = misses(tpr_at_fpr.Metric(fpr=0.1), lambda: normal(n, rng), TRUTH["tpr_at_0.1"], 1_000)
     assert missed <= 0.072
@@ -209,7 +209,7 @@ def test_a_tpr_at_a_small_fpr_covers_in_95_of_100(n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("together", [0.0, 0.5])
-def test_intervals_of_shared_rounds_cover_in_95_of_100(together):
+def test_shared_round_intervals_cover_at_nominal_rate(together):
     """Twenty targets a round whose noise has a common part: trials are far from independent."""
     rng = stream_for(22, int(10 * together))
     cases = [
@@ -226,7 +226,7 @@ def test_intervals_of_shared_rounds_cover_in_95_of_100(together):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(6.0, 200), (8.0, 1_000)])
-def test_an_almost_perfect_auc_is_not_taken_for_certain(epsilon, n):
+def test_nearly_perfect_auc_keeps_an_interval(epsilon, n):
     """A handful of pairs in the wrong order: their variance says next to nothing."""
     rng, exact = (
         stream_for(30, n),
@@ -239,7 +239,7 @@ def test_an_almost_perfect_auc_is_not_taken_for_certain(epsilon, n):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n_members", [15, 30])
-def test_a_scarce_world_has_honest_intervals(n_members):
+def test_unbalanced_classes_keep_coverage(n_members):
     rng, members = stream_for(31, n_members), np.arange(1_000) < n_members
 
     def make():
@@ -256,7 +256,7 @@ def test_a_scarce_world_has_honest_intervals(n_members):
 @pytest.mark.slow
 @pytest.mark.parametrize(("rounds", "n_targets"), [(100, 4), (200, 10)])
 @pytest.mark.parametrize("metric", [tpr_at_fpr, tpr_at_fpr_mean])
-def test_a_tiny_fpr_in_shared_rounds_is_not_overstated(rounds, n_targets, metric):
+def test_low_fpr_in_shared_rounds_keeps_coverage(rounds, n_targets, metric):
     rng, fpr = stream_for(32, rounds), 0.001
     truth = ndtr(SHIFT + ndtri(fpr))
     found = [metric.Metric(fpr=fpr)(normal(rounds, rng, n_targets)) for _ in range(200)]
@@ -265,7 +265,7 @@ def test_a_tiny_fpr_in_shared_rounds_is_not_overstated(rounds, n_targets, metric
 
 
 @pytest.mark.slow
-def test_targets_with_few_rounds_each_have_an_honest_mean():
+def test_mean_over_targets_with_few_rounds_keeps_coverage():
     """A hundred targets, five rounds each, scores without information."""
     rng = stream_for(33)
 
@@ -278,7 +278,7 @@ def test_targets_with_few_rounds_each_have_an_honest_mean():
 
 
 @pytest.mark.slow
-def test_taking_shared_rounds_for_independent_ones_would_not_cover():
+def test_ignoring_shared_rounds_would_not_cover():
     """The jackknife over rounds is needed: the same trials, each taken for its own round, miss often."""
     rng = stream_for(23)
 
@@ -291,7 +291,7 @@ def test_taking_shared_rounds_for_independent_ones_would_not_cover():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_targets", "metric"), [(1, accuracy), (20, accuracy), (20, accuracy_mean)])
-def test_an_accuracy_at_a_held_out_threshold_covers_what_that_threshold_gives(n_targets, metric):
+def test_held_out_accuracy_covers_at_nominal_rate(n_targets, metric):
     """Scores of two values: every threshold between them is the same, so the truth is known."""
     rng, epsilon = stream_for(24, n_targets), 1.0
 
@@ -306,7 +306,7 @@ def test_an_accuracy_at_a_held_out_threshold_covers_what_that_threshold_gives(n_
 
 
 @pytest.mark.slow
-def test_no_information_gives_no_advantage():
+def test_uninformative_scores_have_no_advantage():
     rng = stream_for(25)
     found = [advantage.Metric()(trials(coins(500, rng), rng.normal(size=500))) for _ in range(500)]
     assert abs(np.mean([answer.value for answer in found])) < 0.01  # an in-sample optimum would show .05

@@ -4,7 +4,7 @@ from importlib.resources import files
 from leakgauge.report.charts import chart_style
 
 
-def test_every_colour_is_known_to_the_page_in_both_themes():
+def test_colours_are_defined_in_both_themes():
     css = files("leakgauge.report").joinpath("page.css").read_text(encoding="utf-8")
     light, dark = css.split("prefers-color-scheme: dark", 1)
     for colour in (*chart_style.SERIES, chart_style.PROMISE, chart_style.CHANCE, chart_style.INK):
@@ -13,5 +13,5 @@ def test_every_colour_is_known_to_the_page_in_both_themes():
         assert f"{name}: #" in dark
 
 
-def test_colours_start_again_after_eight():
+def test_colours_repeat_after_eight():
     assert chart_style.colours(10)[8:] == list(chart_style.SERIES[:2])

@@ -20,7 +20,7 @@ def across(chart):
     return chart.spec["layer"][0]["encoding"]["x"]["scale"]
 
 
-def test_measured_allowed_and_published_are_told_apart():
+def test_measured_bound_and_published_lines_have_own_marks():
     chart = draw([line("ours", 1, 2)], allowed=[line("bound", 1, 2)], published=[line("paper", 1)])
     assert [row["kind"] for row in rows(chart)] == ["measured"] * 2 + ["allowed"] * 2 + ["published"]
     assert [(key.label, key.stroke) for key in chart.keys] == [
@@ -28,12 +28,12 @@ def test_measured_allowed_and_published_are_told_apart():
     ]  # fmt: skip
 
 
-def test_a_published_line_shares_the_colour_of_its_measured_twin():
+def test_published_line_shares_colour_of_measured_line():
     chart = draw([line("attack", 1, 2)], published=[line("attack", 1, 2)])
     assert [key.label for key in chart.keys] == ["attack"]
 
 
-def test_a_point_is_read_with_its_interval():
+def test_tooltip_has_interval():
     chart = draw([line("ours", 7, low=0.6543, high=0.7456)], share=True)
     assert rows(chart)[0]["read"] == "70.0% (65.4% to 74.6%)"
     assert rows(draw([line("ours", 7)]))[0]["read"] == "0.700"
@@ -42,13 +42,13 @@ def test_a_point_is_read_with_its_interval():
 @pytest.mark.parametrize(
     ("xs", "kind"), [((1, 2, 10), "linear"), ((0.1, 1, 10), "log"), ((0, 1, 100), "linear")]
 )
-def test_a_wide_parameter_gets_a_logarithmic_axis(xs, kind):
+def test_wide_parameter_gets_log_axis(xs, kind):
     scale = across(draw([line("ours", *xs)]))
     assert scale["type"] == kind
     assert scale["domain"][0] < min(xs) < max(xs) < scale["domain"][1]
 
 
-def test_values_start_at_zero_unless_they_are_shares():
+def test_axis_starts_at_zero_except_for_shares():
     def up(**more):
         return draw([line("ours", 6, 8)], **more).spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
 
@@ -56,7 +56,7 @@ def test_values_start_at_zero_unless_they_are_shares():
     assert up(share=True) == pytest.approx([0.59, 0.81])
 
 
-def test_one_point_is_enough_and_none_is_not():
+def test_single_point_is_drawn_and_none_is_rejected():
     assert across(draw([line("ours", 3)]))["domain"] == [2.5, 3.5]
     with pytest.raises(BadInput, match="no point"):
         draw([ChartLine("empty", ())])

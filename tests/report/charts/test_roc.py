@@ -26,7 +26,7 @@ def draw(curves=(FINE,), allowed=(BOUND,), *, log=False):
     return roc_chart("roc", curves, allowed, log=log, caption="c", alternative="a")
 
 
-def test_on_logarithmic_axes_the_bound_follows_its_formula_between_its_corners():
+def test_bound_follows_formula_on_log_axes():
     fpr, tpr = resample_curve(BOUND, 1e-4)
     expected = np.minimum(
         np.exp(EPSILON) * fpr, 1 - np.exp(-EPSILON) * (1 - fpr)
@@ -37,20 +37,20 @@ def test_on_logarithmic_axes_the_bound_follows_its_formula_between_its_corners()
     assert (np.diff(fpr) >= 0).all()
 
 
-def test_randomized_response_does_not_seem_to_exceed_its_own_bound_on_logarithmic_axes():
+def test_randomized_response_does_not_exceed_its_bound_on_log_axes():
     chart = draw([RocCurve("rr", BOUND.fpr, BOUND.tpr)], log=True)
     drawn = {who: [(r["fpr"], r["tpr"]) for r in rows(chart) if r["who"] == who] for who in ("rr", "bound")}
     assert drawn["rr"] == drawn["bound"]
 
 
-def test_axes_begin_just_below_the_rarest_false_alarm():
+def test_axes_begin_below_smallest_fpr():
     chart = draw([RocCurve("few", [0.0, 0.002, 1.0], [0.0, 0.1, 1.0])], log=True)
     assert min(row["fpr"] for row in rows(chart)) == pytest.approx(1e-3)
     coarse = draw([RocCurve("coarse", [0.0, 0.5, 1.0], [0.0, 0.9, 1.0])], log=True)
     assert min(row["fpr"] for row in rows(coarse)) == pytest.approx(1e-2)
 
 
-def test_every_curve_and_blind_guessing_are_drawn_and_in_the_key():
+def test_curves_and_chance_line_are_in_the_legend():
     chart = draw([FINE, RocCurve("other", [0, 1], [0, 1])])
     expected = ["fine", "other", "bound", CHANCE_CURVE.label]
     assert [key.label for key in chart.keys] == expected
@@ -62,6 +62,6 @@ def test_every_curve_and_blind_guessing_are_drawn_and_in_the_key():
     ("fpr", "tpr", "says"),
     [([0, 1], [0], "2 FPRs but 1 TPRs"), ([], [], "0 FPRs"), ([0.5, 0.1], [0, 1], "must not decrease")],
 )
-def test_a_curve_that_is_none_is_refused(fpr, tpr, says):
+def test_rejects_invalid_curve(fpr, tpr, says):
     with pytest.raises(BadInput, match=says):
         RocCurve("bad", fpr, tpr)

@@ -10,11 +10,11 @@ def read(plain):
     return lambda *verdicts, **manifest: plain(section(JudgedRun(verdicts, manifest)).html)
 
 
-def test_there_are_words_for_every_kind_of_coin():
+def test_every_kind_of_coins_has_a_text():
     assert set(COINS) == {coins.value for coins in Coins}
 
 
-def test_coins_are_told_apart(make, read):
+def test_coin_kinds_are_described_separately(make, read):
     text = read(make(), make("unpromised"))
     assert "flipped by the challenger" in text
     assert "given by the data" in text
@@ -22,32 +22,32 @@ def test_coins_are_told_apart(make, read):
     assert "Scores that were made elsewhere" not in read(make())
 
 
-def test_shared_rounds_are_mentioned_where_there_are_any(make, read):
+def test_shared_rounds_are_mentioned(make, read):
     assert "share a release" in read(make("many targets"))
     assert "share a release" not in read(make())
 
 
-def test_the_correction_and_the_rounds_are_there(make, read):
+def test_correction_and_rounds_are_mentioned(make, read):
     text = read(make("undecided", corrected_for=12), make("undecided", rounds_needed=None, label="never"))
     assert "the number of verdicts in the plan (12)" in text
     assert "one-threshold one_threshold auxiliary fair 20 1 12 no 66,048" in text
     assert "never enough" in text
 
 
-def test_stopping_early_is_owned_up_to(make, read):
+def test_early_stopping_is_mentioned(make, read):
     text = read(make("violated", stopped_early=True), looks=7)
     assert "Play against 1 adversary stopped as soon as a violation was shown" in text
     assert "at any time (it was read 7 times);" in text
     assert "Intervals hold for a number of rounds fixed beforehand" in read(make())
 
 
-def test_methods_are_counted(make, read):
+def test_methods_are_listed(make, read):
     text = read(make(), make("violated"), make("undecided"))
     assert "ε shown one run, 13 guess fractions (Bonferroni) 95% 2" in text
     assert "ε shown jackknife 95% 1" in text
 
 
-def test_settings_are_shown_but_raw_values_are_not(make, read):
+def test_settings_are_shown_without_raw_values(make, read):
     parameters = {
         "data": {"source": "visits.parquet", "columns": {"user": "u"}},
         "challenger": {"pair": list(range(99))},

@@ -24,7 +24,7 @@ def audit(name="city", *, notes=(), adversaries=()):
     return {"audit": name, "people": 2000, "notes": list(notes), "adversaries": list(adversaries)}
 
 
-def test_the_answer_counts_the_recognised_and_names_the_worst():
+def test_answer_gives_recognised_people_and_worst_case():
     three = [against("informed", 1234, 0.99999), against("auxiliary", 1, 0.9421), against("zero", 0, 0.8)]
     assert exposure_answer(audit(adversaries=three)) == (
         "Of 2,000 people, informed would recognise 1,234 (61.7%), auxiliary 1 (0.05%) and zero 0 (0%): right "
@@ -32,21 +32,21 @@ def test_the_answer_counts_the_recognised_and_names_the_worst():
     )
 
 
-def test_one_adversary_needs_no_list():
+def test_single_attacker_needs_no_list():
     assert exposure_answer(audit(adversaries=[against("informed", 20, 1.0)])) == (
         "Of 2,000 people, informed would recognise 20 (1.0%): right about them at least 90% of the time, and "
         "about the most exposed one 100.0%."
     )
 
 
-def test_what_was_not_counted_is_not_told():
+def test_uncounted_numbers_are_omitted():
     older = against("informed", 20, 1.0)
     del older["recognised"]
     assert exposure_answer(audit(adversaries=[older])) == ""
     assert recognised_text(audit(), older) == ""
 
 
-def test_notes_are_said_once_and_those_of_some_audits_with_their_names():
+def test_notes_are_shown_once_with_audit_names():
     audits = [
         audit("a", notes=["file read", "coarse"], adversaries=[against("zero", 0, 0.5)]),
         audit("b", notes=["file read"], adversaries=[against("zero", 0, 0.5)]),
@@ -55,7 +55,7 @@ def test_notes_are_said_once_and_those_of_some_audits_with_their_names():
 
 
 @pytest.mark.parametrize(("value", "text"), [(1.0, "100.0%"), (0.9999, ">99.9%"), (0.5, "50.0%")])
-def test_what_is_not_quite_certain_is_not_shown_as_certain(value, text):
+def test_near_certainty_is_not_rounded_to_certainty(value, text):
     assert metric_quantiles("accuracy", dict.fromkeys(("0.5", "0.95", "1.0"), value)).split(" / ")[0] == text
 
 
@@ -65,7 +65,7 @@ def of_log(delta=0.0):
     return {"domain": "queries", "unit": "record", "people": 7, "spent": spent | {"delta": {"1.0": delta}}}
 
 
-def test_what_answers_have_cost_is_told_for_half_for_most_and_for_all_records():
+def test_spent_budget_is_shown_as_quantiles():
     answers, epsilon = exposure.spent_lines(of_log())
     assert answers == "Answers that contain them: 2 / 12 / 1,500"
     assert epsilon == "ε of those answers, by sequential composition: 0.301 / 2.00 / 40.0"
@@ -73,7 +73,7 @@ def test_what_answers_have_cost_is_told_for_half_for_most_and_for_all_records():
     assert exposure.spent_lines({"people": 7}) == []
 
 
-def test_the_question_is_about_people_or_records():
+def test_question_names_people_or_records():
     assert exposure.exposure_question([{}]) == "How many people could be recognised?"
     assert exposure.exposure_question([of_log()]) == "How many records could be recognised?"
 
@@ -116,7 +116,7 @@ def summary(n_audits: int = 1) -> dict:
     return {"schema": 1, "audits": [{**audit, "audit": f"city {i}"} for i in range(n_audits)]}
 
 
-def test_the_page_shows_quantiles_notes_and_a_histogram(tmp_path):
+def test_page_shows_quantiles_notes_and_histogram(tmp_path):
     path = exposure.write_exposure_page(summary(), tmp_path / "exposure.html")
     text = path.read_text()
     assert "How exposed is everybody?" in text
@@ -127,7 +127,7 @@ def test_the_page_shows_quantiles_notes_and_a_histogram(tmp_path):
     assert 'id="exposure-1-1"' in text
 
 
-def test_every_adversary_has_a_panel_of_its_own_before_the_tables():
+def test_every_attacker_has_a_panel():
     section = exposure.exposure_section(summary())
     assert [chart.name for chart in section.charts] == ["exposure-1-1", "exposure-1-2"]
     assert section.html.index('id="exposure-1-2"') < section.html.index("<table")
@@ -137,7 +137,7 @@ def test_every_adversary_has_a_panel_of_its_own_before_the_tables():
         assert sum(row["y"] for row in bars) == pytest.approx(1)
 
 
-def test_the_answer_comes_first(plain):
+def test_answer_comes_first(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert text.startswith(
         " How many people could be recognised? Of 250 people, informed would recognise 50 (20.0%) and zero "
@@ -145,7 +145,7 @@ def test_the_answer_comes_first(plain):
     )
 
 
-def test_of_several_audits_each_answer_names_its_own_and_notes_are_said_once(plain):
+def test_each_audit_has_its_answer(plain):
     text = plain(exposure.exposure_section(summary(2)).html)
     assert "city 0 : Of 250 people" in text
     assert "city 1 : Of 250 people" in text
@@ -153,7 +153,7 @@ def test_of_several_audits_each_answer_names_its_own_and_notes_are_said_once(pla
     assert text.count("informed: the best.") == 1
 
 
-def test_a_file_without_a_count_of_the_recognised_gives_no_answer(plain):
+def test_file_without_recognised_count_has_no_answer(plain):
     older = summary()
     for one in older["audits"][0]["adversaries"]:
         del one["recognised"]
@@ -164,13 +164,13 @@ def test_a_file_without_a_count_of_the_recognised_gives_no_answer(plain):
     assert len(section.charts[0].spec["layer"]) == 1
 
 
-def test_more_audits_than_fit_are_owned_up_to():
+def test_omitted_audits_are_counted():
     section = exposure.exposure_section(summary(9))
     assert len(section.charts) == 2 * exposure.MOST_AUDITS
     assert "Shown are 6 of 9 audits" in section.html
 
 
-def test_the_page_shows_both_compositions_beside_the_label(plain):
+def test_both_compositions_are_shown_beside_nominal_epsilon(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert "Promised is ε = 0.5 for one event." in text
     assert "at δ of at most 10⁻⁵" in text
@@ -178,7 +178,7 @@ def test_the_page_shows_both_compositions_beside_the_label(plain):
     assert "(tight) 8.10 / 12.0 / 12.3" in text
 
 
-def test_a_release_that_promises_nothing_shows_no_promise(plain):
+def test_no_promise_is_shown_for_raw_release(plain):
     raw = summary()
     raw["audits"][0]["promised"] = None
     assert "Promised" not in plain(exposure.exposure_section(raw).html)
@@ -186,7 +186,7 @@ def test_a_release_that_promises_nothing_shows_no_promise(plain):
     assert "Promised" not in plain(exposure.exposure_section(raw).html)
 
 
-def test_there_is_a_section_where_the_exposure_was_computed():
+def test_section_appears_with_exposure():
     assert exposure.section(JudgedRun([], {})) is None
     assert exposure.section(JudgedRun([], {"exposure": None})) is None
     found = exposure.section(JudgedRun([], {"exposure": summary()}))

@@ -9,7 +9,7 @@ def read(plain):
     return lambda *verdicts: plain(finding.section(JudgedRun(verdicts, {})).html)
 
 
-def test_a_violation_names_what_was_exceeded_and_by_how_much(make, read):
+def test_violation_names_exceeded_bound_and_size(make, read):
     text = read(make("violated"))
     assert (
         "exceeds what is allowed in: ε, accuracy, AUC, hits at 10% false alarms, hits at 1% false alarms."
@@ -20,17 +20,17 @@ def test_a_violation_names_what_was_exceeded_and_by_how_much(make, read):
     assert "Right guesses 86.4% (84.9% to 88.0%) Right guesses allowed 73.1%" in text
 
 
-def test_a_promise_is_put_in_words(make, read):
+def test_promise_is_explained_in_words(make, read):
     text = read(make())
     assert "shifts the odds of that guess by at most a factor of 2.72" in text
     assert "no adversary should be right more than 73.1% of the time" in text
 
 
-def test_a_huge_promise_is_called_none(make, read):
+def test_huge_epsilon_is_called_no_promise(make, read):
     assert "is next to none" in read(make(promised={"epsilon": 2207.0, "delta": 0.0}))
 
 
-def test_of_two_promises_the_strongest_is_put_in_words_and_the_one_that_is_next_to_none(make, read):
+def test_strongest_and_weakest_promise_are_explained(make, read):
     weak = make(promised={"epsilon": 2207.0, "delta": 0.0})
     for text in (read(weak, make()), read(make(), weak)):
         assert "shifts the odds of that guess by at most a factor of 2.72" in text
@@ -38,13 +38,13 @@ def test_of_two_promises_the_strongest_is_put_in_words_and_the_one_that_is_next_
         assert "more than 100%" not in text
 
 
-def test_undecided_says_how_many_rounds_it_takes(make, read):
+def test_undecided_gives_rounds_needed(make, read):
     assert "20 rounds cannot decide" in read(make("undecided"))
     assert "At least 66,048 rounds would be needed." in read(make("undecided"))
     assert "no number of rounds would do" in read(make("undecided", rounds_needed=None))
 
 
-def test_a_promise_to_all_records_together_is_said_to_decide_nothing(make, read):
+def test_group_promise_is_called_inconclusive(make, read):
     promised = {"epsilon": 5e7, "delta": 1e-5, "relation": "replace_one", "unit": "group"}
     text = read(make("undecided", promised=promised, rounds_needed=None))
     assert "ε = 50,000,000 to all records of a release together is next to none" in text
@@ -54,23 +54,23 @@ def test_a_promise_to_all_records_together_is_said_to_decide_nothing(make, read)
     assert "At least 500 rounds would be needed." in few
 
 
-def test_of_one_release_epsilon_alone_is_said_to_exceed_the_promise(make, read):
+def test_single_release_compares_epsilon_only(make, read):
     text = read(make("violated", rounds=1, n_targets=400))
     assert "It exceeds what is allowed in: ε." in text
 
 
-def test_without_a_promise_there_is_none_to_compare_with(make, read):
+def test_missing_promise_has_no_comparison(make, read):
     text = read(make("unpromised"))
     assert "no promise to compare with" in text
     assert "Promised nothing" in text
     assert "A promise of" not in text
 
 
-def test_a_violation_found_early_says_so(make, read):
+def test_early_stop_is_mentioned(make, read):
     assert "Play ended as soon as that was shown." in read(make("violated", stopped_early=True))
 
 
-def test_an_estimate_that_cannot_be_made_is_not_called_zero(make, make_estimate, read):
+def test_unavailable_estimate_is_not_zero(make, make_estimate, read):
     text = read(
         make(metrics={"epsilon": make_estimate(None, reason="given coins"), "accuracy": make_estimate(None)})
     )
@@ -78,7 +78,7 @@ def test_an_estimate_that_cannot_be_made_is_not_called_zero(make, make_estimate,
     assert "Right guesses" not in text
 
 
-def test_many_verdicts_get_a_table_with_the_gravest_above_it(make, read):
+def test_many_verdicts_become_a_table(make, read):
     verdicts = [make(audit=f"a{n}") for n in range(9)] + [make("violated", audit="bad")]
     text = read(*verdicts)
     assert text.index("bad · learned-event") < text.index("a0 · likelihood")
@@ -90,7 +90,7 @@ def test_nothing_is_ever_called_private(every_kind, read):
     assert "private" not in read(*every_kind).lower()
 
 
-def test_a_card_of_several_targets_tells_the_mean_of_them(make, make_estimate, read):
+def test_card_shows_mean_over_targets(make, make_estimate, read):
     metrics = {"accuracy": make_estimate(0.6, 0.5, 0.7), "accuracy_mean": make_estimate(0.9, 0.8, 0.95)}
     bounds = {"accuracy": 0.99, "accuracy_mean": 0.98}
     text = read(make(n_targets=5, metrics=metrics, bounds=bounds))

@@ -9,14 +9,14 @@ def read(plain):
     return lambda *verdicts: plain(section(JudgedRun(verdicts, {})).html)
 
 
-def test_false_alarms_and_the_smallest_leak_are_told(make, read):
+def test_false_alarms_and_smallest_leak_are_shown(make, read):
     text = read(make())
     assert "likelihood-auxiliary 3.5% 1.4% to 7.1% 0.171 81.5% 1.22" in text
     assert "The share of 200 repetitions" in text
     assert "At 95% confidence it should be no more than about 5%." in text
 
 
-def test_an_instrument_that_cries_wolf_is_not_to_be_relied_on(make, read):
+def test_unreliable_instrument_is_flagged(make, read):
     wolf = {"null": {"draws": 200, "rate": 0.2, "low": 0.147, "high": 0.262}, "planted": {"epsilon": None}}
     text = read(make(instrument=wolf))
     assert "More false alarms than tolerated" in text
@@ -24,7 +24,7 @@ def test_an_instrument_that_cries_wolf_is_not_to_be_relied_on(make, read):
     assert "More false alarms" not in read(make())
 
 
-def test_where_no_bound_on_epsilon_exists_rounds_are_not_to_blame(make, make_estimate, read):
+def test_missing_epsilon_bound_does_not_blame_rounds(make, make_estimate, read):
     none = {"epsilon": make_estimate(None, None)}
     planted = {"planted": {"epsilon": None, "violating_epsilon": None}}
     text = read(make(metrics=none, instrument=planted))
@@ -32,5 +32,5 @@ def test_where_no_bound_on_epsilon_exists_rounds_are_not_to_blame(make, make_est
     assert "in these rounds" not in text
 
 
-def test_a_verdict_without_a_check_says_so(make, read):
+def test_missing_check_is_mentioned(make, read):
     assert "No instrument check was recorded" in read(make("unpromised"))

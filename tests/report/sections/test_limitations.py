@@ -2,7 +2,7 @@ from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.limitations import section
 
 
-def test_the_limits_are_said(make, plain):
+def test_limitations_are_listed(make, plain):
     text = plain(section(JudgedRun([make(), make("undecided")], {})).html)
     assert "An audit refutes; it cannot prove." in text
     assert "likelihood (knowledge: auxiliary), one_threshold (knowledge: auxiliary)." in text
@@ -10,12 +10,12 @@ def test_the_limits_are_said(make, plain):
     assert "(one in each round)" in text
 
 
-def test_what_does_not_apply_is_left_out(make, plain):
+def test_irrelevant_limitations_are_omitted(make, plain):
     text = plain(section(JudgedRun([make("many targets")], {})).html)
     assert "failure probability" not in text
     assert "one in each round" not in text
 
 
-def test_a_long_list_of_adversaries_is_cut(make, plain):
+def test_long_attacker_list_is_truncated(make, plain):
     verdicts = [make(attack=f"attack{n}") for n in range(20)]
     assert "and 8 more" in plain(section(JudgedRun(verdicts, {})).html)

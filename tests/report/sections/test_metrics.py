@@ -6,19 +6,19 @@ from leakgauge.report.sections.metrics import MOST_REASONS, MOST_ROWS, metric_ta
 from leakgauge.verdict import Finding
 
 
-def test_a_cell_holds_value_interval_and_bound(make):
+def test_cell_has_value_interval_and_bound(make):
     table = metric_tables([make()])
     assert "70.1%<small>68.1% to 72.2%</small><small>allowed 73.1%</small>" in table
     assert "≥ 0.765<small>allowed 1</small>" in table
 
 
-def test_what_lies_above_its_bound_is_said_in_words_not_in_colour_alone(make):
+def test_exceeded_bound_is_marked_in_words(make):
     table = metric_tables([make("violated")])
     assert '<td class="n beyond">≥ 1.43<small>exceeds 1</small>' in table
     assert "<small>exceeds 73.1%</small>" in table
 
 
-def test_a_missing_interval_has_a_footnote_with_its_reason(make, make_estimate):
+def test_missing_interval_has_a_footnote(make, make_estimate):
     verdict = make(metrics={"accuracy": make_estimate(0.6, reason="too few <rounds>")}, bounds={})
     table = metric_tables([verdict, make("undecided")])
     assert "60.0%<small>no interval<sup>1</sup></small>" in table
@@ -26,20 +26,20 @@ def test_a_missing_interval_has_a_footnote_with_its_reason(make, make_estimate):
     assert "<sup>2</sup>" in table
 
 
-def test_reasons_are_many_but_not_endless(make, make_estimate):
+def test_footnotes_are_limited(make, make_estimate):
     verdicts = [make(metrics={"auc": make_estimate(None, reason=f"reason {n}")}) for n in range(60)]
     table = metric_tables(verdicts)
     assert table.count("<li>") == MOST_REASONS
     assert "verdicts.json holds it" in table
 
 
-def test_means_are_shown_only_where_there_are_several_targets(make, make_estimate):
+def test_means_need_several_targets(make, make_estimate):
     metrics = {"auc": make_estimate(0.7, 0.6, 0.8), "auc_mean": make_estimate(0.71, 0.6, 0.8)}
     assert "mean of targets" not in metric_tables([make(metrics=metrics)])
     assert "mean of targets" in metric_tables([make(metrics=metrics, n_targets=2)])
 
 
-def test_a_table_is_cut_and_says_so(make):
+def test_truncated_table_is_marked(make):
     table = metric_tables([make(audit=f"a{n}") for n in range(MOST_ROWS + 1)])
     assert table.count('<th scope="row">') == 2 * MOST_ROWS  # the main table and the further metrics
     assert f"{MOST_ROWS} most telling of {MOST_ROWS + 1} adversaries" in table
@@ -54,7 +54,7 @@ def rows(chart):
     return chart.spec["data"]["values"]
 
 
-def test_epsilon_is_drawn_as_a_lower_bound_beside_its_promise(make, section):
+def test_epsilon_is_drawn_as_lower_bound_with_promise(make, section):
     chart = section(make("violated"), make()).charts[0]
     assert [(row["label"], row["value"], row["low"], row["allowed"]) for row in rows(chart)] == [
         ("learned-event", None, 1.4399, 1.0),
@@ -73,24 +73,24 @@ def test_rates_are_drawn_with_intervals_and_bounds(make, section):
     assert rows(chart)[0]["shown"] == "70.1% (68.1% to 72.2%), 95% confidence"
 
 
-def test_metrics_that_could_not_be_measured_are_not_drawn(make, make_estimate, section):
+def test_unavailable_metrics_are_not_drawn(make, make_estimate, section):
     refused = make_estimate(None, reason="given coins")
     assert len(section(make(metrics={"epsilon": refused, "auc": refused})).charts) == 1
 
 
-def test_an_interval_that_passes_alone_is_explained(make, section, plain):
+def test_uncorrected_exceedance_is_explained(make, section, plain):
     unlucky = make("violated", finding=Finding.NOT_VIOLATED)
     assert "some pass by chance" in plain(section(unlucky).html)
     assert "some pass by chance" not in plain(section(make("violated"), make()).html)
 
 
-def test_many_verdicts_are_cut_and_the_chart_says_so(make, section):
+def test_truncated_chart_is_marked(make, section):
     charts = section(*(make(audit=f"a{n}") for n in range(200))).charts
     assert len(rows(charts[0])) == sections_metrics.MOST_BARS
     assert f"the {sections_metrics.MOST_BARS} most telling of 200 adversaries" in charts[0].caption
 
 
-def test_of_several_targets_the_means_are_drawn_and_the_tables_keep_both(make, make_estimate, section, plain):
+def test_means_are_drawn_and_tables_keep_both(make, make_estimate, section, plain):
     metrics = {"auc": make_estimate(0.775, 0.7, 0.8), "auc_mean": make_estimate(0.917, 0.9, 0.93)}
     found = section(make(n_targets=5, metrics=metrics))
     assert [(row["series"], row["value"]) for row in rows(found.charts[0])] == [

@@ -21,18 +21,18 @@ def asked(make):
     return lambda spent: make(domain="queries", spent=spent)
 
 
-def test_a_range_is_one_number_where_rounds_agree():
+def test_constant_range_is_one_number():
     assert range_text({"least": 0.3, "mean": 0.29999999, "most": 0.3}) == "0.3"
     assert range_text({"least": 0.0, "mean": 1.5, "most": 3.0}) == "0 to 3"
 
 
 @pytest.mark.parametrize("found", [None, {}])
-def test_who_asked_nothing_spent_nothing_that_is_known(asked, found):
+def test_no_query_has_unknown_spending(asked, found):
     assert spent_epsilon(asked(found), "obtained") == "–"
     assert spending_terms([asked(found)]) == compared_columns([asked(found)]) == {}
 
 
-def test_columns_come_in_the_order_of_the_domain_and_unknown_ones_last(asked):
+def test_columns_follow_the_domain(asked):
     found = asked(
         dict.fromkeys(["zeal", "sequential", "believed", "per_row", "alms", "obtained"], span(0, 0))
     )
@@ -44,7 +44,7 @@ def test_columns_come_in_the_order_of_the_domain_and_unknown_ones_last(asked):
     assert list(compared_columns([found])) == ["obtained", "believed"]
 
 
-def test_both_sides_of_the_budget_stand_side_by_side(asked, plain):
+def test_budget_of_both_sides_is_shown(asked, plain):
     spent = {"obtained": span(3, 60), "believed": span(0.3, 3), "per_row": span(0.3, 3), "none": span(0, 0)}
     html = section(JudgedRun([asked(spent)], {})).html
     assert plain(html).rstrip().endswith("3 to 60 0.3 to 3 0 0.3 to 3")
@@ -53,12 +53,12 @@ def test_both_sides_of_the_budget_stand_side_by_side(asked, plain):
     assert "keeps accounts" in html
 
 
-def test_accounts_that_are_right_are_not_marked(asked):
+def test_correct_accounts_are_not_marked(asked):
     right = asked({"obtained": span(3, 3), "believed": span(3, 3.0000000001), "sequential": span(3, 3)})
     assert "beyond" not in section(JudgedRun([right], {})).html
     assert exceeding_columns(right) == set()
     assert exceeding_columns(asked({"obtained": span(3, 3)})) == set()
 
 
-def test_without_spending_there_is_no_such_section(make):
+def test_no_section_without_spending(make):
     assert section(JudgedRun([make()], {})) is None

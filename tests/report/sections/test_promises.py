@@ -3,16 +3,16 @@ from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import RELATIONS, UNITS, promise_text, section
 
 
-def test_there_are_words_for_every_unit_and_relation():
+def test_every_unit_and_relation_has_a_text():
     assert set(UNITS) == {str(unit) for unit in Unit}
     assert set(RELATIONS) == {str(relation) for relation in Relation}
 
 
-def test_an_unlimited_promise_says_so():
+def test_unlimited_promise_is_named():
     assert promise_text({"epsilon": None}) == "ε\u00a0=\u00a0∞"
 
 
-def test_the_label_and_the_exact_law_stand_beside_the_promise(make, plain):
+def test_nominal_and_exact_epsilon_are_shown(make, plain):
     promised = {
         "epsilon": 2207.0,
         "delta": 1e-5,
@@ -25,16 +25,16 @@ def test_the_label_and_the_exact_law_stand_beside_the_promise(make, plain):
     assert "2,207 10⁻⁵ one client data in which it is replaced by another ε = 1 for one event 2,207" in text
 
 
-def test_a_promise_may_say_little(make, plain):
+def test_minimal_promise_is_shown(make, plain):
     text = plain(section(JudgedRun([make(promised={"epsilon": 1.0, "nominal": None})], {})).html)
     assert "counts-by-hour 1 – – – – –" in text
 
 
-def test_without_a_promise_there_is_no_such_section(make):
+def test_no_section_without_promise(make):
     assert section(JudgedRun([make("unpromised")], {})) is None
 
 
-def test_both_compositions_stand_beside_the_label(make, plain):
+def test_both_compositions_are_shown_beside_nominal_epsilon(make, plain):
     promised = {
         "epsilon": 10.0,
         "delta": 0.0,
@@ -50,7 +50,7 @@ def test_both_compositions_stand_beside_the_label(make, plain):
     assert "10 20 10⁻⁵ ∞ –" in plain(section(JudgedRun([make(promised=lawless)], {})).html)
 
 
-def test_audits_without_parts_have_gaps_beside_those_with(make, plain):
+def test_missing_composition_leaves_gaps(make, plain):
     composed = {"epsilon": 1.0, "composed": {"parts": 3, "delta": 1e-5, "kairouz": 1.5, "tight": 1.25}}
     verdicts = [make(promised=composed), make(audit="other", promised={"epsilon": 1.0})]
     text = plain(section(JudgedRun(verdicts, {})).html)
@@ -58,7 +58,7 @@ def test_audits_without_parts_have_gaps_beside_those_with(make, plain):
     assert text.rstrip().endswith("– – – –")
 
 
-def test_what_independent_records_would_be_allowed_is_said_not_to_apply(make, plain):
+def test_inapplicable_independent_bound_is_mentioned(make, plain):
     promised = {
         "epsilon": 50_000.0,
         "delta": 1e-5,

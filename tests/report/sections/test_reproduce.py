@@ -9,7 +9,7 @@ def read(make, plain):
     return lambda manifest: plain(reproduce.section(JudgedRun([make()], manifest)).html)
 
 
-def test_a_text_is_to_be_saved_and_run(manifest, read):
+def test_plan_text_is_shown_to_save_and_run(manifest, read):
     text = read(manifest)
     assert "Save the plan below as plan.toml , then run: leakgauge run plan.toml Seed 20240501" in text
     assert "9f2c1e0a7b" in text
@@ -17,13 +17,13 @@ def test_a_text_is_to_be_saved_and_run(manifest, read):
     assert '[[audit]] name = "counts-by-hour"' in text
 
 
-def test_a_recorded_command_is_given_word_for_word(manifest, read):
+def test_recorded_command_is_quoted(manifest, read):
     text = read(manifest | {"command": "leakgauge run city.toml --seed 7", "data": {"city": "f00d"}})
     assert "Save the plan below as city.toml , then run: leakgauge run city.toml --seed 7" in text
     assert "Data of city f00d" in text
 
 
-def test_a_path_is_named_and_read(manifest, read, tmp_path):
+def test_plan_path_is_named_and_read(manifest, read, tmp_path):
     path = tmp_path / "city.toml"
     path.write_text("seed = 5\n# ünïcode")
     assert "run city.toml" in read(manifest | {"plan": path})
@@ -32,14 +32,14 @@ def test_a_path_is_named_and_read(manifest, read, tmp_path):
     assert "Run: leakgauge run gone.toml" in read(manifest | {"plan": tmp_path / "gone.toml"})
 
 
-def test_an_empty_manifest_is_no_obstacle(read):
+def test_empty_manifest_is_accepted(read):
     text = read({})
     assert "The command that made these verdicts was not recorded." in text
     assert "Seed 20240501" in text
     assert "Digest of plan, data and code not recorded" in text
 
 
-def test_a_long_plan_is_cut_and_says_so(manifest, read):
+def test_long_plan_is_truncated(manifest, read):
     text = read(manifest | {"plan": "# long\n" * 10_000})
     assert "Cut after 10,000 characters" in text
     assert len(text) < 13_000

@@ -10,7 +10,7 @@ def labels(chart):
     return [key.label for key in chart.keys]
 
 
-def test_each_audit_is_drawn_on_linear_and_logarithmic_axes_with_one_bound(make):
+def test_each_audit_has_linear_and_log_axes(make):
     linear, log = charts(make("violated"), make())
     assert labels(linear) == ["learned-event", "likelihood-auxiliary", roc.ALLOWED, "blind guessing"]
     assert labels(log) == labels(linear)
@@ -18,23 +18,23 @@ def test_each_audit_is_drawn_on_linear_and_logarithmic_axes_with_one_bound(make)
     assert log.spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
 
 
-def test_bounds_that_differ_are_drawn_apart(make):
+def test_different_bounds_are_drawn_separately(make):
     tight = {"fpr": [0.0, 1.0], "tpr": [0.0, 1.0]}
     linear, _ = charts(make(), make(label="other", bound_roc=tight))
     assert labels(linear)[2:4] == [f"{roc.ALLOWED} (likelihood-auxiliary)", f"{roc.ALLOWED} (other)"]
 
 
-def test_without_a_promise_no_bound_is_drawn(make):
+def test_no_bound_without_promise(make):
     assert labels(charts(make("unpromised"))[0]) == ["scores", "blind guessing"]
 
 
-def test_the_words_tell_what_the_picture_shows(make):
+def test_caption_describes_the_chart(make):
     assert (
         "likelihood-auxiliary: hits at 1% false alarms 2.6% (allowed 2.7%)" in charts(make())[0].alternative
     )
 
 
-def test_grave_audits_survive_the_cut(make, plain):
+def test_violated_audits_survive_truncation(make, plain):
     verdicts = [make(audit=f"a{n}") for n in range(30)] + [make("violated", audit="bad")]
     section = roc.section(JudgedRun(verdicts, {}))
     assert len(section.charts) == 2 * roc.MOST_AUDITS
@@ -42,11 +42,11 @@ def test_grave_audits_survive_the_cut(make, plain):
     assert f"{roc.MOST_AUDITS} most telling of 31 curves" in plain(section.html)
 
 
-def test_without_curves_there_is_no_such_section(make):
+def test_no_section_without_curves(make):
     assert roc.section(JudgedRun([make(roc={}), make(roc={"fpr": [], "tpr": []})], {})) is None
 
 
-def test_curves_of_several_targets_say_that_they_have_one_threshold(make, plain):
+def test_pooled_threshold_is_mentioned_for_several_targets(make, plain):
     def read(verdict):
         return plain(roc.section(JudgedRun([verdict], {})).html)
 

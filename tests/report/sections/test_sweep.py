@@ -14,7 +14,7 @@ def drawn(chart, kind):
     ]
 
 
-def test_the_parameter_with_most_values_is_the_axis_and_others_are_lines(swept):
+def test_parameter_with_most_values_is_the_axis(swept):
     epsilon, accuracy = charts(swept)
     assert epsilon.caption == "ε shown (lower bound) against epsilon"
     assert [key.label for key in epsilon.keys] == [
@@ -30,12 +30,12 @@ def test_the_parameter_with_most_values_is_the_axis_and_others_are_lines(swept):
     assert accuracy.caption == "Accuracy against epsilon"
 
 
-def test_points_are_in_order_whatever_the_plan_said(swept):
+def test_points_are_sorted(swept):
     xs = [x for label, x, _ in drawn(charts(swept[::-1])[0], "measured") if label.endswith("=0")]
     assert xs == sorted(xs)
 
 
-def test_bounds_that_differ_at_one_setting_are_not_joined_by_a_line(make):
+def test_different_bounds_are_not_connected(make):
     verdicts = [
         make(audit=f"city@size={size},epsilon={epsilon}", bounds={"epsilon": epsilon})
         for size in (1, 2, 3)
@@ -47,11 +47,11 @@ def test_bounds_that_differ_at_one_setting_are_not_joined_by_a_line(make):
 @pytest.mark.parametrize(
     "names", [["one"], ["one", "two"], ["a@mechanism=x", "a@mechanism=y"], ["a@", "a@=", "a@1"]]
 )
-def test_without_a_number_to_sweep_there_is_no_such_section(make, names):
+def test_no_section_without_number_to_sweep(make, names):
     assert sweep.section(JudgedRun([make(audit=name) for name in names], {})) is None
 
 
-def test_a_missing_metric_leaves_a_gap(make, make_estimate):
+def test_missing_metric_leaves_a_gap(make, make_estimate):
     verdicts = [
         make(audit="a@n=1"),
         make(audit="a@n=2", metrics={"epsilon": make_estimate(None)}),
@@ -60,14 +60,14 @@ def test_a_missing_metric_leaves_a_gap(make, make_estimate):
     assert [value for *_, value in drawn(charts(verdicts)[0], "measured")] == [0.7654, None, 0.7654]
 
 
-def test_too_many_lines_are_cut_and_that_is_said(make, plain):
+def test_too_many_lines_are_truncated(make, plain):
     verdicts = [make(audit=f"a@n={n}", label=f"l{label}") for n in (1, 2) for label in range(20)]
     section = sweep.section(JudgedRun(verdicts, {}))
     assert len(section.charts[0].keys) == sweep.MOST_LINES + 1
     assert f"At most {sweep.MOST_LINES} lines" in plain(section.html)
 
 
-def test_of_several_targets_the_mean_is_swept(make, make_estimate):
+def test_mean_over_targets_is_swept(make, make_estimate):
     def verdict(n, n_targets):
         metrics = {"accuracy": make_estimate(0.6), "accuracy_mean": make_estimate(0.9)}
         bounds = {"accuracy": 0.99, "accuracy_mean": 0.98}

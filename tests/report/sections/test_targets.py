@@ -6,7 +6,7 @@ def rows(chart):
     return chart.spec["data"]["values"]
 
 
-def test_the_most_exposed_come_first_by_position_only(make, plain):
+def test_most_exposed_targets_come_first_without_names(make, plain):
     verdict = make("many targets", n_targets=50)
     section = targets.section(JudgedRun([verdict], {}))
     (chart,) = section.charts
@@ -16,7 +16,7 @@ def test_the_most_exposed_come_first_by_position_only(make, plain):
     assert "partly the luckiest" in plain(section.html)
 
 
-def test_estimates_with_intervals_are_drawn_with_them(make, make_estimate):
+def test_intervals_are_drawn(make, make_estimate):
     rich = make_estimate(0.9, 0.8, 0.95)
     per_target = [
         {"target": 0, "metrics": {"accuracy": rich}},
@@ -28,7 +28,7 @@ def test_estimates_with_intervals_are_drawn_with_them(make, make_estimate):
     ] * 2
 
 
-def test_one_target_or_none_known_needs_no_such_section(make):
+def test_no_section_for_single_or_unknown_targets(make):
     unknown = [{"target": 0, "metrics": {"auc": None}}, {"target": 1, "metrics": {}}]
     for verdict in (make(), make(n_targets=5), make(n_targets=2, per_target=unknown)):
         assert targets.section(JudgedRun([verdict], {})) is None

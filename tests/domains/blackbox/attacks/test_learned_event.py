@@ -2,7 +2,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from domains.blackbox.auditing import bound, played, studied
+from domains.blackbox.audit_case import bound, played, studied
 from domains.blackbox.mechanisms_under_test import BROKEN, CORRECT, Case
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
@@ -15,7 +15,7 @@ from leakgauge.support.parallel import use_parallel_map
 CASES = {case.name: case for case in (*BROKEN, *CORRECT)}
 
 
-def test_the_share_the_threshold_and_the_event_are_fixed_in_study():
+def test_share_threshold_and_event_are_fixed_in_study():
     reading = studied(CASES["naive floats"], 2_000, 1).scorer.reading
     assert reading.signed
     assert reading.threshold == 0.0
@@ -29,7 +29,7 @@ def test_study_and_rounds_can_be_repeated():
     np.testing.assert_array_equal(one, other)
 
 
-def test_it_does_not_matter_who_makes_the_shadows(monkeypatch):
+def test_result_does_not_depend_on_shadow_engine(monkeypatch):
     case = CASES["budget not split"]
     alone = studied(case, 1_000, 5)
     monkeypatch.setattr(shadows, "_MIN_PARALLEL_SECONDS", 0.0)
@@ -41,14 +41,14 @@ def test_it_does_not_matter_who_makes_the_shadows(monkeypatch):
     assert alone.scorer.reading == helped.scorer.reading
 
 
-def test_a_studied_adversary_travels():
+def test_scorer_can_be_pickled():
     case = CASES["sparse vector, with value"]
     adversary = studied(case, 1_000, 5)
     again = cloudpickle.loads(cloudpickle.dumps(adversary))
     np.testing.assert_array_equal(played(case, adversary, 200, 5).scores, played(case, again, 200, 5).scores)
 
 
-def test_scores_do_not_depend_on_the_size_of_blocks():
+def test_scores_do_not_depend_on_size_of_blocks():
     case = CASES["length of the data"]
     adversary = studied(case, 1_000, 5)
     seen = adversary.knowledge.simulate(np.arange(40) % 2 == 0, np.random.default_rng(1))
@@ -60,7 +60,7 @@ def test_scores_do_not_depend_on_the_size_of_blocks():
     )
 
 
-def test_the_delta_of_the_promise_is_used_unless_another_is_given():
+def test_delta_of_promise_is_used_unless_another_is_given():
     chosen = {}
     for delta in (0.0, 1e-3):
         knowledge = SimulatorKnowledge(lambda x, rng: x + rng.normal(scale=3.73), (100.0, 101.0), delta)
@@ -70,7 +70,7 @@ def test_the_delta_of_the_promise_is_used_unless_another_is_given():
     assert chosen[0.0, 1e-3] == chosen[1e-3, None] == chosen[1e-3, 1e-3] > chosen[0.0, None]
 
 
-def test_who_knows_the_law_can_learn_as_well():
+def test_learned_event_accepts_known_mechanism():
     knowledge = LawKnowledge(laplace.Mechanism(epsilon=2.0), np.zeros(2), np.ones(2), 0.0)
     scorer = Attack(shadows=1_000).study(knowledge, stream(1, Role.STUDY))
     assert np.isfinite(
@@ -79,19 +79,19 @@ def test_who_knows_the_law_can_learn_as_well():
 
 
 @pytest.mark.parametrize("parameters", [{"shadows": 99}, {"delta": 1.0}, {"delta": float("nan")}])
-def test_parameters_out_of_range_are_refused(parameters):
+def test_rejects_parameters_out_of_range(parameters):
     with pytest.raises(BadInput, match="learned_event"):
         Attack(**parameters)
 
 
-def test_other_knowledge_is_refused():
+def test_rejects_other_knowledge():
     with pytest.raises(BadInput, match='needs knowledge = "simulator"'):
         Attack().study(object(), stream(1, Role.STUDY))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
-def test_small_and_large_epsilons_are_bounded_soundly_and_well(epsilon):
+def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon):
     # The corrected bound of the likelihood ratio itself: .50 and .94 of the truth at 10,000 rounds.
     case = Case(
         name="laplace",

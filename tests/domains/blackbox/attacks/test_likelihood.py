@@ -41,12 +41,12 @@ def accuracy(block):
         (two_threshold.Attack(), 60, 0.9580),
     ],
 )
-def test_accuracy_is_as_theory_says(attack, k, known):
+def test_accuracy_matches_theory(attack, k, known):
     error = 4 * np.sqrt(known * (1 - known) / 20_000)
     assert accuracy(trials(attack, LAPLACE, np.zeros(k), np.ones(k))) == pytest.approx(known, abs=error)
 
 
-def test_the_share_is_fixed_by_the_law():
+def test_guess_share_follows_from_distribution():
     played = trials(likelihood.Attack(), laplace.Mechanism(epsilon=1.0), 0.0, 1.0, rounds=10_000)
     assert played.reading.fraction == pytest.approx(0.5 + 0.5 / np.e, abs=0.15)
     assert 0.9 < Metric()(played).low < 1.05
@@ -63,13 +63,13 @@ def test_the_share_is_fixed_by_the_law():
     ],
     ids=lambda value: type(value).__module__.rpartition(".")[2],
 )
-def test_every_law_serves(mechanism, low, high):
+def test_works_with_every_mechanism(mechanism, low, high):
     played = trials(likelihood.Attack(shadows=1_000), mechanism, low, high, rounds=2_000)
     assert played.scores[played.members].mean() > 0 > played.scores[~played.members].mean()
 
 
 @pytest.mark.parametrize("module", [likelihood, one_threshold, two_threshold])
-def test_the_law_is_needed(module):
+def test_requires_known_mechanism(module):
     assert module.Attack.accepts == ("law",)
     with pytest.raises(BadInput, match='needs knowledge = "law"'):
         module.Attack().study(SimulatorKnowledge(lambda x, rng: x, (0, 1), 0.0), stream(1, Role.STUDY))
@@ -81,6 +81,6 @@ def test_threshold_rules_need_one_output_per_value(module):
         trials(module.Attack(), noisy_max.Mechanism(epsilon=1.0), [1, 0, 0], [0, 1, 0])
 
 
-def test_a_negative_number_of_shadows_is_refused():
+def test_rejects_negative_number_of_shadows():
     with pytest.raises(BadInput, match="likelihood: shadows"):
         likelihood.Attack(shadows=-1)

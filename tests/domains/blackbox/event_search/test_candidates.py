@@ -27,7 +27,7 @@ def accuracy(score, test):
     return np.mean((score(test.reader) > 0) == test.members)
 
 
-def test_a_sum_of_log_ratios_comes_near_the_best_accuracy_on_noisy_cells():
+def test_sum_of_log_ratios_comes_near_best_accuracy_on_noisy_cells():
     # Twenty cells, Laplace noise of scale 2, moved by 1: at best .8509 (privacy-loss convolution).
     rows = np.random.default_rng(2).laplace(scale=2, size=(8000, 20)) + MEMBERS[:, None]
     learn, test = sample(rows[:4000], MEMBERS[:4000]), sample(rows[4000:], MEMBERS[4000:])
@@ -37,14 +37,14 @@ def test_a_sum_of_log_ratios_comes_near_the_best_accuracy_on_noisy_cells():
     assert accuracy(tied, test) == pytest.approx(0.851, abs=0.02)
 
 
-def test_places_that_move_either_way_are_turned_alike():
+def test_shared_ratio_handles_shifts_of_either_sign():
     ways = np.where(np.arange(20) % 2 == 0, 1.0, -1.0)
     rows = np.random.default_rng(3).laplace(scale=2, size=(8000, 20)) + MEMBERS[:, None] * ways
     learn, test = sample(rows[:4000], MEMBERS[:4000]), sample(rows[4000:], MEMBERS[4000:])
     assert accuracy(SharedRatio(tuple(range(20)), 32).learn(learn), test) == pytest.approx(0.851, abs=0.02)
 
 
-def test_a_chain_sees_what_neighbours_say_together_once():
+def test_chain_counts_shared_evidence_of_neighbours_once():
     # Each bit equals its neighbour, more often with the target; single bits say nothing.
     rng = np.random.default_rng(4)
     stays = rng.random((8000, 5)) < np.where(MEMBERS, 0.8, 0.5)[:, None]
@@ -58,7 +58,7 @@ def test_a_chain_sees_what_neighbours_say_together_once():
     assert np.abs(scores - truth).max() < 0.8
 
 
-def test_rare_symbols_are_recalled_together():
+def test_symbol_memory_scores_rare_symbols():
     # 4,000 symbols of each world, seen about once: no symbol has a log ratio of its own.
     rng = np.random.default_rng(5)
     rows = (rng.integers(4000, size=(8000, 1)) * 2 + MEMBERS[:, None]).astype(float)
@@ -69,11 +69,11 @@ def test_rare_symbols_are_recalled_together():
     assert not SingleFeature(FeatureSpec(ExactValues((0,)))).learn(learn)(test.reader)[scores != 0].all()
 
 
-def test_fresh_symbols_recall_nothing():
+def test_symbol_memory_ignores_unseen_symbols():
     rows = np.random.default_rng(6).normal(size=(2000, 1))
     learn = sample(rows, MEMBERS[:2000])
     assert not SymbolMemory(ExactValues((0,))).learn(learn)(sample(rows + 9, MEMBERS[:2000]).reader).any()
 
 
-def test_silence_says_nothing():
+def test_zero_score_is_zero():
     assert zero_score(sample([[1.0], [2.0]], np.array([True, False])).reader).tolist() == [0, 0]

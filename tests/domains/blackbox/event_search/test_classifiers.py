@@ -42,7 +42,7 @@ COORDINATES = tuple(Coordinate(place) for place in PLACES)
     ],
     ids=lambda candidate: type(candidate).__name__,
 )
-def test_normal_laws_are_told_apart_nearly_as_well_as_can_be(candidate):
+def test_normal_distributions_are_separated_nearly_optimally(candidate):
     # Two values moved by 1 each under normal noise of one: at best Phi(sqrt(2) / 2) = .7602.
     rows = np.random.default_rng(2).normal(size=(8000, 2)) + MEMBERS[:, None]
     assert accuracy(candidate, rows) == pytest.approx(0.76, abs=0.025)
@@ -52,14 +52,14 @@ def test_normal_laws_are_told_apart_nearly_as_well_as_can_be(candidate):
     "candidate",
     [FittedScore(COORDINATES, discriminant_analysis.fit_quadratic, bins=32), BoostedTrees(COORDINATES)],
 )
-def test_a_correlation_that_turns_its_sign_is_seen(candidate):
+def test_sign_change_of_correlation_is_detected(candidate):
     first, second = np.random.default_rng(3).normal(size=(2, 8000))
     rows = np.column_stack([first, np.where(MEMBERS, 0.8, -0.8) * first + 0.6 * second])
     # At best the sign of the product is right: 1/2 + arcsin(.8) / pi = .795 (Sheppard 1899).
     assert accuracy(candidate, rows) == pytest.approx(0.5 + np.arcsin(0.8) / np.pi, abs=0.03)
 
 
-def test_trees_travel_and_answer_the_same():
+def test_trees_can_be_pickled():
     learn, test = halves(np.random.default_rng(4).normal(size=(8000, 2)) + MEMBERS[:, None])
     score = BoostedTrees(COORDINATES).learn(learn)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(score))(test.reader), score(test.reader))

@@ -23,7 +23,7 @@ def vectors(*rows):
     return table.columns([table.paths.index((place,)) for place in range(len(rows[0]))])
 
 
-def test_the_lowest_bit_is_that_of_exact_arithmetic():
+def test_lowest_bit_matches_exact_arithmetic():
     rng = np.random.default_rng(1)
     numbers = np.concatenate(
         [rng.normal(size=200) * 2.0 ** rng.integers(-60, 60, 200), [5e-324, 1e308, -3.0]]
@@ -34,11 +34,11 @@ def test_the_lowest_bit_is_that_of_exact_arithmetic():
         assert found == trailing - (denominator.bit_length() - 1)
 
 
-def test_zero_and_what_is_no_number_have_no_bit_of_any_float():
+def test_zero_and_non_numbers_have_no_lowest_bit():
     assert set(lowest_bit(np.array([0.0, -0.0, np.nan, np.inf])).tolist()).isdisjoint(range(-1074, 1024))
 
 
-def test_naive_noise_on_zero_leaves_bits_that_noise_on_one_cannot_have():
+def test_naive_float_noise_leaves_distinguishing_bits():
     # Measured elsewhere: an event of probability .27 against exactly 0.
     rng = np.random.default_rng(2)
     noise = rng.laplace(size=20_000)
@@ -46,7 +46,7 @@ def test_naive_noise_on_zero_leaves_bits_that_noise_on_one_cannot_have():
     assert not (lowest_bit(1 + noise) < -53).any()
 
 
-def test_exact_places_tell_rows_apart_as_tuples_do():
+def test_exact_columns_separate_rows_like_tuples():
     rng = np.random.default_rng(3)
     rows = rng.integers(0, 4, size=(500, 3))
     table = vectors(*rows)
@@ -56,7 +56,7 @@ def test_exact_places_tell_rows_apart_as_tuples_do():
     assert (ExactValues((0, 1))(table) != ExactValues((1, 0))(table)).any()
 
 
-def test_a_pattern_sees_kinds_and_not_values():
+def test_pattern_depends_on_types_only():
     table = tabulate([[1, None], [2, None], [1.5, None], [1, "a"]])
     symbols = KindPattern()(table).tolist()
     assert symbols[0] == symbols[1]
@@ -81,6 +81,6 @@ def test_a_pattern_sees_kinds_and_not_values():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_mark_groups_what_belongs_together(mark, rows, groups):
+def test_feature_groups_equivalent_rows(mark, rows, groups):
     symbols = mark(vectors(*rows)).tolist()
     assert len(set(zip(symbols, groups))) == len(set(groups)) == len(set(symbols))

@@ -44,11 +44,11 @@ NUMBER, ENTRY = numeric_features.Coordinate(0), FeatureSpec(discrete_features.Ex
         (None, "never changes"),
     ],
 )
-def test_a_candidate_is_described(candidate, phrase):
+def test_candidate_is_described(candidate, phrase):
     assert phrase in describe_event(candidate, PATHS)
 
 
-def test_names_in_the_outputs_are_not_in_the_description():
+def test_names_in_outputs_are_not_in_description():
     members = np.arange(400) % 2 == 0
     event = learn_event([{"Alice": 1} if member else {"Bob": 1} for member in members], members, delta=0.0)
     description = describe_event(event.candidate, event.paths)

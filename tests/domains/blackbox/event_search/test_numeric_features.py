@@ -45,11 +45,11 @@ def table():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_measure_is_what_it_says(table, measure, expected):
+def test_numeric_feature_values(table, measure, expected):
     np.testing.assert_allclose(measure(table), expected, rtol=1e-11)
 
 
-def test_symbols_are_counted_and_found():
+def test_symbol_counts_and_positions():
     table = tabulate([["T", "F", "T", None], ["F", "F", "F", "F"]])
     table = table.columns([table.paths.index((place,)) for place in range(4)])
     symbol = int(table.keys[0, 0])
@@ -58,7 +58,7 @@ def test_symbols_are_counted_and_found():
     np.testing.assert_array_equal(LastPosition(symbol)(table), [2, np.nan])
 
 
-def test_what_is_missing_or_infinite_is_left_out():
+def test_missing_and_infinite_values_are_ignored():
     table = tabulate([[1.0, float("inf"), 3.0], [2.0, None]])
     places = tuple(table.paths.index((place,)) for place in range(3))
     np.testing.assert_array_equal(MeanValue(places)(table), [2.0, 2.0])
@@ -66,7 +66,7 @@ def test_what_is_missing_or_infinite_is_left_out():
     np.testing.assert_array_equal(OrderStatistic(places, 1)(table), [3.0, np.nan])
 
 
-def test_the_order_of_summation_does_not_matter():
+def test_order_of_summation_does_not_matter():
     rng = np.random.default_rng(2)
     row = rng.normal(size=9)
     table = tabulate([row, row[::-1], np.roll(row, 4)])

@@ -18,7 +18,7 @@ from leakgauge.domains.blackbox.event_search.output_table import (
 )
 
 
-def test_equal_values_have_equal_symbols_and_others_do_not():
+def test_equal_values_share_a_symbol():
     values = [1, 1.0, 2, "1", None, True, 0.0, -0.0, "a", "a"]
     _, keys, kinds = encode_values(values)
     symbols = list(zip(keys.tolist(), kinds.tolist()))
@@ -28,7 +28,7 @@ def test_equal_values_have_equal_symbols_and_others_do_not():
     assert len(set(symbols)) == len(values) - 1
 
 
-def test_numbers_are_kept_and_everything_else_is_not_a_number():
+def test_non_numbers_become_nan():
     numbers, _, kinds = encode_values([3, 2.5, True, None, "7", MISSING, np.float32(0.5), Fraction(1, 4)])
     np.testing.assert_array_equal(numbers, [3, 2.5, 1, np.nan, np.nan, np.nan, 0.5, 0.25])
     assert kinds.tolist() == [
@@ -37,20 +37,20 @@ def test_numbers_are_kept_and_everything_else_is_not_a_number():
     ]  # fmt: skip
 
 
-def test_every_nan_is_the_same_symbol():
+def test_every_nan_is_same_symbol():
     other = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0]
     _, keys, kinds = encode_values([float("nan"), float(other), -float("nan"), float("inf")])
     assert len(set(keys[:3].tolist())) == 1
     assert kinds.tolist() == [ValueKind.NAN] * 3 + [ValueKind.INFINITE]
 
 
-def test_whole_numbers_beyond_floats_stay_different():
+def test_large_integers_stay_distinct():
     numbers, keys, _ = encode_values([2**70, 2**70 + 1, 10**400, -(10**400), 5])
     assert len(set(keys.tolist())) == 5
     np.testing.assert_array_equal(numbers, [2.0**70, 2.0**70, np.inf, -np.inf, 5])
 
 
-def test_a_value_is_encoded_the_same_whatever_stands_beside_it():
+def test_encoding_does_not_depend_on_other_values():
     values = [2**70, 3, 2.5, None, "x", 10**400, float("nan"), True, MISSING]
     together = encode_values(values)
     for row, value in enumerate(values):
@@ -64,7 +64,7 @@ def test_arrays_and_lists_are_encoded_alike():
             np.testing.assert_array_equal(one, other)
 
 
-def test_symbols_of_texts_are_the_same_in_every_process():
+def test_symbols_of_texts_are_same_in_every_process():
     code = (
         "from leakgauge.domains.blackbox.event_search.output_table import encode_values; "
         "print(*encode_values(['leak', 'gauge'])[1])"
@@ -83,7 +83,7 @@ def test_symbols_of_texts_are_the_same_in_every_process():
 
 
 @pytest.mark.parametrize("value", [1j, {1}, object(), b"x"], ids=lambda value: type(value).__name__)
-def test_other_types_are_refused_by_name(value):
+def test_rejects_unsupported_types_by_name(value):
     with pytest.raises(BadInput, match=type(value).__name__):
         value_kind(type(value))
 
@@ -96,12 +96,12 @@ def test_other_types_are_refused_by_name(value):
         ("", []),
     ],
 )
-def test_words_and_numbers_are_told_apart(text, words):
+def test_words_and_numbers_of_text_are_separated(text, words):
     found = dict(text_parts([text]))
     assert [column[0] for path, column in found.items() if path[0] == "#word"] == words
 
 
-def test_rounds_without_a_text_miss_all_parts():
+def test_rounds_without_text_have_missing_parts():
     assert dict(text_parts([None, "ab"])) == {
         ("#text length",): [MISSING, 2],
         ("#word", 0): [MISSING, "ab"],
@@ -118,25 +118,25 @@ def kinds(table, *path):
     return table.kinds[:, table.paths.index(path)].tolist()
 
 
-def test_a_number_is_one_column():
+def test_number_becomes_one_column():
     assert tabulate([1.5, 2.5]).paths == ((),)
     assert column(tabulate([1.5, 2.5])) == [1.5, 2.5]
 
 
-def test_lists_of_varying_length_have_missing_places_and_a_length():
+def test_lists_of_varying_length_have_gaps_and_a_length_column():
     table = tabulate([[1, 2], [3], []])
     assert column(table, "#length") == [2, 1, 0]
     assert kinds(table, 1) == [ValueKind.WHOLE, ValueKind.MISSING, ValueKind.MISSING]
 
 
-def test_dicts_are_laid_out_by_key_and_remember_the_order_of_their_keys():
+def test_dicts_become_columns_by_key_and_key_order():
     table = tabulate([{"a": 1, "b": {"c": 2}}, {"b": {"c": 3}, "a": 4}, {"a": 5}])
     assert column(table, "a") == [1, 4, 5]
     assert kinds(table, "b", "c") == [ValueKind.WHOLE, ValueKind.WHOLE, ValueKind.MISSING]
     assert len(set(table.keys[:, table.paths.index(("#keys",))].tolist())) == 3
 
 
-def test_arrays_are_laid_out_as_lists_are():
+def test_arrays_become_columns_like_lists():
     arrays = [np.arange(6.0).reshape(2, 3), np.ones((2, 3))]
     one, other = tabulate(arrays), tabulate([array.tolist() for array in arrays])
     assert set(one.paths) == set(other.paths)
@@ -147,16 +147,16 @@ def test_arrays_are_laid_out_as_lists_are():
             )
 
 
-def test_places_come_in_reading_order():
+def test_columns_are_in_reading_order():
     paths = [path for path in tabulate([list(range(12))]).paths if path and isinstance(path[0], int)]
     assert paths == [(place,) for place in range(12)]
 
 
-def test_an_array_without_dimensions_is_a_number():
+def test_zero_dimensional_array_is_a_number():
     assert column(tabulate([np.array(2.5), 1])) == [2.5, 1]
 
 
-def test_texts_of_many_kinds_are_taken_apart_and_labels_are_not():
+def test_varied_texts_are_split_and_labels_are_not():
     sentences = [f"about {n} people" for n in range(100)]
     table = tabulate(sentences)
     assert column(table, "#word", 1) == list(range(100))
@@ -164,7 +164,7 @@ def test_texts_of_many_kinds_are_taken_apart_and_labels_are_not():
     assert tabulate(["yes", "no"] * 50).paths == ((),)
 
 
-def test_later_rounds_fit_the_columns_of_earlier_ones():
+def test_later_rounds_use_columns_of_earlier_ones():
     paths = tabulate([{"a": 1, "b": "x"}, {"a": 2}]).paths
     later = tabulate([{"b": "x", "c": 3}], paths)
     assert later.paths == paths
@@ -177,7 +177,7 @@ MIXED = [
 ]  # fmt: skip
 
 
-def test_a_row_does_not_depend_on_its_neighbours():
+def test_row_does_not_depend_on_other_rows():
     table = tabulate(MIXED)
     for row, output in enumerate(MIXED):
         alone = tabulate([output], table.paths)
@@ -186,7 +186,7 @@ def test_a_row_does_not_depend_on_its_neighbours():
         np.testing.assert_array_equal(alone.kinds[0], table.kinds[row])
 
 
-def test_what_is_supported_is_let_through():
+def test_accepts_supported_types():
     require_supported(MIXED)
     require_supported([np.array([None, "a", 1.5], dtype=object)])
 
@@ -196,6 +196,6 @@ def test_what_is_supported_is_let_through():
     [[1, {2}], {"a": {"b": 1j}}, np.array([1j]), [np.array([object()])]],
     ids=["set", "complex", "array", "object"],
 )
-def test_an_unsupported_type_is_found_however_deep(output):
+def test_finds_nested_unsupported_type(output):
     with pytest.raises(BadInput, match=r"of type '(set|complex|object)'"):
         require_supported([1, output])

@@ -26,7 +26,7 @@ OUTPUTS = some.recursive(
 
 @settings(max_examples=15, deadline=None)
 @given(some.lists(OUTPUTS, min_size=2, max_size=12), some.integers(0, 2**32 - 1))
-def test_whatever_comes_out_gets_a_finite_score_that_depends_on_nothing_else(kinds, seed):
+def test_any_output_gets_finite_independent_score(kinds, seed):
     rng = np.random.default_rng(seed)
     members = rng.permutation(np.arange(120) % 2 == 0)
     outputs = [kinds[int(place)] for place in rng.integers(len(kinds), size=120)]
@@ -37,12 +37,12 @@ def test_whatever_comes_out_gets_a_finite_score_that_depends_on_nothing_else(kin
     np.testing.assert_allclose(scores[:20], alone, atol=1e-9)
 
 
-def test_nothing_is_learned_from_a_constant():
+def test_constant_output_teaches_nothing():
     event = learn_event([[1, "a", None]] * 200, np.arange(200) % 2 == 0, delta=0.0)
     assert not event([[1, "a", None], [2, "b", 3.0]]).any()
 
 
-def test_learning_is_a_function_of_its_shadows():
+def test_learning_is_deterministic():
     rng = np.random.default_rng(1)
     members = rng.random(1000) < 0.5
     outputs = list(rng.normal(size=(1000, 3)) + members[:, None])
@@ -51,7 +51,7 @@ def test_learning_is_a_function_of_its_shadows():
     np.testing.assert_array_equal(one(outputs), other(outputs))
 
 
-def test_what_was_learned_travels():
+def test_learned_event_can_be_pickled():
     rng = np.random.default_rng(2)
     members = rng.random(400) < 0.5
     outputs = [{"a": float(x), "b": "yes" if m else "no"} for x, m in zip(rng.normal(size=400), members)]
@@ -62,7 +62,7 @@ def test_what_was_learned_travels():
 
 
 @pytest.mark.parametrize("n_cells", [200, 1500])
-def test_one_cell_of_very_many_is_found(n_cells):
+def test_finds_one_informative_cell_among_many(n_cells):
     rng = np.random.default_rng(3)
 
     def rows(members):

@@ -10,18 +10,18 @@ from leakgauge.domains.federated.attacks.likelihood_neuron import Attack as Like
 BITRAND = {"name": "bitrand", "epsilon": 5.0}
 
 
-def test_without_noise_there_is_a_plane_between_a_target_and_the_rows_there_are():
+def test_without_noise_a_plane_separates_target_from_rows():
     made, server = small_server({"name": "none"})
     assert share_won(made, server, Attack(), 60) >= 0.95
 
 
-def test_where_the_sign_says_nothing_a_plane_wins_less_than_a_network():
+def test_plane_wins_less_than_network_without_sign_information():
     made, server = small_server(BITRAND, data={"non_negative": True, "features": 256})
     plane = share_won(made, server, Attack(), 100)
     assert plane < share_won(made, server, LikelihoodNeuron(form="ratio"), 100) - 0.1
 
 
-def test_one_unit_is_active_above_a_linear_score():
+def test_one_unit_is_active_above_linear_score():
     _, server = small_server(BITRAND)
     scorer = Attack().study(server, stream(1, Role.STUDY))
     for network in scorer.score.networks:
@@ -32,7 +32,7 @@ def test_one_unit_is_active_above_a_linear_score():
         np.testing.assert_array_equal(value > 0, rows @ weights[0] > -biases[0])
 
 
-def test_no_plane_has_the_target_alone_on_one_side_of_rows_that_surround_it():
+def test_no_plane_isolates_a_surrounded_target():
     """Appendix A: one of t + c and t - c is above, or t is not."""
     _, server = small_server({"name": "none"})
     scorer = Attack().study(server, stream(1, Role.STUDY))
@@ -45,6 +45,6 @@ def test_no_plane_has_the_target_alone_on_one_side_of_rows_that_surround_it():
 
 
 @pytest.mark.parametrize("draws", [99, float("nan")])
-def test_too_few_draws_are_refused(draws):
+def test_rejects_too_few_draws(draws):
     with pytest.raises(BadInput, match="draws must be >= 100"):
         Attack(draws=draws)

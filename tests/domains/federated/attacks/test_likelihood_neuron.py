@@ -32,25 +32,25 @@ NON_NEGATIVE = {"non_negative": True}
         ({"name": "feature_laplace", "epsilon": 5_000.0, "bound": 20.0}, {}, Attack(), 0.9),
     ],
 )
-def test_it_wins_where_labels_are_not_met(mechanism, data, attack, least):
+def test_wins_when_exact_epsilon_exceeds_nominal(mechanism, data, attack, least):
     made, server = small_server(mechanism, data=data)
     assert share_won(made, server, attack, 60) >= least
 
 
 @pytest.mark.parametrize("form", ["clipped", "ratio"])
-def test_it_wins_half_of_the_games_where_an_epsilon_is_true(form):
+def test_wins_half_of_games_at_exact_epsilon(form):
     made, server = small_server({"name": "bitrand", "epsilon": 1.0, "calibrate": "exact"})
     assert abs(share_won(made, server, Attack(form=form), 200) - 0.5) < 4 * np.sqrt(0.25 / 600) + 0.05
 
 
 @pytest.mark.parametrize("form", ["clipped", "ratio"])
 @pytest.mark.parametrize("scale", [1e-10, 1e3, 1e10])
-def test_it_wins_whatever_the_unit_of_the_rows(form, scale):
+def test_wins_for_any_scale_of_rows(form, scale):
     made, server = small_server({"name": "none"}, data={"scale": scale}, targets=12)
     assert share_won(made, server, Attack(form=form), 12) >= 0.99
 
 
-def test_values_are_cut_where_the_bits_can_hold_them():
+def test_clipping_range_follows_from_bits():
     reaches = {}
     for bits in ([5, 4], [8, 1], [1, 8]):
         _, server = small_server({**BITRAND, "bits": bits, "saturate": True})
@@ -60,14 +60,14 @@ def test_values_are_cut_where_the_bits_can_hold_them():
     assert reaches[1] == [reach / 16 for reach in reaches[5]]
 
 
-def test_a_game_is_won_by_more_the_more_features_are_kept():
+def test_more_features_win_more_games():
     made, server = small_server(BITRAND)
     few, all_of_them = (share_won(made, server, Attack(units=units), 60) for units in (4, 256))
     assert few < all_of_them
 
 
 @pytest.mark.parametrize("units", [None, 40])
-def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
+def test_neuron_respects_unit_limit_and_is_active_for_target(units):
     _, server = small_server(BITRAND)
     builder = LikelihoodNeuronBuilder.of(server, clipped_bases(server), units, 500, stream(1, Role.STUDY))
     mechanism = server.training.mechanism
@@ -83,7 +83,7 @@ def test_a_neuron_has_the_units_it_may_have_and_is_active_for_the_target(units):
         assert pickle.loads(pickle.dumps(builder))((place, 7)).values(own[:0].reshape(0, 128)).size == 0
 
 
-def test_thresholds_are_found_on_rows_that_nothing_was_built_from(monkeypatch):
+def test_thresholds_use_held_out_rows(monkeypatch):
     import leakgauge.domains.federated.attacks.likelihood_neuron as module
 
     _, server = small_server({"name": "none"})
@@ -99,7 +99,7 @@ def test_thresholds_are_found_on_rows_that_nothing_was_built_from(monkeypatch):
     assert built_from | held_back == {row.tobytes() for row in server.rows}
 
 
-def test_the_same_stream_builds_the_same_neurons():
+def test_same_stream_builds_same_neurons():
     _, server = small_server(BITRAND)
     one, again = (Attack().study(server, stream(1, Role.STUDY)).score.networks for _ in range(2))
     for first, second in zip(one, again):
@@ -117,7 +117,7 @@ def test_the_same_stream_builds_the_same_neurons():
         ({"draws": float("nan")}, "draws must be >= 100"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(wrong, message):
+def test_rejects_invalid_parameters(wrong, message):
     with pytest.raises(BadInput, match=message):
         Attack(**wrong)
 
@@ -128,7 +128,7 @@ def rows(request):
     return np.maximum(found, 0) if request.param else found
 
 
-def test_the_value_is_a_distance_turned_upside_down(rows):
+def test_value_is_a_negated_distance(rows):
     target, own = rows[0], rows[1:401]
     neuron = peak_neuron(target, own, 19)
     spread = own.std(axis=0, dtype=np.float64)
@@ -140,14 +140,14 @@ def test_the_value_is_a_distance_turned_upside_down(rows):
     np.testing.assert_allclose(values, values[0] + slope * distance, atol=1e-4 * abs(values).max())
 
 
-def test_it_is_active_for_the_target_and_for_no_row_that_was_never_seen(rows):
+def test_active_for_target_and_for_no_unseen_row(rows):
     for place in range(20):
         values = peak_neuron(rows[place], rows[20:410], 99).values(rows)
         assert values[place] > 0
         assert (values[410:] <= 0).all()
 
 
-def test_with_few_units_the_features_that_stand_out_are_kept(rows):
+def test_few_units_keep_the_most_distinctive_features(rows):
     target = rows[0].copy()
     target[7] += 50
     neuron = peak_neuron(target, rows[1:], 19, units=2)
@@ -155,7 +155,7 @@ def test_with_few_units_the_features_that_stand_out_are_kept(rows):
     assert np.flatnonzero(neuron.first.any(axis=0)).tolist() == [7]
 
 
-def test_features_that_never_vary_do_no_harm(rows):
+def test_constant_features_are_handled(rows):
     still = rows.copy()
     still[:, 3] = 2.0
     assert np.isfinite(peak_neuron(still[0], still[1:], 19).values(still)).all()

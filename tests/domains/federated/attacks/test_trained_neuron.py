@@ -13,7 +13,7 @@ SMALL = Attack(neurons=60, positives=300, rate=1e-3, batch=50, epochs=4)
 
 
 @pytest.mark.parametrize("neurons", [5, 60])
-def test_without_noise_it_trains_until_the_target_is_told_and_wins(neurons):
+def test_without_noise_trains_until_target_is_identified(neurons):
     made, server = small_server({"name": "none"})
     attack = Attack(neurons=neurons, rate=1e-2)
     studied = attack.study(server, stream(5, Role.STUDY)).reading.studied
@@ -22,17 +22,17 @@ def test_without_noise_it_trains_until_the_target_is_told_and_wins(neurons):
     assert share_won(made, server, attack, 60) >= 0.95
 
 
-def test_under_noise_it_wins():
+def test_wins_under_noise():
     made, server = small_server(BITRAND)
     assert share_won(made, server, SMALL, 60) >= 0.9
 
 
-def test_it_wins_half_of_the_games_where_an_epsilon_is_true():
+def test_wins_half_of_games_at_exact_epsilon():
     made, server = small_server({"name": "bitrand", "epsilon": 1.0, "calibrate": "exact"})
     assert abs(share_won(made, server, SMALL, 200) - 0.5) < 4 * np.sqrt(0.25 / 600) + 0.05
 
 
-def test_the_same_stream_trains_the_same_neurons_whatever_torch_drew_before():
+def test_training_is_reproducible_regardless_of_torch_state():
     import torch
 
     _, server = small_server(BITRAND)
@@ -49,7 +49,7 @@ def test_the_same_stream_trains_the_same_neurons_whatever_torch_drew_before():
     assert one.reading == again.reading
 
 
-def test_it_travels_to_workers_and_leaves_knowledge_as_it_is():
+def test_can_be_pickled_and_leaves_knowledge_unchanged():
     _, server = small_server(BITRAND, targets=1)
     before = server.rows.copy(), server.targets.copy()
     pickle.loads(pickle.dumps(SMALL)).study(server, stream(1, Role.STUDY))
@@ -58,13 +58,13 @@ def test_it_travels_to_workers_and_leaves_knowledge_as_it_is():
 
 
 @pytest.mark.parametrize("name", ["neurons", "epochs", "positives", "batch"])
-def test_numbers_below_one_are_refused(name):
+def test_rejects_numbers_below_one(name):
     with pytest.raises(BadInput, match=f"{name} must be >= 1, got 0"):
         Attack(**{name: 0})
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
 @pytest.mark.parametrize("name", ["rate", "weight"])
-def test_rates_and_weights_that_make_no_sense_are_refused(name, value):
+def test_rejects_invalid_rates_and_weights(name, value):
     with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
         Attack(**{name: value})

@@ -52,7 +52,7 @@ def kept_sign(value, features, epsilon=5.0):
     return (1 - flip[0]) * (1 - np.prod(np.where(bits == 1, flip[1:], 1 - flip[1:])))
 
 
-def test_the_boxes_are_those_of_the_encoding_of_the_data_or_none():
+def test_feature_bounds_follow_from_encoding():
     low, high = feature_bounds(server_of())
     assert (low.min(), low.max(), high.min(), high.max()) == (-31.9375, -31.9375, 31.9375, 31.9375)
     low, high = feature_bounds(server_of({"name": "feature_laplace", "scale": 1.0}))
@@ -64,7 +64,7 @@ def test_the_boxes_are_those_of_the_encoding_of_the_data_or_none():
 
 
 @pytest.mark.parametrize("error", [0.2, 0.01])
-def test_what_is_certified_of_one_bit_fails_no_more_often_than_it_says(server, error):
+def test_one_bit_certificate_fails_at_most_at_nominal_rate(server, error):
     value, features = float(server.targets[0, 0]), server.rows.shape[1]
     truth, neuron = kept_sign(value, features), by_sign(np.sign(value), features)
     certifier = NeuronCertifier(server, draws=300, error=error)
@@ -75,7 +75,7 @@ def test_what_is_certified_of_one_bit_fails_no_more_often_than_it_says(server, e
     assert np.mean([one.tpr for one in found]) > truth - 0.05
 
 
-def test_a_certificate_is_exceeded_by_what_more_draws_show(server, crafted):
+def test_more_draws_exceed_the_certificate(server, crafted):
     first = certify_neurons(server, crafted, np.random.default_rng(2))
     long = [
         NeuronCertifier(server, draws=20_000, often=25)((place, one, 9)) for place, one in enumerate(crafted)
@@ -91,7 +91,7 @@ def test_a_certificate_is_exceeded_by_what_more_draws_show(server, crafted):
         assert truth.fpr < short.fpr
 
 
-def test_values_stay_within_the_range_that_was_known_beforehand(server, crafted):
+def test_values_stay_within_known_range(server, crafted):
     for place, one in enumerate(crafted):
         certificate = NeuronCertifier(server)((place, one, 4))
         far = one.values(np.random.default_rng(0).uniform(-31.9375, 31.9375, (2_000, 40)).astype(np.float32))
@@ -99,7 +99,7 @@ def test_values_stay_within_the_range_that_was_known_beforehand(server, crafted)
         assert certificate.own.width < np.inf
 
 
-def test_what_is_certified_is_told_if_asked_for(server):
+def test_certificate_is_computed_only_on_request(server):
     told = Attack(certify=True).study(server, np.random.default_rng(1)).reading.studied
     assert set(told) == {
         "certified_success",
@@ -126,19 +126,19 @@ def test_more_games_are_won_than_certified():
     assert 0.6 < told["certified_success"] < share_won(made, server, Attack(), 60)
 
 
-def test_the_neurons_sent_do_not_depend_on_whether_they_are_certified(server):
+def test_certification_does_not_change_neurons(server):
     plain = Attack().study(server, np.random.default_rng(1)).score
     other = Attack(certify=True).study(server, np.random.default_rng(1)).score
     for one, two in zip(plain.networks, other.networks):
         np.testing.assert_array_equal(one.head[0], two.head[0])
 
 
-def test_the_same_stream_gives_the_same_certificate(server, crafted):
+def test_same_stream_gives_same_certificate(server, crafted):
     one, two = (certified_rates(server, crafted, np.random.default_rng(5)) for _ in range(2))
     assert one == two
 
 
-def test_a_neuron_that_is_always_active_is_certified_to_lose(server):
+def test_always_active_neuron_is_certified_to_lose(server):
     always = ReluScore(np.array([0]), np.array([-40.0]), np.array([[1.0]])).neuron(-1.0, 40)
     certificate = NeuronCertifier(server)((0, always, 1))
     assert certificate.fpr == 1
@@ -149,7 +149,7 @@ def test_a_neuron_that_is_always_active_is_certified_to_lose(server):
     assert certificate.success == pytest.approx(10 ** (-8 / 4_000) / 2)
 
 
-def test_success_is_for_all_rows_of_one_answer():
+def test_success_covers_all_rows_of_an_answer():
     values = np.array([1.0] * 50), np.array([-1.0] * 49 + [1.0])
     training = server_of(clients=3).training
     one = NeuronCertificate.of(*values, 4.0, training, 0.1)
@@ -159,7 +159,7 @@ def test_success_is_for_all_rows_of_one_answer():
     assert (one.own.value, one.others.value) == pytest.approx((1.0, -0.96))
 
 
-def test_the_smallest_certified_epsilon_is_found_for_each_target():
+def test_smallest_certified_epsilon_is_found_for_each_target():
     server = server_of(features=120)
     found = certificates_by_epsilon(server, Attack().craft, np.random.default_rng(1), (0.01, 4.0, 9.0))
     assert list(found) == [0.01, 4.0, 9.0]
@@ -171,7 +171,7 @@ def test_the_smallest_certified_epsilon_is_found_for_each_target():
     assert set(expected) <= {4.0, 9.0}
 
 
-def test_a_target_that_is_never_certified_has_no_smallest_epsilon(server, crafted):
+def test_never_certified_target_has_no_smallest_epsilon(server, crafted):
     nothing = NeuronCertificate.of(np.zeros(5), np.zeros(5), 1.0, server.training, 0.1)
     assert smallest_epsilons({1.0: [nothing], 2.0: [nothing]}) == [None]
 
@@ -185,17 +185,17 @@ def test_without_noise_each_row_counts_once():
     assert certificate.own_rate.n == 4_000
 
 
-def test_noise_on_gradients_is_refused():
+def test_rejects_noise_on_gradients():
     server = server_of({"name": "none"}, gradient_noise={"epsilon": 8.0})
     with pytest.raises(BadInput, match="gradient_noise"):
         Attack(certify=True).study(server, np.random.default_rng(1))
 
 
-def test_certificates_over_epsilons_need_one():
+def test_rejects_certificates_by_epsilon_without_epsilon():
     with pytest.raises(BadInput, match="epsilon"):
         certificates_by_epsilon(server_of({"name": "none"}), Attack().craft, np.random.default_rng(1))
 
 
-def test_no_draws_are_refused(server):
+def test_rejects_zero_draws(server):
     with pytest.raises(BadInput, match="draws"):
         NeuronCertifier(server, draws=0)

@@ -21,17 +21,17 @@ from leakgauge.domains.federated.clients.gradients import (
     ("epsilon", "delta", "sigma"),
     [(7.5, 0.01, 0.41433), (1.0, 0.01, 3.10751), (1.0, 1e-5, 4.84481)],  # sqrt(2 ln(1.25 / delta)) / epsilon
 )
-def test_the_size_of_the_noise_is_the_published_one(epsilon, delta, sigma):
+def test_noise_scale_matches_paper(epsilon, delta, sigma):
     assert GradientNoise(epsilon=epsilon, delta=delta).multiplier == pytest.approx(sigma, rel=1e-4)
 
 
-def test_a_stated_size_goes_before_an_epsilon():
+def test_stated_scale_overrides_epsilon():
     assert GradientNoise(epsilon=1.0, sigma=0.7).multiplier == 0.7
 
 
 @pytest.mark.parametrize("iterations", [1, 16])
 @pytest.mark.parametrize("clip", [1.0, 0.3])
-def test_what_is_promised_is_what_an_accountant_finds_for_a_row_that_is_replaced(iterations, clip):
+def test_guarantee_matches_an_accountant_for_a_replaced_row(iterations, clip):
     from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 
     noise = GradientNoise(epsilon=1.0, delta=1e-3, clip=clip)
@@ -45,7 +45,7 @@ def test_what_is_promised_is_what_an_accountant_finds_for_a_row_that_is_replaced
     assert (promised.delta, promised.relation, promised.nominal_epsilon) == (1e-3, Relation.REPLACE_ONE, 1.0)
 
 
-def test_iterations_cost():
+def test_more_iterations_cost_more_epsilon():
     noise = GradientNoise(epsilon=8.0)
     epsilons = [noise.guarantee(iterations).epsilon for iterations in (1, 2, 4, 100)]
     assert epsilons == sorted(epsilons)
@@ -67,7 +67,7 @@ def test_iterations_cost():
         ({"epsilon": 1.0, "clip": math.nan}, "clip must be > 0"),
     ],
 )
-def test_noise_that_makes_no_sense_is_refused(wrong, message):
+def test_rejects_invalid_noise(wrong, message):
     with pytest.raises(BadInput, match=message):
         GradientNoise(**wrong)
 
@@ -91,7 +91,7 @@ def by_hand(network, rows, labels):
 
 
 @pytest.mark.parametrize("chosen", [1, 3])
-def test_the_gradient_is_that_of_a_backward_pass_by_hand(chosen):
+def test_gradient_matches_backward_pass_by_hand(chosen):
     rng = np.random.default_rng(1)
     for _ in range(20):
         network = random_network(6, 9, 5, 4, rng, chosen)
@@ -102,7 +102,7 @@ def test_the_gradient_is_that_of_a_backward_pass_by_hand(chosen):
         np.testing.assert_allclose(found, each.mean(axis=0)[:chosen], atol=1e-6)
 
 
-def test_the_gradient_is_exactly_zero_if_and_only_if_no_row_makes_the_neuron_active():
+def test_gradient_is_zero_iff_neuron_is_inactive():
     rng, seen = np.random.default_rng(2), {True: 0, False: 0}
     for _ in range(300):
         network = random_network(6, 9, 5, 4, rng)
@@ -148,7 +148,7 @@ def one_by_one(network, rows, labels, clip):
 
 @pytest.mark.parametrize("chosen", [1, 2])
 @pytest.mark.parametrize("clip", [0.1, 1.0, 3.0, 100.0])
-def test_clipped_sums_are_those_of_gradients_that_are_clipped_one_by_one(clip, chosen):
+def test_clipped_sums_match_gradients_that_are_clipped_one_by_one(clip, chosen):
     rng = np.random.default_rng(3)
     network = random_network(6, 9, 5, 4, rng, chosen)
     rows, labels = batch(40, 6, 4, rng)
@@ -158,7 +158,7 @@ def test_clipped_sums_are_those_of_gradients_that_are_clipped_one_by_one(clip, c
     assert (max(norms) < clip) == (clip == 100.0)
 
 
-def test_sums_that_nothing_clips_are_the_gradient():
+def test_unclipped_sums_equal_the_gradient():
     rng = np.random.default_rng(4)
     network, (rows, labels) = random_network(6, 9, 5, 4, rng), batch(40, 6, 4, rng)
     found = clipped_neuron_gradient(network, rows, labels, 1e6) / len(rows)
@@ -166,7 +166,7 @@ def test_sums_that_nothing_clips_are_the_gradient():
 
 
 @pytest.mark.filterwarnings("ignore:Full backward hook")
-def test_clipped_sums_are_opacus_sums():
+def test_clipped_sums_match_opacus():
     import opacus
 
     rng, clip = np.random.default_rng(5), 0.7
@@ -188,7 +188,7 @@ def test_clipped_sums_are_opacus_sums():
     np.testing.assert_allclose(clipped_neuron_gradient(network, rows, labels, clip), expected, atol=1e-5)
 
 
-def test_noise_on_gradients_has_the_stated_size():
+def test_noise_on_gradients_has_stated_size():
     rng = np.random.default_rng(6)
     network, (rows, labels) = random_network(3, 4, 3, 3, rng), batch(10, 3, 3, rng)
     noise, n = GradientNoise(sigma=2.0, clip=0.5), 2_000

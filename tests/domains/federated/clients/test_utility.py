@@ -19,7 +19,7 @@ def two_classes(n: int = 4_000) -> ClientPool:
     return ClientPool(rows, labels, *NOBODY)
 
 
-def test_a_classifier_is_right_as_often_as_the_best_rule():
+def test_classifier_reaches_best_accuracy():
     """Means of four features are N(+-2, 1); with Laplace noise of scale 4 on each, nearly N(+-2, 9)."""
     noise = feature_laplace.Mechanism(scale=4.0, features=4, bound=30.0)
     found = classifier_utility(two_classes(), noise, np.random.default_rng(2))
@@ -28,18 +28,18 @@ def test_a_classifier_is_right_as_often_as_the_best_rule():
     assert found.on_clean == pytest.approx(0.9772, abs=0.03)
 
 
-def test_noise_that_keeps_its_promise_leaves_nothing():
+def test_noise_at_exact_epsilon_destroys_utility():
     noise = bitrand.Mechanism(epsilon=0.1, features=4, calibrate=bitrand.BitCalibration.EXACT)
     found = classifier_utility(two_classes(), noise, np.random.default_rng(2))
     assert found.noisy == pytest.approx(0.5, abs=4 * np.sqrt(0.25 / 1_000))
 
 
-def test_without_noise_all_three_are_one_number():
+def test_without_noise_all_three_accuracies_are_equal():
     found = classifier_utility(two_classes(), None, np.random.default_rng(2))
     assert found.noisy == found.on_clean == found.clean > 0.9
 
 
-def test_it_is_tested_on_rows_it_was_not_trained_on():
+def test_accuracy_is_measured_on_held_out_rows():
     """Labels by coin: who had seen them would be right more often than not."""
     rng = np.random.default_rng(3)
     pool = ClientPool(rng.normal(size=(200, 180)).astype(np.float32), rng.integers(2, size=200), *NOBODY)
@@ -47,7 +47,7 @@ def test_it_is_tested_on_rows_it_was_not_trained_on():
     assert np.mean(many) < 0.62
 
 
-def test_rows_of_one_class_are_refused():
+def test_rejects_rows_of_one_class():
     pool = two_classes(40)
     with pytest.raises(
         BadInput, match=r"challenger.utility: the 30 rows of clients .* do not have two classes"

@@ -22,7 +22,7 @@ def _forget():
     data_loader._loaded.clear()
 
 
-def test_numbers_of_a_csv_file_are_features(tmp_path):
+def test_numbers_of_csv_file_are_features(tmp_path):
     found = load_rows(write_csv(tmp_path), tmp_path, 1)
     assert found.features(BOTH).tolist() == VALUES  # not the id, not the day
     assert found.labels.tolist() == [0, 1]
@@ -36,7 +36,7 @@ def test_named_columns_are_features_in_their_order(tmp_path):
     assert load_rows(table, tmp_path, 1).features(BOTH).tolist() == [[-2, 7], [3, 8]]
 
 
-def test_a_parquet_file_holds_the_same(tmp_path):
+def test_parquet_file_holds_same(tmp_path):
     rows = "('cat', 1.5::DECIMAL(4, 2), -2::TINYINT), ('dog', 0.25, 3)"
     query = f"SELECT * FROM (VALUES {rows}) AS t(label, x, y)"
     found = load_rows(write_parquet(tmp_path, query), tmp_path, 1)
@@ -45,7 +45,7 @@ def test_a_parquet_file_holds_the_same(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["FLOAT[]", "DOUBLE[2]", "DECIMAL(4, 2)[]"])
-def test_a_column_may_hold_whole_rows(tmp_path, kind):
+def test_column_may_hold_whole_rows(tmp_path, kind):
     query = f"SELECT * FROM (VALUES (5, [1.5, -2]::{kind}), (3, [0.25, 3]::{kind})) AS t(label, e)"
     found = load_rows(write_parquet(tmp_path, query) | {"keys": {"rows": "e"}}, tmp_path, 1)
     assert found.features(BOTH).tolist() == VALUES
@@ -126,7 +126,7 @@ def test_embeddings_may_get_other_features(tmp_path):
     assert load_rows(table, tmp_path, 1).features(BOTH).shape == (2, 7)
 
 
-def test_without_a_file_embeddings_are_generated(tmp_path):
+def test_without_file_embeddings_are_generated(tmp_path):
     found = load_rows({"rows": 30, "features": 5, "classes": 3, "non_negative": True}, tmp_path, 1)
     made = found.features(BOTH)
     assert made.shape == (30, 5)
@@ -134,7 +134,7 @@ def test_without_a_file_embeddings_are_generated(tmp_path):
     assert found.featurizer == IdentityFeaturizer()
 
 
-def test_the_digest_follows_the_file_and_the_table_and_not_the_place(tmp_path):
+def test_digest_covers_file_and_table_but_not_location(tmp_path):
     (tmp_path / "below").mkdir()
     first = load_rows(write_csv(tmp_path), tmp_path, 1).digest
     assert load_rows(write_csv(tmp_path / "below", name="b.csv"), tmp_path / "below", 2).digest == first
@@ -143,7 +143,7 @@ def test_the_digest_follows_the_file_and_the_table_and_not_the_place(tmp_path):
     assert load_rows(write_csv(tmp_path, text), tmp_path, 1).digest != first
 
 
-def test_a_file_is_read_once_for_all_points_of_a_sweep(tmp_path):
+def test_file_is_read_once_for_all_points_of_sweep(tmp_path):
     table = write_csv(tmp_path)
     assert load_rows(table, tmp_path, 1) is load_rows(dict(table), tmp_path, 1)
     assert load_rows(table, tmp_path, 1) is not load_rows(table, tmp_path, 2)
@@ -183,7 +183,7 @@ PLAIN = {"embedding": VALUES, "label": [0, 1]}
         (PLAIN, {"rows": 5}, "'rows'"),
     ],
 )
-def test_arrays_that_cannot_be_used_are_refused(tmp_path, arrays, table, word):
+def test_rejects_arrays_that_cannot_be_used(tmp_path, arrays, table, word):
     with pytest.raises(BadInput, match=word):
         load_rows(write_npz(tmp_path, **{k: np.array(v) for k, v in arrays.items()}) | table, tmp_path, 1)
 
@@ -205,7 +205,7 @@ def test_arrays_that_cannot_be_used_are_refused(tmp_path, arrays, table, word):
         ("", {}, "data"),
     ],
 )
-def test_columns_that_cannot_be_used_are_refused(tmp_path, text, table, word):
+def test_rejects_columns_that_cannot_be_used(tmp_path, text, table, word):
     with pytest.raises(BadInput, match=word):
         load_rows(write_csv(tmp_path, text) | table, tmp_path, 1)
 
@@ -222,25 +222,25 @@ def test_columns_that_cannot_be_used_are_refused(tmp_path, text, table, word):
         ("SELECT NULL::BLOB AS e, unnest([1, 2]) AS label", {}, "row 0 .*holds no image"),
     ],
 )
-def test_rows_that_cannot_be_used_are_refused(tmp_path, query, table, word):
+def test_rejects_rows_that_cannot_be_used(tmp_path, query, table, word):
     with pytest.raises(BadInput, match=word):
         load_rows(write_parquet(tmp_path, query) | table, tmp_path, 1)
 
 
 @pytest.mark.parametrize("name", ["rows.npz", "rows.parquet"])
-def test_broken_files_are_refused(tmp_path, name):
+def test_rejects_broken_files(tmp_path, name):
     (tmp_path / name).write_bytes(b"PK\x03\x04 no more")
     with pytest.raises(BadInput, match=f"{name} cannot be read"):
         load_rows({"source": name}, tmp_path, 1)
 
 
-def test_nobody_is_told_to_run_what_is_in_a_file(tmp_path):
+def test_unreadable_npz_message_does_not_suggest_pickle(tmp_path):
     (tmp_path / "rows.npz").write_text("hello")
     with pytest.raises(BadInput, match=r"rows\.npz cannot be read: it holds no arrays; it must be"):
         load_rows({"source": "rows.npz"}, tmp_path, 1)
 
 
-def test_a_single_array_is_no_file_of_arrays(tmp_path):
+def test_rejects_single_array_file(tmp_path):
     with (tmp_path / "rows.npz").open("wb") as file:
         np.save(file, np.array(VALUES))
     with pytest.raises(BadInput, match="holds one array without a name"):
@@ -256,7 +256,7 @@ def test_a_single_array_is_no_file_of_arrays(tmp_path):
         ({"source": "rows.xlsx"}, "unknown ending"),
     ],
 )
-def test_other_sources_are_refused(tmp_path, table, word):
+def test_rejects_other_sources(tmp_path, table, word):
     (tmp_path / "rows.xlsx").write_text("x")
     with pytest.raises(BadInput, match=word):
         load_rows(table, tmp_path, 1)

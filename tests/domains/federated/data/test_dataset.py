@@ -16,7 +16,7 @@ REFERENCE = np.arange(20)
 
 
 @pytest.mark.parametrize("featurizer", [PcaFeaturizer(4), RandomReluFeaturizer(4)])
-def test_features_depend_on_no_row_outside_of_the_reference(featurizer):
+def test_features_depend_on_no_row_outside_of_reference(featurizer):
     rows = loaded().rows.copy()
     rows[21:] *= 100
     one, other = loaded(featurizer=featurizer), loaded(rows, featurizer=featurizer)
@@ -25,18 +25,18 @@ def test_features_depend_on_no_row_outside_of_the_reference(featurizer):
 
 
 @pytest.mark.parametrize("featurizer", [PcaFeaturizer(4), RandomReluFeaturizer(4)])
-def test_features_depend_on_the_reference(featurizer):
+def test_features_depend_on_reference(featurizer):
     one = loaded(featurizer=featurizer)
     assert not np.allclose(one.features(REFERENCE), one.features(REFERENCE + 20))
 
 
-def test_a_seed_decides_random_features():
+def test_seed_decides_random_features():
     made = [loaded(featurizer=RandomReluFeaturizer(4), seed=seed).features(REFERENCE) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(made[0], made[1])
     assert not np.allclose(made[0], made[2])
 
 
-def test_values_are_scaled_and_then_cut_at_zero():
+def test_values_are_scaled_and_clipped_at_zero():
     given = np.array([[1.0, -2.0], [-0.5, 3.0]], np.float32)
     made = loaded(given, scale=2.0, non_negative=True).features(np.array([0, 1]))
     assert made.tolist() == [[2.0, 0.0], [0.0, 6.0]]
@@ -44,14 +44,14 @@ def test_values_are_scaled_and_then_cut_at_zero():
     assert given.tolist() == [[1.0, -2.0], [-0.5, 3.0]]
 
 
-def test_features_are_made_once_and_cannot_be_changed():
+def test_features_are_computed_once_and_read_only():
     one = loaded()
     assert one.features(REFERENCE) is one.features(REFERENCE.copy())
     with pytest.raises(ValueError, match="read-only"):
         one.features(REFERENCE)[0, 0] = 1
 
 
-def test_reports_hear_how_features_were_made():
+def test_notes_describe_feature_computation():
     one = loaded(featurizer=PcaFeaturizer(), notes=("a file",))
     file, made = one.notes_on(one.features(REFERENCE))
     assert file == "a file"
@@ -70,16 +70,16 @@ def test_reports_hear_how_features_were_made():
         ({"is_train": np.ones(3, bool)}, "3 training flags"),
     ],
 )
-def test_rows_that_nothing_can_be_computed_of_are_refused(changes, word):
+def test_rejects_unusable_rows(changes, word):
     with pytest.raises(BadInput, match=word):
         loaded(**changes)
 
 
-def test_a_scale_beyond_single_precision_is_refused():
+def test_rejects_scale_beyond_single_precision():
     with pytest.raises(BadInput, match="inf in feature"):
         loaded(scale=1e39).features(REFERENCE)
 
 
-def test_features_are_not_fitted_on_a_single_row():
+def test_features_are_not_fitted_on_single_row():
     with pytest.raises(BadInput, match="1 reference rows; 2 are needed"):
         loaded(featurizer=PcaFeaturizer()).features(np.array([3]))

@@ -20,7 +20,7 @@ def rows_of(n, d):
 
 
 @pytest.mark.parametrize("shape", [(200, 30), (20, 300)], ids=["tall", "wide"])
-def test_components_are_those_of_another_library(shape):
+def test_components_match_another_library(shape):
     rows, others = rows_of(*shape), rows_of(7, shape[1])[::-1]
     theirs = PCA(10, svd_solver="full").fit(rows.astype(np.float64))
     made = PcaFeaturizer(10).fit(rows, rng())(others)
@@ -28,14 +28,14 @@ def test_components_are_those_of_another_library(shape):
     np.testing.assert_allclose(made * np.sign(made[0] * expected[0]), expected, rtol=1e-3, atol=1e-3)
 
 
-def test_the_first_component_has_a_deviation_of_eight_where_it_was_fitted():
+def test_first_component_has_standard_deviation_eight():
     rows = rows_of(300, 40)
     deviations = PcaFeaturizer().fit(rows, rng())(rows).std(axis=0, ddof=1)
     assert deviations[0] == pytest.approx(8, rel=1e-4)
     assert (np.diff(deviations) < 0).all()
 
 
-def test_rows_span_one_dimension_less_than_there_are():
+def test_n_rows_span_n_minus_one_dimensions():
     rows = rows_of(20, 300)
     made = PcaFeaturizer().fit(rows, rng())(rows)
     assert made.shape == (20, 19)
@@ -43,7 +43,7 @@ def test_rows_span_one_dimension_less_than_there_are():
     assert "not" not in PcaFeaturizer(19).note(19)
 
 
-def test_equal_rows_span_nothing_more():
+def test_duplicate_rows_add_no_dimension():
     rows = np.repeat(rows_of(6, 50), 4, axis=0)
     assert PcaFeaturizer().fit(rows, rng())(rows).shape == (24, 5)
 
@@ -57,12 +57,12 @@ def test_equal_rows_span_nothing_more():
         (np.ones((8, 5), np.float32), None, "span only 0"),
     ],
 )
-def test_more_dimensions_than_rows_span_are_refused(rows, dimensions, word):
+def test_rejects_more_dimensions_than_rows_span(rows, dimensions, word):
     with pytest.raises(BadInput, match=word):
         PcaFeaturizer(dimensions).fit(rows, rng())
 
 
-def test_a_large_reference_is_thinned_out_but_never_below_the_dimensions():
+def test_large_reference_is_subsampled_but_not_below_dimensions():
     rows = rng().normal(size=(4_300, 40)).astype(np.float32)
     np.testing.assert_array_equal(
         PcaFeaturizer(5).fit(rows, rng())(rows), PcaFeaturizer(5).fit(rows[::3], rng())(rows)
@@ -81,7 +81,7 @@ def test_random_units_follow_their_formula():
     )
 
 
-def test_random_units_are_of_the_size_of_embeddings():
+def test_random_features_have_scale_of_embeddings():
     rows = rng().normal(3, 7, (400, 200)).astype(np.float32)
     made = RandomReluFeaturizer().fit(rows, rng())(rows)
     assert made.shape == (400, 512)
@@ -90,7 +90,7 @@ def test_random_units_are_of_the_size_of_embeddings():
     assert np.mean(made**2) == pytest.approx(4**2 / 2, rel=0.05)
 
 
-def test_a_pixel_that_hardly_ever_changes_cannot_drown_the_others():
+def test_nearly_constant_pixel_does_not_dominate():
     rows = rng().integers(0, 256, (500, 100)).astype(np.uint8)
     rows[:, 0] = 0
     rows[3, 0] = 1
@@ -105,14 +105,14 @@ def test_equal_rows_have_no_random_features():
         RandomReluFeaturizer().fit(np.ones((4, 3), np.uint8), rng())
 
 
-def test_rows_that_are_features_stay_as_they_are():
+def test_feature_rows_are_unchanged():
     rows = rows_of(4, 3)
     made = IdentityFeaturizer().fit(rows[:2], rng())(rows)
     np.testing.assert_array_equal(made, rows)
     assert made is not rows
 
 
-def test_more_rows_than_are_transformed_at_once_make_no_difference():
+def test_transforming_in_chunks_makes_no_difference():
     rows = rows_of(2_500, 6)
     transform = PcaFeaturizer(3).fit(rows[:50], rng())
     one_by_one = np.vstack([transform(rows[i : i + 1]) for i in (0, 1_023, 1_024, 2_499)])

@@ -27,7 +27,7 @@ def test_every_row_is_in_one_part():
     assert parts.notes == ()
 
 
-def test_a_seed_decides_the_parts():
+def test_seed_decides_parts():
     one, same, other = parts_of(seed=1), parts_of(seed=1), parts_of(seed=2)
     for name in ("targets", "clients", "reference"):
         np.testing.assert_array_equal(getattr(one, name), getattr(same, name))
@@ -35,7 +35,7 @@ def test_a_seed_decides_the_parts():
 
 
 @pytest.mark.parametrize(("reference", "n"), [(0.2, 18), (30, 30), (30.0, 30), (2, 2)])
-def test_the_reference_is_a_share_or_a_number_of_rows(reference, n):
+def test_reference_is_share_or_number_of_rows(reference, n):
     assert parts_of(reference=reference).reference.size == n
 
 
@@ -43,7 +43,7 @@ def test_targets_may_be_named_in_any_order():
     assert parts_of(targets=TargetChoice(names=(7, "3"))).targets.tolist() == [7, 3]
 
 
-def test_rows_that_equal_a_target_are_left_out_of_both_parts():
+def test_rows_that_equal_target_are_left_out_of_both_parts():
     rows = np.tile(ROWS[:50], (2, 1))  # row i + 50 equals row i
     parts = parts_of(rows, targets=TargetChoice(names=(0, 51, 7, 57)))
     assert not {50, 1} & {*parts.clients, *parts.reference}
@@ -54,7 +54,7 @@ def test_rows_that_equal_a_target_are_left_out_of_both_parts():
     assert sum(int(word) for word in note.split() if word.isdigit()) == 2
 
 
-def test_equal_pixels_are_told_apart_without_wrapping_around():
+def test_equal_uint8_rows_are_found_without_overflow():
     rows = np.zeros((60, 40), np.uint8)
     rows[:, 3] = np.arange(60)  # a value that is not looked at first
     rows[9, 3] = 0  # as row 0
@@ -63,7 +63,7 @@ def test_equal_pixels_are_told_apart_without_wrapping_around():
     assert 9 not in [*parts.clients, *parts.reference]
 
 
-def test_near_rows_are_left_out_where_they_are_not_wanted():
+def test_near_duplicates_are_left_out_on_request():
     rows = ROWS.copy()
     rows[1] = rows[0] + 0.03
     rows[2] = rows[0]
@@ -93,12 +93,12 @@ def test_near_rows_are_left_out_where_they_are_not_wanted():
         ({"batch": 46}, "batch: 46 rows .* clients have 45 besides"),
     ],
 )
-def test_parts_without_room_are_refused(changes, word):
+def test_rejects_parts_without_room(changes, word):
     with pytest.raises(BadInput, match=word):
         parts_of(**changes)
 
 
-def test_batches_need_room_after_equal_rows_are_gone():
+def test_batches_need_enough_rows_after_removing_duplicates():
     rows = ROWS.copy()
     rows[1:60] = rows[0]
     with pytest.raises(BadInput, match=r"batch: 41 rows .* \(left out: .* that equal a target\)"):
@@ -114,7 +114,7 @@ def two_files(folder, reference):
     return load_rows({"source": "own.npz", "reference": "public.npz"}, folder, 1)
 
 
-def test_an_adversary_with_a_file_of_its_own_has_all_of_its_rows_and_no_others(tmp_path):
+def test_adversary_file_is_the_whole_reference(tmp_path):
     loaded = two_files(tmp_path, lambda own, others: others)
     parts = split_rows(
         loaded, targets=TargetChoice(n=4), reference=0.5, batch=10, rng=np.random.default_rng(1)
@@ -125,7 +125,7 @@ def test_an_adversary_with_a_file_of_its_own_has_all_of_its_rows_and_no_others(t
     assert loaded.labels[40:42].tolist() == [1, 2]
 
 
-def test_a_reference_that_holds_a_target_is_refused(tmp_path):
+def test_rejects_reference_that_holds_target(tmp_path):
     loaded = two_files(tmp_path, lambda own, others: np.concatenate([others[:29], own[7:8]]))
     with pytest.raises(BadInput, match=r"data.reference: its row 29 \(the first is 0\) equals a target"):
         split_rows(
@@ -133,7 +133,7 @@ def test_a_reference_that_holds_a_target_is_refused(tmp_path):
         )
 
 
-def test_beside_such_a_file_too_clients_have_no_row_that_equals_a_target(tmp_path):
+def test_client_rows_equal_to_a_target_are_removed_with_own_reference_file(tmp_path):
     loaded = two_files(tmp_path, lambda own, others: others)
     loaded.rows[9] = loaded.rows[7]
     parts = split_rows(
@@ -143,12 +143,12 @@ def test_beside_such_a_file_too_clients_have_no_row_that_equals_a_target(tmp_pat
     assert parts.notes == ("left out: 1 rows of clients and 0 of the reference that equal a target",)
 
 
-def test_what_is_wrong_with_a_reference_is_said_of_its_file(tmp_path):
+def test_errors_of_reference_name_its_file(tmp_path):
     with pytest.raises(BadInput, match=r"data.reference \(public.npz\): .*row 3 .*holds nan in feature 2"):
         two_files(tmp_path, lambda own, others: np.where(np.arange(180).reshape(30, 6) == 20, np.nan, others))
 
 
-def test_what_the_file_of_the_reference_is_called_does_not_matter(tmp_path):
+def test_name_of_reference_file_does_not_matter(tmp_path):
     digest = two_files(tmp_path, lambda own, others: others).digest
     (tmp_path / "public.npz").rename(tmp_path / "theirs.npz")
     assert load_rows({"source": "own.npz", "reference": "theirs.npz"}, tmp_path, 1).digest == digest
@@ -157,6 +157,6 @@ def test_what_the_file_of_the_reference_is_called_does_not_matter(tmp_path):
     assert load_rows({"source": "own.npz", "reference": "theirs.npz"}, tmp_path, 1).digest != digest
 
 
-def test_a_reference_of_another_width_is_refused(tmp_path):
+def test_rejects_reference_of_another_width(tmp_path):
     with pytest.raises(BadInput, match="its rows have 5 values, those of source 6"):
         two_files(tmp_path, lambda own, others: others[:, :5])

@@ -13,14 +13,14 @@ def many():
     return generate_rows(FederatedSyntheticTable(rows=8_000), 1)
 
 
-def test_deviations_decay_as_those_of_real_embeddings(many):
+def test_standard_deviations_decay_like_real_embeddings(many):
     deviations = many.features(ALL).std(axis=0)
     # measured on 512 principal components of a network's features of 12,000 CIFAR-10 images
     real = {0: 8.42, 1: 6.89, 5: 5.51, 10: 4.09, 50: 2.21, 100: 1.56, 200: 1.02, 511: 0.60}
     assert [deviations[j] for j in real] == pytest.approx(list(real.values()), rel=0.15)
 
 
-def test_classes_differ_as_those_of_real_embeddings(many):
+def test_classes_differ_like_real_embeddings(many):
     rows = many.features(ALL)
     means = np.array([rows[many.labels == label].mean(axis=0) for label in range(10)])
     share = means.var(axis=0) / rows.var(axis=0)
@@ -40,7 +40,7 @@ def test_classes_are_equally_frequent(many):
     assert many.n_classes == 10
 
 
-def test_either_form_comes_from_the_same_rows():
+def test_either_form_comes_from_same_rows():
     signed, cut = (
         generate_rows(FederatedSyntheticTable(rows=50, non_negative=cut), 3) for cut in (False, True)
     )
@@ -48,7 +48,7 @@ def test_either_form_comes_from_the_same_rows():
     assert signed.digest != cut.digest
 
 
-def test_a_seed_decides_the_rows():
+def test_seed_decides_rows():
     one, same, other = (
         generate_rows(FederatedSyntheticTable(rows=20, features=3, classes=2), seed) for seed in (1, 1, 2)
     )
@@ -70,6 +70,6 @@ def test_a_seed_decides_the_rows():
         ({"scale": np.inf}, "scale must be > 0"),
     ],
 )
-def test_impossible_embeddings_are_refused(table, word):
+def test_rejects_impossible_embeddings(table, word):
     with pytest.raises(BadInput, match=word):
         FederatedSyntheticTable(**table)

@@ -36,7 +36,7 @@ def build(folder=Path(), **said):
     )
 
 
-def test_clients_are_flowers_if_the_plan_says_so():
+def test_plan_selects_flower_clients():
     import numpy as np
 
     here, there = build(), build(engine="flower")
@@ -47,7 +47,7 @@ def test_clients_are_flowers_if_the_plan_says_so():
     assert "clients are run by Flower's simulation" in there.notes
 
 
-def test_a_changed_app_makes_another_digest(tmp_path):
+def test_changed_app_changes_digest(tmp_path):
     digests = set()
     for noise in (1, 2):
         (tmp_path / "mine.py").write_text(f"{OWN}\nNOISE = {noise}\n")
@@ -77,20 +77,20 @@ def test_telemetry_is_off_before_flower_is_imported(tmp_path, monkeypatch):
         ({"engine": "flower", "client_app": "yours:app"}, "no yours.py"),
     ],
 )
-def test_apps_that_cannot_be_are_refused(tmp_path, said, told):
+def test_rejects_invalid_apps(tmp_path, said, told):
     (tmp_path / "mine.py").write_text(OWN)
     with pytest.raises(BadInput, match=told):
         build(tmp_path, **said)
 
 
-def test_an_app_that_cannot_travel_is_refused(tmp_path):
+def test_rejects_app_that_cannot_be_pickled(tmp_path):
     held = "import threading\nlock = threading.Lock()\n" + OWN.replace("return message", "return lock")
     (tmp_path / "mine.py").write_text(held)
     with pytest.raises(BadInput, match="cannot be sent to the simulation"):
         build(tmp_path, engine="flower", client_app="mine:app")
 
 
-def test_without_flower_the_way_to_install_it_is_told(monkeypatch):
+def test_missing_flower_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(engine, "find_spec", lambda name: None if name == "flwr" else sys)
     with pytest.raises(
         BadInput, match=r"flwr is not installed; run: pip install 'leakgauge\[federated,ml\]'"

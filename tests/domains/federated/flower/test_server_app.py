@@ -5,7 +5,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from domains.federated.flower.small_blocks import Straight, block, networks
+from domains.federated.flower.in_process_clients import Straight, block, networks
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.clients.gradients import GradientNoise
 from leakgauge.domains.federated.flower.client_app import SimulatedClients, client_app
@@ -52,7 +52,7 @@ def same(one, other):
     ],
     ids=["one client", "no noise", "three clients", "noisy gradients"],
 )
-def test_apps_give_the_gradients_of_the_game_without_them(tmp_path, training):
+def test_flower_gradients_match_in_process_game(tmp_path, training):
     clients = block(n_rounds=6, **training)
     answers, _ = ask(tmp_path, clients, networks())
     same(answers, clients.train(networks()))
@@ -62,7 +62,7 @@ def test_apps_give_the_gradients_of_the_game_without_them(tmp_path, training):
         assert not active.all()  # exactly zero there, as without Flower
 
 
-def test_gradients_of_a_group_are_averaged(tmp_path):
+def test_gradients_of_group_are_averaged(tmp_path):
     clients = block(n_rounds=1, n_targets=1, clients=3)
     [network] = networks(n_targets=1)
     [[got]], _ = ask(tmp_path, clients, [network])
@@ -71,7 +71,7 @@ def test_gradients_of_a_group_are_averaged(tmp_path):
     assert not np.array_equal(alone[0], alone[1])
 
 
-def test_no_node_is_asked_twice_at_a_time_and_every_client_once(tmp_path):
+def test_every_client_is_asked_once_and_nodes_never_in_parallel(tmp_path):
     clients = block(n_rounds=4, n_targets=2, clients=2)
     _, grid = ask(tmp_path, clients, networks(), n_nodes=5)
     assert [len(wave) for wave in grid.waves] == [5, 5, 5, 1]
@@ -79,7 +79,7 @@ def test_no_node_is_asked_twice_at_a_time_and_every_client_once(tmp_path):
     assert len(set(client_requests(clients))) == 4 * 2 * 2
 
 
-def test_messages_of_the_server_hold_no_rows(tmp_path):
+def test_messages_of_server_hold_no_rows(tmp_path):
     seen = []
 
     class Listening(Straight):
@@ -111,7 +111,7 @@ def reply(message, **records):
     return Message(content=RecordDict(records), reply_to=message)
 
 
-def test_an_own_app_gets_model_rows_and_seed_and_no_word_about_the_target(tmp_path):
+def test_user_app_gets_model_rows_and_seed_but_not_target(tmp_path):
     clients, seen = block(n_rounds=1, n_targets=1), []
 
     def train(message, context):
@@ -152,7 +152,7 @@ def ask_with(file, clients, models, app):
         return found[0], grid
 
 
-def test_an_own_app_that_takes_a_step_gives_away_its_gradient(tmp_path):
+def test_user_app_taking_an_sgd_step_reveals_its_gradient(tmp_path):
     """A step of plain gradient descent at rate 1 takes the gradient off the weights: torch's own."""
 
     def train(message, context):
@@ -217,6 +217,6 @@ def records(arrays):
     ],
     ids=["failing", "silent", "renaming", "shrinking", "exploding"],
 )
-def test_an_own_app_that_answers_badly_is_told_so(tmp_path, train, told):
+def test_invalid_answers_of_user_app_are_reported(tmp_path, train, told):
     with pytest.raises(BadInput, match=told):
         ask_with(tmp_path / "clients.pickle", block(), networks(), own(train))

@@ -13,7 +13,7 @@ def won_at(threshold, own, others, n_others):
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("n_others", [1, 19, 99])
-def test_no_threshold_wins_more_games(n_others, whole):
+def test_threshold_wins_most_games(n_others, whole):
     rng = np.random.default_rng([1, n_others])
     for _ in range(20):
         own, others = rng.normal(1.5, 1, 30), rng.normal(0, 1, 200)
@@ -26,14 +26,14 @@ def test_no_threshold_wins_more_games(n_others, whole):
         assert won_at(threshold, own, others, n_others) == pytest.approx(won)
 
 
-def test_two_thresholds_that_win_as_often_are_not_averaged():
+def test_equally_good_thresholds_are_not_averaged():
     own, others = np.array([1.0, 3.0]), np.array([0.0, 2.0])  # 0.5 and 2.5 win .75, what is between them .5
     threshold, won = best_batch_threshold(own, others, 1)
     assert threshold in (0.5, 2.5)
     assert won == won_at(threshold, own, others, 1) == 0.75
 
 
-def test_what_is_separated_is_cut_midway():
+def test_separated_scores_are_cut_midway():
     assert best_batch_threshold(np.array([5.0, 9.0]), np.array([-1.0, 1.0]), 99) == (3.0, 1.0)
 
 
@@ -45,7 +45,7 @@ def test_rates_are_shares_of_batches():
 
 
 @pytest.mark.slow
-def test_the_share_that_is_promised_is_won_on_new_scores():
+def test_predicted_share_is_reached_on_new_scores():
     rng = np.random.default_rng(2)
     threshold, promised = best_batch_threshold(rng.normal(4, 1, 20_000), rng.normal(0, 1, 200_000), 99)
     hits = rng.normal(4, 1, 20_000) > threshold

@@ -53,7 +53,7 @@ def by_patterns(rows, mechanism, feature):
         ome.Mechanism(epsilon=2.0, features=FEATURES, bits=(2, 2), alpha=3.0, variant=ome.OmeVariant.LYU),
     ],
 )
-def test_moments_are_those_of_all_bit_patterns(mechanism, n_rows):
+def test_moments_match_all_bit_patterns(mechanism, n_rows):
     rows = rng().normal(scale=1.5, size=(n_rows, FEATURES)).astype(np.float32)
     law = feature_distribution(rows, mechanism, rng())
     assert isinstance(law, ExactFeatureDistribution)
@@ -68,7 +68,7 @@ def test_moments_are_those_of_all_bit_patterns(mechanism, n_rows):
 
 
 @pytest.mark.slow
-def test_moments_are_those_of_a_simulation():
+def test_moments_match_simulation():
     mechanism, rows = bitrand.Mechanism(epsilon=5.0, features=FEATURES), rng().normal(size=(5, FEATURES)) * 4
     drawn = mechanism.sample(np.tile(rows, (40_000, 1)), rng(2))
     moments = feature_distribution(rows.astype(np.float32), mechanism, rng()).moments(powers)
@@ -84,7 +84,7 @@ def test_moments_are_those_of_a_simulation():
             assert (np.abs(found - drawn_ones.mean(axis=0)) < 4 * errors).all()
 
 
-def test_without_noise_moments_are_those_of_the_rows():
+def test_without_noise_moments_match_rows():
     rows = rng().normal(size=(50, FEATURES)).astype(np.float32)
     law = feature_distribution(rows, None, rng())
     assert isinstance(law, SampledFeatureDistribution)
@@ -94,7 +94,7 @@ def test_without_noise_moments_are_those_of_the_rows():
         np.testing.assert_allclose(moments.covariances[feature], np.cov(powers(column).T, ddof=0), atol=1e-12)
 
 
-def test_noise_without_a_table_is_drawn_often_enough():
+def test_noise_without_table_is_sampled():
     mechanism = feature_laplace.Mechanism(epsilon=30.0, features=FEATURES, bound=5.0)
     law = feature_distribution(np.ones((1, FEATURES), dtype=np.float32), mechanism, rng())
     assert isinstance(law, SampledFeatureDistribution)

@@ -32,7 +32,7 @@ def loudness(crafted, rows):
 
 
 @pytest.mark.parametrize("halvings", [1, 7, 30])
-def test_a_quieter_network_has_the_same_neuron_to_the_last_bit(halvings):
+def test_scaled_down_network_has_the_same_neuron(halvings):
     rng = np.random.default_rng(1)
     loud, rows = random_crafted(30, 8, rng), rng.normal(size=(200, 8)).astype(np.float32)
     quiet = loud.with_smaller_units(halvings)
@@ -41,7 +41,7 @@ def test_a_quieter_network_has_the_same_neuron_to_the_last_bit(halvings):
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_only_what_is_loud_is_made_quieter(scale):
+def test_only_saturated_networks_are_scaled_down(scale):
     _, server = small_server({"name": "none"}, data={"scale": scale})
     crafted = [random_crafted(50, 128, np.random.default_rng(place)) for place in range(3)]
     after = rescale_first_layers(server, crafted, stream(1, Role.STUDY))
@@ -51,14 +51,14 @@ def test_only_what_is_loud_is_made_quieter(scale):
         assert loudness(quiet, server.rows[:32]).max() <= LARGEST_UNIT_RMS
 
 
-def test_nothing_else_is_drawn_otherwise():
+def test_scaling_changes_no_other_draw():
     _, server = small_server({"name": "bitrand", "epsilon": 5.0})
     rng, other = stream(1, Role.STUDY), stream(1, Role.STUDY)
     rescale_first_layers(server, [random_crafted(5, 128, np.random.default_rng(1))] * 3, rng)
     assert rng.random() == other.random()
 
 
-def test_rows_of_any_size_leave_a_gradient_where_a_neuron_is_active():
+def test_active_neuron_has_gradient_for_rows_of_any_size():
     """All classes take turns as the label of a member: one of them is what the network is surest of."""
     made, server = small_server({"name": "none"}, data={"scale": 1e4}, targets=8)
     attack = Attack(form="ratio", hinges=4)
@@ -113,20 +113,20 @@ def shares(made, server, scorer, n_rounds):
 
 
 @pytest.mark.parametrize("n_clients", [1, 3])
-def test_a_neuron_that_only_targets_make_active_wins_every_game(n_clients):
+def test_neuron_active_for_targets_only_wins_every_game(n_clients):
     made, server, scorer = game(clients=n_clients)
     assert scorer.reading.threshold == SMALLEST_GRADIENT > 0
     assert shares(made, server, scorer, 50) == (1.0, 1.0)
 
 
-def test_the_smallest_gradient_counts_as_one():
+def test_tiny_gradient_counts_as_active():
     made, server, _ = game()
     tiny = [only_targets().scaled(1e-30)] * 2
     scorer = gradient_scorer(server, tiny, np.random.default_rng(2))
     assert shares(made, server, scorer, 50) == (1.0, 1.0)
 
 
-def test_what_is_looked_for_is_the_targets_share_of_the_average():
+def test_expected_shift_is_target_share_of_average():
     noise = GradientNoise(sigma=1e-9, clip=0.5)
     made, server, scorer = game(noise=noise, clients=3, iterations=2, chosen=2)
     assert isinstance(scorer.score, MatchedFilterScorer)
@@ -138,7 +138,7 @@ def test_what_is_looked_for_is_the_targets_share_of_the_average():
 
 
 @pytest.mark.parametrize("training", [{}, {"clients": 3}, {"iterations": 4}, {"clients": 2, "iterations": 3}])
-def test_scores_are_in_units_of_the_noise_that_is_left(training):
+def test_scores_are_in_units_of_remaining_noise(training):
     made, server, scorer = game(noise=GradientNoise(sigma=0.7, clip=0.5), **training)
     released = made.release(np.zeros((60, 2), dtype=bool), np.random.default_rng(4))
     numbers = np.array(server.view(released).train(scorer.score.networks)).ravel()
@@ -152,7 +152,7 @@ def test_scores_are_in_units_of_the_noise_that_is_left(training):
     ("sigma", "training"),
     [(0.3, {}), (0.1, {}), (0.5, {"iterations": 3}), (0.2, {"clients": 2}), (0.4, {"chosen": 3})],
 )
-def test_against_noise_it_wins_as_often_as_the_exact_formula_says(sigma, training):
+def test_success_under_noise_matches_exact_formula(sigma, training):
     """Nobody else is active, so two normal laws are told apart: Phi(distance / 2)."""
     n_rounds = 600  # with 2 targets
     made, server, scorer = game(noise=GradientNoise(sigma=sigma, clip=0.5), **training)
@@ -176,7 +176,7 @@ def test_against_noise_it_wins_as_often_as_the_exact_formula_says(sigma, trainin
 
 
 @pytest.mark.slow
-def test_a_target_that_is_seldom_there_is_found_less_often():
+def test_rarely_present_target_is_found_less_often():
     noise = GradientNoise(sigma=0.3, clip=0.5)
     always, seldom = (
         np.mean(shares(*game(noise=noise, iterations=4, present=present), 150)) for present in (1.0, 0.3)

@@ -16,7 +16,7 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def test_the_value_of_a_neuron_is_that_of_the_layers_written_out():
+def test_neuron_value_matches_explicit_layers():
     crafted, rows = random_crafted(7, 5, rng()), rng(2).normal(size=(20, 5)).astype(np.float32)
     expected = [
         sum(
@@ -29,7 +29,7 @@ def test_the_value_of_a_neuron_is_that_of_the_layers_written_out():
     np.testing.assert_allclose(crafted.values(rows), expected, atol=1e-5)
 
 
-def test_a_scaled_neuron_is_active_for_the_same_rows():
+def test_scaled_neuron_is_active_for_same_rows():
     crafted, rows = random_crafted(7, 5, rng()), rng(2).normal(size=(500, 5)).astype(np.float32)
     before, after = crafted.values(rows), crafted.scaled(0.01).values(rows)
     np.testing.assert_allclose(after, 0.01 * before, atol=1e-6)
@@ -37,7 +37,7 @@ def test_a_scaled_neuron_is_active_for_the_same_rows():
     np.testing.assert_array_equal(before > 0, after > 0)
 
 
-def test_all_chosen_neurons_are_copies_of_the_crafted_one_and_no_other_is():
+def test_chosen_neurons_are_copies_of_the_crafted_one():
     crafted = random_crafted(30, 5, rng())
     network = plant_neuron(crafted, PlantedNetworkShape(classes=4, neurons=6, chosen=2), rng(2))
     weights, biases = network.second
@@ -47,7 +47,7 @@ def test_all_chosen_neurons_are_copies_of_the_crafted_one_and_no_other_is():
     assert [layer[0].shape for layer in network.layers] == [(30, 5), (6, 30), (4, 6)]
 
 
-def test_honest_layers_are_drawn_as_torch_draws_them():
+def test_honest_layers_match_torch_initialisation():
     from scipy.stats import ks_2samp
 
     torch_generator = torch.random.fork_rng(devices=[])
@@ -63,7 +63,7 @@ def test_honest_layers_are_drawn_as_torch_draws_them():
         assert np.abs(mine).max() == pytest.approx(np.abs(other).max(), rel=0.02)
 
 
-def test_parts_that_do_not_fit_together_are_refused():
+def test_rejects_parts_that_do_not_fit_together():
     first, biases = np.ones((3, 2), dtype=np.float32), np.ones(3, dtype=np.float32)
     with pytest.raises(BadInput, match="3 units, 3 biases, 2 weights"):
         CraftedNeuron(first, biases, np.ones(2, dtype=np.float32), 0.0)

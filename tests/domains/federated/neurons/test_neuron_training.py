@@ -20,7 +20,7 @@ def epoch_rows(n, rng):
 
 
 @pytest.mark.parametrize("batch", [None, 8])
-def test_a_neuron_learns_as_a_torch_module_would(batch):
+def test_training_matches_torch_module(batch):
     start = initial_neuron(6, 4, np.random.default_rng(1))
     first, second = torch.nn.Linear(4, 6), torch.nn.Linear(6, 1)
     first.weight.data, first.bias.data = (
@@ -48,7 +48,7 @@ def test_a_neuron_learns_as_a_torch_module_would(batch):
     assert np.abs(found.values(rows) - start.values(rows)).max() > 0.1
 
 
-def test_each_epoch_is_a_neuron_of_its_own():
+def test_each_epoch_returns_a_separate_neuron():
     start = initial_neuron(6, 4, np.random.default_rng(1))
     kept = start.first.copy()
     epochs = list(train_epochs(start, epoch_rows(3, np.random.default_rng(2)), batch=None, rate=0.01))
@@ -70,7 +70,7 @@ def taught(mechanism, attack, **setting):
     return server, trainer, trainer((0, 2))
 
 
-def test_without_noise_training_ends_when_the_target_alone_is_active():
+def test_without_noise_stops_when_only_target_is_active():
     server, trainer, trained = taught({"name": "none"}, Attack(neurons=60, rate=1e-2))
     assert trained.separated
     assert len(trained.history) == trained.epochs
@@ -84,13 +84,13 @@ def test_without_noise_training_ends_when_the_target_alone_is_active():
     assert len(trainer.rows) + len(trainer.held_back) == len(server.rows)
 
 
-def test_a_limit_of_epochs_is_kept_to():
+def test_epoch_limit_is_respected():
     _, _, trained = taught({"name": "none"}, Attack(neurons=5, rate=1e-6, epochs=3))
     assert not trained.separated
     assert len(trained.history) == 3
 
 
-def test_under_noise_the_epoch_that_is_kept_wins_most_on_rows_that_were_held_back():
+def test_under_noise_keeps_best_epoch_on_held_out_rows():
     server, trainer, trained = taught(BITRAND, SMALL)
     assert len(trained.history) == 4
     mechanism, rng = server.training.mechanism, np.random.default_rng(3)

@@ -23,7 +23,7 @@ def rng(seed=3):
     return np.random.default_rng(seed)
 
 
-def test_scores_that_are_looked_up_are_those_of_the_neuron():
+def test_table_lookup_matches_neuron():
     samples = draw_perturbed_rows(ROWS, 5, MECHANISM, rng())
     assert isinstance(samples, PerturbedLevelRows)
     rows = samples.levels[samples.places.T].astype(np.float32)
@@ -33,7 +33,7 @@ def test_scores_that_are_looked_up_are_those_of_the_neuron():
     np.testing.assert_allclose(PerturbedRealRows(rows).scores(SCORE), neuron.values(rows), atol=1e-4)
 
 
-def test_without_noise_rows_are_taken_as_they_are():
+def test_without_noise_rows_are_unchanged():
     samples = draw_perturbed_rows(ROWS, 7, None, rng())
     np.testing.assert_allclose(samples.scores(SCORE), SCORE.neuron(0.0, FEATURES).values(ROWS), atol=1e-4)
     assert perturb(ROWS, 7, None, rng()) is ROWS
@@ -42,7 +42,7 @@ def test_without_noise_rows_are_taken_as_they_are():
 @pytest.mark.parametrize(
     "mechanism", [MECHANISM, feature_laplace.Mechanism(epsilon=50.0, features=FEATURES, bound=8.0)]
 )
-def test_rows_are_perturbed_as_clients_would(mechanism):
+def test_rows_are_perturbed_like_clients_do(mechanism):
     expected = mechanism.sample(np.concatenate([ROWS] * 3).astype(float), rng()).astype(np.float32)
     found = perturb(ROWS, 3, mechanism, rng())
     assert found.dtype == np.float32
@@ -55,7 +55,7 @@ def test_rows_are_perturbed_as_clients_would(mechanism):
 
 
 @pytest.mark.parametrize("n_rows", [1, 256, 700])
-def test_clipped_scores_are_computed_piece_by_piece(n_rows):
+def test_clipped_scores_are_computed_in_chunks(n_rows):
     rows = rng().normal(scale=3, size=(n_rows, FEATURES)).astype(np.float32)
     basis, weights = ClippedBasis(2.0), rng(4).normal(size=(3, 1))
     score = ReluScore(np.array([0, 2, 3]), basis.knots, basis.on_hinges(weights))

@@ -23,29 +23,29 @@ def server_of(mechanism=BITRAND, *, features=40, **setting):
     return small_server(mechanism, data={"features": features}, **setting)[1]
 
 
-def test_a_map_has_the_target_its_copies_and_others():
+def test_map_has_target_copies_and_others():
     made = project_rows(server_of(), 0, np.random.default_rng(1), copies=30, others=70)
     assert [part.shape for part in (made.target, made.own, made.others)] == [(1, 2), (30, 2), (70, 2)]
 
 
-def test_a_map_shows_at_most_the_rows_there_are():
+def test_map_shows_no_more_rows_than_exist():
     server = small_server(BITRAND, data={"rows": 100})[1]
     assert len(project_rows(server, 0, np.random.default_rng(1)).others) == len(server.rows)
 
 
-def test_principal_components_are_those_of_another_library():
+def test_principal_components_match_another_library():
     rows = np.random.default_rng(2).normal(size=(60, 9)).astype(np.float32) * np.arange(1, 10)
     rows = rows.astype(np.float32)
     np.testing.assert_allclose(np.abs(_pca(rows)), np.abs(PCA(2).fit_transform(rows)), rtol=1e-3, atol=1e-3)
 
 
-def test_one_feature_leaves_a_line():
+def test_one_feature_gives_a_line():
     points = _pca(np.arange(5, dtype=np.float32)[:, None])
     assert points[:, 0].tolist() == [-2, -1, 0, 1, 2]
     assert not points[:, 1].any()
 
 
-def test_copies_lie_closer_together_where_there_is_less_noise():
+def test_copies_are_closer_with_less_noise():
     """As in figure 6: at a large epsilon they are a cloud of their own, at a small one they blend in."""
 
     def share(epsilon):
@@ -56,7 +56,7 @@ def test_copies_lie_closer_together_where_there_is_less_noise():
     assert share(10.0) < share(3.0) < share(0.5)
 
 
-def test_a_map_of_neighbours_can_be_drawn_again():
+def test_neighbour_map_is_reproducible():
     server = server_of()
     said = {"projection": ProjectionMethod.TSNE, "copies": 15, "others": 25}
     one, two = (project_rows(server, 0, np.random.default_rng(1), **said) for _ in range(2))
@@ -75,7 +75,7 @@ def test_histograms_count_every_draw_once():
     assert made.own[active].sum() > 0.5 > made.others[active].sum()
 
 
-def test_zero_is_an_edge_and_does_not_count_as_active():
+def test_zero_is_a_bin_edge_and_inactive():
     edges = _edges(-1.0, 2.0, 7)
     assert 0 in edges
     assert edges[0] <= -1
@@ -85,13 +85,13 @@ def test_zero_is_an_edge_and_does_not_count_as_active():
     assert _shares(values, edges).sum() == 1
 
 
-def test_values_that_are_all_zero_have_a_bin():
+def test_all_zero_values_have_a_bin():
     edges = _edges(0.0, 0.0, 5)
     assert edges.tolist() == [-1.0, 0.0]
     assert _shares(np.zeros(4), edges).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("said", [{"copies": 0}, {"others": 0}])
-def test_empty_maps_are_refused(said):
+def test_rejects_empty_maps(said):
     with pytest.raises(BadInput):
         project_rows(server_of(), 0, np.random.default_rng(1), **said)

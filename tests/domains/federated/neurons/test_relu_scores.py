@@ -30,7 +30,7 @@ def written_out(score, rows):
     ]
 
 
-def test_a_neuron_has_the_value_of_the_score_less_the_threshold():
+def test_neuron_value_is_score_minus_threshold():
     score = ReluScore(np.array([0, 3, 4]), np.array([-2.0, -0.5, 1.0]), rng().normal(size=(3, 3)))
     rows = rng(2).normal(scale=2, size=(40, 6)).astype(np.float32)
     neuron = score.neuron(0.7, 6)
@@ -38,7 +38,7 @@ def test_a_neuron_has_the_value_of_the_score_less_the_threshold():
     np.testing.assert_allclose(neuron.values(rows), np.array(written_out(score, rows)) - 0.7, atol=1e-5)
 
 
-def test_clipped_functions_are_clipped_values_up_to_a_constant():
+def test_clipped_functions_are_clipped_values_up_to_constant():
     basis, values = ClippedBasis(1.5), rng().normal(scale=2, size=50)
     weights = np.array([[2.0], [-0.3]])
     score = ReluScore(np.array([0, 1]), basis.knots, basis.on_hinges(weights))
@@ -46,7 +46,7 @@ def test_clipped_functions_are_clipped_values_up_to_a_constant():
     np.testing.assert_allclose(score.function(values), expected + 1.5 * weights, atol=1e-12)
 
 
-def test_hinges_are_their_own_functions():
+def test_hinge_basis_is_exact():
     basis, values = HingeBasis(-2.0, 2.0, 4), rng().normal(scale=2, size=50)
     assert basis.knots.tolist() == [-2.0, -1.0, 0.0, 1.0]
     weights = rng(2).normal(size=(1, 4))
@@ -54,7 +54,7 @@ def test_hinges_are_their_own_functions():
     np.testing.assert_allclose(score.function(values)[0], basis(values) @ weights[0])
 
 
-def test_weights_of_one_function_are_differences_of_means_over_mean_variances():
+def test_weights_of_one_function_are_mean_difference_over_variance():
     own, others = rng(1).normal([1, 0, -2], [1, 2, 3], (500, 3)), rng(2).normal(0, [2, 2, 1], (400, 3))
     basis = ClippedBasis(4.0)
     score = best_relu_score(
@@ -66,7 +66,7 @@ def test_weights_of_one_function_are_differences_of_means_over_mean_variances():
         np.testing.assert_allclose(score.weights[feature], [weight, -weight], rtol=1e-4)
 
 
-def test_with_few_units_the_features_that_tell_most_are_kept():
+def test_few_units_keep_most_informative_features():
     own, others = rng(1).normal([0, 3, 0, -5, 1], 1, (500, 5)), rng(2).normal(0, 1, (400, 5))
     basis = ClippedBasis(8.0)
     moments = SampledFeatureDistribution(others).moments(basis)
@@ -79,7 +79,7 @@ def test_with_few_units_the_features_that_tell_most_are_kept():
     ]
 
 
-def test_of_several_functions_the_one_that_tells_most_is_taken():
+def test_most_informative_function_is_chosen():
     own, others = rng(1).normal(0.3, 1, (4_000, 4)), rng(2).normal(0, 1, (4_000, 4))
     others[::50] *= 100  # what is cut off at 2 does not suffer from these
     bases = [ClippedBasis(2.0), ClippedBasis(1_000.0)]
@@ -92,7 +92,7 @@ def test_of_several_functions_the_one_that_tells_most_is_taken():
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
-def test_with_a_hinge_at_every_level_the_score_is_a_curve_of_the_likelihood_ratio(epsilon):
+def test_hinge_at_every_level_gives_function_of_likelihood_ratio(epsilon):
     """Fisher's discriminant over all functions of a value is tanh(ratio / 2), up to scale and constant."""
     mechanism = bitrand.Mechanism(epsilon=epsilon, features=1, bits=(2, 2))
     levels, law = mechanism.encoding.levels, np.exp(mechanism.table())
@@ -109,7 +109,7 @@ def test_with_a_hinge_at_every_level_the_score_is_a_curve_of_the_likelihood_rati
     assert np.std(curve) > 0.1
 
 
-def test_a_feature_that_never_varies_makes_no_trouble():
+def test_constant_feature_is_handled():
     own, others = np.zeros((10, 2)), rng().normal(size=(50, 2))
     own[:, 1], others[:, 1] = 1.0, 1.0
     basis = ClippedBasis(2.0)

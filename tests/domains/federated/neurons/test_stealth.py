@@ -38,7 +38,7 @@ def test_honest_weights_are_not_suspicious():
     assert chosen_neuron_stealth(honest_neuron(rng), rng).statistic < 0.2
 
 
-def test_weights_of_zero_and_one_are():
+def test_zero_and_one_weights_are_suspicious():
     """Of 200 x 100 weights 100 are one; as many biases are -2 as there are units; the rest is zero."""
     found = first_layer_stealth(ONE_HOT, np.random.default_rng(1))
     assert found.statistic == pytest.approx(0.5, abs=0.02)
@@ -47,19 +47,19 @@ def test_weights_of_zero_and_one_are():
     assert found.norm == pytest.approx(np.sqrt(100 + 200 * 4))
 
 
-def test_the_distance_is_that_of_the_distribution_functions():
+def test_distance_matches_distribution_functions():
     one, other, rng = RNG.normal(size=300), RNG.uniform(-1, 1, 200), np.random.default_rng(1)
     points = np.concatenate([one, other])
     apart = [abs(np.mean(one <= point) - np.mean(other <= point)) for point in points]
     assert compare_weights(one, other, rng).statistic == pytest.approx(max(apart))
 
 
-def test_large_layers_are_compared_by_a_sample():
+def test_large_layers_are_subsampled():
     one, rng = np.random.default_rng(3).uniform(0, 1, 400_000), np.random.default_rng(1)
     assert compare_weights(one, one + 0.25, rng).statistic == pytest.approx(0.25, abs=0.01)
 
 
-def test_the_bias_is_part_of_the_chosen_neuron():
+def test_bias_belongs_to_chosen_neuron():
     assert chosen_neuron_weights(ONE_HOT).size == 201
     assert chosen_neuron_weights(ONE_HOT)[-1] == -30
     assert flat_weights((ONE_HOT.first, ONE_HOT.first_bias)).size == 20_200
@@ -72,7 +72,7 @@ def test_targets_are_averaged():
     assert told["stealth_first"] == pytest.approx(0.25, abs=0.02)
 
 
-def test_bars_and_curves_have_an_area_of_one():
+def test_histograms_and_curves_integrate_to_one():
     made = weight_densities(RNG.normal(size=5_000), RNG.uniform(-0.1, 0.1, 3_000))
     for bars in (made.crafted_bars, made.honest_bars):
         assert (bars * np.diff(made.edges)).sum() == pytest.approx(1)
@@ -80,7 +80,7 @@ def test_bars_and_curves_have_an_area_of_one():
         assert np.trapezoid(curve, made.points) == pytest.approx(1, abs=0.01)
 
 
-def test_curves_are_those_of_another_library():
+def test_curves_match_another_library():
     values, points = RNG.normal(size=4_000), np.linspace(-4, 4, 401)
     width = 0.9 * min(values.std(), np.subtract(*np.quantile(values, [0.75, 0.25])) / 1.34) * 4_000**-0.2
     theirs = gaussian_kde(values, width / values.std(ddof=1))(points)
@@ -88,7 +88,7 @@ def test_curves_are_those_of_another_library():
 
 
 @pytest.mark.parametrize("values", [np.zeros(50), np.append(np.zeros(50), 1.0)])
-def test_weights_that_are_nearly_all_equal_have_a_curve(values):
+def test_nearly_constant_weights_have_a_curve(values):
     points = np.linspace(-1, 2, 301)
     assert np.trapezoid(kernel_density(values, points), points) == pytest.approx(1, abs=0.02)
     made = weight_densities(values, np.zeros(3))

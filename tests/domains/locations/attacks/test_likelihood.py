@@ -96,14 +96,14 @@ def by_hand(chain, seen, cells, rates, n_in, n_out, coins, weights=None):
     return scores
 
 
-def test_every_knowledge_is_accepted():
+def test_accepts_every_knowledge():
     assert set(Attack.accepts) == set(DOMAIN.knowledge_terms) == set(EVERY)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("mechanism", CHAINS.values(), ids=CHAINS)
 @pytest.mark.parametrize("name", ["auxiliary", "partial", "informed", "friends"])
-def test_the_score_is_the_log_likelihood_ratio_summed_over_cells(name, mechanism, relation):
+def test_score_is_log_likelihood_ratio_summed_over_cells(name, mechanism, relation):
     challenger = game(town(), mechanism, targets=3, relation=relation)
     knowledge, scorer = studied(challenger, name)
     _, seen = block(challenger, knowledge)
@@ -126,7 +126,7 @@ def test_the_score_is_the_log_likelihood_ratio_summed_over_cells(name, mechanism
 
 
 @pytest.mark.parametrize("mechanism", CHAINS.values(), ids=CHAINS)
-def test_with_zero_knowledge_the_rates_come_from_each_release(mechanism):
+def test_with_zero_knowledge_rates_come_from_each_release(mechanism):
     challenger = game(town(n_people=200), mechanism, group_size=60, targets=3)
     knowledge, scorer = studied(challenger, "zero")
     assert isinstance(scorer.score.rates, ReleaseRates)
@@ -147,7 +147,7 @@ def test_with_zero_knowledge_the_rates_come_from_each_release(mechanism):
         np.testing.assert_allclose(scores[:, target], expected, atol=2e-3)
 
 
-def test_with_earlier_releases_the_rates_are_those_without_the_target():
+def test_earlier_releases_give_rates_without_target():
     challenger = game(town(n_people=200), CHAINS["chain"], group_size=60, targets=3)
     knowledge, scorer = studied(challenger, "past", releases=300)
     _, seen = block(challenger, knowledge, n_rounds=3)
@@ -159,7 +159,7 @@ def test_with_earlier_releases_the_rates_are_those_without_the_target():
         np.testing.assert_allclose(scores[:, target], expected, atol=2e-3)
 
 
-def test_who_knows_everybody_scores_by_the_clipped_sum():
+def test_informed_score_is_clipped_sum():
     """|y - c| - |y - c - 1| over the scale: the likelihood ratio of Laplace noise."""
     challenger = game(town(), {"name": "laplace", "scale": 2.0})
     knowledge, scorer = studied(challenger, "informed")
@@ -172,7 +172,7 @@ def test_who_knows_everybody_scores_by_the_clipped_sum():
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("mechanism", [*CHAINS.values(), RAW], ids=[*CHAINS, "raw"])
-def test_scores_are_finite_the_same_twice_and_travel_to_workers(name, mechanism):
+def test_scores_are_finite_reproducible_and_can_be_pickled(name, mechanism):
     challenger = game(town(n_people=120), mechanism, targets=3)
     knowledge, scorer = studied(challenger, name)
     _, seen = block(challenger, knowledge)
@@ -183,12 +183,12 @@ def test_scores_are_finite_the_same_twice_and_travel_to_workers(name, mechanism)
     np.testing.assert_array_equal(scores, again)
 
 
-def test_raw_counts_give_everybody_away_to_who_knows_the_others():
+def test_raw_counts_reveal_everyone_to_informed_attacker():
     outcome = play_out(game(town(), RAW), PLAIN, "informed", rounds=200, block=100)
     np.testing.assert_array_equal(outcome.says, outcome.members)
 
 
-def test_a_cell_that_is_empty_proves_that_nobody_was_there():
+def test_empty_cell_proves_absence():
     challenger = game(town(n_people=120, density=0.05), RAW)
     knowledge, scorer = studied(challenger, "auxiliary")
     members, seen = block(challenger, knowledge, n_rounds=50)
@@ -200,7 +200,7 @@ def test_a_cell_that_is_empty_proves_that_nobody_was_there():
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_every_knowledge_tells_members_apart(name):
+def test_every_knowledge_separates_members(name):
     crowd = town(n_people=300, n_places=8, n_epochs=12, density=0.05, seed=3)
     challenger = game(
         crowd, {"name": "laplace", "epsilon": 2.0}, group_size=80, targets={"n": 4, "min_visits": 6}
@@ -211,7 +211,7 @@ def test_every_knowledge_tells_members_apart(name):
     assert outcome.scorer.reading.signed
 
 
-def test_more_knowledge_of_the_target_and_of_the_others_is_better():
+def test_more_knowledge_is_better():
     crowd = town(n_people=300, n_places=8, n_epochs=12, density=0.05, seed=3)
     challenger = game(crowd, LAPLACE, group_size=80, targets={"n": 5, "min_visits": 7})
 
@@ -224,7 +224,7 @@ def test_more_knowledge_of_the_target_and_of_the_others_is_better():
     assert by_others == sorted(by_others)
 
 
-def test_people_who_visit_the_targets_cells_together_are_recognised_by_the_whole_release():
+def test_dependent_people_are_recognised_by_whole_release():
     """Half of the people are often everywhere, half are hardly anywhere: some groups are busier."""
     rng = np.random.default_rng(4)
     active = rng.random((400, 1)) < 0.5
@@ -242,19 +242,19 @@ def test_people_who_visit_the_targets_cells_together_are_recognised_by_the_whole
     np.testing.assert_allclose(auto.scores, fitted.scores)
 
 
-def test_where_people_are_independent_only_the_targets_cells_are_looked_at():
+def test_independent_people_use_target_cells_only():
     challenger = game(town(n_people=300, density=0.05), targets=3, group_size=60)
     outcome = play_out(challenger, Attack(), "auxiliary", rounds=20, block=20)
     assert isinstance(outcome.scorer.score.rates, FixedRates)
 
 
-def test_who_knows_a_part_of_the_group_fits_nothing():
+def test_partial_knowledge_of_group_fits_nothing():
     challenger = game(town(), targets=3)
     _, scorer = studied(challenger, "partial", Attack(fit="always"))
     assert isinstance(scorer.score.rates, FixedRates)
 
 
-def test_shadows_fix_the_share_of_guesses_beforehand():
+def test_shadows_fix_share_of_guesses_in_advance():
     challenger = game(town(), targets=3)
     none = studied(challenger, "auxiliary", Attack(shadows=0, fit="never"))[1]
     some = studied(challenger, "auxiliary", Attack())[1]
@@ -279,7 +279,7 @@ def law(outputs, counts):
 """
 
 
-def test_the_law_of_a_pipeline_is_taken_as_given(tmp_path):
+def test_declared_distribution_of_pipeline_is_used(tmp_path):
     """Laplace noise rounded down: with x steps above or -1 - x below, e^-x (1 - 1/e) / 2."""
     mine = own(tmp_path, NOISY, law="mine:law")
     named = game(mine.traces, {"name": "laplace", "scale": 1.0, "round": True}, group_size=80, targets=3)
@@ -293,7 +293,7 @@ def test_the_law_of_a_pipeline_is_taken_as_given(tmp_path):
         assert np.isfinite(found).all()
 
 
-def test_the_law_of_a_pipeline_is_learned_where_it_is_not_given(tmp_path):
+def test_undeclared_distribution_of_pipeline_is_learned(tmp_path):
     mine = own(tmp_path, NOISY)
     for name in ("auxiliary", "informed"):
         learned = play_out(mine, PLAIN, name, rounds=300, block=300)
@@ -303,7 +303,7 @@ def test_the_law_of_a_pipeline_is_learned_where_it_is_not_given(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["zero", "past"])
-def test_without_traces_a_pipeline_needs_a_law(tmp_path, name):
+def test_pipeline_without_traces_needs_declared_distribution(tmp_path, name):
     with pytest.raises(BadInput, match=rf"knowledge '{name}' has no traces .* set mechanism\.law, or use"):
         studied(own(tmp_path, NOISY), name)
 
@@ -315,7 +315,7 @@ def test_without_traces_a_pipeline_needs_a_law(tmp_path, name):
         ({"shadows": 0}, 'got shadows = 0; set fit to "always" or "never"'),
     ],
 )
-def test_odd_parameters_are_refused(parameters, problem):
+def test_rejects_odd_parameters(parameters, problem):
     with pytest.raises(BadInput, match=problem):
         Attack(**parameters)
 
@@ -324,7 +324,7 @@ def test_odd_parameters_are_refused(parameters, problem):
 
 
 @pytest.mark.slow
-def test_sixty_laplace_cells_are_attacked_as_well_as_can_be():
+def test_laplace_accuracy_matches_optimum_on_60_cells():
     """Balanced accuracy .9639, AUC .9945: the optimum by convolution of privacy losses."""
     challenger = alone_with(60, 40, {"name": "laplace", "epsilon": 0.5})
     outcome = play_out(challenger, Attack(), "informed", rounds=50_000, block=10_000)
@@ -346,7 +346,7 @@ def test_sixty_laplace_cells_are_attacked_as_well_as_can_be():
     ],
     ids=["logistic", "discrete_gaussian"],
 )
-def test_other_noise_on_twenty_cells_is_attacked_as_well_as_can_be(mechanism, losses, rounded):
+def test_other_noise_matches_optimum_on_20_cells(mechanism, losses, rounded):
     """The optimum by adding up privacy losses; rounding changes it only where the noise is not whole."""
     challenger = alone_with(20, 40, mechanism | {"round": rounded})
     outcome = play_out(challenger, Attack(), "informed", rounds=4_000, block=2_000)
@@ -375,7 +375,7 @@ def one_percent_everywhere(n_people, n_cells, seed=0):
 
 
 @pytest.mark.slow
-def test_the_auxiliary_setting_of_liu24_figure_7_is_met():
+def test_auxiliary_accuracy_matches_liu24_figure_7():
     """2,000 of 10,000 people, of whom 1 % visit each of 60 cells; Laplace noise of epsilon 0.5: .788."""
     visits = one_percent_everywhere(10_000, 60)
     challenger = same_halves(visits, np.ones((1, 60)), {"name": "laplace", "epsilon": 0.5}, group_size=2_000)
@@ -401,7 +401,7 @@ def built(data, mechanism, folder=Path(), **challenger):
     ],
     ids=["epsilon 1", "epsilon 0.5", "suppressed"],
 )
-def test_a_city_of_the_size_of_milan_is_attacked_as_in_the_first_trial(mechanism, expected):
+def test_milan_sized_city_matches_first_trial(mechanism, expected):
     """The first trial of this attack, on another city of that size: .941, .866 and .975 with a reference."""
     challenger = built({}, mechanism, **CITY)
     auxiliary = play_out(challenger, Attack(), "auxiliary", rounds=100, block=100)
@@ -426,7 +426,7 @@ def test_a_city_of_the_size_of_milan_is_attacked_as_in_the_first_trial(mechanism
     ],
     ids=["epsilon 1", "epsilon 0.5", "suppressed"],
 )
-def test_kuala_lumpur_is_attacked_as_in_the_first_trial(mechanism, expected):
+def test_kuala_lumpur_matches_first_trial(mechanism, expected):
     """The first trial on these check-ins, other targets: .972, .897 and .962 with a reference."""
     challenger = built(KUALA_LUMPUR | weeks(4), mechanism, Path(os.environ["LEAKGAUGE_DATA"]), **CITY)
     auxiliary = play_out(challenger, Attack(), "auxiliary", rounds=100, block=100)

@@ -28,7 +28,7 @@ CHAINS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
-def test_the_informed_are_right_as_often_as_is_known(shadows):
+def test_informed_accuracy_matches_exact_value(shadows):
     """60 cells of Laplace noise of scale 2: .9150, exactly."""
     found = play_out(alone_with(60, 3, HALF), Attack(shadows=shadows), "informed", rounds=50_000, block=5_000)
     assert found.accuracy == pytest.approx(0.915, abs=0.005)
@@ -36,7 +36,7 @@ def test_the_informed_are_right_as_often_as_is_known(shadows):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
-def test_the_cell_of_figure_7(shadows):
+def test_accuracy_matches_liu24_figure_7(shadows):
     """2,000 of 10,000 people, 1 % of them in each of 60 cells: .786."""
     rng = np.random.default_rng(20240501)
     visits = np.stack([rng.permutation(10_000) < 100 for _ in range(60)], axis=1)
@@ -49,7 +49,7 @@ def test_the_cell_of_figure_7(shadows):
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_what_the_law_says_is_what_shadows_show(mechanism, relation):
+def test_computed_moments_match_shadows(mechanism, relation):
     """Mean and spread of the score, with people who visit several of the cells."""
     rng = np.random.default_rng(3)
     active = rng.random((2_000, 1)) < 0.3
@@ -69,7 +69,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation):
     assert law.variance == pytest.approx(wide, rel=0.1)
 
 
-def test_the_law_allows_for_a_reference_that_is_a_sample():
+def test_variance_includes_sampling_of_reference():
     """Group and reference are different draws of one population: n V (1 + n / sample), and the noise."""
     visits = np.random.default_rng(3).random((80, 6)) < 0.3
     challenger = same_halves(visits, np.ones((1, 6)), HALF, group_size=41)
@@ -79,7 +79,7 @@ def test_the_law_allows_for_a_reference_that_is_a_sample():
 
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
-def test_computed_and_learned_thresholds_say_about_the_same(mechanism):
+def test_computed_and_learned_thresholds_agree(mechanism):
     challenger = game(town(400, density=0.1), mechanism, group_size=60, targets={"n": 1, "min_visits": 4})
     computed, learned = (
         play_out(challenger, Attack(shadows=n), "auxiliary", rounds=1_000) for n in (None, 4_000)
@@ -90,7 +90,7 @@ def test_computed_and_learned_thresholds_say_about_the_same(mechanism):
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
 @pytest.mark.parametrize("theta", [0.5, 1.0])
-def test_who_knows_more_is_right_more_often_whatever_the_chain(mechanism, theta):
+def test_more_knowledge_gives_higher_accuracy(mechanism, theta):
     challenger = game(town(400, density=0.1), mechanism, **SEVERAL)
     knows_less = play_out(challenger, Attack(), "auxiliary", rounds=1_000)
     knows_more = play_out(challenger, Attack(), "partial", {"theta": theta}, rounds=1_000)
@@ -102,7 +102,7 @@ def test_who_knows_more_is_right_more_often_whatever_the_chain(mechanism, theta)
 @pytest.mark.parametrize("fpr", [0.02, 0.1])
 @pytest.mark.parametrize("knowledge", ["informed", "auxiliary"])
 @pytest.mark.parametrize("mechanism", CHAINS[:5], ids=str)
-def test_a_fixed_rate_is_about_kept(fpr, knowledge, mechanism):
+def test_target_fpr_is_approximately_kept(fpr, knowledge, mechanism):
     """On average over splits into pool and reference, which the threshold allows for."""
     rates = []
     for seed in range(8):
@@ -113,7 +113,7 @@ def test_a_fixed_rate_is_about_kept(fpr, knowledge, mechanism):
 
 @pytest.mark.parametrize("shadows", [None, 40])
 @pytest.mark.parametrize("mechanism", [RAW, {"name": "raw", "suppress": 2}])
-def test_a_fixed_rate_is_kept_where_nothing_is_uncertain(mechanism, shadows):
+def test_target_fpr_is_kept_for_certain_counts(mechanism, shadows):
     """Raw counts, everybody else known: no score of a non-member varies, and none may raise an alarm."""
     people = np.ones((12, 3))
     challenger = same_halves(people, np.ones(3), mechanism, group_size=8)
@@ -121,7 +121,7 @@ def test_a_fixed_rate_is_kept_where_nothing_is_uncertain(mechanism, shadows):
     assert (found.fpr, found.accuracy) == (0.0, 1.0)
 
 
-def test_a_fixed_rate_lies_above_the_midpoint_and_is_no_zero_of_evidence():
+def test_fpr_threshold_lies_above_midpoint():
     challenger = game(town(400), **SEVERAL)
     strict, middle = (play_out(challenger, Attack(fpr=fpr), "auxiliary", rounds=500) for fpr in (1e-4, None))
     assert (strict.scores < middle.scores).all()
@@ -140,7 +140,7 @@ PARAMETERS = {
 
 @pytest.mark.parametrize("knowledge", Attack.accepts)
 @pytest.mark.parametrize("mechanism", [HALF, CHAINS[3]], ids=str)
-def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
+def test_works_with_every_accepted_knowledge(knowledge, mechanism):
     challenger = game(town(300, density=0.08), {**mechanism, "epsilon": 3.0}, **SEVERAL)
     found = play_out(challenger, Attack(), knowledge, PARAMETERS.get(knowledge), rounds=400, block=200)
     assert np.isfinite(found.scores).all()
@@ -149,17 +149,17 @@ def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
     assert copy.reading == found.scorer.reading
 
 
-def test_all_knowledge_there_is_is_accepted():
+def test_accepts_every_knowledge():
     assert set(Attack.accepts) == set(DOMAIN.knowledge_terms)
 
 
-def test_with_zero_knowledge_shadows_are_of_people_made_up():
+def test_zero_knowledge_uses_synthetic_people():
     challenger = game(town(300, density=0.08), {"name": "laplace", "epsilon": 3.0}, **SEVERAL)
     found = play_out(challenger, Attack(shadows=400), "zero", rounds=400)
     assert found.auc > 0.6
 
 
-def test_places_without_times_count_by_how_likely_they_are():
+def test_places_without_times_are_weighted_by_probability():
     challenger = game(town(300, density=0.08), RAW, **SEVERAL)
     knowledge = build("auxiliary", {"places": 2}, challenger, seed=1)
     target_rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0]
@@ -167,7 +167,7 @@ def test_places_without_times_count_by_how_likely_they_are():
     assert (target_rule.rule.weights < 1).all()
 
 
-def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
+def test_user_pipeline_uses_shadows(tmp_path):
     from domains.locations.small_town import pipeline_file
     from leakgauge.support.user_code import UserCodeLoader
 
@@ -179,7 +179,7 @@ def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
         play_out(challenger, Attack(shadows=0), "auxiliary")
 
 
-def test_nothing_is_learned_from_the_rounds_that_count():
+def test_counted_rounds_are_not_used_for_study():
     """The same study before any round, whatever will be played."""
     knowledge = build("auxiliary", {}, game(town(200), **SEVERAL), seed=1)
     one, other = (Attack(shadows=50).study(knowledge, stream(1, Role.STUDY)).score for _ in range(2))
@@ -201,18 +201,18 @@ def test_nothing_is_learned_from_the_rounds_that_count():
         ({"shadows": 100}, "past", "earlier releases take their place"),
     ],
 )
-def test_what_makes_no_sense_is_refused(parameters, knowledge, message):
+def test_rejects_invalid_settings(parameters, knowledge, message):
     known = build(knowledge, {}, game(town(), RAW), seed=1)
     with pytest.raises(BadInput, match=message):
         Attack(**parameters).study(known, stream(1, Role.STUDY))
 
 
-def test_releases_without_the_target_teach_nothing():
+def test_rejects_too_few_earlier_releases():
     known = build("past", {"releases": 1}, game(town(), RAW), seed=1)
     with pytest.raises(BadInput, match=r"raise knowledge\.releases"):
         Attack().study(known, stream(1, Role.STUDY))
 
 
-def test_the_attack_says_what_it_is():
+def test_attack_has_description():
     assert Attack.accepts[0] == "auxiliary"
     assert pickle.loads(pickle.dumps(Attack(fpr=0.1))) == Attack(fpr=0.1)

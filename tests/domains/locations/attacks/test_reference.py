@@ -23,7 +23,7 @@ def study(challenger, attack, knowledge="auxiliary", target=0):
 
 
 @pytest.mark.parametrize("cells", ["target", "all"])
-def test_the_release_is_set_against_the_target_less_its_reference(cells):
+def test_score_uses_target_minus_reference(cells):
     """One kind of other people: whoever is the reference, its trace is known."""
     other = [0, 1, 1, 0, 0, 1]
     people = traces([[1, 1, 0, 1, 1, 0], *([other] * 60)])
@@ -49,7 +49,7 @@ def test_several_references_are_averaged(references):
         np.testing.assert_allclose(usual, known.visitors[sketch.cells] / n)
 
 
-def test_where_the_reference_is_nowhere_it_is_the_one_threshold_attack():
+def test_empty_reference_equals_one_threshold():
     challenger = alone_with(20, 30)
     reference, sums = (
         play_out(challenger, attack, "auxiliary", rounds=1_000)
@@ -69,7 +69,7 @@ def test_many_references_are_no_worse_than_one():
     assert many.auc > one.auc > 0.7
 
 
-def test_references_are_in_no_shadow():
+def test_references_are_excluded_from_shadows():
     """Half of 60 people visit the cell; if one who does not is the reference, all others are in shadows."""
     visits = (np.arange(60) < 30)[:, None]
     known = build("auxiliary", {}, same_halves(visits, np.ones((1, 1)), RAW, group_size=60), seed=1)
@@ -79,7 +79,7 @@ def test_references_are_in_no_shadow():
     assert thresholds == [30.5] * len(thresholds)
 
 
-def test_where_nobody_can_be_spared_references_may_be_in_shadows():
+def test_references_may_be_in_shadows_when_people_are_scarce():
     visits = (np.arange(60) < 30)[:, None]
     known = build(
         "auxiliary", {}, same_halves(visits, np.ones((1, 1)), RAW, group_size=61, reference=61), seed=1
@@ -91,7 +91,7 @@ def test_where_nobody_can_be_spared_references_may_be_in_shadows():
 
 @pytest.mark.parametrize("knowledge", Attack.accepts)
 @pytest.mark.parametrize("cells", ["target", "all"])
-def test_every_knowledge_it_accepts_serves_it(knowledge, cells):
+def test_works_with_every_accepted_knowledge(knowledge, cells):
     challenger = game(town(300, density=0.08), {"name": "laplace", "epsilon": 3.0}, **SEVERAL)
     attack = Attack(references="all", cells=cells, shadows=400)
     found = play_out(challenger, attack, knowledge, PARAMETERS.get(knowledge), rounds=400, block=200)
@@ -101,7 +101,7 @@ def test_every_knowledge_it_accepts_serves_it(knowledge, cells):
     assert copy.reading == found.scorer.reading
 
 
-def test_a_fixed_rate_is_about_kept():
+def test_target_fpr_is_approximately_kept():
     rng = np.random.default_rng(1)
     challenger = same_halves(rng.random((600, 20)) < 0.2, np.ones((1, 20)), LAPLACE, group_size=60)
     found = play_out(challenger, Attack(fpr=0.1, references=20), "auxiliary", rounds=4_000)
@@ -109,7 +109,7 @@ def test_a_fixed_rate_is_about_kept():
     assert not found.scorer.reading.signed
 
 
-def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
+def test_user_pipeline_uses_shadows(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts + rng.normal(size=counts.shape)\n")
     own = {"name": "own", "release": "mine:publish"}
     challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
@@ -125,12 +125,12 @@ def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
         ({"shadows": 9}, "shadows must be >= 10"),
     ],
 )
-def test_what_makes_no_sense_is_refused(parameters, message):
+def test_rejects_invalid_settings(parameters, message):
     known = build("auxiliary", {}, game(town(), RAW), seed=1)
     with pytest.raises(BadInput, match=message):
         Attack(**parameters).study(known, stream(1, Role.STUDY))
 
 
-def test_the_attack_says_what_it_is():
+def test_attack_has_description():
     assert set(Attack.accepts) == set(DOMAIN.knowledge_terms) - {"past"}  # it needs traces
     assert pickle.loads(pickle.dumps(Attack(references=3))) == Attack(references=3)

@@ -40,7 +40,7 @@ def trials(challenger, adversaries, n_rounds=200):
 
 
 @pytest.mark.parametrize("name", sorted({*Attack.accepts} - {"friends"}))
-def test_every_knowledge_it_accepts_tells_it_something(name):
+def test_works_with_every_accepted_knowledge(name):
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=2)
     known = {"partial": {"theta": 0.5}, "past": {"releases": 200}}.get(name, {})
     who = adversary(challenger, Attack(), name, **known)
@@ -50,13 +50,13 @@ def test_every_knowledge_it_accepts_tells_it_something(name):
     assert found.reading.threshold == 0.0
 
 
-def test_traces_of_friends_say_a_little():
+def test_traces_of_friends_help_a_little():
     challenger = city(RAW, n_targets=4)
     found = trials(challenger, {"it": adversary(challenger, Attack(shadows=200), "friends")}, 400)["it"]
     assert 0.55 < mean_auc(found) < 0.9
 
 
-def test_pairs_teach_more_than_independent_shadows_under_noise():
+def test_paired_shadows_beat_independent_ones_under_noise():
     """Guan et al. (2024), section 6.4."""
     challenger = city(NOISE | {"epsilon": 0.7})
     found = trials(
@@ -66,7 +66,7 @@ def test_pairs_teach_more_than_independent_shadows_under_noise():
     assert mean_auc(found["paired"]) > mean_auc(found["independent"]) + 0.03
 
 
-def test_raw_counts_give_members_away_once_the_rule_is_asked():
+def test_contradiction_rule_reveals_members_of_raw_counts():
     """Guan et al. (2024), section 6.1: at least .99."""
     sparse = generate_city(SyntheticCity(users=1600, sites=100, epochs=168, visits=15.0), seed=3).traces
     challenger = game(sparse, RAW, group_size=300, targets={"n": 6, "min_visits": 10})
@@ -76,7 +76,7 @@ def test_raw_counts_give_members_away_once_the_rule_is_asked():
         assert np.mean((found.scores >= 0) == found.members) > 0.97
 
 
-def test_the_rule_only_ever_helps():
+def test_contradiction_rule_never_hurts():
     challenger = city(RAW)
     found = trials(
         challenger, {str(rule): adversary(challenger, Attack(rule=rule)) for rule in (True, False)}
@@ -101,7 +101,7 @@ def test_more_noise_and_more_suppression_protect_more():
     assert raw > few > many
 
 
-def test_the_threshold_is_chosen_on_shadows_of_its_own():
+def test_threshold_uses_separate_shadows():
     challenger = city(NOISE)
     found = trials(challenger, {"it": adversary(challenger, Attack())}, 400)["it"]
     said = found.scores >= 0
@@ -109,14 +109,14 @@ def test_the_threshold_is_chosen_on_shadows_of_its_own():
     assert np.mean(said == found.members) > 0.65
 
 
-def test_every_release_may_teach_its_own_classifier():
+def test_classifier_per_release():
     challenger = city(NOISE | {"epsilon": 4.0}, n_targets=2)
     attack = Attack(reuse=False, shadows=60, validation=20, traces=600)
     found = trials(challenger, {"it": adversary(challenger, attack, "zero")}, 24)["it"]
     assert mean_auc(found) > 0.75
 
 
-def test_a_scorer_travels_and_a_study_can_be_repeated():
+def test_scorer_can_be_pickled_and_study_is_reproducible():
     challenger = city(NOISE, n_targets=2)
     first, again = (adversary(challenger, Attack(shadows=40, validation=20)) for _ in range(2))
     sent = Adversary(first.knowledge, pickle.loads(pickle.dumps(first.scorer)))
@@ -125,7 +125,7 @@ def test_a_scorer_travels_and_a_study_can_be_repeated():
     np.testing.assert_array_equal(found["first"].scores, found["sent"].scores)
 
 
-def test_a_pipeline_of_ones_own_is_learned_like_any_other(tmp_path):
+def test_learns_user_pipeline(tmp_path):
     from domains.locations.small_town import pipeline_file
     from leakgauge.support.user_code import UserCodeLoader
 
@@ -144,7 +144,7 @@ def test_a_pipeline_of_ones_own_is_learned_like_any_other(tmp_path):
         assert mean_auc(found) > 0.6
 
 
-def test_a_release_that_says_nothing_is_scored_by_chance():
+def test_uninformative_release_is_scored_at_random():
     challenger = city(RAW | {"clamp": True, "suppress": 300}, n_targets=2)
     found = trials(challenger, {"it": adversary(challenger, Attack())}, 20)["it"]
     assert not found.scores.any()
@@ -160,11 +160,11 @@ def test_a_release_that_says_nothing_is_scored_by_chance():
         ({"skew": -1.0}, "skew must be"),
     ],
 )
-def test_bad_parameters_are_refused(parameters, words):
+def test_rejects_bad_parameters(parameters, words):
     with pytest.raises(BadInput, match=words):
         Attack(**parameters)
 
 
-def test_shadows_beside_earlier_releases_are_refused():
+def test_rejects_shadows_beside_earlier_releases():
     with pytest.raises(BadInput, match="take their place"):
         adversary(game(town()), Attack(shadows=400), "past")

@@ -14,7 +14,7 @@ SPARING = {"shadows": 400, "validation": 200}
 
 
 @pytest.mark.parametrize("name", sorted({*Attack.accepts} - {"friends"}))
-def test_every_knowledge_it_accepts_tells_it_something(name):
+def test_works_with_every_accepted_knowledge(name):
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=2)
     known = {"partial": {"theta": 0.5}, "past": {"releases": 200}}.get(name, {})
     attack = Attack() if name == "past" else Attack(**SPARING)
@@ -24,13 +24,13 @@ def test_every_knowledge_it_accepts_tells_it_something(name):
     assert found.reading.threshold == 0.0
 
 
-def test_traces_of_friends_say_a_little():
+def test_traces_of_friends_help_a_little():
     challenger = city({"name": "raw"}, n_targets=4)
     found = trials(challenger, {"it": adversary(challenger, Attack(**SPARING), "friends")}, 400)["it"]
     assert 0.55 < mean_auc(found) < 0.9
 
 
-def test_with_2000_shadows_of_laplace_noise_it_does_no_better_than_the_sum_and_resembles_it():
+def test_few_shadows_learn_the_sum_rule():
     """Liu et al. (2024), figures 12 and 13: informed, 60 cells, epsilon 0.5 each."""
     busy = generate_city(SyntheticCity(users=1500, sites=25, epochs=168, visits=80.0), seed=3).traces
     challenger = game(
@@ -56,7 +56,7 @@ def test_with_2000_shadows_of_laplace_noise_it_does_no_better_than_the_sum_and_r
 
 
 @pytest.mark.parametrize("kind", ["public", "synthetic"])
-def test_shadows_of_other_people_may_come_first(kind):
+def test_pretraining_on_shadows_of_other_people(kind):
     challenger = city({"name": "laplace", "epsilon": 0.4}, n_targets=3)
     few = {"shadows": 40, "validation": 100}
     contenders = {
@@ -68,7 +68,7 @@ def test_shadows_of_other_people_may_come_first(kind):
     assert mean_auc(found["taught"]) > mean_auc(found["alone"]) + 0.02
 
 
-def test_the_hidden_layer_has_the_size_asked_for():
+def test_hidden_layer_has_requested_size():
     challenger = city({"name": "laplace", "epsilon": 4.0}, n_targets=1)
     who = adversary(challenger, Attack(hidden=7, **SPARING), "informed", observations=5)
     (target_rule,) = who.scorer.score.target_rules
@@ -76,7 +76,7 @@ def test_the_hidden_layer_has_the_size_asked_for():
     assert "of its weights on their diagonal" in who.scorer.reading.event
 
 
-def test_a_scorer_travels_and_a_study_can_be_repeated():
+def test_scorer_can_be_pickled_and_study_is_reproducible():
     challenger = city({"name": "laplace", "epsilon": 1.0}, n_targets=1)
     first, again = (adversary(challenger, Attack(shadows=40, validation=20)) for _ in range(2))
     sent = type(first)(first.knowledge, pickle.loads(pickle.dumps(first.scorer)))
@@ -94,11 +94,11 @@ def test_a_scorer_travels_and_a_study_can_be_repeated():
         ({"pretrain_shadows": 1}, "pretrain_shadows must be >= 20"),
     ],
 )
-def test_bad_parameters_are_refused(parameters, words):
+def test_rejects_bad_parameters(parameters, words):
     with pytest.raises(BadInput, match=words):
         Attack(**parameters)
 
 
-def test_shadows_beside_earlier_releases_are_refused():
+def test_rejects_shadows_beside_earlier_releases():
     with pytest.raises(BadInput, match="take their place"):
         adversary(game(town()), Attack(shadows=400), "past")

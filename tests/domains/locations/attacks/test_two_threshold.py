@@ -34,14 +34,14 @@ PARAMETERS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
-def test_the_informed_are_right_as_often_as_is_known(shadows):
+def test_informed_accuracy_matches_exact_value(shadows):
     """60 cells of Laplace noise of scale 2: .9580, exactly."""
     found = play_out(alone_with(60, 3, HALF), Attack(shadows=shadows), "informed", rounds=50_000, block=5_000)
     assert found.accuracy == pytest.approx(0.958, abs=0.005)
 
 
 @pytest.mark.slow
-def test_under_gaussian_noise_the_sum_is_ahead():
+def test_sum_beats_votes_under_gaussian_noise():
     noise = {"name": "gaussian", "sigma": 8.2543, "delta": 1e-5}
     votes, sums = (
         play_out(alone_with(60, 3, noise), attack, "informed", rounds=50_000, block=5_000).accuracy
@@ -53,7 +53,7 @@ def test_under_gaussian_noise_the_sum_is_ahead():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shadows", [None, 2_000])
-def test_the_cell_of_figure_7(shadows):
+def test_accuracy_matches_liu24_figure_7(shadows):
     """2,000 of 10,000 people, 1 % of them in each of 60 cells: .745."""
     rng = np.random.default_rng(20240501)
     visits = np.stack([rng.permutation(10_000) < 100 for _ in range(60)], axis=1)
@@ -62,7 +62,7 @@ def test_the_cell_of_figure_7(shadows):
     assert found.accuracy == pytest.approx(0.745, abs=0.01)
 
 
-def test_an_informed_cut_is_half_a_visit_and_half_of_the_cells_are_needed():
+def test_informed_cut_is_half_a_visit_and_half_of_votes():
     knowledge = build("informed", {}, alone_with(60, 3, HALF), seed=1)
     rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     assert rule.cuts.tolist() == [0.5] * 60
@@ -70,7 +70,7 @@ def test_an_informed_cut_is_half_a_visit_and_half_of_the_cells_are_needed():
     assert rule(np.repeat([[1.0, 0.0]], 30, axis=1).reshape(1, 60)).tolist() == [0.0]
 
 
-def test_a_cell_at_its_cut_votes_for_the_target():
+def test_cell_at_its_cut_counts_as_vote():
     knowledge = build("informed", {}, alone_with(3, 3, {"name": "geometric", "epsilon": 1.0}), seed=1)
     rule = Attack(cell_fpr=0.3).study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     r = np.exp(-1.0)
@@ -82,7 +82,7 @@ def test_a_cell_at_its_cut_votes_for_the_target():
 @pytest.mark.parametrize("cell_fpr", [None, 0.2])
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_what_the_law_says_is_what_shadows_show(mechanism, relation, cell_fpr):
+def test_computed_vote_moments_match_shadows(mechanism, relation, cell_fpr):
     rng = np.random.default_rng(3)
     visits = rng.random((2_000, 12)) < rng.uniform(0.01, 0.3, 12)
     challenger = same_halves(visits, np.ones((1, 12)), mechanism, group_size=40, relation=relation)
@@ -100,7 +100,7 @@ def test_what_the_law_says_is_what_shadows_show(mechanism, relation, cell_fpr):
 
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
-def test_computed_and_learned_thresholds_do_about_as_well(mechanism):
+def test_computed_and_learned_thresholds_agree(mechanism):
     challenger = game(town(400, density=0.1), mechanism, group_size=60, targets={"n": 1, "min_visits": 4})
     computed, learned = (
         play_out(challenger, Attack(shadows=n), "auxiliary", rounds=2_000) for n in (None, 4_000)
@@ -111,7 +111,7 @@ def test_computed_and_learned_thresholds_do_about_as_well(mechanism):
 
 @pytest.mark.parametrize("mechanism", CHAINS, ids=str)
 @pytest.mark.parametrize("theta", [0.5, 1.0])
-def test_who_knows_more_is_right_more_often_whatever_the_chain(mechanism, theta):
+def test_more_knowledge_gives_higher_accuracy(mechanism, theta):
     challenger = game(town(400, density=0.1), mechanism, **SEVERAL)
     knows_less = play_out(challenger, Attack(), "auxiliary", rounds=1_000)
     knows_more = play_out(challenger, Attack(), "partial", {"theta": theta}, rounds=1_000)
@@ -119,7 +119,7 @@ def test_who_knows_more_is_right_more_often_whatever_the_chain(mechanism, theta)
     assert knows_more.accuracy > knows_less.accuracy
 
 
-def test_independent_cells_have_a_poisson_binomial_number_of_votes():
+def test_votes_of_independent_cells_are_poisson_binomial():
     """25 cells that vote by accident with the chance of Laplace noise of at least one half."""
     challenger = alone_with(25, 3, {"name": "laplace", "epsilon": 1.0})
     found = play_out(challenger, Attack(fpr=0.05), "informed", rounds=20_000, block=5_000)
@@ -131,7 +131,7 @@ def test_independent_cells_have_a_poisson_binomial_number_of_votes():
 
 @pytest.mark.parametrize(("knowledge", "parameters"), [("auxiliary", {}), ("partial", {"theta": 0.6})])
 @pytest.mark.parametrize("mechanism", [CHAINS[0], CHAINS[3]], ids=str)
-def test_people_who_visit_many_cells_raise_the_votes_needed(knowledge, parameters, mechanism):
+def test_correlated_cells_need_more_votes(knowledge, parameters, mechanism):
     """A quarter of the people visit most of 30 cells: counts move together, and so do votes."""
     rng = np.random.default_rng(5)
     visits = rng.random((1_500, 30)) < np.where(rng.random((1_500, 1)) < 0.25, 0.7, 0.01)
@@ -156,7 +156,7 @@ def ignoring_joint_visits(attack):
 @pytest.mark.parametrize("fpr", [0.05, 0.2])
 @pytest.mark.parametrize("knowledge", ["informed", "auxiliary"])
 @pytest.mark.parametrize("mechanism", CHAINS[:5], ids=str)
-def test_a_fixed_rate_is_kept(fpr, knowledge, mechanism):
+def test_target_fpr_is_kept(fpr, knowledge, mechanism):
     """On average over splits into pool and reference; votes are whole, so it may be well below."""
     rates = []
     for seed in range(8):
@@ -167,7 +167,7 @@ def test_a_fixed_rate_is_kept(fpr, knowledge, mechanism):
 
 @pytest.mark.parametrize("knowledge", Attack.accepts)
 @pytest.mark.parametrize("mechanism", [HALF, CHAINS[3]], ids=str)
-def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
+def test_works_with_every_accepted_knowledge(knowledge, mechanism):
     challenger = game(town(300, density=0.08), {**mechanism, "epsilon": 3.0}, **SEVERAL)
     for attack in (Attack(), Attack(fpr=0.1, cell_fpr=0.3)):
         found = play_out(challenger, attack, knowledge, PARAMETERS.get(knowledge), rounds=400, block=200)
@@ -177,18 +177,18 @@ def test_every_knowledge_it_accepts_serves_it(knowledge, mechanism):
         assert copy.reading == found.scorer.reading
 
 
-def test_all_knowledge_there_is_is_accepted():
+def test_accepts_every_knowledge():
     assert set(Attack.accepts) == set(DOMAIN.knowledge_terms)
 
 
-def test_a_pipeline_of_ones_own_is_met_with_shadows(tmp_path):
+def test_user_pipeline_uses_shadows(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts + rng.normal(size=counts.shape)\n")
     own = {"name": "own", "release": "mine:publish"}
     challenger = game(town(200), own, loader=UserCodeLoader(tmp_path), group_size=30)
     assert play_out(challenger, Attack(), "auxiliary", rounds=200, block=200).auc > 0.6
 
 
-def test_an_uncertain_cell_has_part_of_a_vote():
+def test_uncertain_cell_has_fractional_vote():
     knowledge = build("friends", {"friends": 3}, game(town(300, density=0.08), RAW, **SEVERAL), seed=1)
     rule = Attack().study(knowledge, stream(1, Role.STUDY)).score.target_rules[0].rule
     np.testing.assert_array_equal(rule.weights, knowledge.sketches[0].weights)
@@ -204,7 +204,7 @@ def test_an_uncertain_cell_has_part_of_a_vote():
         ({"shadows": 100}, "past", "earlier releases take their place"),
     ],
 )
-def test_what_makes_no_sense_is_refused(parameters, knowledge, message):
+def test_rejects_invalid_settings(parameters, knowledge, message):
     known = build(knowledge, {}, game(town(), RAW), seed=1)
     with pytest.raises(BadInput, match=message):
         Attack(**parameters).study(known, stream(1, Role.STUDY))

@@ -24,14 +24,14 @@ def crowd() -> CrowdCells:
     return CrowdCells.of(traces(VISITS), PEOPLE)
 
 
-def test_others_are_all_of_the_pool_but_the_person_itself(crowd):
+def test_others_exclude_the_person(crowd):
     kinds = crowd.by_count()
     counts = [np.repeat(kinds.visitors, row).tolist() for row in kinds.cells.toarray()]
     # The first cell has two visitors in the pool, the second three, the third none.
     assert counts == [[2], [1, 2], [2], [1, 2], [0, 2], [0]]
 
 
-def test_kinds_differ_by_assumed_rate_too(crowd):
+def test_kinds_differ_by_assumed_rate(crowd):
     rates = np.array([[0.1, 0.2, 0.3]] * 3)
     kinds = crowd.by_belief(rates, exactly=True)
     assert kinds.rates is not None
@@ -40,7 +40,7 @@ def test_kinds_differ_by_assumed_rate_too(crowd):
         np.testing.assert_allclose(np.sort(believed), rates[0][VISITS[person] == 1])
 
 
-def test_an_adversary_does_not_count_the_person_among_its_own_traces(crowd):
+def test_reference_counts_exclude_the_person(crowd):
     rates = rates_from_reference(traces(VISITS).of(PEOPLE.reference))
     believed = crowd.believed(rates)
     np.testing.assert_allclose(believed[0], rates(np.arange(3), 1.0))  # the target is one visitor more
@@ -49,7 +49,7 @@ def test_an_adversary_does_not_count_the_person_among_its_own_traces(crowd):
     )  # and in the reference it is there already
 
 
-def test_some_people_keep_the_crowd_they_are_in(crowd):
+def test_subset_of_people_keeps_the_crowd(crowd):
     kinds = crowd.only(np.array([3, 0])).by_count()
     counts = [np.repeat(kinds.visitors, row).tolist() for row in kinds.cells.toarray()]
     assert counts == [[1, 2], [2]]

@@ -13,7 +13,7 @@ from leakgauge.mechanisms import gaussian, geometric, laplace
 
 @pytest.mark.parametrize("visitors", [0, 1, 7, 200, 4_999, 5_000])
 @pytest.mark.parametrize("size", [0, 1, 1_000, 5_000])
-def test_the_law_is_the_hypergeometric_one(visitors, size):
+def test_count_distribution_is_hypergeometric(visitors, size):
     from scipy.stats import hypergeom
 
     found = HypergeometricDraw(5_000, size).of(visitors)
@@ -22,14 +22,14 @@ def test_the_law_is_the_hypergeometric_one(visitors, size):
     assert found.chances.sum() == pytest.approx(1)
 
 
-def test_a_law_over_a_wider_range_is_the_same():
+def test_distribution_over_wider_range_is_the_same():
     masses = CountProbabilities(3, np.array([0.25, 0.75]))
     np.testing.assert_array_equal(masses.over(1, 6), [0, 0, 0.25, 0.75, 0, 0])
     assert masses.last == 4
 
 
 @pytest.mark.parametrize("size", [-1, 11])
-def test_a_group_larger_than_the_crowd_is_refused(size):
+def test_rejects_group_larger_than_crowd(size):
     with pytest.raises(BadInput, match="cannot be drawn from 10 people"):
         HypergeometricDraw(10, size)
 
@@ -55,7 +55,7 @@ def simulated(
 
 @pytest.mark.parametrize("steps", STEPS, ids=str)
 @pytest.mark.parametrize("noise", NOISES)
-def test_outputs_have_the_laws_that_releases_have(noise, steps):
+def test_output_distributions_match_releases(noise, steps):
     chain = ReleaseChain(noise=NOISES[noise], group_size=300, **steps)
     law = outputs_of_cell(chain, COMPANY, OTHERS)
     rng, n = np.random.default_rng(1), 100_000
@@ -69,7 +69,7 @@ def test_outputs_have_the_laws_that_releases_have(noise, steps):
 
 
 @pytest.mark.parametrize("noise", ["laplace", "wide laplace", "gaussian"])
-def test_the_ratio_of_densities_is_exact_at_every_output(noise):
+def test_ratio_of_densities_is_exact_at_every_output(noise):
     from scipy.stats import laplace as laplace_law
     from scipy.stats import norm
 
@@ -83,7 +83,7 @@ def test_the_ratio_of_densities_is_exact_at_every_output(noise):
     np.testing.assert_allclose(law.members / law.others, worlds[0] / worlds[1], rtol=1e-9)
 
 
-def test_where_everything_is_suppressed_there_is_one_output():
+def test_full_suppression_has_one_output():
     chain = ReleaseChain(noise=NOISES["laplace"], group_size=5, clamp=True, suppress=9)
     law = outputs_of_cell(chain, COMPANY, OTHERS)
     assert (law.outputs.tolist(), law.members.tolist(), law.others.tolist()) == ([0.0], [1.0], [1.0])

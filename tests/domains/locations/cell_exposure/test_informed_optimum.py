@@ -22,7 +22,7 @@ NUMBERS = np.array([3, 0, 60, 1, 20, 3])
     ],
     ids=["laplace", "geometric"],
 )
-def test_unrounded_noise_has_the_optimum_of_tight_composition(noise, cell):
+def test_unrounded_noise_matches_tight_composition(noise, cell):
     found, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), NUMBERS)
     assert error < 1e-5
     for i, n in enumerate(NUMBERS.tolist()):
@@ -44,7 +44,7 @@ def test_unrounded_noise_has_the_optimum_of_tight_composition(noise, cell):
     ],
     ids=["logistic", "discrete_gaussian"],
 )
-def test_other_noise_has_the_optimum_of_its_textbook_distribution(noise, losses):
+def test_other_noise_matches_textbook_distribution(noise, losses):
     found, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), NUMBERS)
     assert error < 1e-4
     expected = [independent_optimum.best_accuracy(*losses, n) for n in NUMBERS.tolist()]
@@ -52,7 +52,7 @@ def test_other_noise_has_the_optimum_of_its_textbook_distribution(noise, losses)
 
 
 @pytest.mark.parametrize("noise", [logistic.Mechanism(scale=2.0), laplace.Mechanism(scale=2.0)])
-def test_rounding_reveals_no_more(noise):
+def test_rounding_does_not_increase_optimum(noise):
     """Rounded noise is computed by another way than noise alone."""
     numbers = np.array([1, 5, 20])
     plain, _ = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), numbers)
@@ -61,7 +61,7 @@ def test_rounding_reveals_no_more(noise):
     assert (less.accuracy >= 0.5).all()
 
 
-def test_gaussian_noise_has_its_closed_form():
+def test_gaussian_noise_matches_closed_form():
     found, error = informed_optimum_by_cells(
         ReleaseChain(noise=gaussian.Mechanism(sigma=8.0, delta=1e-5), group_size=9), NUMBERS
     )
@@ -70,7 +70,7 @@ def test_gaussian_noise_has_its_closed_form():
     np.testing.assert_allclose(found.auc, ndtr(np.sqrt(NUMBERS / 2) / 8))
 
 
-def test_rounded_noise_has_the_optimum_of_its_three_losses():
+def test_rounded_laplace_has_three_losses():
     """Laplace noise rounded down leaves a loss of +-epsilon or of zero."""
     found, _ = informed_optimum_by_cells(
         ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=9, round=True), NUMBERS
@@ -83,12 +83,12 @@ def test_rounded_noise_has_the_optimum_of_its_three_losses():
         assert found.auc[i] == pytest.approx(best.auc[0], abs=2e-5)
 
 
-def test_raw_counts_reveal_everybody_to_who_knows_the_rest():
+def test_raw_counts_reveal_everyone_to_informed_attacker():
     found, _ = informed_optimum_by_cells(ReleaseChain(noise=None, group_size=9), NUMBERS)
     np.testing.assert_array_equal(found.auc, np.where(NUMBERS > 0, 1.0, 0.5))
 
 
-def test_many_different_numbers_are_computed_within_the_error_that_is_told():
+def test_many_cells_stay_within_stated_error():
     numbers = np.arange(1, 400)
     found, error = informed_optimum_by_cells(
         ReleaseChain(noise=laplace.Mechanism(scale=10.0), group_size=9), numbers
@@ -101,7 +101,7 @@ def test_many_different_numbers_are_computed_within_the_error_that_is_told():
         assert found.tpr[n - 1] == pytest.approx(float(np.mean(best.tpr_at(0.01))), abs=2e-5)
 
 
-def test_who_visits_nothing_is_not_exposed():
+def test_person_without_visits_is_not_exposed():
     found, error = informed_optimum_by_cells(
         ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=9), np.zeros(2, dtype=np.int64)
     )

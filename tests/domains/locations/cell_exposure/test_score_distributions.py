@@ -37,7 +37,7 @@ def exact_pair(chain: ReleaseChain, visitors: int, *, known: bool) -> Distributi
 
 
 @pytest.mark.parametrize("steps", [{}, {"clamp": True, "suppress": 2}], ids=str)
-def test_who_knows_the_count_reaches_the_optimum_of_exact_pairs(steps):
+def test_known_counts_reach_exact_optimum(steps):
     laws = informed_score_laws(chain(**steps), GROUPS, VISITORS)
     cells = csr_array([[1, 2, 2, 1], [0, 0, 0, 9]])
     found = score_sum_rates(laws, cells, finer=4)
@@ -49,7 +49,7 @@ def test_who_knows_the_count_reaches_the_optimum_of_exact_pairs(steps):
 
 
 @pytest.mark.parametrize("steps", [{}, {"clamp": True, "suppress": 2}], ids=str)
-def test_who_believes_the_truth_comes_close_to_the_optimum_of_exact_pairs(steps):
+def test_correct_rates_nearly_reach_exact_optimum(steps):
     """A group drawn without replacement has counts that vary a little less than the attacker believes."""
     laws = believed_score_laws(chain(**steps), GROUPS, VISITORS, np.maximum(VISITORS, 0.5) / GROUPS.n_people)
     cells = csr_array([[1, 2, 3, 2]])
@@ -63,7 +63,7 @@ def test_who_believes_the_truth_comes_close_to_the_optimum_of_exact_pairs(steps)
     assert best.accuracy[0] - 0.01 < found.accuracy[0] < best.accuracy[1] + 1e-4
 
 
-def test_wrong_beliefs_reach_less():
+def test_wrong_rates_reach_less():
     true, wrong = (
         believed_score_laws(chain(), GROUPS, VISITORS, rates)
         for rates in (np.maximum(VISITORS, 0.5) / 399, np.array([0.3, 0.3, 0.001, 0.001]))
@@ -72,7 +72,7 @@ def test_wrong_beliefs_reach_less():
     assert score_sum_rates(wrong, cells).auc[0] < score_sum_rates(true, cells).auc[0] - 0.02
 
 
-def test_being_replaced_hides_a_little():
+def test_replacement_lowers_exposure_a_little():
     usual = informed_score_laws(chain(), GROUPS, VISITORS)
     replaced = informed_score_laws(chain(), GroupDraws(399, 150, 151), VISITORS)
     alone, busy = csr_array([[5, 0, 0, 0]]), csr_array([[0, 0, 0, 5]])
@@ -82,7 +82,7 @@ def test_being_replaced_hides_a_little():
     assert score_sum_rates(replaced, busy).auc[0] < score_sum_rates(usual, busy).auc[0] - 0.05
 
 
-def test_numbers_taken_together_are_alike():
+def test_grouped_cells_match_single_cells():
     counts = np.arange(5_000)
     assert (np.abs(round_counts(counts) - counts) <= 0.026 * counts + 0.5).all()
     np.testing.assert_array_equal(round_counts(counts)[:17], counts[:17])

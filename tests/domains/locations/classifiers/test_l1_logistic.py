@@ -41,7 +41,7 @@ def spread_out(line, d):
 
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("strength", [0.1, 1.0])
-def test_the_optimum_over_a_few_columns_is_the_optimum_over_all(paired, strength):
+def test_optimum_on_active_columns_is_global(paired, strength):
     from sklearn.linear_model import LogisticRegression
 
     rows, members = shadows(200, 3000, 10, np.random.default_rng(1), paired)
@@ -56,7 +56,7 @@ def test_the_optimum_over_a_few_columns_is_the_optimum_over_all(paired, strength
     assert line.columns.size < 200
 
 
-def test_the_optimum_is_that_of_a_general_solver():
+def test_optimum_matches_general_solver():
     rows, members = shadows(60, 4, 2, np.random.default_rng(2))
     line = learn(rows, members)
 
@@ -70,24 +70,24 @@ def test_the_optimum_is_that_of_a_general_solver():
     assert objective(rows, members, spread_out(line, 4), line.offset) <= found * (1 + 1e-6)
 
 
-def test_columns_that_never_vary_are_ignored():
+def test_constant_columns_are_ignored():
     rows, members = shadows(100, 5, 2, np.random.default_rng(3))
     rows[:, [0, 4]] = 7.0
     assert not np.isin([0, 4], learn(rows, members).columns).any()
 
 
-def test_nothing_to_learn_gives_a_score_of_zero():
+def test_uninformative_data_score_zero():
     line = learn(np.ones((10, 3)), np.arange(10) % 2 == 0)
     assert line.columns.size == 0
     assert line(np.ones((2, 3))[:, line.columns]).tolist() == [0.0, 0.0]
 
 
-def test_one_world_is_refused():
+def test_rejects_single_class():
     with pytest.raises(BadInput, match="with the target and without"):
         learn(np.ones((3, 2)), np.ones(3, bool))
 
 
-def test_it_is_a_value_that_travels_and_is_the_same_each_time():
+def test_can_be_pickled_and_is_reproducible():
     rows, members = shadows(100, 50, 5, np.random.default_rng(4))
     first, again = learn(rows, members), learn(rows, members)
     np.testing.assert_array_equal(first.weights, again.weights)
@@ -96,7 +96,7 @@ def test_it_is_a_value_that_travels_and_is_the_same_each_time():
     np.testing.assert_array_equal(sent(rows[:, sent.columns]), first(rows[:, first.columns]))
 
 
-def test_many_columns_need_little_more_memory_than_the_rows():
+def test_memory_stays_small_for_many_columns():
     rng = np.random.default_rng(5)
     rows = np.floor(rng.standard_normal((200, 100_000), dtype=np.float32) * 1.5)
     rows[:100, :40] += 1

@@ -23,7 +23,7 @@ def accuracy(score, test):
     return np.mean((score(test.rows) > 0) == test.members)
 
 
-def test_normal_noise_is_told_apart_nearly_as_well_as_can_be():
+def test_gaussian_noise_is_separated_nearly_optimally():
     rng = np.random.default_rng(1)
     learned = fit_mlp([lesson(2000, rng, k=4, noise="normal", scale=1.0)], 8, rng)
     # Four values moved by one under normal noise of one: at best Phi(1) = .8413.
@@ -32,7 +32,7 @@ def test_normal_noise_is_told_apart_nearly_as_well_as_can_be():
     )
 
 
-def test_it_learns_what_no_sum_can_tell():
+def test_learns_what_a_sum_cannot():
     rng = np.random.default_rng(2)
 
     def rings(n):
@@ -46,7 +46,7 @@ def test_it_learns_what_no_sum_can_tell():
     assert accuracy(learned, rings(20_000)) == pytest.approx(best, abs=0.02)
 
 
-def test_few_shadows_of_laplace_noise_teach_it_to_add():
+def test_learns_sum_from_few_shadows_of_laplace_noise():
     """Liu et al. (2024), figures 12 and 13: at 2,000 shadows the one-threshold rule, not the better vote."""
     rng = np.random.default_rng(3)
     test = noisy_cells(20_000, rng)
@@ -56,7 +56,7 @@ def test_few_shadows_of_laplace_noise_teach_it_to_add():
     assert 0.885 < np.mean([accuracy(learned, test) for learned in found]) < 0.9175
 
 
-def test_a_lesson_before_makes_few_shadows_enough():
+def test_pretraining_needs_few_shadows():
     rng = np.random.default_rng(4)
     before, few = lesson(8000, rng, k=20), lesson(100, rng, k=20)
     test = noisy_cells(20_000, rng, k=20)
@@ -65,7 +65,7 @@ def test_a_lesson_before_makes_few_shadows_enough():
     assert accuracy(taught, test) > accuracy(alone, test) + 0.02
 
 
-def test_a_later_lesson_never_ends_worse_than_it_began():
+def test_fine_tuning_never_ends_worse():
     rng = np.random.default_rng(5)
     before = lesson(1000, rng, k=5)
     nonsense = LabelledShadows(before.train.rows, rng.permutation(before.train.members))
@@ -80,7 +80,7 @@ def test_a_later_lesson_never_ends_worse_than_it_began():
     assert losses[1] <= losses[0] + 1e-9
 
 
-def test_the_same_stream_learns_the_same_network_and_it_travels():
+def test_training_is_reproducible_and_can_be_pickled():
     first, again = (
         fit_mlp([lesson(400, np.random.default_rng(6), k=5)], 5, np.random.default_rng(7)) for _ in range(2)
     )
@@ -89,7 +89,7 @@ def test_the_same_stream_learns_the_same_network_and_it_travels():
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(first))(rows), first(rows))
 
 
-def test_inputs_that_never_vary_do_no_harm():
+def test_constant_inputs_are_handled():
     rng = np.random.default_rng(9)
     plain = lesson(400, rng, k=3)
     for part in (plain.train, plain.check):
@@ -97,6 +97,6 @@ def test_inputs_that_never_vary_do_no_harm():
     assert np.isfinite(fit_mlp([plain], 3, rng)(plain.check.rows)).all()
 
 
-def test_nothing_can_be_learned_from_nothing():
+def test_rejects_empty_training_data():
     with pytest.raises(BadInput, match="needs at least one stage"):
         fit_mlp([], 3, np.random.default_rng(1))

@@ -62,7 +62,7 @@ PRIOR = CountPrior(np.array([0.3, 0.05, 0.3, 0.0]), n_in=4, n_out=5, coins=np.ar
 
 @pytest.mark.parametrize("law", [Doubled(), Wide()])
 @pytest.mark.parametrize("known", [0, 3])
-def test_averages_run_over_all_that_may_be_there(law, known):
+def test_expectations_match_enumeration(law, known):
     found = cell_moments(law, PRIOR, known)
     for cell in range(4):
         rate, coins = PRIOR.rates[cell], int(PRIOR.coins[cell])
@@ -74,7 +74,7 @@ def test_averages_run_over_all_that_may_be_there(law, known):
 
 
 @pytest.mark.parametrize("law", [Doubled(), Wide()])
-def test_votes_are_cut_midway_and_counted_over_all_that_may_be_there(law):
+def test_vote_probabilities_match_enumeration(law):
     found, means = cell_votes(law, PRIOR, None, 1), cell_moments(law, PRIOR, 1).mean
     np.testing.assert_allclose(found.cut, (means.out + means.there) / 2)
     for cell in range(4):
@@ -90,7 +90,7 @@ def test_votes_are_cut_midway_and_counted_over_all_that_may_be_there(law):
 
 @pytest.mark.parametrize("law", [Doubled(), Wide()])
 @pytest.mark.parametrize("fpr", [1e-6, 0.05, 0.4, 0.99])
-def test_cuts_of_a_fixed_error_are_the_smallest_that_keep_it(law, fpr):
+def test_cuts_at_fixed_error_are_minimal(law, fpr):
     found = cell_votes(law, PRIOR, fpr, np.array([[0, 0, 0, 0], [7, 1, 0, 2]]))
     assert (found.chance.out <= fpr + 1e-12).all()
     less = found.cut - (1.0 if law.whole else 1e-6)
@@ -103,7 +103,7 @@ def test_cuts_of_a_fixed_error_are_the_smallest_that_keep_it(law, fpr):
             assert looser > fpr
 
 
-def test_cuts_are_found_however_large_they_are():
+def test_cuts_are_found_for_very_wide_noise():
     """Noise uniform on +-10^9, as wide as a person's noise may be: cuts beyond what floats tell apart."""
 
     class Huge(Wide):
@@ -114,7 +114,7 @@ def test_cuts_are_found_however_large_they_are():
     np.testing.assert_allclose(found.cut, 0.9e9, rtol=1e-7)
 
 
-def test_known_counts_may_differ_from_round_to_round():
+def test_known_counts_may_differ_between_rounds():
     known = np.array([[0, 1, 2, 3], [5, 5, 0, 0], [0, 1, 2, 3]])
     found = cell_moments(Doubled(), PRIOR, known)
     assert found.mean.out.shape == known.shape
@@ -125,7 +125,7 @@ def test_known_counts_may_differ_from_round_to_round():
         np.testing.assert_allclose(expected, each, rtol=1e-13)
 
 
-def test_without_anybody_unknown_the_rate_says_nothing():
+def test_rate_is_irrelevant_without_unknown_people():
     sure = CountPrior(np.array([0.3, 0.7]), 0, 0, np.zeros(2, dtype=int))
     assert cell_moments(Doubled(), sure, 2).mean.there.tolist() == [6.5, 6.5]
     assert cell_votes(Doubled(), sure, None, 2).chance == (
@@ -134,7 +134,7 @@ def test_without_anybody_unknown_the_rate_says_nothing():
     )
 
 
-def test_a_member_is_in_a_cell_as_often_as_its_weight_says():
+def test_member_visits_with_probability_of_its_weight():
     worlds = TargetCases(np.zeros(2), np.ones(2), np.zeros(2))
     assert worlds.member(np.array([1.0, 0.25])).tolist() == [1.0, 0.25]
     assert worlds.steps.tolist() == [1.0, 1.0]
@@ -151,7 +151,7 @@ COINS = RNG.integers(0, 2, 20)
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-def test_what_is_read_off_is_what_would_be_worked_out(chain):
+def test_interpolated_values_match_computed_ones(chain):
     law = OutputDistribution(chain)
     read = RateCurves.of_moments(law, 150, 151, COINS).moments(RATES, COINS)
     for row, rates in enumerate(RATES):
@@ -164,7 +164,7 @@ def test_what_is_read_off_is_what_would_be_worked_out(chain):
 
 
 @pytest.mark.parametrize("fpr", [None, 0.2])
-def test_cuts_and_votes_are_read_off_where_they_run_smoothly(fpr):
+def test_smooth_cuts_and_votes_are_interpolated(fpr):
     law = OutputDistribution(CHAINS[0])
     read = RateCurves.of_votes(law, 150, 151, COINS, fpr).votes(RATES, COINS)
     for row, rates in enumerate(RATES):
@@ -173,7 +173,7 @@ def test_cuts_and_votes_are_read_off_where_they_run_smoothly(fpr):
         np.testing.assert_allclose(read.chance.there[row], exact.chance.there, atol=2e-3)
 
 
-def test_votes_of_whole_outputs_are_right_on_average():
+def test_integer_output_votes_are_right_on_average():
     """Where a cut passes a whole number its chances jump, and what is read off lies between the two."""
     law = OutputDistribution(CHAINS[1])
     read = RateCurves.of_votes(law, 150, 151, COINS, None).votes(RATES, COINS)
@@ -184,7 +184,7 @@ def test_votes_of_whole_outputs_are_right_on_average():
     assert abs(off.mean()) < 0.003
 
 
-def test_rates_beyond_the_ends_are_taken_as_the_ends():
+def test_rates_are_clipped_to_table_range():
     curves = RateCurves.of_moments(OutputDistribution(CHAINS[0]), 100, 100, np.zeros(2, dtype=int))
     found = curves.moments(np.array([[0.0, 1.0]]), np.zeros(2, dtype=int)).mean
     np.testing.assert_allclose(found.out, [[0.0, 100.0]], atol=2e-4)

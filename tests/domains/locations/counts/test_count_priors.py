@@ -15,17 +15,17 @@ from leakgauge.domains.locations.counts.count_priors import (
     log_sum,
     shifted_rows,
 )
-from strategies.summing import log_masses as every_log_mass
+from strategies.direct_summation import log_masses as every_log_mass
 
 
-def test_a_mixture_is_the_sum_over_counts():
+def test_mixture_is_sum_over_counts():
     rng = np.random.default_rng(1)
     weights, law = rng.normal(size=(4, 9)), rng.normal(size=(9, 6))
     expected = logsumexp(weights[:, :, None] + law[None], axis=1)
     np.testing.assert_allclose(log_mix(weights, law), expected, atol=1e-12)
 
 
-def test_a_mixture_of_numbers_no_float_can_hold_is_exact():
+def test_mixture_is_exact_below_float_range():
     """The weights die where the law lives: every product is below the smallest float."""
     counts = np.arange(60.0)
     weights, law = (
@@ -41,7 +41,7 @@ def test_a_mixture_of_numbers_no_float_can_hold_is_exact():
             assert value == pytest.approx(float(exact), rel=1e-12)
 
 
-def test_what_is_impossible_stays_impossible():
+def test_impossible_counts_stay_impossible():
     weights = np.array([[0.0, -np.inf], [-np.inf, -np.inf]])
     law = np.array([[-np.inf, 1.0], [3.0, -np.inf]])
     np.testing.assert_array_equal(log_mix(weights, law), [[-np.inf, 1.0], [-np.inf, -np.inf]])
@@ -49,7 +49,7 @@ def test_what_is_impossible_stays_impossible():
 
 
 @pytest.mark.parametrize("scale", [1.0, 400.0])
-def test_a_law_that_slides_gives_the_same_mixture_as_its_matrix(scale):
+def test_shift_invariant_distribution_matches_matrix(scale):
     rng = np.random.default_rng(2)
     weights, values = scale * rng.normal(size=(3, 8)), scale * rng.normal(size=20)
     law = np.array([[values[7 - c + x] for x in range(13)] for c in range(8)])
@@ -71,7 +71,7 @@ def test_masses_are_binomial(coins, counts):
         np.testing.assert_allclose(row, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_masses_of_large_groups_keep_their_digits():
+def test_masses_of_large_groups_keep_precision():
     n, rate, counts = 100_000, 0.03, range(2500, 3500)
     expected = binom.logpmf(list(counts), n, rate)
     np.testing.assert_allclose(log_masses(n, np.array([rate]), 0, counts)[0], expected, atol=1e-8)
@@ -81,14 +81,14 @@ def test_masses_of_large_groups_keep_their_digits():
 @pytest.mark.parametrize(
     ("n", "rate", "coins"), [(1000, 0.01, 0), (50, 0.5, 4), (10_000, 1e-5, 0), (300, 0.99, 30)]
 )
-def test_the_bulk_holds_all_but_a_tail(n, rate, coins, tail):
+def test_bulk_window_holds_all_but_the_tail(n, rate, coins, tail):
     found = count_bulk(n, rate, coins, tail=tail)
     masses, counts = np.exp(every_log_mass(n, rate, coins)), np.arange(n + coins + 1)
     assert masses[counts > found.stop].sum() <= np.exp(-tail)
     assert masses[counts < found.start].sum() <= np.exp(-tail)
 
 
-def test_a_tilted_bulk_is_that_of_the_tilted_law():
+def test_tilted_bulk_window_matches_tilted_distribution():
     n, rate, coins, tilt = 400, 0.05, 6, 1.3
     logs = every_log_mass(n, rate, coins) + tilt * np.arange(n + coins + 1)
     masses = np.exp(logs - logs.max())
@@ -103,7 +103,7 @@ def test_a_tilted_bulk_is_that_of_the_tilted_law():
 @pytest.mark.parametrize("slope", [0.01, 0.5, 4.0])
 @pytest.mark.parametrize("rate", [1e-6, 0.01, 0.3])
 @pytest.mark.parametrize("output", [-60, 0, 5, 90, 380, 700])
-def test_counts_outside_of_the_window_do_not_matter(rate, slope, output):
+def test_counts_outside_window_do_not_matter(rate, slope, output):
     n = 400
     counts = count_window(n, rate, rate, 0, slope, (output, output))
     terms = every_log_mass(n, rate, 0) - slope * np.abs(output - np.arange(n + 1))
@@ -113,11 +113,11 @@ def test_counts_outside_of_the_window_do_not_matter(rate, slope, output):
     assert weights[steepest.start : steepest.stop].sum() >= (1 - 1e-14) * weights.sum()
 
 
-def test_a_weak_law_needs_few_counts():
+def test_weak_noise_needs_few_counts():
     assert len(count_window(100_000, 0.001, 0.001, 0, 0.01, (-5000.0, 5000.0))) < 600
 
 
-def test_a_prior_knows_whether_counts_are_known():
+def test_prior_reports_whether_counts_are_known():
     assert CountPrior(np.array([0.3, 0.1]), 0, 0, NOBODY).sure
     assert not CountPrior(np.array([0.3, 0.1]), 0, 1, NOBODY).sure
     assert not CountPrior(np.array([0.3, 0.1]), 0, 0, np.array([0, 1])).sure
@@ -125,18 +125,18 @@ def test_a_prior_knows_whether_counts_are_known():
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.1, np.nan])
-def test_a_chance_lies_between_zero_and_one(rate):
+def test_rejects_rates_outside_unit_interval(rate):
     with pytest.raises(BadInput, match=r"must be in \[0, 1\], got"):
         CountPrior(np.array([0.5, rate]), 1, 1, NOBODY)
 
 
 @pytest.mark.parametrize(("n_in", "n_out"), [(-1, 3), (4, 3)])
-def test_a_group_is_no_smaller_without_the_target(n_in, n_out):
+def test_rejects_smaller_group_without_target(n_in, n_out):
     with pytest.raises(BadInput, match="as large without the target"):
         CountPrior(np.array([0.5, 0.1]), n_in, n_out, NOBODY)
 
 
 @pytest.mark.parametrize("coins", [np.zeros(3, dtype=np.int64), np.array([-1, 0])])
-def test_every_cell_has_its_coins(coins):
+def test_rejects_invalid_coins(coins):
     with pytest.raises(BadInput, match="for each of 2 cells"):
         CountPrior(np.array([0.5, 0.1]), 1, 1, coins)

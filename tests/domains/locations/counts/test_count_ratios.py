@@ -10,12 +10,12 @@ from leakgauge.domains.locations.counts.count_ratios import log_ratios, total_lo
 from leakgauge.domains.locations.counts.ratio_tables import CellsByRate
 from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
-from strategies.summing import by_summation
+from strategies.direct_summation import by_summation
 
 
 @pytest.mark.parametrize("weights", [None, np.linspace(0, 1, 9)], ids=["known", "weighed"])
 @pytest.mark.parametrize("entries", [1, 100, 2**20])
-def test_sums_do_not_depend_on_how_many_are_done_at_a_time(entries, weights, monkeypatch):
+def test_results_do_not_depend_on_chunk_size(entries, weights, monkeypatch):
     monkeypatch.setattr(count_ratios, "_ENTRIES", entries)
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=0.7), group_size=40, round=True, clamp=True)
     rates, places = np.linspace(0.01, 0.9, 9), np.arange(0.0, 36.0, 4)
@@ -62,7 +62,7 @@ def played(chain, prior, known, seed=1, n_rounds=4):
 
 @pytest.mark.parametrize("sizes", [(150, 150), (150, 151), (0, 1)], ids=str)
 @pytest.mark.parametrize("chain", CHAINS)
-def test_ratios_are_those_of_direct_summation(chain, sizes):
+def test_ratios_match_direct_summation(chain, sizes):
     chain = CHAINS[chain]
     known = np.random.default_rng(2).integers(0, 9, size=(4, 6))
     coins, weights = np.array([0, 3, 0, 1, 0, 1]), np.array([1.0, 0.3, 0.5, 1.0, 0.01, 0.0])
@@ -75,7 +75,7 @@ def test_ratios_are_those_of_direct_summation(chain, sizes):
 
 
 @pytest.mark.parametrize("chain", list(CHAINS)[::3])
-def test_a_law_that_does_not_say_how_it_moves_gets_the_same_ratios(chain):
+def test_undeclared_shift_invariance_gives_same_ratios(chain):
     chain = CHAINS[chain]
     known = np.random.default_rng(2).integers(0, 9, size=(4, 6))
     for who in (0, known):
@@ -89,7 +89,7 @@ def test_a_law_that_does_not_say_how_it_moves_gets_the_same_ratios(chain):
 
 
 @pytest.mark.parametrize("chain", list(CHAINS)[::3])
-def test_tables_that_would_be_too_large_are_not_needed(chain, monkeypatch):
+def test_oversized_tables_are_avoided(chain, monkeypatch):
     chain = CHAINS[chain]
     prior = CountPrior(RATES, 150, 151, np.array([0, 3, 0, 1, 0, 1]))
     outputs, weights = played(chain, prior, 5), np.array([1.0, 0.3, 0.5, 1.0, 0.01, 0.0])
@@ -99,7 +99,7 @@ def test_tables_that_would_be_too_large_are_not_needed(chain, monkeypatch):
         np.testing.assert_allclose(log_ratios(law, outputs, 5, prior, weights), expected, atol=1e-5)
 
 
-def test_ratios_are_exact_where_no_float_could_hold_the_probabilities():
+def test_ratios_are_exact_below_float_range():
     """Outputs nobody would expect: 300 where the usual count is one in a million."""
     epsilon, n, rate = 2.0, 400, 1e-6
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=epsilon), group_size=500, round=True)
@@ -119,7 +119,7 @@ def test_ratios_are_exact_where_no_float_could_hold_the_probabilities():
             assert ratio == pytest.approx(float(mpmath.log(there / without)), abs=1e-9)
 
 
-def test_gaussian_tails_are_exact_too():
+def test_gaussian_tails_are_exact():
     sigma, n, rate = 2.0, 60, 0.01
     outputs = np.array([[0.0, 25.5, 80.25, 140.0, -90.0]])
     prior = CountPrior(np.full(5, rate), n, n, np.zeros(5, dtype=np.int64))
@@ -138,7 +138,7 @@ def test_gaussian_tails_are_exact_too():
             assert ratio == pytest.approx(float(mpmath.log(sums[0] / sums[1])), abs=1e-5)
 
 
-def test_an_informed_adversary_of_laplace_noise_adds_up_clipped_distances():
+def test_informed_laplace_ratio_is_clipped_distance():
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=0.5), group_size=99)
     known = np.random.default_rng(1).integers(0, 30, size=(50, 4))
     outputs = chain.sample(known + 1, np.random.default_rng(2))
@@ -152,14 +152,14 @@ def test_an_informed_adversary_of_laplace_noise_adds_up_clipped_distances():
     np.testing.assert_allclose(log_ratios(chain, outputs, known, prior, weights), expected, atol=1e-12)
 
 
-def test_an_informed_adversary_of_gaussian_noise_adds_up_outputs():
+def test_informed_gaussian_ratio_is_linear():
     chain = ReleaseChain(noise=gaussian.Mechanism(sigma=3.0, delta=1e-5), group_size=99)
     outputs = chain.sample(np.full((50, 2), 7), np.random.default_rng(2))
     prior = CountPrior(np.zeros(2), 0, 0, np.zeros(2, dtype=np.int64))
     np.testing.assert_allclose(log_ratios(chain, outputs, 7, prior), (outputs - 7 - 0.5) / 9, atol=1e-12)
 
 
-def test_certainty_is_finite_and_the_impossible_says_nothing():
+def test_certain_outputs_are_finite_and_impossible_ones_zero():
     prior = CountPrior(np.array([0.2]), 3, 3, np.zeros(1, dtype=np.int64))
     chain = ReleaseChain(noise=None, group_size=9)
     ratios = log_ratios(chain, np.array([[0.0], [4.0], [2.0], [5.0], [-1.0], [2.5], [np.nan]]), 0, prior)[
@@ -172,7 +172,7 @@ def test_certainty_is_finite_and_the_impossible_says_nothing():
     assert log_ratios(chain, np.array([[6.0]]), 7, prior).tolist() == [[0]]
 
 
-def test_a_release_that_hides_everything_says_nothing():
+def test_fully_suppressed_release_has_ratio_zero():
     prior = CountPrior(np.array([0.2]), 3, 3, np.zeros(1, dtype=np.int64))
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=1.0), group_size=9, clamp=True, suppress=9)
     assert log_ratios(chain, np.zeros((2, 1)), 0, prior).tolist() == [[0], [0]]
@@ -180,7 +180,7 @@ def test_a_release_that_hides_everything_says_nothing():
 
 @pytest.mark.parametrize("noise", [*NOISES, "strong-laplace"])
 @pytest.mark.parametrize("sizes", [(1000, 1000), (4000, 4001)], ids=str)
-def test_rates_of_their_own_in_every_round_cost_less_than_a_thousandth(noise, sizes):
+def test_per_round_rates_are_accurate_to_a_thousandth(noise, sizes):
     """Many rates share rows of a table; a hundred at a time have a row each, and are exact."""
     mechanism = (NOISES | {"strong-laplace": laplace.Mechanism(epsilon=0.1)})[noise]
     chain = ReleaseChain(
@@ -197,7 +197,7 @@ def test_rates_of_their_own_in_every_round_cost_less_than_a_thousandth(noise, si
         assert np.abs(found[row] - exact).max() < 1e-3
 
 
-def test_many_cells_of_different_rates_cost_less_than_a_thousandth():
+def test_many_rates_are_accurate_to_a_thousandth():
     rng, n_cells = np.random.default_rng(3), 3000
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=1.0), group_size=1000, round=True, clamp=True)
     rates = np.exp(rng.uniform(np.log(1e-6), np.log(0.7), size=n_cells))
@@ -210,7 +210,7 @@ def test_many_cells_of_different_rates_cost_less_than_a_thousandth():
         assert np.abs(found[i : i + 100] - exact).max() < 1e-3
 
 
-def test_ratios_average_to_one_without_the_target():
+def test_ratios_average_to_one_without_target():
     """Over the law of the outputs without it, the mean of the likelihood ratio is one, whatever the chain."""
     for noise in ("laplace", "gaussian", "geometric"):
         chain = ReleaseChain(noise=NOISES[noise], group_size=60, round=True, clamp=True, suppress=1)
@@ -235,7 +235,7 @@ def test_inputs_are_left_unchanged():
     )
 
 
-def test_the_dust_of_floats_is_no_evidence():
+def test_float_rounding_is_no_evidence():
     ratios = np.array([[0.1, 0.2, -0.3], [-1e-12, 0.0, 0.0], [5e6, -2.0, 0.0]])
     assert total_log_ratio(ratios).tolist() == [0.0, 0.0, 1e6 - 2]
     assert not np.signbit(total_log_ratio(ratios)).any()
@@ -246,7 +246,7 @@ def balanced_accuracy(scores: np.ndarray, members: np.ndarray) -> float:
 
 
 @pytest.mark.slow
-def test_played_accuracies_are_those_of_the_issue():
+def test_accuracy_matches_liu24_figure_7():
     """Liu et al. (2024), figure 7: 2,000 of 10,000 people, 1 % of them in each of 60 cells, Laplace 0.5."""
     rng, n_rounds, n = np.random.default_rng(20240501), 50_000, 60
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=0.5), group_size=2000)

@@ -35,7 +35,7 @@ def shares(tally: OutputFrequencies, law: np.ndarray, release, count: int, n: in
 
 
 @pytest.mark.parametrize("lumps", [NONE, np.array([0])], ids=["none", "zero"])
-def test_what_is_clamped_and_suppressed_is_found_and_put_together(lumps):
+def test_clamping_and_suppression_are_detected(lumps):
     rng = np.random.default_rng(1)
 
     def release(counts):
@@ -50,7 +50,7 @@ def test_what_is_clamped_and_suppressed_is_found_and_put_together(lumps):
         assert shares(tally, law, release, count) < 0.02
 
 
-def test_a_law_of_each_count_is_smoothed_by_its_neighbours():
+def test_estimate_is_smoothed_over_neighbouring_counts():
     """Noise that grows with the count moves with nothing."""
     rng = np.random.default_rng(1)
 
@@ -97,7 +97,7 @@ def auc(scores: np.ndarray, members: np.ndarray) -> float:
 
 @pytest.mark.parametrize("density", [0.0008, 0.01])
 @pytest.mark.parametrize("name", CHAINS)
-def test_four_hundred_shadows_teach_nearly_all_that_the_law_is_worth(name, density):
+def test_four_hundred_shadows_reach_nearly_full_auc(name, density):
     chain, rng = CHAINS[name], np.random.default_rng(1)
     rates, counts = counts_of(density, 400, rng)
     law = EstimatedDistribution.of(counts, chain.sample(counts, rng))
@@ -113,7 +113,7 @@ def test_four_hundred_shadows_teach_nearly_all_that_the_law_is_worth(name, densi
 
 
 @pytest.mark.parametrize("name", ["laplace-round-suppress", "gaussian-round", "raw-suppress"])
-def test_probabilities_are_those_of_the_chain(name):
+def test_probabilities_match_chain(name):
     chain, rng = CHAINS[name], np.random.default_rng(1)
     counts = rng.poisson(5, size=(2000, 30))
     law = EstimatedDistribution.of(counts, chain.sample(counts, rng))
@@ -123,7 +123,7 @@ def test_probabilities_are_those_of_the_chain(name):
     assert (np.abs(found - exact).sum(axis=1) / 2 < 0.03).all()
 
 
-def test_counts_no_shadow_had_get_the_law_of_the_nearest_moved():
+def test_unseen_counts_use_shifted_nearest_estimate():
     chain, rng = CHAINS["gaussian-round"], np.random.default_rng(1)
     counts = rng.integers(0, 10, size=(500, 30))
     law = EstimatedDistribution.of(counts, chain.sample(counts, rng))
@@ -133,7 +133,7 @@ def test_counts_no_shadow_had_get_the_law_of_the_nearest_moved():
     assert np.isfinite(law.log_law(np.array([-1000.0, 1000.0]), 5)).all()
 
 
-def test_thousands_of_counts_and_strong_noise_fit_into_a_table(monkeypatch):
+def test_large_counts_with_strong_noise_fit_into_table(monkeypatch):
     monkeypatch.setattr(estimated_distribution, "_MAX_ENTRIES", 2**19)
     rng = np.random.default_rng(1)
     counts = rng.integers(0, 4000, size=(1000, 30))
@@ -146,7 +146,7 @@ def test_thousands_of_counts_and_strong_noise_fit_into_a_table(monkeypatch):
             np.testing.assert_allclose(law.log_law(outputs, count), chain.log_law(outputs, count), atol=0.5)
 
 
-def test_a_pipeline_that_rounds_to_fives_is_learned():
+def test_learns_rounding_to_fives():
     """No output moves with the count, and most never occur."""
     rng = np.random.default_rng(1)
 
@@ -161,7 +161,7 @@ def test_a_pipeline_that_rounds_to_fives_is_learned():
         np.testing.assert_allclose(np.exp(law.log_law(outputs, count)), seen, atol=off)
 
 
-def test_noise_that_grows_with_the_count_is_learned():
+def test_learns_noise_growing_with_count():
     rng = np.random.default_rng(1)
 
     def release(counts):
@@ -175,7 +175,7 @@ def test_noise_that_grows_with_the_count_is_learned():
         assert np.abs(np.exp(law.log_law(outputs, count)) - seen).sum() / 2 < 0.06
 
 
-def test_outputs_that_the_law_does_not_tell_apart_are_one():
+def test_indistinguishable_outputs_are_merged():
     chain, rng = CHAINS["laplace-clamp-suppress"], np.random.default_rng(1)
     counts = rng.poisson(5, size=(500, 30))
     outputs = chain.sample(counts, rng)
@@ -196,7 +196,7 @@ def test_densities_integrate_to_one():
         assert density + np.exp(law.log_law(0.0, count)) == pytest.approx(1, abs=0.02)
 
 
-def test_it_travels_to_workers_and_gives_the_same_again():
+def test_can_be_pickled_and_is_reproducible():
     rng = np.random.default_rng(1)
     counts = rng.poisson(5, size=(50, 30))
     outputs = CHAINS["laplace"].sample(counts, rng)
@@ -207,6 +207,6 @@ def test_it_travels_to_workers_and_gives_the_same_again():
 
 
 @pytest.mark.parametrize("outputs", [np.zeros(99), np.zeros((100, 2)), np.append(np.zeros(99), np.nan)])
-def test_too_few_pairs_or_odd_ones_are_refused(outputs):
+def test_rejects_too_few_or_invalid_pairs(outputs):
     with pytest.raises(BadInput, match="100 finite outputs or more"):
         EstimatedDistribution.of(np.zeros(min(outputs.size, 100), dtype=np.int64), outputs)

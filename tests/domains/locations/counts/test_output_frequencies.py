@@ -5,7 +5,7 @@ from leakgauge.domains.locations.counts.estimated_distribution import fit_shift_
 from leakgauge.domains.locations.counts.output_frequencies import GeometricTail, OutputBins, OutputFrequencies
 
 
-def test_whole_outputs_are_their_own_bins():
+def test_integer_outputs_are_their_own_bins():
     outputs = np.array([3.0, -2.0, 5.0, 5.0])
     symbols = OutputBins.of(outputs, np.zeros(4, dtype=np.int64))
     assert symbols.whole
@@ -13,7 +13,7 @@ def test_whole_outputs_are_their_own_bins():
     assert symbols.columns(outputs).tolist() == [5, 0, 7, 7]
 
 
-def test_other_outputs_fall_into_bins_that_a_person_moves_by_a_whole_number():
+def test_real_outputs_get_bins_aligned_with_counts():
     rng = np.random.default_rng(1)
     counts = rng.poisson(4, 5000)
     symbols = OutputBins.of(counts + rng.laplace(scale=0.7, size=5000), counts)
@@ -24,7 +24,7 @@ def test_other_outputs_fall_into_bins_that_a_person_moves_by_a_whole_number():
     assert np.diff(symbols.columns(outputs)).tolist() == [symbols.per_count]
 
 
-def test_values_that_recur_are_kept_apart():
+def test_recurring_values_get_own_bins():
     rng = np.random.default_rng(1)
     outputs = np.maximum(rng.laplace(scale=2.0, size=5000), 0.0)
     outputs = np.where(outputs > 7, 7.0, outputs)
@@ -44,14 +44,14 @@ def tally_of(release, counts) -> OutputFrequencies:
     )
 
 
-def test_a_tally_counts_pairs():
+def test_tally_counts_pairs():
     counts = np.array([2, 3, 3, 3])
     tally = tally_of(lambda c: c - np.array([0.0, 1.0, 0.0, 0.0]), counts)
     assert tally.times.tolist() == [[1, 0], [1, 2]]
     assert tally.distances.tolist() == [[0, 1], [-1, 0]]
 
 
-def test_the_tail_has_the_middle_and_spread_of_what_was_seen_and_sums_to_one():
+def test_tail_matches_observed_mean_and_spread():
     distances = (
         np.random.default_rng(1).geometric(0.3, 4000) * np.random.default_rng(2).choice([-1, 1], 4000) + 5.0
     )
@@ -60,7 +60,7 @@ def test_the_tail_has_the_middle_and_spread_of_what_was_seen_and_sums_to_one():
     assert np.exp(tail.log_at(np.arange(-400.0, 400.0))).sum() == pytest.approx(1)
 
 
-def test_nothing_is_impossible():
+def test_every_output_has_positive_probability():
     tally = tally_of(lambda c: c.astype(float), np.repeat([1, 2, 9], 50))
     law = tally.safe(fit_shift_distribution(tally, NONE), np.full(9, 150.0))
     assert (law > 0).all()

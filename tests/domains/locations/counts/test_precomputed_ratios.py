@@ -39,7 +39,7 @@ def played(chain, rates, known, seed=1):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["known", "weighed"])
 @pytest.mark.parametrize("sizes", [(399, 399), (398, 399)], ids=str)
 @pytest.mark.parametrize("name", CHAINS)
-def test_looking_up_gives_what_working_out_gives(name, sizes, weights):
+def test_lookup_matches_computation(name, sizes, weights):
     chain, rng = CHAINS[name], np.random.default_rng(2)
     rates = np.append(np.exp(rng.uniform(np.log(1e-5), np.log(0.3), N_CELLS - 1)), 0.0)
     coins = np.array([0, 0, 2, 1, 0, 7, 0, 0])  # no table holds seven
@@ -55,7 +55,7 @@ def test_looking_up_gives_what_working_out_gives(name, sizes, weights):
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_rates_between_two_are_read_to_a_thousandth(name):
+def test_interpolated_rates_are_accurate_to_a_thousandth(name):
     chain, rng = CHAINS[name], np.random.default_rng(2)
     rates = np.exp(rng.uniform(np.log(1e-5), np.log(0.3), (N_ROUNDS, N_CELLS)))
     outputs, nobody = played(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
@@ -77,7 +77,7 @@ def test_many_rates_share_rows():
     np.testing.assert_allclose(tables.log_ratios(outputs, 0, prior), expected, atol=1e-3)
 
 
-def test_groups_of_another_size_are_worked_out():
+def test_other_group_sizes_are_computed_directly():
     chain, rates = CHAINS["geometric"], np.full(N_CELLS, 0.01)
     outputs, nobody = played(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
     tables = precompute_ratios(chain, 399, 399, rates)
@@ -87,7 +87,7 @@ def test_groups_of_another_size_are_worked_out():
         )
 
 
-def test_a_law_that_says_nothing_of_its_parts_is_worked_out():
+def test_unknown_distribution_is_computed_directly():
     class Standing:
         whole = True
         log_law = staticmethod(CHAINS["geometric"].log_law)
@@ -98,7 +98,7 @@ def test_a_law_that_says_nothing_of_its_parts_is_worked_out():
     np.testing.assert_allclose(found, log_ratios(CHAINS["geometric"], outputs, 0, prior), atol=1e-9)
 
 
-def test_where_tables_would_be_too_large_all_is_worked_out(monkeypatch):
+def test_oversized_tables_are_computed_directly(monkeypatch):
     chain, rates = CHAINS["laplace"], np.full(N_CELLS, 0.01)
     outputs, nobody = played(chain, rates, 0), np.zeros(N_CELLS, dtype=np.int64)
     monkeypatch.setattr(precomputed_ratios, "_MAX_TABLE_ENTRIES", 10)
@@ -107,7 +107,7 @@ def test_where_tables_would_be_too_large_all_is_worked_out(monkeypatch):
     np.testing.assert_array_equal(tables.log_ratios(outputs, 0, prior), log_ratios(chain, outputs, 0, prior))
 
 
-def test_a_block_has_the_same_ratios_whatever_was_read_before_and_after_travelling():
+def test_ratios_do_not_depend_on_cache_state_or_pickling():
     chain, rates = CHAINS["laplace-clamp"], np.geomspace(1e-4, 0.1, N_CELLS)
     tables, prior = (
         precompute_ratios(chain, 399, 399, rates),
@@ -121,12 +121,12 @@ def test_a_block_has_the_same_ratios_whatever_was_read_before_and_after_travelli
 
 
 @pytest.mark.parametrize("ends", [(0.0, 0.5), (0.5, 0.1), (0.1, 1.0), (np.nan, 0.5)])
-def test_rates_to_prepare_for_lie_inside(ends):
+def test_rejects_rates_outside_open_unit_interval(ends):
     with pytest.raises(BadInput, match=r"rates must lie in \(0, 1\)"):
         precompute_ratios_between(CHAINS["raw"], 399, 399, *ends)
 
 
-def test_where_nobody_is_unknown_rates_do_not_matter():
+def test_rates_do_not_matter_without_unknown_people():
     chain = ReleaseChain(
         noise=laplace.Mechanism(epsilon=0.7), group_size=300, round=True, clamp=True, suppress=1
     )

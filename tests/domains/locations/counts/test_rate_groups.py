@@ -32,14 +32,14 @@ def test_every_element_is_in_one_group_with_its_rate_and_coins(per_round):
     assert (times == 1).all()
 
 
-def test_few_rates_have_a_row_each():
+def test_few_rates_have_row_each():
     rates = np.tile(np.linspace(0.1, 0.2, MAX_EXACT_RATES), 3)
     nodes, rows = rate_nodes(100, rates)
     assert rows.share is None
     np.testing.assert_array_equal(nodes[rows.first], rates)
 
 
-def test_many_rates_lie_between_rows_by_their_log_odds():
+def test_many_rates_are_interpolated_in_log_odds():
     rates = np.random.default_rng(1).uniform(0.001, 0.5, 5000)
     nodes, rows = rate_nodes(100, rates)
     low, high = logit(nodes[rows.first]), logit(nodes[rows.first + 1])

@@ -21,10 +21,10 @@ from leakgauge.domains.locations.counts.ratio_tables import (
 )
 from leakgauge.mechanisms import gaussian, logistic
 from leakgauge.mechanisms._count_noise import IntegerOutputs, PiecewiseExponential, SmoothDensity
-from strategies.summing import log_masses
+from strategies.direct_summation import log_masses
 
 
-def test_all_places_between_the_ends_can_be_read():
+def test_all_positions_in_range_can_be_read():
     for between in (
         IntegerOutputs(),
         PiecewiseExponential(2.0),
@@ -38,20 +38,20 @@ def test_all_places_between_the_ends_can_be_read():
         assert columns.ends == (columns.places[0], pytest.approx(columns.places[-1]))
 
 
-def test_a_part_of_the_columns_lies_where_it_did():
+def test_column_subset_keeps_positions():
     columns = RatioGrid.over(-3.0, 11.0, SmoothDensity(1.0, 0.2))
     part = columns.part(4, 9)
     assert part.places.tolist() == pytest.approx(columns.places[4:10].tolist())
 
 
-def test_rows_read_their_own_column_or_between_two_rows():
+def test_rows_read_one_or_two_table_rows():
     table, columns = np.arange(12.0).reshape(3, 4), np.array([3, 0, 1])
     assert TableRows(np.array([0, 1, 2])).of(columns, table).tolist() == [3, 4, 9]
     assert TableRows(np.array([0, 1, 1]), np.array([0.5, 0, 1.0])).of(columns, table).tolist() == [5, 4, 9]
 
 
 @pytest.mark.parametrize("scale", [0.001, 0.4, 3.0, 500.0])
-def test_laplace_densities_are_read_exactly_between_whole_numbers(scale):
+def test_laplace_densities_are_interpolated_exactly(scale):
     """The log ratio of two mixtures of Laplace densities, directly and from their values at whole numbers."""
     rng = np.random.default_rng(1)
     weights_in, weights_out = rng.dirichlet(np.ones(6), 2)
@@ -73,7 +73,7 @@ def test_laplace_densities_are_read_exactly_between_whole_numbers(scale):
 
 @pytest.mark.parametrize("scale", [0.05, 0.2, 1.0, 6.0])
 @pytest.mark.parametrize("kind", [partial(gaussian.Mechanism, delta=1e-5), logistic.Mechanism])
-def test_smooth_densities_are_read_closely(kind, scale):
+def test_smooth_densities_are_interpolated_accurately(kind, scale):
     noise = kind(sigma=scale) if isinstance(kind, partial) else kind(scale=scale)
     weights = np.stack([np.append(0.0, binom.pmf(np.arange(5), 4, 0.3)), binom.pmf(np.arange(6), 5, 0.3)])
 
@@ -93,12 +93,12 @@ def test_smooth_densities_are_read_closely(kind, scale):
     np.testing.assert_allclose(found, log_ratio(places), atol=1e-5)
 
 
-def test_what_one_world_forbids_is_certain_and_what_both_forbid_says_nothing():
+def test_impossible_in_one_world_is_certain():
     low, high = np.array([-np.inf, -np.inf, -1.0, -2.0]), np.array([-np.inf, -3.0, -np.inf, -2.5])
     assert bounded_log_ratio(low, high).tolist() == [0, -MAX_LOG_RATIO, MAX_LOG_RATIO, 0.5]
 
 
-def test_a_target_who_may_be_elsewhere_is_averaged():
+def test_uncertain_target_is_averaged():
     present, absent, weights = (
         np.array([1.0, 1.0, 1.0]),
         np.array([0.2, 0.2, 0.2]),
@@ -130,7 +130,7 @@ class Steady:
 
 @pytest.mark.parametrize("sizes", [(20, 20), (20, 21)])
 @pytest.mark.parametrize("law", [Triangle(), Steady()])
-def test_a_table_holds_the_ratios_of_direct_sums(law, sizes):
+def test_table_matches_direct_sums(law, sizes):
     cells, columns = (
         CellsByRate(*sizes, 2, np.array([0.1, 0.4])),
         RatioGrid.over(-2.0, 26.0, IntegerOutputs()),
@@ -151,7 +151,7 @@ def test_a_table_holds_the_ratios_of_direct_sums(law, sizes):
     assert (table.absent is None) == (sizes[0] == sizes[1])
 
 
-def test_a_table_may_be_made_from_any_law():
+def test_table_works_for_any_distribution():
     cells, law = CellsByRate(20, 20, 0, np.array([0.1])), Steady()
     columns, counts = RatioGrid.over(0.0, 9.0, IntegerOutputs()), range(21)
     log_law = law.log_at(columns.places - np.arange(22.0)[:, None])
@@ -162,18 +162,18 @@ def test_a_table_may_be_made_from_any_law():
     )
 
 
-def test_a_flat_law_needs_no_counts_near_its_outputs():
+def test_flat_distribution_needs_no_nearby_counts():
     cells = CellsByRate(10_000, 10_000, 0, np.array([0.001]))
     assert len(relevant_counts(Steady(), cells, -9000.0, 9000.0)) < 300
 
 
-def test_the_spread_of_a_law_is_where_it_has_fallen():
+def test_spread_is_where_density_has_fallen():
     distance = noise_reach(Steady(), 30.0)
     assert 100 <= distance <= 112
     assert noise_reach(Triangle(), 30.0) == 2
 
 
-def test_outputs_are_at_home_near_their_counts():
+def test_outputs_map_to_nearby_counts():
     low, high = CellsByRate(1000, 1000, 0, np.array([0.01, 0.02])).home(5.0, 20.0)
     assert low == -5
     assert 40 < high < 80

@@ -21,7 +21,7 @@ def per_slot(people, slots):
 
 
 @pytest.mark.parametrize("cap", [1, 2, 5])
-def test_a_cap_is_kept_and_takes_no_more_than_it_must(cap):
+def test_cap_is_kept_and_drops_no_more_than_needed(cap):
     people = town(n_people=200, n_places=6, n_epochs=8, density=0.5)
     epochs, days = np.arange(8), people.map.days
     for name, slots in (("per_epoch", epochs), ("per_day", days), ("per_user", np.zeros(8))):
@@ -48,7 +48,7 @@ def test_every_subset_is_equally_likely():
     assert chisquare(list(seen.values())).pvalue > 1e-3
 
 
-def test_a_later_cap_does_not_favour_what_an_earlier_one_kept():
+def test_later_cap_is_independent_of_earlier_one():
     # Epoch 0 has five visits of which one stays, epoch 1 has one: of the two, each survives half the time.
     visits = np.zeros((40_000, 5, 2), dtype=int)
     visits[:, :, 0] = 1
@@ -60,14 +60,14 @@ def test_a_later_cap_does_not_favour_what_an_earlier_one_kept():
     assert abs(late - 0.5) < 4 * 0.5 / np.sqrt(40_000)
 
 
-def test_the_same_stream_keeps_the_same_visits_and_no_cap_keeps_all():
+def test_sampling_is_reproducible_and_no_cap_keeps_all():
     people = town(density=0.5)
     first, again = (bound_contributions(people, per_day=2, rng=np.random.default_rng(4)) for _ in range(2))
     np.testing.assert_array_equal(rows(first), rows(again))
     assert bound_contributions(people, rng=np.random.default_rng(4)) is people
 
 
-def test_people_without_visits_stay_without():
+def test_people_without_visits_are_kept():
     people = traces(np.zeros((3, 4), dtype=int), n_epochs=2)
     assert (
         bound_contributions(
@@ -77,6 +77,6 @@ def test_people_without_visits_stay_without():
     )
 
 
-def test_a_cap_below_one_is_refused():
+def test_rejects_cap_below_one():
     with pytest.raises(BadInput, match=r"challenger.per_day must be >= 1, got 0"):
         bound_contributions(town(), per_day=0, rng=np.random.default_rng(1))

@@ -7,14 +7,14 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.data_loader import load_visits
 
 
-def test_a_city_is_the_default(tmp_path):
+def test_default_source_is_synthetic_city(tmp_path):
     named = load_visits({"source": "synthetic", "users": 30}, tmp_path, seed=3)
     assert load_visits({"users": 30}, tmp_path, seed=3).digest == named.digest
     assert named.traces.n_people == 30
     assert named.tally.rows == named.traces.visits.nnz
 
 
-def test_a_file_is_looked_for_in_the_folder_and_needs_no_seed(tmp_path):
+def test_file_is_found_relative_to_plan_folder(tmp_path):
     path = written(tmp_path, "v.csv", "user,time,place", "a,0,p")
     relative, absolute = (
         load_visits({"source": source}, tmp_path, seed) for source, seed in (("v.csv", 1), (str(path), 2))
@@ -23,7 +23,7 @@ def test_a_file_is_looked_for_in_the_folder_and_needs_no_seed(tmp_path):
     assert relative.traces.names.tolist() == ["a"]
 
 
-def test_keys_of_a_city_are_no_keys_of_a_file(tmp_path):
+def test_rejects_city_keys_for_a_file(tmp_path):
     with pytest.raises(BadInput, match=r"data: no key is called 'users'"):
         load_visits({"source": "v.csv", "users": 30}, tmp_path, seed=1)
 
@@ -42,7 +42,7 @@ def read_counted(monkeypatch):
     return times
 
 
-def test_a_file_is_read_once_while_neither_it_nor_the_table_changes(tmp_path, monkeypatch):
+def test_unchanged_file_is_read_once(tmp_path, monkeypatch):
     times = read_counted(monkeypatch)
     path = written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q")
     first = load_visits({"source": "v.csv"}, tmp_path, seed=1)
@@ -55,7 +55,7 @@ def test_a_file_is_read_once_while_neither_it_nor_the_table_changes(tmp_path, mo
     assert len(times) == 3
 
 
-def test_a_file_that_changed_is_read_again(tmp_path):
+def test_changed_file_is_read_again(tmp_path):
     path = written(tmp_path, "v.csv", "user,time,place", "a,0,p")
     first = load_visits({"source": "v.csv"}, tmp_path, seed=1)
     before = path.stat()
@@ -65,7 +65,7 @@ def test_a_file_that_changed_is_read_again(tmp_path):
     assert first.traces.names.tolist() == ["a"]
 
 
-def test_a_file_of_places_that_changed_is_read_again(tmp_path):
+def test_changed_coordinates_file_is_read_again(tmp_path):
     written(tmp_path, "v.csv", "user,time,place", "a,0,p")
     table = {"source": "v.csv", "places": "p.csv"}
     written(tmp_path, "p.csv", "place,lat,lon", "p,1,1")
@@ -74,7 +74,7 @@ def test_a_file_of_places_that_changed_is_read_again(tmp_path):
     assert load_visits(table, tmp_path, seed=1).traces.map.n_places == 2
 
 
-def test_two_data_sets_are_kept_and_no_more(tmp_path):
+def test_cache_keeps_two_data_sets(tmp_path):
     cities = [load_visits({"users": users}, tmp_path, seed=1) for users in (30, 40, 50)]
     assert load_visits({"users": 50}, tmp_path, seed=1) is cities[2]
     assert load_visits({"users": 40}, tmp_path, seed=1) is cities[1]
@@ -84,7 +84,7 @@ def test_two_data_sets_are_kept_and_no_more(tmp_path):
     assert load_visits({"users": 30}, tmp_path, seed=2).digest != again.digest
 
 
-def test_friends_come_with_the_data_and_are_part_of_their_digest(tmp_path):
+def test_digest_covers_friends(tmp_path):
     written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,q", "c,0,q")
     written(tmp_path, "f.csv", "target,friend", "a,b")
     plain = load_visits({"source": "v.csv"}, tmp_path, seed=1)
@@ -101,6 +101,6 @@ def test_friends_come_with_the_data_and_are_part_of_their_digest(tmp_path):
         load_visits({"source": "v.csv", "friends": ["b"]}, tmp_path, seed=1)
 
 
-def test_a_city_may_have_friends_too(tmp_path):
+def test_synthetic_city_may_have_friends(tmp_path):
     written(tmp_path, "f.csv", "target,friend", "3,29")
     assert load_visits({"users": 30, "friends": "f.csv"}, tmp_path, seed=1).friends.of(3).tolist() == [29]

@@ -11,18 +11,18 @@ NUMBERED = traces(np.eye(5, dtype=int))
 NAMED = Traces(NUMBERED.visits, NUMBERED.map, np.array(["ann", "bob", "7", "dan", "eve"]))
 
 
-def test_friends_are_looked_up_by_person_each_once(tmp_path):
+def test_friends_are_listed_once_per_person(tmp_path):
     path = written(tmp_path, "f.csv", "target,friend", "dan,eve", "ann,bob", "dan,7", "dan,eve", "bob,ann")
     friends = read_friends(path, NAMED)
     assert [friends.of(person).tolist() for person in range(5)] == [[1], [0], [], [2, 4], []]
 
 
-def test_columns_may_stand_in_any_order_among_others(tmp_path):
+def test_columns_may_be_in_any_order(tmp_path):
     path = written(tmp_path, "f.csv", "\ufeffsince,friend , target", '2012,"bob",ann', "", "2013, 7,ann")
     assert read_friends(path, NAMED).of(0).tolist() == [1, 2]
 
 
-def test_the_people_of_a_generated_city_go_by_their_numbers(tmp_path):
+def test_people_of_synthetic_city_are_named_by_number(tmp_path):
     path = written(tmp_path, "f.csv", "target,friend", "4,0")
     assert read_friends(path, NUMBERED).of(4).tolist() == [0]
     assert find_people([3, "1"], NUMBERED, "it").tolist() == [3, 1]
@@ -42,12 +42,12 @@ def test_the_people_of_a_generated_city_go_by_their_numbers(tmp_path):
         ([""], "no column is called 'target'"),
     ],
 )
-def test_what_cannot_be_a_friend_is_refused_with_its_line(tmp_path, lines, problem):
+def test_rejects_invalid_friend_with_line_number(tmp_path, lines, problem):
     with pytest.raises(BadInput, match=f"^data.friends: .*{problem}"):
         read_friends(written(tmp_path, "f.csv", *lines), NAMED)
 
 
-def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
+def test_rejects_missing_or_binary_file(tmp_path):
     with pytest.raises(BadInput, match=r"data.friends: there is no file 'f.csv'"):
         read_friends(tmp_path / "f.csv", NAMED)
     (tmp_path / "f.csv").write_bytes(b"target,friend\nann,\xff\xfe\n")
@@ -55,10 +55,10 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path):
         read_friends(tmp_path / "f.csv", NAMED)
 
 
-def test_a_stranger_is_named():
+def test_unknown_person_is_named():
     with pytest.raises(BadInput, match=r"^it: 'zoe' is not in the data"):
         find_people(["ann", "zoe"], NAMED, "it")
 
 
-def test_who_has_no_friends_has_none():
+def test_person_without_friends_has_none():
     assert Friends(np.array([2, 2]), np.array([1, 0])).of(1).tolist() == []

@@ -19,18 +19,18 @@ def divided(people=TOWN, seed=1, **setting):
     )
 
 
-def test_targets_pool_and_reference_share_nobody_and_miss_nobody():
+def test_targets_pool_and_reference_partition_people():
     people = divided(targets=5)
     everybody = np.concatenate([people.targets, people.pool, people.reference])
     assert sorted(everybody) == list(range(60))
 
 
 @pytest.mark.parametrize(("reference", "size"), [(0.5, 30), (0.25, 15), (20, 20), (20.0, 20)])
-def test_the_reference_is_a_share_or_a_number_and_counts_the_targets(reference, size):
+def test_reference_is_share_or_number_including_targets(reference, size):
     assert divided(targets=5, reference=reference).reference.size == size - 5
 
 
-def test_everybody_may_become_a_target_or_part_of_the_reference():
+def test_anyone_may_become_target_or_reference():
     draws = [divided(seed=seed) for seed in range(400)]
     assert {int(people.targets[0]) for people in draws} == set(range(60))
     in_reference = np.zeros(60)
@@ -60,22 +60,22 @@ def test_targets_can_be_named_and_keep_their_order():
         ({"names": [3], "min_visits": 10_000}, "'3' has .* visits after any caps"),
     ],
 )
-def test_names_that_cannot_be_targets_are_refused(targets, problem):
+def test_rejects_invalid_target_names(targets, problem):
     with pytest.raises(BadInput, match=problem):
         divided(targets=targets)
 
 
-def test_a_reference_of_everybody_leaves_nobody_to_draw():
+def test_rejects_reference_of_everyone():
     with pytest.raises(BadInput, match="only 60 people, so nobody is left"):
         divided(reference=60)
 
 
-def test_the_most_active_can_be_chosen():
+def test_most_active_can_be_chosen():
     people = divided(targets={"n": 5, "choose": "most"})
     assert sorted(TOWN.n_visits[people.targets]) == sorted(TOWN.n_visits)[-5:]
 
 
-def test_terciles_take_a_third_each_of_the_quiet_the_usual_and_the_active():
+def test_terciles_choose_a_third_from_each_activity_level():
     ladder = traces(np.tril(np.ones((60, 60), dtype=int)))  # person i has i + 1 visits
     for seed in range(5):
         people = divided(ladder, seed, targets={"n": 7, "choose": "terciles"})
@@ -104,12 +104,12 @@ def test_terciles_take_a_third_each_of_the_quiet_the_usual_and_the_active():
         ({"targets": {"n": 2, "min_visits": 99}}, "only 0 people have 99 visits"),
     ],
 )
-def test_too_few_people_are_refused_with_a_way_out(setting, problem):
+def test_rejects_too_few_people_with_suggestion(setting, problem):
     with pytest.raises(BadInput, match=problem):
         divided(**setting)
 
 
-def test_the_largest_group_that_is_offered_works():
+def test_suggested_group_size_works():
     assert divided(group_size=30).pool.size == 30
     assert (
         split_population(

@@ -14,7 +14,7 @@ from leakgauge.domains.locations.data.synthetic_city import (
 )
 
 
-def test_shares_of_an_hour_are_those_of_its_quarters():
+def test_hourly_shares_sum_their_quarters():
     hours, _ = weekly_rhythm(168, 3600, home=0.3)
     quarters, _ = weekly_rhythm(168 * 4, 900, home=0.3)
     days, _ = weekly_rhythm(7, 86_400, home=0.3)
@@ -32,7 +32,7 @@ def test_weeks_repeat_and_nights_are_quiet():
 
 
 @pytest.mark.parametrize("home", [0.0, 0.05, 0.3, 0.9])
-def test_as_many_visits_are_at_home_as_asked_and_more_by_night(home):
+def test_home_share_is_as_requested(home):
     weights, at_home = weekly_rhythm(168, 3600, home)
     assert weights @ at_home == pytest.approx(home, abs=1e-9)
     assert (at_home[3::24] >= at_home[12::24]).all()
@@ -58,14 +58,14 @@ def habits():
 
 
 @pytest.mark.parametrize("home", [0, 1, 2])
-def test_a_single_visit_follows_the_law(habits, home):
+def test_single_visit_follows_expected_probabilities(habits, home):
     n = 200_000
     cells, counts = habits.draw(np.full(n, home), np.ones(n, dtype=np.int64), np.random.default_rng(home))
     assert (counts == 1).all()
     assert chisquare(np.bincount(cells, minlength=6), n * chances(home)).pvalue > 1e-3
 
 
-def test_two_distinct_visits_are_drawn_one_after_the_other(habits):
+def test_distinct_visits_are_drawn_sequentially(habits):
     n = 200_000
     cells, counts = habits.draw(np.ones(n, dtype=np.int64), np.full(n, 2), np.random.default_rng(4))
     assert (counts == 2).all()
@@ -80,14 +80,14 @@ def test_two_distinct_visits_are_drawn_one_after_the_other(habits):
     assert chisquare(found, n * np.array(list(expected.values()))).pvalue > 1e-3
 
 
-def test_everybody_gets_what_they_want_in_their_place(habits):
+def test_number_of_visits_is_kept(habits):
     homes = np.array([0, 1, 2, 0])
     cells, counts = habits.draw(homes, np.array([6, 1, 3, 2]), np.random.default_rng(5))
     assert counts.tolist() == [6, 1, 3, 2]
     assert cells[:6].tolist() == list(range(6))
 
 
-def test_the_default_has_the_size_of_the_published_week_in_milan():
+def test_default_has_size_of_milan_week():
     traces = generate_city(SyntheticCity(), seed=1).traces
     assert traces.visits.shape == (4840, 100 * 168)
     assert traces.n_visits.min() >= 1
@@ -105,7 +105,7 @@ def test_activity_is_log_normal():
     assert kstest(logs, norm.cdf).pvalue > 1e-3
 
 
-def test_popularity_spreads_as_asked():
+def test_popularity_has_requested_spread():
     def spread(popularity):
         city = SyntheticCity(users=20_000, sites=200, popularity=popularity, home=0.0, radius=1e9, skew=0.0)
         traces = generate_city(city, seed=3).traces
@@ -129,7 +129,7 @@ def test_people_stay_near_home():
     assert distance(1000) < distance(4000) / 1.5 < distance(1e6) / 1.5
 
 
-def test_nights_are_quiet_and_spent_at_home():
+def test_night_visits_are_few_and_at_home():
     traces = generate_city(SyntheticCity(users=5000, skew=0.0), seed=5).traces
     hours = traces.map.epochs(traces.visits.indices.astype(np.int64)) % 24
     by_hour = np.bincount(hours, minlength=24)
@@ -144,7 +144,7 @@ def test_nights_are_quiet_and_spent_at_home():
 
 
 @pytest.mark.parametrize(("layout", "sites"), [("grid", 100), ("grid", 7), ("irregular", 60)])
-def test_places_lie_apart_from_one_another(layout, sites):
+def test_places_are_spread_out(layout, sites):
     positions = generate_city(
         SyntheticCity(users=10, sites=sites, layout=layout), seed=6
     ).traces.map.positions
@@ -155,7 +155,7 @@ def test_places_lie_apart_from_one_another(layout, sites):
         assert gaps.min() == pytest.approx(1600)
 
 
-def test_a_seed_decides_everything():
+def test_seed_determines_the_city():
     first, again, other = (generate_city(SyntheticCity(users=50), seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.traces.visits.indices, again.traces.visits.indices)
     assert first.digest == again.digest
@@ -163,7 +163,7 @@ def test_a_seed_decides_everything():
     assert not np.array_equal(first.traces.visits.indices, other.traces.visits.indices)
 
 
-def test_people_drawn_in_blocks_are_as_many_as_asked(monkeypatch):
+def test_block_sampling_draws_all_people(monkeypatch):
     from leakgauge.domains.locations.data import synthetic_city
 
     monkeypatch.setattr(synthetic_city, "AT_ONCE", 500)
@@ -172,7 +172,7 @@ def test_people_drawn_in_blocks_are_as_many_as_asked(monkeypatch):
     assert traces.n_visits.min() >= 1
 
 
-def test_days_follow_from_the_length_of_an_epoch():
+def test_days_follow_from_epoch_length():
     city = SyntheticCity(users=5, sites=3, epochs=8, epoch="6h", visits=2)
     assert generate_city(city, seed=1).traces.map.days.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
 
@@ -194,13 +194,13 @@ def test_days_follow_from_the_length_of_an_epoch():
         ({"users": 2.5}, r"data.users: must be a whole number"),
     ],
 )
-def test_a_city_that_cannot_be_is_refused(tmp_path, table, message):
+def test_rejects_impossible_city(tmp_path, table, message):
     with pytest.raises(BadInput, match=message):
         load_visits({"source": "synthetic", **table}, tmp_path, seed=1)
 
 
 @pytest.mark.slow
-def test_a_million_people_fit_into_memory_and_a_minute():
+def test_million_people_in_little_memory_and_time():
     import resource
 
     before = resource.getrusage(resource.RUSAGE_SELF)

@@ -15,7 +15,7 @@ def traces(*rows):
     return Traces(csr_array(matrix), MAP, np.array([f"p{i}" for i in range(len(rows))]))
 
 
-def test_a_cell_is_a_place_in_an_epoch():
+def test_cell_index_combines_place_and_epoch():
     assert MAP.n_cells == 8
     assert MAP.places(np.array([0, 3, 4, 7])).tolist() == [0, 0, 1, 1]
     assert MAP.epochs(np.array([0, 3, 4, 7])).tolist() == [0, 3, 0, 3]
@@ -29,11 +29,11 @@ def test_visits_days_and_visitors_are_counted():
     assert found.cells(1).tolist() == [1, 2, 7]
 
 
-def test_days_of_nobody_are_none():
+def test_empty_traces_have_no_days():
     assert traces([], []).n_days.tolist() == [0, 0]
 
 
-def test_people_are_taken_in_the_order_asked_for_with_their_names():
+def test_subset_keeps_order_and_names():
     found = traces([0], [1], [2, 3]).of(np.array([2, 0]))
     assert found.n_visits.tolist() == [2, 1]
     assert found.names.tolist() == ["p2", "p0"]
@@ -48,6 +48,6 @@ def test_people_are_taken_in_the_order_asked_for_with_their_names():
         lambda: Traces(csr_array(np.zeros((1, 9), dtype=np.uint8)), MAP),
     ],
 )
-def test_what_does_not_fit_together_is_refused(make):
+def test_rejects_inconsistent_arrays(make):
     with pytest.raises(BadInput):
         make()

@@ -15,20 +15,20 @@ def fresh():
 
 
 @pytest.mark.usefixtures("fresh")
-def test_without_numba_there_is_nothing_compiled(monkeypatch):
+def test_missing_numba_compiles_nothing(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     assert count_kernels.kernels() is None
 
 
 @pytest.mark.usefixtures("fresh")
-def test_numba_may_be_told_not_to_compile(monkeypatch):
+def test_numba_can_be_disabled(monkeypatch):
     if not os.environ.get("CI"):
         pytest.importorskip("numba")
     monkeypatch.setattr("numba.config.DISABLE_JIT", 1)
     assert count_kernels.kernels() is None
 
 
-def test_where_nothing_can_be_written_loops_are_compiled_all_the_same():
+def test_compiles_without_writable_cache():
     asked = []
 
     def njit(loop, cache=False):

@@ -73,19 +73,19 @@ def law_of_pairs(visits, size):
 # --- people
 
 
-def test_groups_are_equally_likely_in_every_order():
+def test_all_orders_of_groups_are_equally_likely():
     rows = crowd(np.eye(4)).people(24_000, 3, np.random.default_rng(1))
     assert rows.dtype == np.int32
     assert_law(rows, dict.fromkeys(permutations(range(4), 3), 1 / 24))
 
 
-def test_the_first_part_of_a_group_is_a_random_group():
+def test_prefix_of_group_is_random_group():
     rows = np.sort(crowd(np.eye(6)).people(15_000, 5, np.random.default_rng(2))[:, :2], axis=1)
     assert_law(rows, dict.fromkeys(combinations(range(6), 2), 1 / 15))
 
 
 @pytest.mark.parametrize(("n_people", "size"), [(50, 50), (20_000, 40), (20_000, 15_000)])
-def test_nobody_is_in_a_group_twice(n_people, size):
+def test_group_has_no_duplicates(n_people, size):
     nobody = Crowd(
         Traces(csr_array((n_people, 1), dtype=np.uint8), CellMap(1, 1, np.zeros(1, dtype=np.int64)))
     )
@@ -117,12 +117,12 @@ def test_counts_in_several_blocks_are_sums_of_visits(path, monkeypatch):
     np.testing.assert_array_equal(some.counts(people), dense[people].sum(axis=1))
 
 
-def test_nobody_adds_nothing_and_a_name_given_twice_counts_twice(path):
+def test_empty_group_counts_zero_and_duplicates_count_twice(path):
     counts = crowd(SEVEN).counts(np.array([[2, -1, 2], [-1, -1, -1]], dtype=np.int32))
     np.testing.assert_array_equal(counts, [[2, 2, 0, 0], [0, 0, 0, 0]])
 
 
-def test_counts_may_be_kept_in_fewer_bytes(path):
+def test_counts_may_use_smaller_integers(path):
     everybody = np.arange(300, dtype=np.int32)[None]
     ones = crowd(np.ones((300, 2)))
     counts = ones.counts(everybody, dtype=np.uint16)
@@ -136,14 +136,14 @@ def test_counts_may_be_kept_in_fewer_bytes(path):
 
 
 @pytest.mark.parametrize("size", [1, 3, 6])
-def test_shadows_follow_the_law_of_random_groups(path, size):
+def test_shadow_counts_match_random_groups(path, size):
     columns = np.array([2, 0, 1, 3])
     rows = crowd(SEVEN).shadow_counts(20_000, size, columns, np.random.default_rng(5))
     assert rows.dtype == np.int32
     assert_law(rows, law_of_counts(SEVEN[:, columns], size))
 
 
-def test_groups_of_nobody_and_of_everybody_are_what_they_are(path):
+def test_empty_and_full_groups(path):
     some, rng = crowd(SEVEN), np.random.default_rng(0)
     for columns in (None, np.arange(4)):
         assert not some.shadow_counts(9, 0, columns, rng).any()
@@ -153,7 +153,7 @@ def test_groups_of_nobody_and_of_everybody_are_what_they_are(path):
 
 @pytest.mark.parametrize("way", ["classes", "subsets"])
 @pytest.mark.parametrize("size", [1, 3, 6])
-def test_every_way_to_draw_follows_the_law_of_pairs(path, way, size):
+def test_every_sampler_matches_pair_distribution(path, way, size):
     visits = csr_array(SEVEN[:6].astype(np.uint8))
     draw = VisitorClasses.of(7, visits) if way == "classes" else SubsetSampler(7, visits)
     common, extra = draw.pairs(30_000, size, np.random.default_rng(6))
@@ -172,20 +172,20 @@ def test_every_way_to_draw_follows_the_law_of_pairs(path, way, size):
     ],
     ids=str,
 )
-def test_the_coins_of_entry_do_not_change_the_law(path, entry, monkeypatch):
+def test_entry_probability_does_not_change_distribution(path, entry, monkeypatch):
     monkeypatch.setattr(subset_sampler, "fastest_entry", lambda n_visitors, share: entry)
     draw = SubsetSampler(7, csr_array(SEVEN[:6].astype(np.uint8)))
     assert_law(draw.groups(20_000, 3, np.random.default_rng(8)), law_of_counts(SEVEN, 3))
 
 
-def test_pairs_of_whole_releases_follow_their_law(path):
+def test_paired_releases_match_their_distribution(path):
     pairs = crowd(SEVEN).shadow_pairs(20_000, 3, None, np.random.default_rng(9))
     assert pairs.extra.shape == pairs.common.shape
     assert_law(np.hstack([pairs.common, pairs.extra.toarray()]), law_of_pairs(SEVEN, 3))
 
 
 @pytest.mark.parametrize("size", [20, 500, 1_400])
-def test_how_many_visit_a_cell_is_hypergeometric(path, size):
+def test_visitors_of_cell_are_hypergeometric(path, size):
     some = random_crowd(1_500, 40, 0.05, seed=10)
     columns = np.arange(3, 33)
     counts = some.shadow_counts(6_000, size, columns, np.random.default_rng(11))
@@ -199,7 +199,7 @@ def test_how_many_visit_a_cell_is_hypergeometric(path, size):
 
 
 @pytest.mark.parametrize("size", [30, 700])
-def test_shadows_have_the_covariance_of_random_groups(path, size):
+def test_shadows_have_covariance_of_random_groups(path, size):
     """Sums over m of n people, without replacement: m (n - m)/(n - 1) times the covariance of one person."""
     some = random_crowd(1_000, 12, 0.15, seed=12)
     counts = some.shadow_counts(40_000, size, np.arange(12), np.random.default_rng(13))
@@ -209,7 +209,7 @@ def test_shadows_have_the_covariance_of_random_groups(path, size):
     assert np.abs((np.cov(counts.T) - expected) / spread).max() < 4.5
 
 
-def test_everybody_visits_a_cell_that_everybody_visits(path):
+def test_cell_visited_by_all_counts_everyone(path):
     """More visitors than a byte can count."""
     ones = np.ones((3_000, 1))
     some = crowd(np.hstack([ones, np.random.default_rng(14).random((3_000, 80)) < 0.3]))
@@ -217,7 +217,7 @@ def test_everybody_visits_a_cell_that_everybody_visits(path):
     np.testing.assert_array_equal(counts[:, 0], 1_234)
 
 
-def test_a_group_holds_nobody_twice_and_the_further_person_is_not_in_it(path):
+def test_group_has_no_duplicates_and_excludes_extra_person(path):
     """Everybody has a cell of their own, so counts name the people; more of them than 16 bits can."""
     n = 70_000
     alone = csr_array((np.ones(n, np.uint8), (np.arange(n), np.arange(n))), shape=(n, n))
@@ -230,7 +230,7 @@ def test_a_group_holds_nobody_twice_and_the_further_person_is_not_in_it(path):
             assert pairs.completed().max() == 1
 
 
-def test_the_same_stream_gives_the_same_groups_with_numba_and_without(monkeypatch):
+def test_numba_and_numpy_draw_the_same_groups(monkeypatch):
     if count_kernels.kernels() is None and not os.environ.get("CI"):
         pytest.skip("numba is not installed (extra `fast`)")
 
@@ -260,14 +260,14 @@ def test_rounds_are_independent():
     assert abs(equal - chance) < 4 * np.sqrt(chance * (1 - chance) / 20_000)
 
 
-def test_few_classes_are_drawn_class_by_class_and_many_one_by_one():
+def test_few_classes_are_sampled_by_class():
     alike = crowd(np.repeat(np.eye(3), 1_000, axis=0)).on(np.arange(3))
     assert isinstance(alike._sampler(1_000), VisitorClasses)
     different = random_crowd(1_000, 60, 0.1).on(np.arange(60))
     assert isinstance(different._sampler(300), SubsetSampler)
 
 
-def test_cells_without_visitors_count_nobody(path):
+def test_cells_without_visitors_count_zero(path):
     some = crowd(SEVEN)
     for columns in (np.array([3]), np.array([], dtype=np.int64)):
         assert not some.shadow_counts(5, 3, columns, np.random.default_rng(0)).any()
@@ -281,7 +281,7 @@ def test_cells_without_visitors_count_nobody(path):
 
 
 @pytest.mark.parametrize("columns", [None, np.arange(4)], ids=["whole", "cells"])
-def test_more_people_than_there_are_cannot_be_drawn(columns):
+def test_rejects_group_larger_than_crowd(columns):
     some, rng = crowd(SEVEN), np.random.default_rng(0)
     for draw in (
         lambda: some.people(2, 8, rng),
@@ -294,7 +294,7 @@ def test_more_people_than_there_are_cannot_be_drawn(columns):
         some.shadow_counts(2, -1, columns, rng)
 
 
-def test_unknown_people_and_cells_are_refused():
+def test_rejects_unknown_people_and_cells():
     some = crowd(SEVEN)
     with pytest.raises(BadInput, match="people are numbered 0 to 6, got 0 to 7"):
         some.counts(np.array([[0, 7]], dtype=np.int32))
@@ -305,7 +305,7 @@ def test_unknown_people_and_cells_are_refused():
             some.on(np.array([0, wrong]))
 
 
-def test_a_crowd_travels_without_what_was_computed_from_it():
+def test_pickle_omits_cached_values():
     some = crowd(SEVEN)
     small = len(pickle.dumps(some))
     before = some.shadow_counts(5, 3, np.arange(4), np.random.default_rng(1))
@@ -347,7 +347,7 @@ print(int(peak) // 1024)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
-def test_a_million_people_fit_into_little_memory(path):
+def test_million_people_use_little_memory(path):
     done = subprocess.run([sys.executable, "-c", BIG, path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 1_500  # MB; people x cells would take 72,000 even as bytes

@@ -8,7 +8,7 @@ from domains.locations.small_town import traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 
 
-def test_parts_of_a_random_order_have_the_law_of_enumeration():
+def test_prefixes_of_random_order_match_enumeration():
     crowd = Crowd(traces([[1, 0], [1, 1], [0, 1], [0, 0], [0, 0]]))
     bounds = np.tile([0, 1, 3, 4], (20_000, 1))
     found = crowd.on(np.arange(2)).parts(bounds, np.random.default_rng(3))
@@ -24,7 +24,7 @@ def test_parts_of_a_random_order_have_the_law_of_enumeration():
     assert chisquare(observed, 20_000 * shares).pvalue > 1e-3
 
 
-def test_parts_of_every_size_are_drawn_round_by_round():
+def test_group_sizes_may_differ_between_rounds():
     crowd = Crowd(traces([[1]] * 6))
     bounds = np.array([[0, 2, 6], [1, 1, 4], [0, 6, 6]])
     first, second = crowd.on(np.arange(1)).parts(bounds, np.random.default_rng(1))

@@ -5,7 +5,7 @@ from leakgauge.domains.locations.group_sampling.subset_sampler import BernoulliE
 
 
 @pytest.mark.parametrize("coins", [1, 2, 3, 6])
-def test_every_bit_is_set_with_the_chance_of_entry(coins):
+def test_bits_are_set_with_entry_probability(coins):
     rng = np.random.default_rng(coins)
     for wins in range(1, 2**coins):
         entry = BernoulliEntry(coins, wins)
@@ -16,13 +16,13 @@ def test_every_bit_is_set_with_the_chance_of_entry(coins):
         assert np.abs(bits.mean(axis=0) - wins / 2**coins).max() < 4.5 * spread / np.sqrt(len(bits))
 
 
-def test_without_coins_nobody_enters_or_everybody():
+def test_entry_probability_zero_or_one():
     rng = np.random.default_rng(0)
     assert not np.unpackbits(BernoulliEntry(0, 0).words((3, 2), rng).view(np.uint8)).any()
     assert np.unpackbits(BernoulliEntry(0, 1).words((3, 2), rng).view(np.uint8)).all()
 
 
-def test_the_quickest_entry_is_near_the_share_that_is_wanted():
+def test_chosen_entry_probability_is_near_group_share():
     assert fastest_entry(1_000, 0.0) == fastest_entry(1_000, 1e-4) == BernoulliEntry(0, 0)
     assert fastest_entry(1_000, 1.0) == fastest_entry(1_000, 1 - 1e-4) == BernoulliEntry(0, 1)
     for share in (0.1, 0.25, 0.5, 0.7):

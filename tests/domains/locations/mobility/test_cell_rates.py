@@ -24,7 +24,7 @@ def people_at(rates, n_people, n_epochs, seed=0):
     return traces(visits, n_epochs)
 
 
-def test_visits_are_neither_lost_nor_made_up():
+def test_total_visits_are_preserved():
     rng = np.random.default_rng(1)
     rates = np.outer(rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(10))).ravel() * 5
     people = people_at(rates, 500, 10)
@@ -32,7 +32,7 @@ def test_visits_are_neither_lost_nor_made_up():
     assert found.sum() == pytest.approx(people.n_visits.mean(), rel=0.02)
 
 
-def test_the_shape_is_found_where_it_is_known():
+def test_recovers_negative_binomial_shape():
     """Visitors drawn from negative binomial laws, by SciPy."""
     rng = np.random.default_rng(2)
     expected = rng.uniform(0.1, 5.0, size=20_000)
@@ -41,7 +41,7 @@ def test_the_shape_is_found_where_it_is_known():
         assert _likeliest_shape(visitors, expected) == pytest.approx(shape, rel=0.1)
 
 
-def test_the_likelihood_is_that_of_negative_binomial_counts():
+def test_likelihood_matches_negative_binomial_counts():
     """The shape found is better than its neighbours, by SciPy's law."""
     rng = np.random.default_rng(3)
     expected = rng.uniform(0.1, 5.0, size=500)
@@ -55,7 +55,7 @@ def test_the_likelihood_is_that_of_negative_binomial_counts():
     assert at > above
 
 
-def test_cells_that_follow_place_and_epoch_are_hardly_believed_to_differ():
+def test_additive_cells_are_shrunk_to_marginals():
     rng = np.random.default_rng(4)
     rates = np.outer(rng.dirichlet(np.ones(10)), rng.dirichlet(np.full(20, 5.0))).ravel() * 8
     people = people_at(rates, 400, 20)
@@ -65,7 +65,7 @@ def test_cells_that_follow_place_and_epoch_are_hardly_believed_to_differ():
     assert np.square(found.everywhere - rates).sum() < 0.3 * np.square(raw - rates).sum()
 
 
-def test_cells_of_their_own_are_believed_where_many_people_were_seen():
+def test_distinct_cells_are_kept_with_many_people():
     rng = np.random.default_rng(5)
     rates = rng.gamma(0.5, 0.05, size=400).clip(max=0.9)
     people = people_at(rates, 2_000, 20)
@@ -74,7 +74,7 @@ def test_cells_of_their_own_are_believed_where_many_people_were_seen():
     assert np.square(found - rates).sum() <= 1.02 * np.square(raw - rates).sum()
 
 
-def test_a_cell_where_nobody_was_seen_is_possible_and_the_more_popular_its_place_the_likelier():
+def test_unvisited_cell_has_positive_rate_by_popularity():
     visits = np.zeros((20, 6), dtype=int)
     visits[:, 0], visits[:4, 1], visits[:2, 3] = 1, 1, 1
     found = rates_from_reference(
@@ -83,14 +83,14 @@ def test_a_cell_where_nobody_was_seen_is_possible_and_the_more_popular_its_place
     assert 0 < found[5] < found[2] < 1
 
 
-def test_the_target_is_one_more_visitor():
+def test_rates_include_the_target():
     rates = ReferenceRates(np.array([0, 3]), 100, np.array([0.01, 0.01]), shape=2.0)
     cells = np.array([0, 1])
     np.testing.assert_allclose(rates(cells), [3 / 300, 6 / 300])
     np.testing.assert_allclose(rates(cells, np.array([0.0, 0.5])), [2 / 300, 5.5 / 300])
 
 
-def test_a_target_of_the_crowd_finds_the_rate_that_is_expected():
+def test_expected_rate_is_unbiased_for_visited_cells():
     """Of random people's cells: what the reference says is right on average, and without them too low."""
     rng = np.random.default_rng(6)
     rates = rng.gamma(1.0, 0.01, size=2_000).clip(max=0.9)
@@ -101,12 +101,12 @@ def test_a_target_of_the_crowd_finds_the_rate_that_is_expected():
     assert found(cells, 0.0).mean() < 0.9 * rates[cells].mean()
 
 
-def test_a_crowd_that_is_everywhere_stays_below_certainty():
+def test_rates_stay_below_one():
     everywhere = traces(np.ones((10, 6), dtype=int), n_epochs=3)
     assert (rates_from_reference(everywhere)(np.arange(6)) < 1).all()
 
 
-def test_a_reference_nobody_of_which_moves_is_no_reason_to_fail():
+def test_reference_without_visits_is_accepted():
     nobody = Traces(
         traces(np.ones((3, 6), dtype=int)).visits * np.uint8(0), CellMap(2, 3, np.zeros(3, dtype=np.int64))
     )
@@ -143,14 +143,14 @@ def rates_of(seed=1):
     ],
     ids=["chain", "unrounded", "suppressed", "raw"],
 )
-def test_many_earlier_releases_show_the_rates_without_the_target(chain):
+def test_earlier_releases_estimate_rates_without_target(chain):
     rates = rates_of()
     rates[CELLS] *= [0.5, 1.5, 2.0]  # cells need not be what their place and epoch suggest
     (found,) = rates_from_past(past(chain, rates, 2_000), chain)
     np.testing.assert_allclose(found, rates[CELLS], rtol=0.12)
 
 
-def test_a_single_release_with_the_target_shows_how_popular_places_and_epochs_are():
+def test_single_release_estimates_popularity():
     chain = ReleaseChain(noise=None, group_size=SIZE, suppress=1)
     rates = rates_of()
     earlier = past(chain, rates, 30)

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from domains.locations.estimating import SETTINGS, chain_of, distances, group_counts, homely
+from domains.locations.mobility_ground_truth import SETTINGS, chain_of, distances, group_counts, homely
 from domains.locations.small_town import town, traces
 from domains.locations.test_real_data import FOLDER, KUALA_LUMPUR, NEW_YORK, weeks
 from leakgauge.core.errors import BadInput
@@ -48,7 +48,7 @@ def as_the_paper(rows, chain, size, cells):
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_places_and_epochs_are_closer_to_the_truth_than_the_papers(setting):
+def test_marginals_are_closer_to_truth_than_paper(setting):
     chain = chain_of(setting, SIZE)
     rows = releases(chain)
     space, time, _ = average(deconvolve_each(rows, chain, SIZE, PEOPLE.map))
@@ -60,13 +60,13 @@ def test_places_and_epochs_are_closer_to_the_truth_than_the_papers(setting):
 @pytest.mark.parametrize(
     ("setting", "error"), [("event 0.1", 0.2), ("user-day 0.5", 0.5), ("event 1", 0.05), ("suppress 2", 0.1)]
 )
-def test_the_mean_does_not_drift_where_noise_swamps_counts(setting, error):
+def test_mean_is_stable_under_strong_noise(setting, error):
     chain = chain_of(setting, SIZE)
     means = deconvolve_each(releases(chain), chain, SIZE, PEOPLE.map).means
     assert means.mean() / TRUE.mean - 1 == pytest.approx(0, abs=error)
 
 
-def test_habits_of_independent_visits_are_found_exactly_where_counts_are_many():
+def test_recovers_profile_of_independent_visits():
     rng = np.random.default_rng(3)
     space, time = rng.dirichlet(np.ones(20)), rng.dirichlet(np.ones(48))
     size = 5_000
@@ -91,7 +91,7 @@ def test_habits_of_independent_visits_are_found_exactly_where_counts_are_many():
     ids=["laplace", "gaussian", "geometric", "little laplace"],
 )
 @pytest.mark.parametrize("clamp", [False, True])
-def test_noise_that_is_not_rounded_is_taken_off_as_well(noise, alike, clamp):
+def test_unrounded_noise_is_deconvolved(noise, alike, clamp):
     chain = ReleaseChain(noise=noise, group_size=SIZE, clamp=clamp)
     rounded = chain_of(alike, SIZE)
     found = average(deconvolve_each(releases(chain), chain, SIZE, PEOPLE.map))
@@ -100,7 +100,7 @@ def test_noise_that_is_not_rounded_is_taken_off_as_well(noise, alike, clamp):
     assert found[2] < 0.06
 
 
-def test_several_releases_together_tell_more_than_each():
+def test_several_releases_improve_the_estimate():
     chain = chain_of("event 0.1", SIZE)
     rows = releases(chain)
     each = average(deconvolve_each(rows, chain, SIZE, PEOPLE.map))
@@ -108,7 +108,7 @@ def test_several_releases_together_tell_more_than_each():
     assert (together[:2] < 0.75 * each[:2]).all()
 
 
-def test_a_release_is_estimated_the_same_alone_and_among_others():
+def test_estimate_does_not_depend_on_other_releases():
     chain = chain_of("event 1", SIZE)
     rows = releases(chain)
     rows[0] = rows[0].clip(max=rows[1:].max())
@@ -119,14 +119,14 @@ def test_a_release_is_estimated_the_same_alone_and_among_others():
 
 
 @pytest.mark.parametrize("setting", ["suppress 5", "event 1", "raw", "user-day 0.1"])
-def test_a_release_of_zeros_has_habits_too(setting):
+def test_all_zero_release_has_a_profile(setting):
     chain = chain_of(setting, SIZE)
     found = deconvolve(np.zeros(PEOPLE.map.n_cells), chain, SIZE, PEOPLE.map)
     assert 0 < found.mean < 3 * PopularityPrior().visits
     assert found.space.std() * 36 < 0.3
 
 
-def test_one_place_or_one_epoch_is_enough():
+def test_single_place_or_epoch_works():
     rng = np.random.default_rng(4)
     chain = chain_of("event 1", 100)
     for cells in (CellMap(1, 12, np.zeros(12, dtype=np.int64)), CellMap(12, 1, np.zeros(1, dtype=np.int64))):
@@ -135,7 +135,7 @@ def test_one_place_or_one_epoch_is_enough():
         assert found.mean == pytest.approx(3.6, rel=0.25)
 
 
-def test_a_dense_release_has_rates_up_to_one():
+def test_dense_release_has_rates_up_to_one():
     rng = np.random.default_rng(5)
     cells = CellMap(10, 24, np.zeros(24, dtype=np.int64))
     chain = chain_of("event 1", 50)
@@ -144,7 +144,7 @@ def test_a_dense_release_has_rates_up_to_one():
     np.testing.assert_allclose(found.rates.reshape(10, 24).mean(axis=1), np.linspace(0.1, 0.95, 10), atol=0.1)
 
 
-def test_releases_over_other_cells_are_refused():
+def test_rejects_releases_over_other_cells():
     with pytest.raises(BadInput, match="releases need 2592 counts each, one for every cell; got"):
         deconvolve_each(np.zeros((2, 7)), chain_of("raw", SIZE), SIZE, PEOPLE.map)
     with pytest.raises(BadInput, match="not a finite number"):
@@ -177,7 +177,7 @@ def assert_closer_than_the_paper(name, setting, n=10):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS)
-def test_in_a_city_of_the_papers_size_every_setting_is_closer_to_the_truth(setting):
+def test_paper_sized_city_is_closer_to_truth_in_every_setting(setting):
     ours, paper = assert_closer_than_the_paper("city", setting)
     assert ours[2] < paper[2] + 0.02
 
@@ -186,7 +186,7 @@ def test_in_a_city_of_the_papers_size_every_setting_is_closer_to_the_truth(setti
 @pytest.mark.skipif(FOLDER is None, reason="real data are not part of the package; LEAKGAUGE_DATA names them")
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("name", ["Kuala Lumpur, a week", "Kuala Lumpur, four weeks", "New York, a week"])
-def test_on_real_visits_every_setting_is_closer_to_the_truth(name, setting):
+def test_real_visits_are_closer_to_truth_in_every_setting(name, setting):
     assert_closer_than_the_paper(name, setting, n=6)
 
 
@@ -215,7 +215,7 @@ def people(n_people=600, seed=0):
     ],
     ids=["chain", "unrounded", "suppressed", "raw"],
 )
-def test_habits_are_found_through_the_law(chain):
+def test_profile_is_estimated_through_the_chain(chain):
     crowd = people()
     rng = np.random.default_rng(1)
     counts = Crowd(crowd).shadow_counts(3, 500, None, rng)
@@ -226,7 +226,7 @@ def test_habits_are_found_through_the_law(chain):
         assert np.abs(found.time - truth.time).sum() / 2 < 0.08
 
 
-def test_one_release_is_one_of_several():
+def test_single_release_equals_batch_of_one():
     crowd = people()
     chain = ReleaseChain(noise=NOISE, group_size=500, round=True, clamp=True)
     rng = np.random.default_rng(2)
@@ -241,7 +241,7 @@ def law(outputs, counts):
     return -np.abs(outputs - counts) - np.log(2)
 
 
-def test_the_law_of_a_pipeline_is_used_where_it_is_given():
+def test_declared_distribution_of_pipeline_is_used():
     crowd = people()
     chain = UserReleaseChain(lambda counts, rng: counts, 8, 24, law=law, whole=False)
     rng = np.random.default_rng(3)
@@ -254,7 +254,7 @@ def test_the_law_of_a_pipeline_is_used_where_it_is_given():
     )
 
 
-def test_without_a_law_published_counts_are_taken_for_true():
+def test_undeclared_pipeline_counts_are_used_as_they_are():
     crowd = town()
     chain = UserReleaseChain(lambda counts, rng: counts, 4, 6)
     release = np.arange(24.0) - 3
@@ -265,13 +265,13 @@ def test_without_a_law_published_counts_are_taken_for_true():
     np.testing.assert_allclose(found.time, counts.sum(axis=0) / counts.sum())
 
 
-def test_an_empty_release_says_nothing():
+def test_rejects_empty_release_of_user_pipeline():
     chain = UserReleaseChain(lambda counts, rng: counts, 4, 6)
     with pytest.raises(BadInput, match="no count above 0"):
         profile_from_release(np.zeros(24), public(chain, town(), 20))
 
 
-def test_about_half_of_the_targets_are_behind_a_release():
+def test_expected_group_size_includes_half_of_targets():
     chain = ReleaseChain(noise=None, group_size=20)
     assert expected_group_size(public(chain, town(), 20)) == 20
     assert expected_group_size(public(chain, town(), 20, n_targets=10)) == 15

@@ -39,7 +39,7 @@ def log_posterior(chain, rates, release, place, epoch, space=0.1, time=0.02):
 
 
 @pytest.mark.parametrize("chain", [CHAIN, UNROUNDED, SUPPRESSED], ids=["chain", "unrounded", "suppressed"])
-def test_factors_are_the_likeliest_given_the_release(chain):
+def test_factors_maximise_the_posterior(chain):
     """Found again by a general optimiser over the exact posterior."""
     rates = usual(3, 4, 0.05)
     rng = np.random.default_rng(2)
@@ -55,7 +55,7 @@ def test_factors_are_the_likeliest_given_the_release(chain):
 
 
 @pytest.mark.parametrize("chain", [CHAIN, SUPPRESSED], ids=["chain", "suppressed"])
-def test_a_busy_place_and_a_quiet_epoch_are_found(chain):
+def test_finds_busy_place_and_quiet_epoch(chain):
     rates = usual(8, 40, 0.03)
     place, epoch = np.zeros(8), np.zeros(40)
     place[2], epoch[7] = 0.5, -0.3
@@ -65,7 +65,7 @@ def test_a_busy_place_and_a_quiet_epoch_are_found(chain):
     assert np.abs(np.delete(found.place.mean(axis=0), 2)).max() < 0.05
 
 
-def test_where_noise_hides_everything_nothing_is_fitted():
+def test_strong_noise_fits_nothing():
     loud = ReleaseChain(noise=laplace.Mechanism(scale=100.0), group_size=SIZE)
     rates = usual()
     found = fit_of(loud, rates).factors(releases_of(loud, rates, np.zeros(6), np.zeros(8), 20))
@@ -73,7 +73,7 @@ def test_where_noise_hides_everything_nothing_is_fitted():
     assert np.abs(found.epoch).max() < 0.05
 
 
-def test_groups_that_never_differ_are_not_fitted():
+def test_identical_groups_are_not_fitted():
     rates = usual()
     found = fit_of(CHAIN, rates, space=0.0, time=0.0).factors(
         releases_of(CHAIN, rates, np.full(6, 0.5), np.zeros(8), 3)
@@ -82,7 +82,7 @@ def test_groups_that_never_differ_are_not_fitted():
     assert not found.epoch.any()
 
 
-def test_factors_of_cells_are_those_of_their_place_and_epoch():
+def test_cell_factor_is_product_of_place_and_epoch():
     rates = usual()
     found = fit_of(CHAIN, rates).factors(releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 4))
     cells = np.array([0, 13, 47])
@@ -90,14 +90,14 @@ def test_factors_of_cells_are_those_of_their_place_and_epoch():
     np.testing.assert_allclose(found.at(cells), expected)
 
 
-def test_releases_are_fitted_one_by_one():
+def test_releases_are_fitted_separately():
     rates = usual()
     some = releases_of(CHAIN, rates, np.zeros(6), np.zeros(8), 5)
     together, alone = fit_of(CHAIN, rates).factors(some), fit_of(CHAIN, rates).factors(some[2:3])
     np.testing.assert_allclose(together.place[2], alone.place[0], atol=5e-3)  # tables differ a little
 
 
-def test_how_much_groups_differ_is_learned_from_people():
+def test_group_variance_is_learned_from_people():
     """Half of the people make ten visits to place 0, the others none; place 1 is visited by chance alone."""
     rng = np.random.default_rng(4)
     n = 4_000

@@ -34,7 +34,7 @@ def connected(graph, piece):
     return reached == set(piece)
 
 
-def test_edges_are_those_of_triangles_whose_circle_is_empty():
+def test_edges_are_delaunay():
     points = np.random.default_rng(3).random((14, 2))
     found = set()
     for corners in combinations(range(14), 3):
@@ -47,7 +47,7 @@ def test_edges_are_those_of_triangles_whose_circle_is_empty():
     assert edges(delaunay_graph(points)) == found
 
 
-def test_places_on_a_line_are_neighbours_along_it():
+def test_collinear_places_are_linked_in_order():
     points = np.array([[0.0, 0.0], [30.0, 60.0], [10.0, 20.0], [20.0, 40.0]])
     assert edges(delaunay_graph(points)) == both_ways([(0, 2), (2, 3), (3, 1)])
 
@@ -61,18 +61,18 @@ def test_places_on_a_line_are_neighbours_along_it():
         ([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]], [(0, 1), (1, 2)]),
     ],
 )
-def test_few_places_and_places_in_one_spot_have_a_graph(points, pairs):
+def test_few_or_coincident_places_have_a_graph(points, pairs):
     assert edges(delaunay_graph(np.array(points))) == both_ways(pairs)
 
 
-def test_two_places_in_one_spot_are_neighbours():
+def test_coincident_places_are_neighbours():
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.1], [1.0, 0.0]])
     graph = delaunay_graph(points)
     assert (4, 1) in edges(graph)
     assert all(np.diff(graph.starts) > 0)
 
 
-def test_pieces_are_connected_distinct_and_begin_at_their_origin():
+def test_regions_are_connected_and_start_at_origin():
     rng = np.random.default_rng(5)
     graph = delaunay_graph(rng.random((40, 2)))
     origins = rng.integers(0, 40, 60)
@@ -108,7 +108,7 @@ def law_of_pieces(graph, origin, size):
     ],
     ids=["one part", "two parts"],
 )
-def test_pieces_grow_by_places_drawn_evenly_from_all_that_touch_them(graph):
+def test_regions_grow_uniformly_over_adjacent_places(graph):
     n = 10_000
     pieces = graph.pieces(np.zeros(n, dtype=np.int64), 4, np.random.default_rng(6))
     found = Counter(frozenset(piece) for piece in pieces.tolist())
@@ -119,12 +119,12 @@ def test_pieces_grow_by_places_drawn_evenly_from_all_that_touch_them(graph):
     assert distance < freedom + 5 * np.sqrt(2 * freedom)
 
 
-def test_a_map_of_fewer_places_is_one_piece():
+def test_small_map_is_one_region():
     pieces = of_edges(3, [(0, 1), (1, 2)]).pieces(np.array([2, 0]), 10, np.random.default_rng(0))
     assert [sorted(piece) for piece in pieces.tolist()] == [[0, 1, 2]] * 2
 
 
-def test_pieces_do_not_depend_on_how_many_grow_at_once(monkeypatch):
+def test_regions_do_not_depend_on_batch_size(monkeypatch):
     graph = delaunay_graph(np.random.default_rng(7).random((30, 2)))
     origins = np.arange(30)
     whole = graph.pieces(origins, 10, np.random.default_rng(8))

@@ -6,7 +6,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.mobility.popularity import PopularityPrior, popularity_of, similar_epochs
 
 
-def test_hours_are_like_their_neighbours_and_the_same_hour_of_the_next_day():
+def test_hours_are_linked_to_adjacent_hours_and_days():
     weights = similar_epochs(np.arange(72) // 24).toarray()
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     np.testing.assert_allclose(weights[30, [29, 31, 28, 32, 6, 54]], np.array([2, 2, 1, 1, 2, 2]) / 10)
@@ -14,11 +14,11 @@ def test_hours_are_like_their_neighbours_and_the_same_hour_of_the_next_day():
     assert not weights.diagonal().any()
 
 
-def test_a_single_epoch_is_like_nothing():
+def test_single_epoch_has_no_links():
     assert similar_epochs(np.zeros(1, dtype=np.int64)).nnz == 0
 
 
-def test_days_of_unequal_length_have_no_pair_where_an_hour_is_missing():
+def test_unequal_days_link_only_common_hours():
     weights = similar_epochs(np.array([0, 0, 0, 1, 1, 3])).toarray()
     assert weights[2, 5] == 0
     assert weights[1, 4] > 0
@@ -31,7 +31,7 @@ def measured(grid, logs, error):
     return -((grid.coarse - logs[:, None]) ** 2) / (2 * error**2)
 
 
-def test_precise_measurements_are_believed():
+def test_precise_measurements_are_kept():
     grid = popularity_of(100, PopularityPrior())
     logs = np.random.default_rng(1).normal(0, 0.7, 100)
     likelihood = grid.log_likelihood(measured(grid, logs, 0.1))
@@ -39,7 +39,7 @@ def test_precise_measurements_are_believed():
     np.testing.assert_allclose(np.log(found), logs, atol=0.1)
 
 
-def test_useless_measurements_leave_all_alike():
+def test_useless_measurements_give_uniform_popularity():
     grid = popularity_of(100, PopularityPrior())
     logs = np.random.default_rng(1).normal(0, 30.0, 100)
     likelihood = grid.log_likelihood(measured(grid, logs, 100.0))
@@ -48,7 +48,7 @@ def test_useless_measurements_leave_all_alike():
 
 
 @pytest.mark.parametrize("spread", [0.2, 0.6, 1.3])
-def test_the_law_found_is_as_wide_as_the_true_one(spread):
+def test_fitted_spread_matches_truth(spread):
     grid = popularity_of(400, PopularityPrior())
     logs = np.random.default_rng(2).normal(-(spread**2) / 2, spread, 400)
     likelihood = grid.log_likelihood(measured(grid, logs, 0.3))
@@ -57,7 +57,7 @@ def test_the_law_found_is_as_wide_as_the_true_one(spread):
     assert np.sqrt(law @ (grid.fine - centre) ** 2) == pytest.approx(spread, rel=0.3)
 
 
-def test_beliefs_are_closer_to_the_truth_than_measurements():
+def test_posterior_is_closer_to_truth_than_measurements():
     rng = np.random.default_rng(3)
     grid = popularity_of(200, PopularityPrior())
     logs = rng.normal(0, 0.5, 200)
@@ -67,7 +67,7 @@ def test_beliefs_are_closer_to_the_truth_than_measurements():
     assert np.mean((found - logs) ** 2) < 0.6 * np.mean((seen - logs) ** 2)  # one half at best
 
 
-def test_those_alike_lend_each_other_strength():
+def test_similar_epochs_share_information():
     rng = np.random.default_rng(4)
     n = 200
     logs = np.sin(np.arange(n) / 10)
@@ -83,7 +83,7 @@ def test_those_alike_lend_each_other_strength():
     assert errors[1] < 0.85 * errors[0]
 
 
-def test_popularity_in_groups_keeps_its_mean_and_varies_as_clusters_do():
+def test_group_popularity_keeps_mean_and_cluster_variance():
     grid = popularity_of(100, PopularityPrior(clustering=0.1)).in_groups(100, 20_000, 1000)
     there = np.exp(grid.fine)
     for at in (np.abs(grid.fine).argmin(), np.abs(grid.fine - 1).argmin()):
@@ -93,7 +93,7 @@ def test_popularity_in_groups_keeps_its_mean_and_varies_as_clusters_do():
         assert logs == pytest.approx(2 * 0.1 * 100 / (1000 * there[at]), rel=0.05)
 
 
-def test_people_of_very_many_visits_have_clusters_no_larger_than_some():
+def test_cluster_size_is_capped():
     few, many = (
         popularity_of(100, PopularityPrior(clustered=6.0)).in_groups(100, n, 1000) for n in (60_000, 600_000)
     )
@@ -105,6 +105,6 @@ def test_people_of_very_many_visits_have_clusters_no_larger_than_some():
 
 
 @pytest.mark.parametrize("wrong", [{"visits": 0.0}, {"spread": np.nan}, {"alike": -1.0}])
-def test_a_prior_that_cannot_be_is_refused(wrong):
+def test_rejects_impossible_prior(wrong):
     with pytest.raises(BadInput, match=f"prior: {next(iter(wrong))} must be above 0"):
         PopularityPrior(**wrong)

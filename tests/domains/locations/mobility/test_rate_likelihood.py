@@ -34,7 +34,7 @@ def log_likelihood(output, rates, chain):
 
 
 @pytest.mark.parametrize("name", CHAINS)
-def test_a_few_numbers_carry_the_likelihood_of_every_rate(name):
+def test_few_coefficients_represent_the_likelihood(name):
     chain = CHAINS[name]
     rng = np.random.default_rng(1)
     true = rng.poisson(np.exp(rng.normal(0.0, 1.2, 400)))
@@ -51,19 +51,19 @@ def test_a_few_numbers_carry_the_likelihood_of_every_rate(name):
     assert evidence.numbers.shape[1] <= 10
 
 
-def test_three_numbers_are_enough_where_counts_are_only_suppressed():
+def test_three_coefficients_suffice_for_suppression():
     outputs = np.array([0.0, 4.0, 9.0])
     assert rate_likelihood(outputs, CHAINS["suppressed"], 300).numbers.shape[1] == 3
 
 
-def test_a_table_serves_all_releases_of_the_same_law_and_range():
+def test_table_is_shared_by_equal_distributions():
     chain = CHAINS["published"]
     first = rate_likelihood(np.array([0.0, 25.0]), chain, 300)
     assert rate_likelihood(np.array([0.0, 27.0]), chain, 300) is first
     assert rate_likelihood(np.array([0.0, 27.0]), chain, 299) is not first
 
 
-def test_a_count_far_above_its_noise_counts_as_it_is():
+def test_large_count_is_used_directly():
     chain = ReleaseChain(noise=laplace.Mechanism(epsilon=1.0), group_size=100_000, round=True, clamp=True)
     outputs = np.array([3.0, 40_000.0])
     evidence = rate_likelihood(outputs, chain, 100_000)

@@ -27,7 +27,7 @@ def uneven_town():
 
 
 @pytest.mark.parametrize("name", ["auxiliary", "past", "zero"])
-def test_known_habits_are_those_of_the_people_there(name):
+def test_profile_matches_given_people(name):
     challenger = game(uneven_town(), RAW, group_size=200)
     knowledge = build(name, {"releases": 5} if name == "past" else {}, challenger, seed=1)
     mean, space = habits_of(challenger.traces)
@@ -37,7 +37,7 @@ def test_known_habits_are_those_of_the_people_there(name):
 
 
 @pytest.mark.parametrize("marginals", ["deconvolution", "guan24", "log", "power", "raw", "published"])
-def test_a_release_is_enough_to_make_up_people_who_move_alike(marginals):
+def test_people_are_simulated_from_a_release(marginals):
     challenger = game(uneven_town(), LAPLACE | {"round": True, "clamp": True}, group_size=200)
     zero = build("zero", {}, challenger, seed=1)
     said = SimulatedPeople(marginals=marginals)
@@ -50,7 +50,7 @@ def test_a_release_is_enough_to_make_up_people_who_move_alike(marginals):
         assert total_variation(space, true_space) < 0.06
 
 
-def test_there_are_always_more_people_than_a_group_has():
+def test_more_people_than_group_size_are_simulated():
     public = build("zero", {}, game(town(8000, density=0.01), RAW, group_size=3000), seed=1).public
     assert SimulatedPeople().n_people(public) == 6000
     assert SimulatedPeople(traces=3001).n_people(public) == 3001
@@ -58,14 +58,14 @@ def test_there_are_always_more_people_than_a_group_has():
         SimulatedPeople(traces=3000).n_people(public)
 
 
-def test_the_marginals_of_the_paper_need_a_known_chain():
+def test_paper_marginals_need_known_chain():
     zero = build("zero", {}, game(town(), RAW), seed=1)
     own = type(zero.public)(object(), 20, 1, zero.public.relation, zero.public.map)
     with pytest.raises(BadInput, match="needs a chain that is known"):
         SimulatedPeople(marginals="log").habits(zero.earlier, own)
 
 
-def test_people_elsewhere_live_on_a_map_of_the_same_size():
+def test_other_people_use_map_of_same_size():
     public = build("zero", {}, game(town(), RAW), seed=1).public
     people = people_of_other_city(public.map, 300, np.random.default_rng(1))
     assert people.n_people == 300
@@ -74,7 +74,7 @@ def test_people_elsewhere_live_on_a_map_of_the_same_size():
     np.testing.assert_array_equal(people.visits.indices, again.visits.indices)
 
 
-def test_a_stand_in_has_cells_of_somebody_and_as_many():
+def test_substitute_has_cells_of_one_person():
     people = town(200)
     sketch = PartialTrace(np.array([1, 5, 9]), np.array([1.0, 0.5, 1.0]))
     found = stand_in_target(people, sketch, np.random.default_rng(1))
@@ -83,7 +83,7 @@ def test_a_stand_in_has_cells_of_somebody_and_as_many():
     assert any(np.isin(found.cells, people.cells(person)).all() for person in range(200))
 
 
-def test_a_stand_in_for_somebody_busier_than_all_has_cells_of_several():
+def test_substitute_of_very_active_person_combines_several():
     people = town(20, density=0.05)
     sketch = PartialTrace(np.arange(23), np.ones(23))
     found = stand_in_target(people, sketch, np.random.default_rng(1))

@@ -78,7 +78,7 @@ def lumps(combination, count: int) -> dict[float, float]:
 
 @WHOLE
 @pytest.mark.parametrize("count", COUNTS)
-def test_the_law_of_whole_outputs_is_the_sum_over_all_noisy_counts(combination, count):
+def test_integer_output_distribution_sums_over_noisy_counts(combination, count):
     law = whole_law(combination, count)
     outputs = np.array(sorted(law))
     found = np.exp(chain_of(combination).log_law(outputs, count))
@@ -92,7 +92,7 @@ def test_the_law_of_whole_outputs_is_the_sum_over_all_noisy_counts(combination, 
 
 @UNROUNDED
 @pytest.mark.parametrize("count", COUNTS)
-def test_lumps_and_density_of_unrounded_outputs_are_those_of_the_textbook_and_sum_to_one(combination, count):
+def test_atoms_and_density_match_textbook(combination, count):
     noise, _, clamps, suppress = combination
     chain, lumped = chain_of(combination), lumps(combination, count)
     for output, probability in lumped.items():
@@ -128,7 +128,7 @@ def assert_follow(found: np.ndarray, masses: np.ndarray) -> None:
 
 @WHOLE
 @pytest.mark.parametrize("count", [0, 4, 11])
-def test_whole_samples_follow_the_law(combination, count):
+def test_integer_samples_match_distribution(combination, count):
     outputs = chain_of(combination).sample(np.full(20_000, count), np.random.default_rng(20240501))
     law = whole_law(combination, count)
     found = np.array([(outputs == name).sum() for name in law])
@@ -138,7 +138,7 @@ def test_whole_samples_follow_the_law(combination, count):
 
 @UNROUNDED
 @pytest.mark.parametrize("count", [0, 4, 11])
-def test_unrounded_samples_follow_the_law(combination, count):
+def test_unrounded_samples_match_distribution(combination, count):
     noise, _, clamps, suppress = combination
     outputs = chain_of(combination).sample(np.full(20_000, count), np.random.default_rng(20240501))
     lumped = lumps(combination, count)
@@ -151,7 +151,7 @@ def test_unrounded_samples_follow_the_law(combination, count):
     assert_follow(found, np.append(np.diff(CONTINUOUS[noise].cdf(edges - count)), list(lumped.values())))
 
 
-def test_laplace_noise_rounded_down_has_the_probability_between_two_whole_numbers():
+def test_floored_laplace_has_interval_probability():
     chain = ReleaseChain(noise=laplace_noise.Mechanism(epsilon=0.5), group_size=100, round=True)
     outputs, counts = np.arange(-50, 51)[:, None], np.arange(0, 20)
     expected = laplace.cdf(outputs + 1 - counts, scale=2) - laplace.cdf(outputs - counts, scale=2)
@@ -160,7 +160,7 @@ def test_laplace_noise_rounded_down_has_the_probability_between_two_whole_number
 
 @pytest.mark.parametrize("distance", [-4000, -31, -1, 0, 1, 30, 700, 4000])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
-def test_tails_are_exact_far_below_the_smallest_float(noise, distance):
+def test_tails_are_exact_far_below_smallest_float(noise, distance):
     with mpmath.workdps(60):
         if noise == "gaussian":
             exact = log_normal_between(distance, distance + 1, SIGMA)
@@ -182,7 +182,7 @@ def log_normal_between(low, high, sigma):
 
 
 @pytest.mark.parametrize("sigma", [0.05, 1.0, 40.0, 1e4])
-def test_rounded_gaussian_noise_keeps_its_digits_whatever_its_scale(sigma):
+def test_rounded_gaussian_keeps_precision_at_any_scale(sigma):
     chain = ReleaseChain(noise=gaussian.Mechanism(sigma=sigma, delta=1e-5), group_size=10, round=True)
     for z in (-30, -3, -0.5, 0, 0.1, 2, 25):
         distance = int(np.floor(z * sigma))
@@ -193,7 +193,7 @@ def test_rounded_gaussian_noise_keeps_its_digits_whatever_its_scale(sigma):
 
 @pytest.mark.parametrize("suppress", [0, 2])
 @pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
-def test_lumps_keep_their_digits(noise, suppress):
+def test_atoms_keep_precision(noise, suppress):
     chain = ReleaseChain(noise=NOISES[noise], group_size=10**6, round=True, clamp=True, suppress=suppress)
     counts = np.array([0, 1, 5, 60, 3000])
     with mpmath.workdps(60):
@@ -210,7 +210,7 @@ def test_lumps_keep_their_digits(noise, suppress):
 
 @WHOLE
 @pytest.mark.parametrize("counts", [np.arange(SIZE + 1), np.array([5]), np.array([2, 9])], ids=str)
-def test_a_table_holds_the_law_and_its_rows_sum_to_one(combination, counts):
+def test_table_rows_match_distribution_and_sum_to_one(combination, counts):
     chain = chain_of(combination)
     outputs, law = chain.table(counts)
     assert (np.diff(outputs) > 0).all()
@@ -219,12 +219,12 @@ def test_a_table_holds_the_law_and_its_rows_sum_to_one(combination, counts):
 
 
 @UNROUNDED
-def test_there_is_no_table_of_outputs_that_are_not_whole(combination):
+def test_real_outputs_have_no_table(combination):
     with pytest.raises(BadInput, match="round = true"):
         chain_of(combination).table(np.arange(3))
 
 
-def test_a_table_far_from_the_clamp_holds_only_what_occurs():
+def test_table_far_from_clamp_is_compact():
     chain = ReleaseChain(noise=NOISES["laplace"], group_size=10**6, round=True, clamp=True)
     outputs, law = chain.table(np.array([5000, 5001]))
     assert outputs.size < 200
@@ -240,7 +240,7 @@ def test_raw_counts_are_published_as_they_are():
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
-def test_counts_stay_what_they_are_and_outputs_are_reals(noise, dtype):
+def test_counts_are_unchanged_and_outputs_are_floats(noise, dtype):
     counts = np.arange(6, dtype=dtype).reshape(2, 3)
     counts.setflags(write=False)
     chain = ReleaseChain(noise=NOISES[noise], group_size=5, round=True, clamp=True, suppress=1)
@@ -253,14 +253,14 @@ def test_counts_stay_what_they_are_and_outputs_are_reals(noise, dtype):
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian", "geometric"])
 @pytest.mark.parametrize("rounds", [False, True])
-def test_the_noise_is_the_same_whatever_the_counts(noise, rounds):
+def test_noise_does_not_depend_on_counts(noise, rounds):
     chain = ReleaseChain(noise=NOISES[noise], group_size=9, round=rounds)
     zeros, counts = np.zeros((50, 4)), np.random.default_rng(1).integers(0, 9, (50, 4))
     noise_of = [chain.sample(c, np.random.default_rng(2)) - c for c in (zeros, counts)]
     np.testing.assert_allclose(*noise_of, atol=1e-6)
 
 
-def test_counts_that_are_not_whole_are_refused():
+def test_rejects_counts_that_are_not_whole():
     chain = ReleaseChain(noise=None, group_size=5)
     for bad in (0.5, np.nan):
         with pytest.raises(BadInput, match="whole numbers"):
@@ -268,23 +268,23 @@ def test_counts_that_are_not_whole_are_refused():
 
 
 @pytest.mark.parametrize("bad", [-1, np.nan, 1.5, np.inf])
-def test_what_is_suppressed_is_a_whole_number(bad):
+def test_suppression_threshold_must_be_integer(bad):
     with pytest.raises(BadInput, match="suppress must be a whole number >= 0"):
         ReleaseChain(noise=None, group_size=5, suppress=bad)
 
 
 @pytest.mark.parametrize("bad", [0, -3, np.nan, 2.5])
-def test_a_group_has_people(bad):
+def test_group_must_not_be_empty(bad):
     with pytest.raises(BadInput, match="group_size must be a whole number >= 1"):
         ReleaseChain(noise=None, group_size=bad)
 
 
-def test_noise_that_counts_have_no_law_for_is_refused():
+def test_rejects_noise_without_count_distribution():
     with pytest.raises(BadInput, match="'exponential' does not add noise to every count"):
         ReleaseChain(noise=exponential.Mechanism(epsilon=1.0), group_size=5)
 
 
-def test_a_chain_travels_to_workers():
+def test_chain_can_be_pickled():
     chain = ReleaseChain(noise=NOISES["gaussian"], group_size=7, clamp=True, suppress=1)
     assert chain.whole is False
     again = pickle.loads(pickle.dumps(chain))
@@ -292,7 +292,7 @@ def test_a_chain_travels_to_workers():
     np.testing.assert_array_equal(again.log_law(np.arange(9), 3), chain.log_law(np.arange(9), 3))
 
 
-def test_only_clamping_and_suppression_bind_the_law_to_the_counts():
+def test_only_clamping_and_suppression_break_shift_invariance():
     outputs, counts = np.arange(-5.0, 9.0), np.arange(14)
     for noise in NOISES.values():
         free = ReleaseChain(noise=noise, group_size=9, round=True)

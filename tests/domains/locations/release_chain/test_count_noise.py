@@ -42,7 +42,7 @@ EVERY_NOISE = [
 ]
 
 
-def test_rounding_decides_which_distribution_noise_has():
+def test_rounding_selects_noise_distribution():
     assert isinstance(count_noise_of(None, rounded=False), NoNoise)
     assert isinstance(count_noise_of(LAPLACE, rounded=True), TwoSidedGeometricNoise)
     assert isinstance(count_noise_of(LAPLACE, rounded=False), UnroundedNoise)
@@ -51,7 +51,7 @@ def test_rounding_decides_which_distribution_noise_has():
     assert count_noise_of(GEOMETRIC, rounded=True) == count_noise_of(GEOMETRIC, rounded=False)
 
 
-def test_each_noise_knows_how_its_density_may_be_interpolated():
+def test_interpolation_kind_of_each_noise():
     assert all(noise.between == IntegerOutputs() for noise in WHOLE)
     assert count_noise_of(LAPLACE, rounded=False).between == PiecewiseExponential(2.5)
     assert count_noise_of(GAUSSIAN, rounded=False).between == SmoothDensity(1.5, 0.3)
@@ -59,7 +59,7 @@ def test_each_noise_knows_how_its_density_may_be_interpolated():
 
 
 @pytest.mark.parametrize("noise", WHOLE, ids=str)
-def test_tails_of_whole_noise_add_up_its_probabilities(noise):
+def test_integer_noise_tails_sum_probabilities(noise):
     distances = np.arange(-300.0, 301.0)
     masses = np.exp(noise.log_at(distances))
     assert masses.sum() == pytest.approx(1, abs=1e-12)
@@ -71,7 +71,7 @@ def test_tails_of_whole_noise_add_up_its_probabilities(noise):
     np.testing.assert_allclose(np.exp(noise.log_at_least(distances))[inner], above[inner], rtol=1e-9)
 
 
-def test_geometric_noise_is_that_of_the_textbook():
+def test_geometric_noise_matches_textbook():
     distances, noise = np.arange(-40.0, 41.0), count_noise_of(GEOMETRIC, rounded=False)
     np.testing.assert_allclose(noise.log_at(distances), dlaplace.logpmf(distances, 1 / 2.5), rtol=1e-9)
 
@@ -80,7 +80,7 @@ TEXTBOOK = [(LAPLACE, laplace(scale=2.5)), (GAUSSIAN, norm(scale=1.5)), (LOGISTI
 
 
 @pytest.mark.parametrize(("noise", "law"), TEXTBOOK)
-def test_unrounded_noise_is_that_of_the_textbook(noise, law):
+def test_unrounded_noise_matches_textbook(noise, law):
     distances, found = np.linspace(-60, 60, 501), count_noise_of(noise, rounded=False)
     np.testing.assert_allclose(found.log_at(distances), law.logpdf(distances), atol=1e-9)
     np.testing.assert_allclose(found.log_at_most(distances), law.logcdf(distances), atol=1e-9)
@@ -88,7 +88,7 @@ def test_unrounded_noise_is_that_of_the_textbook(noise, law):
 
 
 @pytest.mark.parametrize(("noise", "law"), TEXTBOOK)
-def test_rounded_noise_has_the_probability_between_two_whole_numbers(noise, law):
+def test_rounded_noise_has_interval_probability(noise, law):
     distances, found = np.arange(-12.0, 13.0), count_noise_of(noise, rounded=True)
     np.testing.assert_allclose(
         np.exp(found.log_at(distances)), law.cdf(distances + 1) - law.cdf(distances), rtol=1e-6, atol=1e-15
@@ -96,7 +96,7 @@ def test_rounded_noise_has_the_probability_between_two_whole_numbers(noise, law)
 
 
 @pytest.mark.parametrize("noise", WHOLE, ids=str)
-def test_draws_of_whole_noise_follow_its_probabilities(noise):
+def test_integer_noise_samples_match_probabilities(noise):
     n = 20_000
     drawn = noise.added_to(np.full(n, 100.0), np.random.default_rng(7)) - 100
     values, counts = np.unique(drawn, return_counts=True)
@@ -109,7 +109,7 @@ def test_draws_of_whole_noise_follow_its_probabilities(noise):
 
 
 @pytest.mark.parametrize(("noise", "rounded"), EVERY_NOISE)
-def test_noise_exceeds_its_reach_with_next_to_no_chance(noise, rounded):
+def test_reach_has_negligible_tail(noise, rounded):
     found = count_noise_of(noise, rounded=rounded)
     beyond = np.array(float(found.reach))
     assert found.log_at_least(beyond) <= np.log(1e-17) + 1e-9
@@ -120,7 +120,7 @@ def test_noise_exceeds_its_reach_with_next_to_no_chance(noise, rounded):
 @pytest.mark.parametrize("epsilon", [1e-4, 50.0, 2000.0])
 @pytest.mark.parametrize("rounded", [False, True])
 @pytest.mark.parametrize("kind", [laplace_noise, geometric])
-def test_extreme_epsilons_need_no_warning_and_keep_their_ratios(kind, rounded, epsilon):
+def test_extreme_epsilons_keep_ratios_without_warning(kind, rounded, epsilon):
     noise, distances = (
         count_noise_of(kind.Mechanism(epsilon=epsilon), rounded=rounded),
         np.arange(-30.0, 31.0),
@@ -132,7 +132,7 @@ def test_extreme_epsilons_need_no_warning_and_keep_their_ratios(kind, rounded, e
 
 
 @pytest.mark.parametrize(("noise", "rounded"), EVERY_NOISE)
-def test_samples_are_fresh_and_start_from_the_counts(noise, rounded):
+def test_samples_are_new_arrays_around_counts(noise, rounded):
     counts = np.full((3, 4), 100)
     drawn = count_noise_of(noise, rounded=rounded).added_to(counts, np.random.default_rng(1))
     assert drawn.dtype == np.float64
@@ -140,12 +140,12 @@ def test_samples_are_fresh_and_start_from_the_counts(noise, rounded):
     assert (np.abs(drawn - 100) < 50).all()
 
 
-def test_other_mechanisms_do_not_add_noise_to_counts():
+def test_rejects_mechanisms_without_additive_noise():
     with pytest.raises(BadInput, match="'randomized_response' does not add noise to every count; use one of"):
         count_noise_of(randomized_response.Mechanism(epsilon=1.0), rounded=False)
 
 
-def test_clamped_outputs_have_the_probability_of_all_that_lies_beyond():
+def test_clamped_outputs_have_tail_probability():
     noise, distances = (
         count_noise_of(laplace_noise.Mechanism(scale=2.0), rounded=False),
         np.linspace(-20, 20, 41),

@@ -28,7 +28,7 @@ CUTS = [-3.5, -1.0, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 7.3, 12.0, 12.5, 14.0]
 
 
 @pytest.mark.parametrize("chain", CHAINS)
-def test_outputs_reach_cuts_and_have_moments_as_they_are_drawn(chain):
+def test_exceedance_and_moments_match_samples(chain):
     law, n = OutputDistribution(chain), 40_000
     drawn = chain.sample(np.tile(COUNTS, (n, 1)), np.random.default_rng(20240501))
     mean, variance = law.moments(COUNTS)
@@ -41,7 +41,7 @@ def test_outputs_reach_cuts_and_have_moments_as_they_are_drawn(chain):
 
 
 @pytest.mark.parametrize("chain", [chain for chain in CHAINS if not chain.values[0].shift_free])
-def test_the_mean_is_the_area_under_the_chances_to_reach_a_cut(chain):
+def test_mean_is_integral_of_exceedance(chain):
     law, edges = OutputDistribution(chain), np.arange(91.0)
     for count in (0, 1, 5, 12):
         one = np.array([count])
@@ -64,14 +64,14 @@ def test_arguments_broadcast():
     assert 0 < table[0, 0] < table[0, 1] < 1
 
 
-def test_where_everything_is_suppressed_nothing_is_published():
+def test_full_suppression_publishes_nothing():
     law = OutputDistribution(ReleaseChain(noise=NOISES["laplace"], group_size=5, clamp=True, suppress=5))
     assert law.at_least(np.array(0.1), COUNTS).tolist() == [0.0] * 13
     assert law.at_least(np.array(0.0), COUNTS).tolist() == [1.0] * 13
     assert law.moments(COUNTS)[0].tolist() == [0.0] * 13
 
 
-def test_counts_by_the_thousand_are_tabulated_in_parts():
+def test_large_counts_are_tabulated_in_chunks():
     law = OutputDistribution(ReleaseChain(noise=NOISES["geometric"], group_size=2_000, clamp=True))
     mean, variance = law.moments(np.arange(1_000))
     np.testing.assert_allclose(mean[100:], np.arange(100, 1_000), atol=1e-9)

@@ -22,7 +22,7 @@ def poisson_law(outputs, counts):
     return np.where(outputs >= counts, -np.log(2), -np.inf)
 
 
-def test_a_pipeline_gets_one_table_of_places_and_epochs_per_round():
+def test_pipeline_gets_one_table_per_round():
     shapes = []
 
     def publish(counts, rng):
@@ -34,7 +34,7 @@ def test_a_pipeline_gets_one_table_of_places_and_epochs_per_round():
     np.testing.assert_array_equal(published, COUNTS)
 
 
-def test_a_pipeline_cannot_spoil_the_true_counts():
+def test_pipeline_cannot_modify_true_counts():
     def publish(counts, rng):
         counts[:] = 0
         return counts
@@ -44,7 +44,7 @@ def test_a_pipeline_cannot_spoil_the_true_counts():
     np.testing.assert_array_equal(counts, COUNTS)
 
 
-def test_the_same_stream_publishes_the_same_even_with_the_global_dice():
+def test_global_random_state_is_seeded():
     def publish(counts, rng):
         return counts + random.random() + np.random.random() + rng.random()  # noqa: NPY002
 
@@ -54,12 +54,12 @@ def test_the_same_stream_publishes_the_same_even_with_the_global_dice():
     assert (first != second).all()
 
 
-def test_a_law_that_is_given_is_used():
+def test_declared_distribution_is_used():
     chain = UserReleaseChain(noisy, 3, 4, law=poisson_law)
     assert chain.log_law(np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist() == [-np.log(2), -np.inf]
 
 
-def test_a_law_is_given_arrays_of_one_shape():
+def test_distribution_function_gets_arrays_of_one_shape():
     shapes = []
 
     def law(outputs, counts):
@@ -72,19 +72,19 @@ def test_a_law_is_given_arrays_of_one_shape():
 
 
 @pytest.mark.parametrize("wrong", [lambda outputs, counts: 0.0, lambda outputs, counts: outputs * np.nan])
-def test_a_law_that_is_none_is_refused(wrong):
+def test_rejects_invalid_distribution(wrong):
     with pytest.raises(BadInput, match=r"mechanism\.law: must return the log probability of each of 2"):
         UserReleaseChain(noisy, 3, 4, law=wrong).log_law(np.zeros(2), np.zeros(2))
 
 
-def test_it_travels_to_workers():
+def test_can_be_pickled():
     again = pickle.loads(pickle.dumps(UserReleaseChain(noisy, 3, 4, law=poisson_law)))
     np.testing.assert_array_equal(
         again.sample(COUNTS, rng()), UserReleaseChain(noisy, 3, 4).sample(COUNTS, rng())
     )
 
 
-def test_what_a_pipeline_prints_is_kept_out_of_the_answer(capsys):
+def test_pipeline_stdout_is_suppressed(capsys):
     def publish(counts, rng):
         print("hello")
         return counts
@@ -105,11 +105,11 @@ def test_what_a_pipeline_prints_is_kept_out_of_the_answer(capsys):
     ids=["shape", "nan", "error", "exit", "words"],
 )
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
-def test_a_pipeline_that_fails_is_named(publish, problem):
+def test_failing_pipeline_is_named(publish, problem):
     with pytest.raises(BadInput, match=f"mechanism.release.*{problem}"):
         UserReleaseChain(publish, 3, 4).sample(COUNTS, rng())
 
 
-def test_a_law_that_is_not_known_is_not_made_up():
+def test_missing_distribution_is_not_invented():
     with pytest.raises(BadInput, match=r"give mechanism\.law"):
         UserReleaseChain(noisy, 3, 4).log_law(np.zeros(1), np.zeros(1))

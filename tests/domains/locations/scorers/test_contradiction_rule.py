@@ -10,7 +10,7 @@ from leakgauge.domains.locations.scorers.contradiction_rule import (
 )
 
 
-def test_it_is_used_on_raw_counts_and_known_traces_alone():
+def test_rule_is_used_for_raw_counts_and_known_traces():
     people = town()
     for mechanism, used in (
         (RAW, True),
@@ -32,13 +32,13 @@ def test_it_is_used_on_raw_counts_and_known_traces_alone():
         ("auxiliary", {"observations": 1}),
     ],
 )
-def test_it_is_not_used_where_a_part_of_the_trace_is_unknown_or_made_up(name, known):
+def test_rule_is_not_used_for_partial_traces(name, known):
     guessed = build(name, known, game(town(), RAW), seed=1)
     assert not contradiction_applies(guessed.public, guessed.sketches[0])
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_no_member_is_contradicted_and_every_contradiction_is_found(relation):
+def test_rule_finds_exactly_the_contradictions(relation):
     challenger = game(town(density=0.03), RAW, relation=relation, targets=3)
     members = challenger.flip(400, np.random.default_rng(1))
     played = challenger.release(members, np.random.default_rng(2))
@@ -54,7 +54,7 @@ def test_no_member_is_contradicted_and_every_contradiction_is_found(relation):
     assert found[~members].any()
 
 
-def test_a_cell_where_everybody_is_but_the_target_contradicts_too():
+def test_full_cell_contradicts_absence():
     visits = np.zeros((60, 3), dtype=int)
     visits[:, 0] = 1  # everybody is here
     visits[0] = [0, 1, 1]  # but one

@@ -43,7 +43,7 @@ def rng():
 
 
 @pytest.mark.parametrize("name", ["auxiliary", "past", "zero"])
-def test_the_law_of_a_chain_is_its_own(name):
+def test_chain_provides_its_distribution(name):
     challenger = game(town(), {"name": "laplace", "epsilon": 1.0})
     law = release_distribution(build(name, {}, challenger, 1), rng())
     assert isinstance(law, ReleaseChain)
@@ -51,12 +51,12 @@ def test_the_law_of_a_chain_is_its_own(name):
 
 
 @pytest.mark.parametrize("name", ["auxiliary", "past", "zero"])
-def test_a_law_that_is_given_is_taken(tmp_path, name):
+def test_declared_distribution_is_used(tmp_path, name):
     law = release_distribution(knowledge(name, tmp_path, law="mine:law"), rng())
     np.testing.assert_allclose(np.exp(law.log_law(np.arange(4.0), np.full(4, 1.0))), [0, 0.5, 0.5, 0])
 
 
-def test_a_law_is_learned_by_running_the_pipeline_on_people_one_knows(tmp_path):
+def test_distribution_is_learned_from_known_people(tmp_path):
     law = release_distribution(knowledge("auxiliary", tmp_path), rng())
     found = np.exp(law.log_law(np.arange(12, 18.0), np.full(6, 14.0)))
     np.testing.assert_allclose(found, [0, 0, 0.5, 0.5, 0, 0], atol=0.02)
@@ -64,7 +64,7 @@ def test_a_law_is_learned_by_running_the_pipeline_on_people_one_knows(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["past", "zero"])
-def test_who_has_no_traces_is_told_what_to_do(tmp_path, name):
+def test_attacker_without_traces_gets_advice(tmp_path, name):
     with pytest.raises(
         BadInput, match=rf"knowledge '{name}' .*set mechanism\.law, or use knowledge = \"auxiliary\""
     ):
@@ -82,12 +82,12 @@ def setting():
     return knowledge, seen, usual, tuple(usual(sketch.cells) for sketch in knowledge.sketches)
 
 
-def test_usual_rates_are_the_same_in_every_round(setting):
+def test_prior_rates_are_constant_over_rounds(setting):
     _, seen, _, rates = setting
     assert FixedRates(rates).of(seen) is rates
 
 
-def test_fitted_rates_are_the_usual_ones_times_the_factors_of_the_release(setting):
+def test_fitted_rates_multiply_prior_by_factors(setting):
     knowledge, seen, usual, rates = setting
     fit = group_effects_model(knowledge.reference, knowledge.public.chain, 58, usual.everywhere)
     factors = fit.factors(seen.whole)
@@ -98,7 +98,7 @@ def test_fitted_rates_are_the_usual_ones_times_the_factors_of_the_release(settin
         assert found.shape == (6, sketch.cells.size)
 
 
-def test_seen_rates_are_those_of_the_release(setting):
+def test_zero_knowledge_rates_come_from_release(setting):
     knowledge, seen, _, _ = setting
     habits = profiles_from_releases(seen.whole, knowledge.public)
     for sketch, found in zip(
@@ -107,7 +107,7 @@ def test_seen_rates_are_those_of_the_release(setting):
         np.testing.assert_allclose(found, habits.rates(sketch.cells))
 
 
-def test_the_target_hardly_changes_the_rates_that_a_release_shows():
+def test_target_barely_changes_estimated_rates():
     """It is one of 60 people; with it in, the rates of its cells rise by little more than its share."""
     challenger = game(town(n_people=200), LAPLACE, group_size=60, targets=1)
     knowledge = build("zero", {}, challenger, 1)
@@ -121,7 +121,7 @@ def test_the_target_hardly_changes_the_rates_that_a_release_shows():
 
 
 @pytest.mark.parametrize("vary", [False, True])
-def test_tables_change_nothing(setting, vary):
+def test_precomputed_tables_change_no_score(setting, vary):
     knowledge, seen, _, rates = setting
     law = knowledge.public.chain
     priors = tuple(knowledge.prior(target, 0.0) for target in range(3))
@@ -148,7 +148,7 @@ def tried(challenger, name="auxiliary", n=2_000, **parameters):
 @pytest.mark.parametrize(
     ("name", "parameters"), [("auxiliary", {}), ("partial", {"theta": 0.5}), ("informed", {})]
 )
-def test_scores_of_shadows_are_log_likelihood_ratios(name, parameters, relation):
+def test_shadow_scores_are_log_likelihood_ratios(name, parameters, relation):
     """Non-members have a mean likelihood ratio of one; cells are independent here, and groups small."""
     crowd = town(n_people=800, n_places=10, density=0.05)
     challenger = game(crowd, LAPLACE, targets={"n": 2, "min_visits": 3}, relation=relation, group_size=20)
@@ -159,14 +159,14 @@ def test_scores_of_shadows_are_log_likelihood_ratios(name, parameters, relation)
         assert one.scores[one.members].mean() > one.scores[~one.members].mean()
 
 
-def test_independent_cells_are_not_tied():
+def test_independent_cells_have_no_correlation_cost():
     rng = np.random.default_rng(2)
     members = rng.random(4_000) < 0.5
     ratios = rng.normal(np.where(members, 0.1, -0.1)[:, None], 1.0, size=(4_000, 20))
     assert _auc_lost_to_joint_visits(ratios, members) == pytest.approx(0.0, abs=0.01)
 
 
-def test_what_ties_cost_is_the_difference_of_two_normal_aucs():
+def test_correlation_cost_is_difference_of_normal_aucs():
     """Twenty cells with a common part: variances 20 x 2 apart, 20 x 1 + 400 x 1 together."""
     rng = np.random.default_rng(3)
     members = rng.random(40_000) < 0.5
@@ -177,13 +177,13 @@ def test_what_ties_cost_is_the_difference_of_two_normal_aucs():
     assert _auc_lost_to_joint_visits(ratios, members) == pytest.approx(expected, abs=0.01)
 
 
-def test_certainty_does_not_drown_the_rest():
+def test_certain_cell_does_not_hide_others():
     ratios = np.array([[1e6, 1.0], [-1e6, -1.0], [1e6, 0.5], [-1e6, -0.5]])
     assert abs(_auc_lost_to_joint_visits(ratios, np.array([True, False, True, False]))) < 1
     assert _auc_lost_to_joint_visits(np.zeros((4, 2)), np.array([True, False, True, False])) == 0
 
 
-def test_people_who_move_together_tie_cells():
+def test_dependent_people_correlate_cells():
     rng = np.random.default_rng(4)
     active = rng.random((300, 1)) < 0.5
     visits = rng.random((300, 60)) < np.where(active, 0.4, 0.01)

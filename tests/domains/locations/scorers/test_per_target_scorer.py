@@ -16,7 +16,7 @@ def played(knowledge_name, **parameters):
     return members, knowledge, knowledge.view(challenger.release(members, np.random.default_rng(1)))
 
 
-def test_targets_are_scored_by_their_own_cells_beyond_what_is_known():
+def test_targets_are_scored_on_their_cells_minus_known_counts():
     members, knowledge, seen = played("informed")
     first, second = (sketch.cells for sketch in knowledge.sketches)
     target_rules = PerTargetScorer(
@@ -33,7 +33,7 @@ def weigh(knowledge, piece):
     return TargetRule(cells, SumRule(np.ones(cells.size), piece.rng.random()))
 
 
-def test_every_target_has_a_stream_of_its_own_whoever_studies_it():
+def test_targets_have_separate_random_streams():
     _, knowledge, _ = played("auxiliary")
     backwards = []
 

@@ -3,7 +3,7 @@ import numpy as np
 from leakgauge.domains.locations.shadows.shadow_releases import ShadowReleases
 
 
-def test_shadows_can_be_cut_to_some_columns():
+def test_columns_can_be_selected():
     outputs, known = np.arange(12.0).reshape(3, 4), np.ones((3, 4), np.int32)
     shadows = ShadowReleases(outputs, known, np.array([True, False, True]), known + 1)
     cut = shadows.on(np.array([0, 3]))

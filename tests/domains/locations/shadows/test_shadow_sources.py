@@ -27,7 +27,7 @@ def teacher(knowledge, sampling):
 
 
 @pytest.mark.parametrize("mechanism", [RAW, LAPLACE])
-def test_pairs_differ_by_the_target_alone(mechanism):
+def test_pairs_differ_by_target_alone(mechanism):
     knowledge = build("auxiliary", {}, game(town(), mechanism), seed=1)
     shadows = teacher(knowledge, "paired").train(0, EVERYWHERE, 40, np.random.default_rng(1))
     expected = np.zeros(24)
@@ -38,7 +38,7 @@ def test_pairs_differ_by_the_target_alone(mechanism):
 
 
 @pytest.mark.parametrize("sampling", ["paired", "independent"])
-def test_shadows_come_in_blocks_that_hold_both_worlds(sampling, monkeypatch):
+def test_blocks_hold_both_worlds(sampling, monkeypatch):
     monkeypatch.setattr(shadow_sources, "_MAX_ENTRIES", 24 * 6)
     knowledge = build("auxiliary", {}, game(town()), seed=1)
     shadows = teacher(knowledge, sampling).train(0, EVERYWHERE, 20, np.random.default_rng(1))
@@ -49,7 +49,7 @@ def test_shadows_come_in_blocks_that_hold_both_worlds(sampling, monkeypatch):
     np.testing.assert_array_equal(checks.outputs, checks.left)
 
 
-def test_what_is_learned_from_is_beyond_the_known_counts():
+def test_known_counts_are_subtracted_from_training_data():
     knowledge = build("informed", {}, game(town(), RAW), seed=1)
     shadows = teacher(knowledge, "independent").train(0, EVERYWHERE, 30, np.random.default_rng(1))
     expected = np.zeros(24)
@@ -57,7 +57,7 @@ def test_what_is_learned_from_is_beyond_the_known_counts():
     np.testing.assert_array_equal(shadows.rows, np.outer(shadows.members, expected))
 
 
-def test_the_people_to_check_by_are_others_where_there_is_room():
+def test_validation_uses_other_people_if_possible():
     roomy = build("auxiliary", {}, game(town(400)), seed=1)
     found = split_traces(roomy.sketches, roomy.public, roomy.reference, 0.0, np.random.default_rng(1))
     rows = [{bytes(row) for row in half.crowd.visits.toarray()} for half in (found.training, found.checking)]
@@ -69,7 +69,7 @@ def test_the_people_to_check_by_are_others_where_there_is_room():
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace_one"])
-def test_beyond_known_counts_a_game_without_known_people_has_the_same_law(relation):
+def test_known_people_do_not_change_distribution_beyond_them(relation):
     challenger = game(town(400), LAPLACE | {"round": True}, relation=relation, targets=3)
     knowledge = build("partial", {"theta": 0.7}, challenger, seed=1)
     found = split_traces(
@@ -86,7 +86,7 @@ def test_beyond_known_counts_a_game_without_known_people_has_the_same_law(relati
         assert ks_2samp(*sums).pvalue > 0.001
 
 
-def test_known_people_stay_where_counts_are_clamped():
+def test_known_people_stay_when_counts_are_clamped():
     challenger = game(town(400), LAPLACE | {"clamp": True})
     knowledge = build("informed", {}, challenger, seed=1)
     found = split_traces(
@@ -95,7 +95,7 @@ def test_known_people_stay_where_counts_are_clamped():
     assert found.training.theta == 1.0
 
 
-def test_earlier_releases_are_divided_four_to_one_in_each_world():
+def test_earlier_releases_are_split_four_to_one():
     past = build("past", {"releases": 50}, game(town(), targets=2), seed=1)
     found = SplitPastReleases(past)
     rng = np.random.default_rng(1)
@@ -112,13 +112,13 @@ def test_earlier_releases_are_divided_four_to_one_in_each_world():
         np.testing.assert_array_equal(found.check(target, some, 0, rng).left, check.left[:, some])
 
 
-def test_too_few_earlier_releases_are_refused():
+def test_rejects_too_few_earlier_releases():
     past = build("past", {"releases": 1}, game(town()), seed=1)
     with pytest.raises(BadInput, match=r"raise knowledge\.releases"):
         SplitPastReleases(past).train(0, EVERYWHERE, 0, np.random.default_rng(1))
 
 
-def test_numbers_of_shadows_beside_earlier_releases_are_refused():
+def test_rejects_shadow_count_beside_earlier_releases():
     refuse_shadows_with_past("it", shadows=None)
     with pytest.raises(BadInput, match="it: shadows = 7, but with knowledge 'past'"):
         refuse_shadows_with_past("it", shadows=7)
@@ -128,28 +128,28 @@ RNG = np.random.default_rng(1)
 CELLS = np.arange(24)
 
 
-def test_shadows_have_the_target_in_half_of_them():
+def test_half_of_shadows_contain_target():
     knowledge = build("auxiliary", {}, game(town(), RAW), seed=1)
     shadows = shadow_source(knowledge, RNG).train(0, CELLS, 40, RNG)
     assert shadows.rows.shape == (40, 24)
     assert shadows.members.sum() == 20
 
 
-def test_the_known_are_taken_off():
+def test_known_counts_are_subtracted():
     knowledge = build("informed", {}, game(town(), RAW), seed=1)
     shadows = shadow_source(knowledge, RNG).train(0, CELLS, 40, RNG)
     own = np.isin(CELLS, knowledge.sketches[0].cells)
     np.testing.assert_array_equal(shadows.rows, np.outer(shadows.members, own))
 
 
-def test_earlier_releases_are_all_taken_as_they_are():
+def test_earlier_releases_are_used_unchanged():
     knowledge = build("past", {"releases": 30}, game(town(), LAPLACE, targets=2), seed=1)
     shadows = shadow_source(knowledge, RNG).train(1, CELLS[:5], 30, RNG)
     np.testing.assert_array_equal(shadows.rows, knowledge.releases[:, :5])
     np.testing.assert_array_equal(shadows.members, knowledge.members[:, 1])
 
 
-def test_who_knows_nobody_makes_people_up():
+def test_zero_knowledge_simulates_people():
     knowledge = build("zero", {}, game(town(200, density=0.1), LAPLACE, group_size=60), seed=1)
     people = people_to_sample(knowledge, RNG)
     assert people.n_people == 5_000
@@ -158,12 +158,12 @@ def test_who_knows_nobody_makes_people_up():
     assert shadows.members.sum() == 20
 
 
-def test_who_has_traces_uses_them():
+def test_known_traces_are_used():
     knowledge = build("auxiliary", {}, game(town()), seed=1)
     assert people_to_sample(knowledge, RNG) is knowledge.reference
 
 
-def test_a_law_needs_no_shadows_and_a_pipeline_of_ones_own_does(tmp_path):
+def test_shadows_are_needed_for_user_pipeline_only(tmp_path):
     pipeline_file(tmp_path, "def publish(counts, rng):\n    return counts\n")
     own = game(town(), {"name": "own", "release": "mine:publish"}, loader=UserCodeLoader(tmp_path))
     known, unknown = (build("auxiliary", {}, challenger, seed=1) for challenger in (game(town()), own))
@@ -177,7 +177,7 @@ def test_a_law_needs_no_shadows_and_a_pipeline_of_ones_own_does(tmp_path):
         n_shadows("it", -2, known)
 
 
-def test_earlier_releases_take_the_place_of_shadows():
+def test_earlier_releases_replace_shadows():
     knowledge = build("past", {"releases": 30}, game(town()), seed=1)
     assert n_shadows("it", None, knowledge) == 30
     with pytest.raises(BadInput, match="it: shadows = 50"):

@@ -36,14 +36,14 @@ def advantage(members, scores):
     return (scores[members] >= 0).mean() - (scores[~members] >= 0).mean()
 
 
-def test_where_the_component_is_secret_nobody_learns_anything_from_the_record(monkeypatch):
+def test_secret_component_makes_blind_attack_useless(monkeypatch):
     monkeypatch.setattr(TrainingRound, "model", property(lambda self: pytest.fail("a model was looked at")))
     members, scores, reading = trials_of("mixture", 2_000, 1)
     assert abs(advantage(members, scores)) < 3 * np.sqrt(0.5 / 1_000)
     assert reading.studied["component_of_record"] > 0.8  # it is not for want of knowing components
 
 
-def test_where_the_group_is_fixed_the_record_alone_gives_it_away(monkeypatch):
+def test_fixed_group_is_revealed_by_records_alone(monkeypatch):
     monkeypatch.setattr(TrainingRound, "model", property(lambda self: pytest.fail("a model was looked at")))
     members, scores, reading = trials_of("group", 20, 100)
     found = advantage(members, scores)
@@ -51,11 +51,11 @@ def test_where_the_group_is_fixed_the_record_alone_gives_it_away(monkeypatch):
     assert found == pytest.approx(2 * reading.studied["component_of_record"] - 1, abs=0.06)
 
 
-def test_without_dependence_the_same_rows_give_nothing_away():
+def test_independent_rows_reveal_nothing():
     members, scores, _ = trials_of("group", 500, 100, control=True)
     assert abs(advantage(members, scores)) < 3 * np.sqrt(0.5 / 25_000)
 
 
-def test_a_block_can_be_replayed():
+def test_block_can_be_replayed():
     first, again = (trials_of("mixture", 5, 2)[1] for _ in range(2))
     np.testing.assert_array_equal(first, again)

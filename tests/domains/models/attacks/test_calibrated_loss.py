@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import small
+from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.calibrated_loss import Attack
 from leakgauge.domains.models.release import ModelsView
 from leakgauge.domains.models.shadow_models import shadows_without_targets
 
 
-def test_scores_are_how_far_the_loss_is_below_that_of_shadows():
+def test_score_is_shadow_loss_minus_loss():
     rng = np.random.default_rng
     knowledge = small(rng(1), targets=7)
     models = shadows_without_targets(knowledge, 3, rng(2)).models
@@ -20,6 +20,6 @@ def test_scores_are_how_far_the_loss_is_below_that_of_shadows():
     assert scorer.reading.studied == {"shadows": 3.0, "rows_per_shadow": 30.0}
 
 
-def test_a_number_of_shadows_is_asked_for():
+def test_number_of_shadows_is_configurable():
     with pytest.raises(BadInput, match="shadows must be >= 1, got 0"):
         Attack(shadows=0)

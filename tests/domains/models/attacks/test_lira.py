@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from domains.models.memorised import small
+from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.lira import Attack, fit_gaussians, shared_deviation
 from leakgauge.domains.models.release import ModelsView
@@ -13,32 +13,32 @@ VALUES = np.array([[1.0, 2.0], [3.0, 4.0], [100.0, 9.0]])
 WHERE = np.array([[True, True], [True, True], [False, True]])
 
 
-def test_a_fit_has_mean_and_deviation_of_what_counts():
+def test_fit_uses_masked_mean_and_deviation():
     fitted = fit_gaussians(VALUES, WHERE)
     np.testing.assert_allclose(fitted.mean, [2.0, 5.0])
     np.testing.assert_allclose(fitted.deviation**2, [2.0, (9 + 1 + 16) / 2])
 
 
-def test_a_shared_deviation_is_about_the_mean_of_each_record():
+def test_shared_deviation_is_around_each_record_mean():
     assert shared_deviation(VALUES, WHERE) ** 2 == pytest.approx((2 + 26) / 3)
     fitted = fit_gaussians(VALUES, WHERE, shared=0.5)
     np.testing.assert_allclose(fitted.mean, [2.0, 5.0])
     np.testing.assert_allclose(fitted.deviation, 0.5)
 
 
-def test_a_record_with_one_value_has_no_part_in_a_shared_deviation():
+def test_record_with_one_value_is_excluded_from_shared_deviation():
     alone = np.array([[True, True], [False, True], [False, True]])
     assert shared_deviation(VALUES, alone) ** 2 == pytest.approx(26 / 2)
 
 
-def test_densities_are_those_of_scipy_up_to_a_constant():
+def test_densities_match_scipy_up_to_constant():
     fitted, at = fit_gaussians(VALUES, WHERE), np.array([0.5, 7.0])
     expected = norm.logpdf(at, fitted.mean, fitted.deviation) + 0.5 * np.log(2 * np.pi)
     np.testing.assert_allclose(fitted.log_density(at), expected)
     np.testing.assert_allclose(fitted.standardised(at), [-1.5 / np.sqrt(2), 2 / np.sqrt(13)])
 
 
-def test_models_that_all_say_the_same_leave_finite_numbers():
+def test_identical_models_give_finite_scores():
     fitted = fit_gaussians(np.ones((4, 1)), np.ones((4, 1), dtype=bool))
     assert np.isfinite(fitted.log_density(np.array([-700.0]))).all()
     assert shared_deviation(np.ones((4, 1)), np.eye(4, 1, dtype=bool)) > 0
@@ -86,7 +86,7 @@ def test_online_scores_are_log_ratios_of_two_gaussians_for_each_target(variance)
     assert scorer.reading.signed
 
 
-def test_offline_scores_are_deviations_above_the_mean_of_shadows():
+def test_offline_scores_are_deviations_above_mean_of_shadows():
     knowledge = small(rng(1), targets=5)
     shadows, models = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
     found, seen = odds(shadows.models, knowledge.targets), odds(models, knowledge.targets)
@@ -96,7 +96,7 @@ def test_offline_scores_are_deviations_above_the_mean_of_shadows():
     assert scorer.reading.threshold is None
 
 
-def test_offline_a_shared_variance_is_that_of_reference_rows_a_shadow_has_not_seen():
+def test_offline_shared_variance_uses_unseen_reference_rows():
     knowledge = small(rng(1), targets=5)
     shadows, models = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
     found = odds(shadows.models, knowledge.reference)
@@ -112,20 +112,20 @@ def test_offline_a_shared_variance_is_that_of_reference_rows_a_shadow_has_not_se
     np.testing.assert_allclose(scores, expected, rtol=1e-6)
 
 
-def test_variances_are_shared_until_there_are_shadows_enough():
+def test_variance_is_shared_with_few_shadows():
     assert not Attack(shadows=62)._own(31)
     assert Attack(shadows=64)._own(32)
     assert Attack(variance="own")._own(2)
     assert not Attack(variance="shared")._own(1_000)
 
 
-def test_the_mode_follows_from_whether_targets_are_known():
+def test_mode_depends_on_known_targets():
     assert Attack(shadows=4).study(small(rng(1), targets=5), rng(2)).reading.signed
     assert not Attack(shadows=4).study(small(rng(1)), rng(2)).reading.signed
     with pytest.raises(BadInput, match='use mode = "offline"'):
         Attack(shadows=4, mode="online").study(small(rng(1)), rng(2))
 
 
-def test_two_gaussians_need_four_shadows():
+def test_online_mode_needs_four_shadows():
     with pytest.raises(BadInput, match="shadows must be >= 4, got 3"):
         Attack(shadows=3)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import Table, small
+from domains.models.memorizing_models import Table, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.loss_threshold import Attack
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge, TrainingLossKnowledge
@@ -17,7 +17,7 @@ def knowledge(kind=TrainingLossKnowledge):
     return kind(reference=NOTHING, n_members=10, trainer=None, targets=None)
 
 
-def test_the_average_threshold_says_member_up_to_the_mean_training_loss():
+def test_average_threshold_is_mean_training_loss():
     scorer = Attack().study(knowledge(), np.random.default_rng(1))
     seen = TrainingLossView(MODELS, [SHOWN, SHOWN], np.array([0.3, np.log(2)]))
     scores = scorer.score(seen, np.random.default_rng(1))
@@ -27,14 +27,14 @@ def test_the_average_threshold_says_member_up_to_the_mean_training_loss():
 
 
 @pytest.mark.parametrize("kind", [BlackBoxKnowledge, TrainingLossKnowledge])
-def test_the_optimal_threshold_is_left_to_the_referee(kind):
+def test_optimal_threshold_is_chosen_by_referee(kind):
     scorer = Attack(threshold="optimal").study(knowledge(kind), np.random.default_rng(1))
     scores = scorer.score(ModelsView(MODELS, [SHOWN, SHOWN]), np.random.default_rng(1))
     np.testing.assert_allclose(scores, np.log([[0.9, 0.1], [0.5, 0.5]]))
     assert scorer.reading.threshold is None
 
 
-def test_who_does_not_know_the_average_is_told_what_to_do():
+def test_missing_average_loss_gives_advice():
     with pytest.raises(
         BadInput, match='does not know; use knowledge = "training_loss", or threshold = "optimal"'
     ):

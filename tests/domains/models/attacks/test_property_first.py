@@ -42,7 +42,7 @@ def advantage(trials):
     return guessed[trials.members].mean() - guessed[~trials.members].mean()
 
 
-def test_a_component_that_shows_in_the_model_gives_members_away_as_well_as_records_show_theirs():
+def test_component_visible_in_model_reveals_members():
     """The model's component being known, a wrong guess about a record is any of the two other components."""
     challenger = owner("mixture", DATA | {"distance": 4.0}, epochs=60)
     trials = played(challenger, Attack(models=12, probes=60), "components", 60)
@@ -55,7 +55,7 @@ def test_a_component_that_shows_in_the_model_gives_members_away_as_well_as_recor
     assert studied["rows_per_shadow"] == 200
 
 
-def test_components_that_are_all_the_same_give_nothing_away():
+def test_identical_components_reveal_nothing():
     """Rows of all components have the same law: the attack is no better than guessing."""
     challenger = owner("mixture", DATA | {"distance": 0.0, "flip": 1.0}, targets=1, epochs=2)
     trials = played(challenger, Attack(models=8, probes=20), "components", 200)
@@ -63,20 +63,20 @@ def test_components_that_are_all_the_same_give_nothing_away():
     assert trials.reading.studied["component_of_record"] == pytest.approx(1 / 3, abs=0.08)
 
 
-def test_a_group_that_is_known_needs_no_shadows_and_scores_are_those_of_the_blind():
+def test_known_group_needs_no_shadows_and_matches_blind():
     trials = played(owner("group", epochs=1), Attack(), "components", 5)
     alone = played(owner("group", epochs=1), blind.Attack(), "blind", 5)
     assert set(trials.reading.studied) == {"component_of_record"}
     np.testing.assert_array_equal(trials.scores, alone.scores)
 
 
-def test_too_few_shadows_or_probes_are_refused():
+def test_rejects_too_few_shadows_or_probes():
     with pytest.raises(BadInput, match="models must be >= 4, got 2"):
         Attack(models=2)
     with pytest.raises(BadInput, match="probes must be >= 1, got 0"):
         Attack(probes=0)
 
 
-def test_what_is_known_of_a_noisy_mean_is_refused_with_a_way_out():
+def test_rejects_noisy_mean_with_suggestion():
     with pytest.raises(BadInput, match="for a noisy mean use likelihood"):
         Attack().study(object(), np.random.default_rng(0))

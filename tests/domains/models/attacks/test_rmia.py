@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from domains.models.memorised import small
+from domains.models.memorizing_models import small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks.rmia import Attack, best_a, mean_from_without, mean_with_and_without
 from leakgauge.domains.models.release import ModelsView
@@ -33,7 +33,7 @@ def check(scores, expected, n):
 
 
 @pytest.mark.parametrize("gamma", [0.9, 1.0, 1.2])
-def test_offline_scores_count_population_rows_that_a_record_beats(gamma):
+def test_offline_score_is_share_of_beaten_population_rows(gamma):
     knowledge = small(rng(1), targets=9)
     shadows, model = shadows_without_targets(knowledge, 6, rng(2)), released(knowledge)
 
@@ -60,7 +60,7 @@ def test_offline_scores_count_population_rows_that_a_record_beats(gamma):
     assert scorer.reading.studied["population"] == len(population)
 
 
-def test_online_both_kinds_of_shadows_say_what_is_usual():
+def test_online_reference_averages_both_kinds_of_shadows():
     knowledge = small(rng(1), targets=9)
     shadows, model = shadows_with_targets(knowledge, 8, rng(2)), released(knowledge)
 
@@ -84,7 +84,7 @@ def test_online_both_kinds_of_shadows_say_what_is_usual():
     check(scores[0], expected, len(population))
 
 
-def test_records_that_beat_as_many_rows_are_told_apart():
+def test_ties_are_broken():
     knowledge = small(rng(1), targets=9)
     scorer = Attack(shadows=4, mode="offline", population=1).study(knowledge, rng(2))
     scores = scorer.score(ModelsView([released(knowledge)], [knowledge.targets]), rng(3))
@@ -100,7 +100,7 @@ def test_a_is_chosen_on_shadows_unless_it_is_given():
         Attack(shadows=4, a=0.5).study(small(rng(1), targets=3), rng(2))
 
 
-def test_shadows_full_of_targets_leave_no_population():
+def test_rejects_shadows_without_population_rows():
     knowledge = small(rng(1), n_members=10, targets=60, reference=4)
     with pytest.raises(BadInput, match=r"no row of the reference is in some shadows.*offline"):
         Attack(shadows=4).study(knowledge, rng(2))
@@ -115,7 +115,7 @@ def test_shadows_full_of_targets_leave_no_population():
         ({"shadows": 1}, "shadows must be >= 2"),
     ],
 )
-def test_settings_out_of_range_are_refused(parameters, message):
+def test_rejects_settings_out_of_range(parameters, message):
     with pytest.raises(BadInput, match=message):
         Attack(**parameters)
 
@@ -124,19 +124,19 @@ CHANCES = np.array([[0.9, 0.2], [0.7, 0.4], [0.3, 0.6]])
 MEMBERS = np.array([[True, False], [True, False], [False, True]])
 
 
-def test_what_is_usual_is_half_with_and_half_without():
+def test_reference_probability_averages_in_and_out():
     np.testing.assert_allclose(
         np.exp(mean_with_and_without(np.log(CHANCES), MEMBERS)), [(0.8 + 0.3) / 2, (0.6 + 0.3) / 2]
     )
 
 
-def test_without_the_record_the_other_half_follows_from_a():
+def test_offline_in_probability_follows_from_a():
     for a in (0.0, 0.3, 1.0):
         expected = [((a * p + 1 - a) + p) / 2 for p in (0.3, 0.3)]
         np.testing.assert_allclose(np.exp(mean_from_without(np.log(CHANCES), ~MEMBERS, a)), expected)
 
 
-def test_chances_that_are_next_to_nothing_stay_finite():
+def test_tiny_probabilities_stay_finite():
     assert np.isfinite(mean_from_without(np.full((2, 1), -700.0), np.ones((2, 1), dtype=bool), 1.0)).all()
 
 
@@ -166,7 +166,7 @@ def mean_auc(logs, members, a):
 
 
 @pytest.mark.parametrize("gain", [lambda p: 0.2 * p + 0.8, lambda p: np.minimum(1.5 * p, 1.0)])
-def test_the_chosen_a_tells_members_of_shadows_best(gain):
+def test_chosen_a_maximises_shadow_auc(gain):
     logs, members = simulated(gain)
     grid = np.round(np.linspace(0, 1, 11), 1)
     found = {float(a): mean_auc(logs, members, a) for a in grid}
@@ -174,5 +174,5 @@ def test_the_chosen_a_tells_members_of_shadows_best(gain):
     assert max(found.values()) - min(found.values()) > 0.01  # so that there is something to choose
 
 
-def test_shadows_that_have_no_say_leave_a_in_range():
+def test_uninformative_shadows_keep_a_in_range():
     assert best_a(np.log(CHANCES[:2, :1]), np.ones((2, 1), dtype=bool)) == 1.0

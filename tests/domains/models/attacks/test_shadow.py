@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.models.memorised import network, small
+from domains.models.memorizing_models import network, small
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.attacks import shadow
 from leakgauge.domains.models.attacks.shadow import Attack
@@ -17,7 +17,7 @@ def rng(seed):
     return np.random.default_rng(seed)
 
 
-def test_members_and_others_of_shadows_are_from_two_halves_two_fifths_of_each():
+def test_shadow_members_and_others_come_from_two_halves():
     chosen, others = Attack()._halves(207, rng(1))
     assert chosen.shape == others.shape == (5, 207)
     assert (chosen.sum(axis=1) == 41).all()
@@ -37,7 +37,7 @@ class Numbered:
         return np.log(np.column_stack([np.full(len(rows), first), second, 1 - first - second]))
 
 
-def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(monkeypatch):
+def test_training_labels_match_shadow_membership(monkeypatch):
     # 83 rows are no whole number of batches: labels must not drift away from their rows.
     labels = rng(1).integers(3, size=400)
     reference = Examples(np.arange(400, dtype=np.float32)[:, None], labels, 3)
@@ -61,7 +61,7 @@ def test_lessons_say_of_every_row_truly_whether_the_shadow_was_trained_on_it(mon
         np.testing.assert_array_equal(lesson.labels, chosen[models, rows])
 
 
-def test_shadows_are_trained_with_the_noise_of_the_released_model_unless_told_otherwise(monkeypatch):
+def test_shadows_use_noise_of_released_model_by_default(monkeypatch):
     trainers, honest = [], shadow.train_shadows
     noisy = TrainingRecipe(
         schedule=network(30, batch=10, epochs=1).recipe.schedule, noise=DpSgdNoise(sigma=2.0), hidden=(4,)
@@ -76,7 +76,7 @@ def test_shadows_are_trained_with_the_noise_of_the_released_model_unless_told_ot
 
 
 @pytest.mark.parametrize("features", ["probabilities", "log_probabilities"])
-def test_scores_are_log_odds_of_the_network_of_the_class_and_nothing_where_there_is_none(features):
+def test_scores_are_log_odds_of_class_network_or_zero(features):
     given = small(rng(1), reference=100, targets=12)
     labels = np.minimum(given.reference.labels, 1)  # nobody has seen class 2
     reference = Examples(given.reference.rows, labels, 3)
@@ -92,7 +92,7 @@ def test_scores_are_log_odds_of_the_network_of_the_class_and_nothing_where_there
     assert scorer.reading.threshold == 0.0
 
 
-def test_too_few_rows_are_refused_with_what_is_needed():
+def test_rejects_too_few_rows_with_required_number():
     with pytest.raises(BadInput, match="shadows of 40 rows need 80 in the reference, which has 60"):
         Attack(rows=40).study(small(rng(1)), rng(2))
     with pytest.raises(BadInput, match=r"suffice for 4 in a shadow model; at least 10 are needed"):

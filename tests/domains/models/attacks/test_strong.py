@@ -89,7 +89,7 @@ def log_law(released, mean, scale):
 
 @pytest.mark.parametrize("relation", list(Relation))
 @pytest.mark.parametrize("batch", [12, 5])
-def test_the_score_of_one_step_is_the_log_ratio_of_two_densities(relation, batch):
+def test_score_of_one_step_is_log_ratio_of_two_densities(relation, batch):
     owner = challenger(relation, TrainingSchedule(rows=12, batch=batch, epochs=1), 0.8)
     share = batch / 12
     played = owner.release(np.array([[True], [False], [True]]), np.random.default_rng(3))
@@ -117,7 +117,7 @@ def test_the_score_of_one_step_is_the_log_ratio_of_two_densities(relation, batch
         assert abs(score) > 0.01
 
 
-def test_scores_against_opposite_gradients_are_those_of_two_normal_laws():
+def test_opposite_gradients_give_gaussian_scores():
     """In shuffled batches a row is in one batch of an epoch: over E epochs mu = 2 sqrt(E) / sigma."""
     epochs, sigma = 4, 3.0
     schedule = TrainingSchedule(rows=10, batch=5, epochs=epochs, sampling=BatchSampling.SHUFFLED)
@@ -130,7 +130,7 @@ def test_scores_against_opposite_gradients_are_those_of_two_normal_laws():
     assert high - low == pytest.approx(2 * norm.cdf(mu / 2) - 1, abs=3 * np.sqrt(0.5 / 300))
 
 
-def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
+def test_fixed_size_batches_reveal_participation():
     schedule = TrainingSchedule(rows=10, batch=5, epochs=1, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     owner = challenger(Relation.REPLACE_ONE, schedule, 1.0)
     known = knowledge.build("strong", {}, owner, 0)
@@ -150,7 +150,7 @@ def test_batches_of_a_fixed_size_tell_whether_the_row_is_in():
     assert ratio(replace(step, in_batch=False)) == 0
 
 
-def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
+def test_rejects_steps_when_promise_needs_secret_batches():
     """An epsilon of 1 by Renyi divergences; who knows the batches needs 7 for 200 steps of one row."""
     schedule = TrainingSchedule(rows=100, batch=1, epochs=2, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     sigma = sigma_for(1.0, 1e-5, Relation.REPLACE_ONE, schedule)
@@ -172,13 +172,13 @@ def test_where_the_promise_rests_on_secret_batches_the_steps_are_refused():
     assert delta(7.0) > 1e-5 > delta(7.1)
 
 
-def test_evidence_too_large_to_exponentiate_is_weighed_all_the_same():
+def test_huge_log_ratios_do_not_overflow():
     assert subsampled_log_ratio(2000.0, 0.25) == pytest.approx(2000 + np.log(0.25), abs=1e-9)
     assert subsampled_log_ratio(-2000.0, 0.25) == pytest.approx(np.log(0.75), abs=1e-12)
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_where_gradients_are_clipped_and_opposite_the_attack_reaches_what_accounting_allows(relation):
+def test_opposite_clipped_gradients_reach_accounting_bound(relation):
     owner = challenger(relation, TrainingSchedule(rows=10, batch=5, epochs=2), 1.5)
     trials = trials_of(owner, 500)
     high, low = rates(trials)
@@ -192,7 +192,7 @@ def test_where_gradients_are_clipped_and_opposite_the_attack_reaches_what_accoun
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_a_quarter_of_the_noise_is_found_out(relation):
+def test_noise_reduced_to_a_quarter_is_detected(relation):
     schedule = TrainingSchedule(rows=10, batch=5, epochs=2)
     owner = challenger(relation, schedule, 4.0, used=1.0)
     assert decide_finding(trials_of(owner, 250), owner.guarantee, MetricsTable(), 1, None) is Finding.VIOLATED
@@ -208,19 +208,19 @@ def without_noise(relation) -> Challenger:
     return replace(owner, trainer=NetworkTrainer(recipe=recipe), guarantee=None)
 
 
-def test_without_noise_the_steps_are_refused():
+def test_rejects_steps_without_noise():
     known = knowledge.build("strong", {}, without_noise(Relation.REPLACE_ONE), 0)
     with pytest.raises(BadInput, match='this training has none; use form = "retrained"'):
         Attack().study(known, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_networks_retrained_on_both_sets_tell_who_is_in_where_nothing_protects(relation):
+def test_retrained_networks_identify_members_without_noise(relation):
     high, low = rates(trials_of(without_noise(relation), 40, Attack(form="retrained", models=12)))
     assert high - low > 0.9
 
 
-def test_networks_retrained_with_the_target_do_not_beat_the_promise():
+def test_retrained_networks_respect_the_promise():
     owner = challenger(Relation.REPLACE_ONE, TrainingSchedule(rows=10, batch=5, epochs=2), 1.5)
     trials = trials_of(owner, 300, Attack(form="retrained", models=50))
     high, low = rates(trials)
@@ -228,7 +228,7 @@ def test_networks_retrained_with_the_target_do_not_beat_the_promise():
     assert decide_finding(trials, owner.guarantee, MetricsTable(), 1, None) is Finding.NOT_VIOLATED
 
 
-def test_too_few_models_are_refused():
+def test_rejects_too_few_models():
     with pytest.raises(BadInput, match="models must be >= 8, got 1"):
         Attack(form="retrained", models=1)
 
@@ -236,7 +236,7 @@ def test_too_few_models_are_refused():
 @pytest.mark.parametrize(
     ("noise", "score"), [(laplace.Mechanism(epsilon=1.0), -0.6), (geometric.Mechanism(epsilon=0.5), 0.5)]
 )
-def test_of_a_noisy_mean_the_score_is_the_ratio_of_the_noise(noise, score):
+def test_noisy_mean_score_is_noise_ratio(noise, score):
     """Around 7 with the target and 6 without: e^-|y - 7| over e^-|y - 6| at 6.2; of two pmfs at 9."""
     known = StrongMeanKnowledge(others=6.0, target=1.0, substitute=0.0, noise=noise)
     seen = NoisyMeansView(np.array([6.2 if score < 0 else 9.0]), np.ones((1, 1)))

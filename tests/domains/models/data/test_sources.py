@@ -43,7 +43,7 @@ def test_texts_become_features_and_numbers_are_scaled(tmp_path):
     assert found.notes == ("rows.csv: 4 rows, 5 features, 2 classes",)
 
 
-def test_parquet_is_read_as_well(tmp_path):
+def test_reads_parquet(tmp_path):
     write(tmp_path)
     with duckdb.connect(":memory:") as database:
         database.execute(f"COPY (FROM '{tmp_path / 'rows.csv'}') TO '{tmp_path / 'rows.parquet'}'")
@@ -51,19 +51,19 @@ def test_parquet_is_read_as_well(tmp_path):
     assert same.rows.tolist() == load_table(PATIENTS, tmp_path, 1).rows.tolist()
 
 
-def test_codes_are_categories_when_a_plan_says_so(tmp_path):
+def test_plan_declares_categorical_codes(tmp_path):
     found = load_table(PATIENTS | {"categories": ["age"]}, write(tmp_path), 1)
     assert found.names[:3] == ("age=20", "age=30", "age=40")
 
 
-def test_whole_numbers_are_classes_in_their_order(tmp_path):
+def test_integer_classes_keep_their_order(tmp_path):
     (tmp_path / "rows.csv").write_text("x,label\n1,10\n2,9\n3,10\n")
     found = load_table({"source": "rows.csv"}, tmp_path, 1)
     assert found.classes == ("9", "10")
     assert found.labels.tolist() == [1, 0, 1]
 
 
-def test_rows_that_occur_twice_are_left_out_whatever_their_group(tmp_path):
+def test_duplicate_rows_are_dropped_across_groups(tmp_path):
     twice = write(tmp_path, TEXT + "e,20,red,true,south,ill\n")  # as a, which is of the other hospital
     found = [load_table(PATIENTS, twice, seed) for seed in range(10)]
     assert {len(one) for one in found} == {4}
@@ -72,14 +72,14 @@ def test_rows_that_occur_twice_are_left_out_whatever_their_group(tmp_path):
     assert len(load_table(PATIENTS | {"duplicates": "keep"}, twice, 1)) == 5
 
 
-def test_columns_without_a_difference_are_left_out(tmp_path):
+def test_constant_columns_are_dropped(tmp_path):
     text = "".join(f"{line},{'same' if i else 'x'}\n" for i, line in enumerate(TEXT.splitlines()))
     found = load_table(PATIENTS, write(tmp_path, text), 1)
     assert "x" not in found.names
     assert found.notes[1] == "left out, for all rows are the same in them: 'x'"
 
 
-def test_gaps_are_refused_with_their_column_or_filled_by_all_rows(tmp_path):
+def test_gaps_are_rejected_or_filled_over_all_rows(tmp_path):
     write(tmp_path, TEXT.replace("b,40,green", "b,,"))
     message = refusal(PATIENTS, tmp_path)
     assert "'age' has no value (or NaN) in 1 of 4 rows" in message
@@ -92,7 +92,7 @@ def test_gaps_are_refused_with_their_column_or_filled_by_all_rows(tmp_path):
     assert found.notes[1].startswith("2 missing values in 2 columns were imputed")
 
 
-def test_words_for_missing_values_are_named_by_the_plan(tmp_path):
+def test_plan_names_missing_values(tmp_path):
     write(tmp_path, TEXT.replace("b,40", "b,?"))
     assert "'age' of rows.csv holds numbers in 3 rows and other texts in 1" in refusal(PATIENTS, tmp_path)
     found = load_table(PATIENTS | {"missing": ["?"], "impute": True}, tmp_path, 1)
@@ -124,7 +124,7 @@ def test_words_for_missing_values_are_named_by_the_plan(tmp_path):
         ),
     ],
 )
-def test_what_a_model_cannot_learn_from_is_refused(tmp_path, text, more, message):
+def test_rejects_unusable_data(tmp_path, text, more, message):
     write(tmp_path, text)
     if message is None:
         assert load_table(PATIENTS | more, tmp_path, 1).classes == ("20", "30", "40")
@@ -132,7 +132,7 @@ def test_what_a_model_cannot_learn_from_is_refused(tmp_path, text, more, message
         assert message in refusal(PATIENTS | more, tmp_path)
 
 
-def test_a_column_of_names_is_refused(tmp_path):
+def test_rejects_identifier_column(tmp_path):
     rows = "".join(f"p{i},{i % 7},{'ab'[i % 2]}\n" for i in range(1_001))
     (tmp_path / "rows.csv").write_text("who,x,label\n" + rows)
     assert "'who' has 1,001 different texts" in refusal({"source": "rows.csv"}, tmp_path)
@@ -147,24 +147,24 @@ def test_a_column_of_names_is_refused(tmp_path):
         ({"rows": 2}, "rows must be >= 20, got 2"),
     ],
 )
-def test_other_words_are_refused(tmp_path, table, message):
+def test_rejects_unknown_keys(tmp_path, table, message):
     assert message in refusal(table, tmp_path)
 
 
-def test_data_are_read_once_until_the_file_changes(tmp_path):
+def test_data_are_cached_until_file_changes(tmp_path):
     first = load_table(PATIENTS, write(tmp_path), 1)
     assert load_table(PATIENTS, tmp_path, 1) is first
     write(tmp_path, TEXT + "e,90,red,true,south,ill\n")
     assert len(load_table(PATIENTS, tmp_path, 1)) == 5
 
 
-def test_rows_cannot_be_written_to(tmp_path):
+def test_rows_are_read_only(tmp_path):
     with pytest.raises(ValueError, match="read-only"):
         load_table(PATIENTS, write(tmp_path), 1).rows[0] = 1
 
 
 @pytest.mark.parametrize("name", published_names())
-def test_every_published_data_set_names_the_files_that_are_missing(name, tmp_path):
+def test_published_data_set_names_missing_files(name, tmp_path):
     """A new file in ``published/`` is found, and needs no edit here."""
     with pytest.raises(BadInput, match=rf"^data\.\w+: there is no file .* in {tmp_path}") as refusal:
         load_table({"source": name}, tmp_path, 1)

@@ -7,7 +7,7 @@ from leakgauge.domains.models.data.synthetic import generate_mixture
 from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable
 
 
-def test_the_seed_decides_the_rows():
+def test_seed_determines_rows():
     one, same, other = (generate_mixture(ModelsSyntheticDataTable(), seed) for seed in (1, 1, 2))
     assert np.array_equal(one.rows, same.rows)
     assert one.digest == same.digest
@@ -15,7 +15,7 @@ def test_the_seed_decides_the_rows():
     assert one.digest != other.digest
 
 
-def test_rows_are_scaled_and_components_are_a_group():
+def test_rows_are_scaled_and_grouped_by_component():
     found = generate_mixture(ModelsSyntheticDataTable(rows=301, features=7, components=3, classes=4), 1)
     assert found.rows.shape == (301, 7)
     assert found.rows.min(axis=0).tolist() == [0] * 7
@@ -32,13 +32,13 @@ def accuracies(found):
     return tuple(model.score(found.rows[rows], found.labels[rows]) for rows in (own[1::2], other))
 
 
-def test_a_model_of_one_component_is_wrong_about_another():
+def test_model_of_one_component_fails_on_another():
     own, other = accuracies(generate_mixture(ModelsSyntheticDataTable(distance=0.0), 1))
     assert own > 0.9  # a tenth of the labels is drawn, and half of those are right by chance
     assert other < 0.1  # two components have opposite rules
 
 
-def test_labels_that_are_all_drawn_cannot_be_learnt():
+def test_random_labels_cannot_be_learned():
     own, _ = accuracies(generate_mixture(ModelsSyntheticDataTable(flip=1.0), 1))
     assert 0.4 < own < 0.6
 
@@ -53,6 +53,6 @@ def test_labels_that_are_all_drawn_cannot_be_learnt():
         ({"rows": 20, "components": 11}, "rows = 20 are too few"),
     ],
 )
-def test_impossible_mixtures_are_refused(words, message):
+def test_rejects_invalid_mixtures(words, message):
     with pytest.raises(BadInput, match=message):
         ModelsSyntheticDataTable(**words)

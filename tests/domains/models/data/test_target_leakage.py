@@ -16,7 +16,7 @@ def some(n=2_000, classes=2, seed=1):
     return rng, CategoricalColumn(codes, tuple(f"c{i}" for i in range(classes)))
 
 
-def test_a_column_that_holds_the_label_is_named():
+def test_column_revealing_label_is_named():
     rng, label = some()
     noise = rng.standard_normal(len(label))
     notes = leakage_warnings(sheet({"age": noise, "result": label.codes + 0.1 * noise}, label))
@@ -24,13 +24,13 @@ def test_a_column_that_holds_the_label_is_named():
     assert notes[0].startswith("WARNING: 'result' alone predicts the label (AUC 1.000)")
 
 
-def test_a_class_in_the_middle_of_a_number_is_found_too():
+def test_class_in_middle_range_of_column_is_found():
     rng, label = some(classes=3)
     notes = leakage_warnings(sheet({"x": label.codes + rng.uniform(-0.4, 0.4, len(label))}, label))
     assert "'x' alone predicts the label" in notes[0]
 
 
-def test_a_column_that_holds_the_group_is_named_with_the_value():
+def test_column_revealing_group_is_named_with_value():
     rng, label = some()
     hospital = CategoricalColumn(rng.integers(3, size=len(label)), ("a", "b", "c"))
     machine = categorical(["old" if code == 1 else "new" for code in hospital.codes])
@@ -38,7 +38,7 @@ def test_a_column_that_holds_the_group_is_named_with_the_value():
     assert "'machine' alone predicts hospital = 'b' (AUC 1.000)" in note
 
 
-def test_names_that_are_all_different_tell_nothing_of_the_label_and_are_named():
+def test_unique_text_column_is_named():
     _, label = some()
     names = categorical(f"p{i}" for i in range(len(label)))
     (note,) = leakage_warnings(sheet({"name": names}, label))
@@ -46,18 +46,18 @@ def test_names_that_are_all_different_tell_nothing_of_the_label_and_are_named():
     assert note.endswith("drop it")
 
 
-def test_a_few_rows_tell_nothing():
+def test_rare_class_is_not_checked():
     label = categorical(["a"] * 19 + ["b"] * 500)
     assert leakage_warnings(sheet({"x": label.codes.astype(float)}, label)) == ()
 
 
-def test_classes_that_alternate_in_the_file_are_found():
+def test_alternating_classes_are_found():
     label = categorical(["a", "b"] * 300)
     assert len(leakage_warnings(sheet({"x": label.codes.astype(float)}, label))) == 1
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.5, 1.5])
-def test_the_auc_of_a_rising_column_is_that_of_its_values(shift):
+def test_auc_of_rising_column_matches_its_values(shift):
     rng, label = some(n=40_000)
     values = np.round(rng.standard_normal(len(label)) + shift * label.codes, 0)
     bins = np.unique(values, return_inverse=True)[1]

@@ -47,7 +47,7 @@ def require_apart(split, n=1_000):
     assert not np.isin(split.validation, split.members).any()
 
 
-def test_a_source_gives_all_members_and_all_other_rows_are_others(loaded):
+def test_source_members_are_one_group(loaded):
     split = draw(SourceDependence(group="hospital", members="b"), loaded)
     require_apart(split)
     assert sorted(split.members) == list(range(1, 1_000, 4))
@@ -56,7 +56,7 @@ def test_a_source_gives_all_members_and_all_other_rows_are_others(loaded):
     assert split.description == "members of hospital = b, others from outside"
 
 
-def test_a_source_can_give_some_members_and_leaves_the_rest_of_both(loaded):
+def test_source_may_take_some_members(loaded):
     split = draw(SourceDependence(group="sex", members="Male"), loaded, members=200, validation=50)
     require_apart(split)
     assert (SEX[split.members] == 1).all()
@@ -71,7 +71,7 @@ def test_a_source_can_give_some_members_and_leaves_the_rest_of_both(loaded):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.29, 0.5, 1.0])
-def test_a_share_of_members_has_the_value_and_half_of_the_others(loaded, share):
+def test_biased_members_have_requested_share(loaded, share):
     bias = BiasDependence(group="sex", value="Male", share=share)
     split = draw(bias, loaded, members=100, validation=40)
     require_apart(split)
@@ -82,7 +82,7 @@ def test_a_share_of_members_has_the_value_and_half_of_the_others(loaded, share):
     assert split.rest.size == 800
 
 
-def test_the_control_shuffles_the_same_rows(loaded):
+def test_control_shuffles_the_same_rows(loaded):
     split = draw(SourceDependence(group="hospital", members="b"), loaded, members=200, others=100)
     control = split.control(np.random.default_rng(3))
     assert (control.members.size, control.others.size) == (200, 100)
@@ -94,7 +94,7 @@ def test_the_control_shuffles_the_same_rows(loaded):
     assert "reshuffled" in control.description
 
 
-def test_independent_members_are_half_of_the_rows_unless_said(loaded):
+def test_independent_members_are_half_by_default(loaded):
     split = draw(NoDependence(), loaded)
     require_apart(split)
     assert (split.members.size, split.others.size, split.rest.size) == (500, 500, 0)
@@ -104,14 +104,14 @@ def test_independent_members_are_half_of_the_rows_unless_said(loaded):
     assert small.validation.size == 5
 
 
-def test_the_generator_decides_the_rows(loaded):
+def test_generator_determines_rows(loaded):
     bias = BiasDependence(group="sex", value="Male", share=0.4)
     one, same, other = (draw(bias, loaded, seed, members=50) for seed in (1, 1, 2))
     assert np.array_equal(one.members, same.members)
     assert not np.array_equal(np.sort(one.members), np.sort(other.members))
 
 
-def test_clusters_are_members_in_both_directions():
+def test_either_cluster_may_be_members():
     found = generate_mixture(
         ModelsSyntheticDataTable(rows=400, distance=30.0, flip=0.0), 1
     )  # far apart: k-means finds components
@@ -168,7 +168,7 @@ def test_clusters_are_members_in_both_directions():
         ),
     ],
 )
-def test_sizes_and_groups_that_the_data_lack_are_refused(loaded, dependence, sizes, message):
+def test_rejects_unavailable_sizes_and_groups(loaded, dependence, sizes, message):
     with pytest.raises(BadInput) as error:
         draw(dependence, loaded, **sizes)
     assert message in str(error.value)
@@ -188,12 +188,12 @@ def test_sizes_and_groups_that_the_data_lack_are_refused(loaded, dependence, siz
         (lambda: SplitSizes(validation=-1), "validation must be >= 0"),
     ],
 )
-def test_impossible_words_are_refused(make, message):
+def test_rejects_invalid_settings(make, message):
     with pytest.raises(BadInput, match=message):
         make()
 
 
-def test_data_without_groups_say_what_to_add():
+def test_data_without_groups_give_advice():
     found = EncodedTable(
         rows=np.eye(2, dtype=np.float32), labels=np.arange(2), classes=("a", "b"), names=("x", "y"), digest=""
     )
@@ -201,13 +201,13 @@ def test_data_without_groups_say_what_to_add():
         draw(SourceDependence(group="sex", members="Male"), found)
 
 
-def test_a_group_that_all_rows_have_leaves_no_others(loaded):
+def test_rejects_group_of_all_rows(loaded):
     all_alike = replace(loaded, groups={"sex": CategoricalColumn(np.zeros(1_000, dtype=np.int64), ("Male",))})
     with pytest.raises(BadInput, match="no row is left for others"):
         draw(SourceDependence(group="sex", members="Male"), all_alike)
 
 
-def test_a_class_of_equal_rows_has_no_clusters():
+def test_rejects_clusters_of_equal_rows():
     rows = np.array([[0, 0], [0, 0], [0, 1], [1, 0]], dtype=np.float32)
     found = EncodedTable(
         rows=rows, labels=np.array([0, 0, 1, 1]), classes=("a", "b"), names=("x", "y"), digest=""
@@ -231,7 +231,7 @@ def test_a_class_of_equal_rows_has_no_clusters():
         ),
     ],
 )
-def test_a_plan_names_the_dependence(table, kind):
+def test_plan_names_dependence(table, kind):
     assert read_dependence(table) == kind
 
 
@@ -242,13 +242,13 @@ def test_a_plan_names_the_dependence(table, kind):
         ({"name": "bias", "group": "a", "value": "b", "share": 2}, "share must be in [0, 1], got 2.0"),
     ],
 )
-def test_other_words_of_a_plan_are_refused(table, message):
+def test_rejects_unknown_settings_in_plan(table, message):
     with pytest.raises(BadInput) as error:
         read_dependence(table)
     assert message in str(error.value)
 
 
-def test_a_source_without_a_member_group_cannot_be_split(loaded):
+def test_rejects_source_without_member_group(loaded):
     source = read_dependence({"name": "source", "group": "hospital"})
     with pytest.raises(BadInput, match="name the hospital that members are from"):
         source.split(loaded, SplitSizes(), np.random.default_rng(0))

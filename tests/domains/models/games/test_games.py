@@ -48,14 +48,14 @@ def drawn_rounds(found, rounds=40):
     return [game.draw_round(row, drawing) for row in bits]
 
 
-def test_the_adversary_has_none_of_the_rows_that_take_part(found):
+def test_adversary_rows_are_disjoint_from_game_rows(found):
     assert found.reference.size
     for drawn in drawn_rounds(found):
         for rows in (drawn.training, drawn.shown, drawn.validation):
             assert not np.isin(rows, found.reference).any()
 
 
-def test_members_are_trained_on_and_others_are_not(found, request):
+def test_model_is_trained_on_members_only(found, request):
     for drawn in drawn_rounds(found):
         assert drawn.training.size == found.game.slots
         assert np.isin(drawn.shown[drawn.members], drawn.trained_on).all()
@@ -63,13 +63,13 @@ def test_members_are_trained_on_and_others_are_not(found, request):
             assert not np.isin(drawn.shown[~drawn.members], drawn.trained_on).any()
 
 
-def test_the_bits_of_a_round_are_those_that_were_flipped(found):
+def test_round_uses_the_flipped_bits(found):
     bits = found.game.flip(5, rng(1))
     for row in bits:
         np.testing.assert_array_equal(found.game.draw_round(row, rng(3)).members, row)
 
 
-def test_coins_are_fair_where_they_are_flipped(found):
+def test_flipped_coins_are_fair(found):
     if found.game.coins is not Coins.GIVEN:
         share = found.game.flip(20_000 // found.game.n_targets, rng(4)).mean()
         assert share == pytest.approx(0.5, abs=0.02)  # 5 standard errors of 20,000 coins
@@ -77,7 +77,7 @@ def test_coins_are_fair_where_they_are_flipped(found):
 
 @pytest.mark.parametrize("name", ["iid", "exchangeable"])
 @pytest.mark.parametrize("relation", Relation)
-def test_one_coin_decides_of_one_row(loaded, name, relation):
+def test_each_coin_decides_one_row(loaded, name, relation):
     game = set_up(loaded, relation, **GAMES[name]).game
     bits = game.flip(1, rng(5))[0]
     other = bits.copy()
@@ -92,14 +92,14 @@ def test_one_coin_decides_of_one_row(loaded, name, relation):
     assert game.targets[3] in left + gained
 
 
-def test_rows_are_drawn_once_in_the_exchangeable_game_and_again_in_the_iid_one(loaded):
+def test_rows_are_drawn_once_if_exchangeable_and_anew_if_iid(loaded):
     once = drawn_rounds(set_up(loaded, **GAMES["exchangeable"]))
     assert all(np.unique(drawn.training).size == drawn.training.size for drawn in once)
     again = drawn_rounds(set_up(loaded, **GAMES["iid"]))
     assert all(np.unique(drawn.training).size < drawn.training.size for drawn in again)
 
 
-def test_in_the_iid_game_a_target_may_be_drawn_by_chance_though_its_coin_left_it_out(loaded):
+def test_iid_game_may_draw_absent_target_by_chance(loaded):
     by_chance = [
         np.isin(drawn.shown[~drawn.members], drawn.training).mean()
         for drawn in drawn_rounds(set_up(loaded, **GAMES["iid"]), 200)
@@ -108,7 +108,7 @@ def test_in_the_iid_game_a_target_may_be_drawn_by_chance_though_its_coin_left_it
     assert np.mean(by_chance) == pytest.approx(0.26, abs=0.05)
 
 
-def test_the_strong_game_is_about_one_row_in_two_tables_that_differ_in_it_alone(loaded):
+def test_strong_game_tables_differ_in_one_row(loaded):
     game = set_up(loaded, **GAMES["strong"]).game
     with_it, without = (game.draw_round(np.array([bit]), rng(7)).training for bit in (True, False))
     assert with_it.size == 50
@@ -117,14 +117,14 @@ def test_the_strong_game_is_about_one_row_in_two_tables_that_differ_in_it_alone(
     assert without[49] == game.substitute
 
 
-def test_an_absent_target_leaves_its_slot_empty_under_add_remove(loaded):
+def test_absent_target_leaves_empty_slot_under_add_remove(loaded):
     game = set_up(loaded, Relation.ADD_REMOVE, **GAMES["strong"]).game
     assert game.substitute is None
     assert game.draw_round(np.array([False]), rng(8)).trained_on.size == 49
     assert game.draw_round(np.array([True]), rng(8)).trained_on.size == 50
 
 
-def test_in_a_mixture_the_record_alone_says_nothing(loaded):
+def test_mixture_record_alone_is_uninformative(loaded):
     found = set_up(loaded, **GAMES["mixture"])
     codes, counts = found.components.codes, np.zeros((2, 3))
     for drawn in drawn_rounds(found, rounds=3_000):
@@ -135,7 +135,7 @@ def test_in_a_mixture_the_record_alone_says_nothing(loaded):
     assert counts.min() > 700
 
 
-def test_in_a_mixture_all_members_are_of_one_component_and_others_of_others(loaded):
+def test_mixture_members_share_one_component(loaded):
     found = set_up(loaded, **GAMES["mixture"])
     seen = set()
     for drawn in drawn_rounds(found):
@@ -146,7 +146,7 @@ def test_in_a_mixture_all_members_are_of_one_component_and_others_of_others(load
     assert seen == {0, 1, 2}
 
 
-def test_in_a_mixture_others_are_of_any_other_component_equally_often(loaded):
+def test_mixture_non_members_are_uniform_over_other_components(loaded):
     found = set_up(loaded, **GAMES["mixture"])
     counts = np.zeros((3, 3))
     for drawn in drawn_rounds(found, rounds=600):
@@ -158,12 +158,12 @@ def test_in_a_mixture_others_are_of_any_other_component_equally_often(loaded):
     np.testing.assert_allclose(apart / apart.sum(axis=1, keepdims=True), 0.5, atol=0.08)
 
 
-def test_coins_of_a_mixture_are_tied_unless_one_record_is_shown(loaded):
+def test_mixture_coins_are_tied_with_several_records(loaded):
     assert set_up(loaded, **GAMES["mixture"]).game.coins is Coins.TIED
     assert set_up(loaded, **GAMES["mixture"] | {"targets": 1}).game.coins is Coins.FAIR
 
 
-def test_a_fixed_group_gives_the_members_and_the_order_tells_nothing(loaded):
+def test_fixed_group_order_is_uninformative(loaded):
     found = set_up(loaded, **GAMES["group"])
     game, bits = found.game, found.game.flip(400, rng(9))
     assert game.coins is Coins.GIVEN
@@ -175,19 +175,19 @@ def test_a_fixed_group_gives_the_members_and_the_order_tells_nothing(loaded):
         assert (found.components.codes[drawn.others] != 1).all()
 
 
-def test_members_of_a_group_are_drawn_anew_in_each_round(loaded):
+def test_group_members_are_drawn_anew_each_round(loaded):
     first, second = drawn_rounds(set_up(loaded, **GAMES["group"]), 2)
     assert not np.array_equal(np.sort(first.training), np.sort(second.training))
 
 
-def test_the_control_of_a_group_mixes_its_components(loaded):
+def test_group_control_mixes_components(loaded):
     found = set_up(loaded, **GAMES["control"])
     assert not found.game.depends
     for drawn in drawn_rounds(found, 5):
         assert np.unique(found.components.codes[drawn.training]).size == 3
 
 
-def test_fewer_records_than_there_are_can_be_shown(loaded):
+def test_subset_of_records_can_be_shown(loaded):
     game = set_up(loaded, **GAMES["group"] | {"targets": 30}).game
     assert game.shown == (16, 14)
     assert game.flip(2, rng(1)).sum(axis=1).tolist() == [16, 16]
@@ -213,7 +213,7 @@ def test_fewer_records_than_there_are_can_be_shown(loaded):
         ({"targets": {"names": ["a"]}}, "rows of a table have no names"),
     ],
 )
-def test_what_cannot_be_played_is_refused_in_one_line(loaded, table, words):
+def test_rejects_invalid_games(loaded, table, words):
     with pytest.raises(BadInput) as error:
         set_up(loaded, **table)
     assert words in str(error.value)

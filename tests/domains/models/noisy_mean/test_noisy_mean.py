@@ -55,7 +55,7 @@ WHOLE = np.arange(-400, 400)
 
 
 @pytest.mark.parametrize(("n", "epsilon"), [(2, 0.5), (10, 0.1), (10, 0.5)])
-def test_the_advantage_on_two_constant_components_is_that_of_two_laplace_laws_n_apart(n, epsilon):
+def test_advantage_on_two_components_matches_laplace_distance(n, epsilon):
     """Total variation of Laplace laws of scale 1/epsilon, n apart: 1 - e^(-n epsilon / 2)."""
     scorer = scorer_of(build("mixture", {"name": "laplace", "epsilon": epsilon}, members=n), "components")
     sums, step = n / 2 + LINE * 2, 0.002
@@ -65,7 +65,7 @@ def test_the_advantage_on_two_constant_components_is_that_of_two_laplace_laws_n_
     assert np.tanh(epsilon / 2) < np.mean(found) < np.tanh(n * epsilon / 2)
 
 
-def test_the_advantage_on_four_components_is_the_mean_total_variation():
+def test_advantage_on_four_components_is_mean_total_variation():
     n, epsilon, kinds = 10, 0.3, 4
     owner = build(
         "mixture", {"name": "laplace", "epsilon": epsilon}, members=n, data={**CONSTANTS, "components": 4}
@@ -82,7 +82,7 @@ def test_the_advantage_on_four_components_is_the_mean_total_variation():
     assert np.mean(best) > np.tanh(epsilon / 2)
 
 
-def test_geometric_noise_lets_the_strong_adversary_reach_the_bound_and_laplace_noise_does_not():
+def test_strong_adversary_reaches_bound_under_geometric_noise_only():
     """Tanh(epsilon / 2) is reached on counts; two Laplace laws 1 apart allow 1 - e^(-epsilon / 2)."""
     epsilon = 1.0
     owner = build("strong", {"name": "geometric", "epsilon": epsilon}, members=20)
@@ -102,7 +102,7 @@ def test_geometric_noise_lets_the_strong_adversary_reach_the_bound_and_laplace_n
     assert 2 * tradeoff.max_accuracy(owner.guarantee) - 1 == pytest.approx(found, abs=1e-3)
 
 
-def test_gaussian_noise_lets_the_strong_adversary_reach_its_own_curve():
+def test_strong_adversary_reaches_gaussian_curve():
     owner = build("strong", {"name": "gaussian", "sigma": 2.0, "delta": 1e-5}, members=20)
     trials = trials_of(owner, "strong", 4_000)
     most = 2 * norm.cdf(1 / 4) - 1
@@ -110,7 +110,7 @@ def test_gaussian_noise_lets_the_strong_adversary_reach_its_own_curve():
     assert 2 * tradeoff.max_accuracy(owner.guarantee) - 1 == pytest.approx(most, abs=1e-3)
 
 
-def test_what_holds_for_independent_records_fails_for_identical_ones_and_the_group_bound_holds():
+def test_independent_bound_fails_and_group_bound_holds_for_identical_records():
     owner = build("mixture", {"name": "laplace", "epsilon": 0.2}, members=20)
     trials = trials_of(owner, "components", 3_000)
     assert advantage(trials) == pytest.approx(1 - np.exp(-2), abs=3 * np.sqrt(0.5 / 1_500))
@@ -120,7 +120,7 @@ def test_what_holds_for_independent_records_fails_for_identical_ones_and_the_gro
     assert "does not describe this risk" in owner.notes[-1]
 
 
-def test_all_records_together_are_promised_n_epsilon():
+def test_group_of_n_records_is_promised_n_epsilon():
     owner = build("mixture", {"name": "laplace", "epsilon": 0.2}, members=20)
     promised = owner.guarantee
     assert promised.epsilon == pytest.approx(4)
@@ -131,12 +131,12 @@ def test_all_records_together_are_promised_n_epsilon():
     assert 2 * tradeoff.max_accuracy(moved) - 1 == pytest.approx(2 * norm.cdf(1) - 1, abs=1e-3)
 
 
-def test_coins_are_tied_where_several_records_share_a_round():
+def test_coins_are_tied_for_records_of_one_round():
     assert build("mixture", {"name": "laplace", "epsilon": 1.0}, members=5).coins is Coins.FAIR
     assert build("mixture", {"name": "laplace", "epsilon": 1.0}, members=5, targets=3).coins is Coins.TIED
 
 
-def test_what_is_released_is_the_noisy_sum_over_the_number_of_members():
+def test_release_is_noisy_sum_over_members():
     owner = build("strong", {"name": "geometric", "epsilon": 50.0}, members=20)  # no noise to speak of
     bits = np.array([[True], [False]])
     played = owner.release(bits, np.random.default_rng(1))
@@ -144,7 +144,7 @@ def test_what_is_released_is_the_noisy_sum_over_the_number_of_members():
     np.testing.assert_allclose(played.released, [(others + 1) / 20, others / 20])
 
 
-def test_where_nobody_takes_the_place_of_an_absent_target_the_sum_lacks_its_value():
+def test_add_remove_leaves_out_absent_value():
     mechanism = {"name": "geometric", "epsilon": 50.0, "relation": "add_remove"}
     owner = build("strong", mechanism, members=20)
     played = owner.release(np.array([[True], [False]]), np.random.default_rng(1))
@@ -154,7 +154,7 @@ def test_where_nobody_takes_the_place_of_an_absent_target_the_sum_lacks_its_valu
 
 
 @pytest.mark.parametrize("relation", list(Relation))
-def test_an_adversary_with_rows_of_its_own_averages_over_the_others(relation):
+def test_auxiliary_score_averages_over_other_rows(relation):
     """Half of all values are 1: sums of the others are binomial, and of noise on them the pmf is known."""
     n, epsilon = 12, 1.0
     owner = build(
@@ -171,7 +171,7 @@ def test_an_adversary_with_rows_of_its_own_averages_over_the_others(relation):
     np.testing.assert_allclose(found, np.log(inside / outside), atol=0.05)
 
 
-def test_where_components_overlap_the_score_is_bayes_rule_over_all_that_is_unknown():
+def test_overlapping_components_use_bayes_rule():
     """Ones are 3 of 10 in a component and 7 of 10 in the other: members are drawn without replacement."""
     n, epsilon = 5, 1.0
     owner = build("mixture", {"name": "geometric", "epsilon": epsilon}, members=n)
@@ -191,7 +191,7 @@ def test_where_components_overlap_the_score_is_bayes_rule_over_all_that_is_unkno
     np.testing.assert_allclose(found, np.log(inside / outside), atol=0.05)
 
 
-def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is_named():
+def test_user_table_uses_first_or_named_feature():
     data = {"rows": 200, "features": 3}
     first = build("mixture", {"name": "laplace", "epsilon": 1.0}, data=data, members=10)
     named = build("mixture", {"name": "laplace", "epsilon": 1.0, "feature": "x2"}, data=data, members=10)
@@ -214,7 +214,7 @@ def test_a_table_of_ones_own_is_played_with_its_first_feature_or_the_one_that_is
         ("mixture", {"epsilon": 1e300}, CONSTANTS, {}, "hides nothing; 1e-06 is the minimum: lower epsilon"),
     ],
 )
-def test_what_makes_no_sense_is_refused(game, mechanism, data, changes, message):
+def test_rejects_invalid_settings(game, mechanism, data, changes, message):
     with pytest.raises(BadInput, match=message):
         build(game, {"name": "laplace", "epsilon": 1.0, **mechanism}, data=data, **changes)
 
@@ -222,13 +222,13 @@ def test_what_makes_no_sense_is_refused(game, mechanism, data, changes, message)
 @pytest.mark.parametrize(
     ("game", "name"), [("strong", "components"), ("mixture", "strong"), ("iid", "blind")]
 )
-def test_knowledge_of_another_game_is_refused(game, name):
+def test_rejects_knowledge_of_another_game(game, name):
     owner = build(game, {"name": "laplace", "epsilon": 1.0}, members=20, targets=1)
     with pytest.raises(BadInput, match=f"knowledge '{name}' does not fit a noisy mean"):
         owner.knowledge(name)
 
 
-def test_a_block_can_be_replayed():
+def test_block_is_reproducible():
     owner = build("exchangeable", {"name": "laplace", "epsilon": 1.0}, members=20, targets=3)
     first, again = (trials_of(owner, "black_box", 20).scores for _ in range(2))
     np.testing.assert_array_equal(first, again)

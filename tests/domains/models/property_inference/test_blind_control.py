@@ -22,7 +22,7 @@ def table(shift, n, rng):
 
 
 @pytest.mark.parametrize(("shift", "best"), [(0.0, 0.0), (1.0, 0.3829), (3.0, 0.8664)])
-def test_it_comes_near_the_best_that_records_allow(shift, best):
+def test_advantage_is_near_optimum(shift, best):
     found = blind_control(
         table(shift, 8_000, np.random.default_rng(1)), split(8_000), shift, np.random.default_rng(2)
     )
@@ -31,7 +31,7 @@ def test_it_comes_near_the_best_that_records_allow(shift, best):
     assert f"{found.advantage:.3f}" in found.note
 
 
-def test_few_rows_have_no_control():
+def test_too_few_rows_have_no_control():
     assert (
         blind_control(table(1.0, 30, np.random.default_rng(1)), split(30), "few", np.random.default_rng(2))
         is None
@@ -39,7 +39,7 @@ def test_few_rows_have_no_control():
 
 
 @pytest.mark.parametrize(("shift", "best"), [(0.0, 0.0), (2.0, 0.6827)])
-def test_it_is_counted_on_rows_that_it_did_not_learn_from_and_its_error_holds(shift, best):
+def test_advantage_is_measured_on_held_out_rows(shift, best):
     """Of 60 rows each; twice the error is to cover what was aimed at, or less for want of rows to learn."""
     found = []
     for number in range(200):

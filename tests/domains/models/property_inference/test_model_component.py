@@ -40,7 +40,7 @@ def known(rules, n=100, *, trainer=True) -> ComponentsKnowledge:
     )
 
 
-def test_models_of_opposite_rules_are_told_apart_and_new_ones_too():
+def test_models_of_opposite_rules_are_separated():
     found = fit_model_classifier(known((1, -1)), 8, 20, np.random.default_rng(1))
     assert found.studied == {"component_of_model": 1.0, "shadows": 16.0, "rows_per_shadow": 50.0}
     new = [MlpClassifier(MlpShape(3, 2, ()), np.float32([-sign, 0, 0, sign, 0, 0, 0, 0])) for sign in (3, -3)]
@@ -48,14 +48,14 @@ def test_models_of_opposite_rules_are_told_apart_and_new_ones_too():
 
 
 @pytest.mark.parametrize(("n", "rows"), [(50, 25), (400, 60)])
-def test_an_adversary_with_few_rows_trains_on_half_of_them(n, rows):
+def test_few_rows_are_split_in_half(n, rows):
     assert (
         fit_model_classifier(known((1, -1), n=n), 4, 20, np.random.default_rng(1)).studied["rows_per_shadow"]
         == rows
     )
 
 
-def test_models_of_components_that_do_not_differ_are_not_told_apart():
+def test_identical_components_are_not_separated():
     """By the rows that shadows share, a learner would reach 0.85 here."""
     found = []
     for number in range(8):
@@ -67,11 +67,11 @@ def test_models_of_components_that_do_not_differ_are_not_told_apart():
     assert np.mean(found) == pytest.approx(0.5, abs=0.2)
 
 
-def test_answers_are_probabilities_of_all_classes_for_all_probes():
+def test_features_are_class_probabilities_of_probes():
     network = MlpClassifier(MlpShape(3, 2, ()), np.zeros(8, dtype=np.float32))
     np.testing.assert_allclose(probe_probabilities([network], component(5, 1, 0)), np.full((1, 10), 0.5))
 
 
-def test_a_model_that_nobody_knows_how_to_train_is_refused():
+def test_rejects_model_with_unknown_training():
     with pytest.raises(BadInput, match="shadow models are trained like the released model"):
         fit_model_classifier(known((1, -1), trainer=False), 4, 20, np.random.default_rng(1))

@@ -30,19 +30,19 @@ def enumerated(model: int, record: int) -> float:
 
 @pytest.mark.parametrize("model", range(3))
 @pytest.mark.parametrize("record", range(3))
-def test_the_ratio_is_what_going_through_the_whole_game_gives(model, record):
+def test_ratio_matches_enumerated_game(model, record):
     found = mixture_ratio(np.log(MODELS[:, model]), np.log(RECORDS[:, record]))
     assert np.exp(found) == pytest.approx(enumerated(model, record))
 
 
-def test_where_the_component_of_members_is_known_only_the_record_counts():
+def test_known_member_component_uses_record_only():
     sure = np.array([-np.inf, 0.0, -np.inf])
     of_record = np.log(RECORDS[:, 2])
     assert component_log_odds(of_record, 1) == pytest.approx(np.log(0.6 / ((0.1 + 0.1) / 2)))
     assert mixture_ratio(sure, of_record) == pytest.approx(component_log_odds(of_record, 1))
 
 
-def test_chances_too_small_to_write_out_are_compared_all_the_same():
+def test_tiny_probabilities_are_compared_in_logs():
     far = np.array([0.0, -2000.0])
     assert mixture_ratio(far, far) == pytest.approx(2000 - np.log(2))
 
@@ -58,7 +58,7 @@ def normal(n, rng, *, shift=0.0, flipped=False) -> Examples:
 
 
 @pytest.mark.parametrize("flipped", [False, True])
-def test_normal_components_are_told_apart_as_well_as_they_can_be(flipped):
+def test_normal_components_are_separated_optimally(flipped):
     """Two normal laws 2 apart: the best rule is right with chance Phi(1), and the log odds are 2 x."""
     rng = np.random.default_rng(4)
     kinds = [normal(n, rng, shift=sign * APART / 2, flipped=flipped) for n, sign in ((6_000, 1), (1_500, -1))]
@@ -71,14 +71,14 @@ def test_normal_components_are_told_apart_as_well_as_they_can_be(flipped):
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1)
 
 
-def test_components_that_do_not_differ_are_guessed():
+def test_identical_components_are_guessed():
     rng = np.random.default_rng(4)
     assert fit_record_classifier([normal(2_000, rng) for _ in range(4)], rng).accuracy == pytest.approx(
         0.25, abs=0.04
     )
 
 
-def test_one_component_is_set_against_the_rows_of_all_others():
+def test_component_is_compared_with_all_others():
     rng = np.random.default_rng(4)
     kinds = [normal(n, rng) for n in (3, 4, 5)]
     one, rest = one_against_rest(kinds, 1)
@@ -86,7 +86,7 @@ def test_one_component_is_set_against_the_rows_of_all_others():
     np.testing.assert_array_equal(rest.rows, np.concatenate([kinds[0].rows, kinds[2].rows]))
 
 
-def test_wide_tables_of_many_classes_are_learned_without_a_column_for_each_pair():
+def test_wide_tables_need_no_pairwise_columns():
     rng = np.random.default_rng(4)
     kinds = [
         Examples(rng.random((60, 300), dtype=np.float32) + shift, rng.integers(30, size=60), 30)

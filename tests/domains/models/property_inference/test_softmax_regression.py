@@ -5,7 +5,7 @@ from leakgauge.domains.models.property_inference.softmax_regression import fit_s
 
 
 @pytest.mark.parametrize("n_kinds", [2, 3])
-def test_chances_are_those_of_the_logistic_regression_of_scikit_learn(n_kinds):
+def test_probabilities_match_sklearn_logistic_regression(n_kinds):
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(2)
@@ -20,12 +20,12 @@ def test_chances_are_those_of_the_logistic_regression_of_scikit_learn(n_kinds):
     )
 
 
-def test_every_kind_counts_the_same_in_accuracy():
+def test_classes_are_weighted_equally():
     columns = np.repeat([[0.0], [1.0], [0.0]], [90, 5, 5], axis=0)
     kinds = np.repeat([0, 1, 1], [90, 5, 5])
     assert fit_softmax(columns, kinds, 1000.0).accuracy(columns, kinds) == pytest.approx((1 + 0.5) / 2)
 
 
-def test_columns_that_never_differ_leave_all_kinds_as_likely():
+def test_constant_columns_give_uniform_probabilities():
     found = fit_softmax(np.ones((10, 2)), np.repeat([0, 1], 5), 1.0)
     np.testing.assert_allclose(found.log_probabilities(np.ones((1, 2))), np.log(0.5))

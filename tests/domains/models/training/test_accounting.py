@@ -20,7 +20,7 @@ from leakgauge.theory import gdp, tradeoff
 
 
 @pytest.mark.parametrize("ratio", [0.5, 2.0, 12.0])
-def test_epsilon_is_that_of_dp_accounting_on_all_orders_of_the_paper(ratio):
+def test_epsilon_matches_dp_accounting(ratio):
     orders = [*np.arange(1.01, 10.97, 0.05), *range(10, 40)]  # beyond them none is best here
     accountant = dp_accounting.rdp.RdpAccountant(orders, dp_accounting.NeighboringRelation.REPLACE_ONE)
     noise = dp_accounting.GaussianDpEvent(ratio)
@@ -29,7 +29,7 @@ def test_epsilon_is_that_of_dp_accounting_on_all_orders_of_the_paper(ratio):
     assert expected * 0.99 < renyi_epsilon(ratio, 1e-5, 0.02, 5_000) <= expected * (1 + 2e-3)
 
 
-def test_high_orders_are_used_where_they_are_best():
+def test_high_renyi_orders_are_used():
     ratio, orders = 60.0, range(60, 90, 3)
     accountant = dp_accounting.rdp.RdpAccountant(orders, dp_accounting.NeighboringRelation.REPLACE_ONE)
     noise = dp_accounting.GaussianDpEvent(ratio)
@@ -39,7 +39,7 @@ def test_high_orders_are_used_where_they_are_best():
     assert renyi_epsilon(ratio, 1e-5, 0.02, 5_000) == pytest.approx(expected, rel=2e-3)
 
 
-def test_without_the_library_the_message_says_what_to_install(monkeypatch):
+def test_missing_library_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[ml\]'"):
         renyi_epsilon(1.0, 1e-5, 0.02, 100)
@@ -78,7 +78,7 @@ def delta_of_one_step(sigma: float, share: float, relation: Relation, epsilon: f
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("sigma", [0.6, 2.0])
-def test_one_poisson_step_has_the_epsilon_of_its_two_mixtures(relation, sigma):
+def test_one_poisson_step_matches_mixture_epsilon(relation, sigma):
     one = TrainingSchedule(rows=10, batch=10 // 2 + 1, epochs=1)
     assert one.steps == 1
     epsilon = training_epsilon(sigma, 0.01, relation, one)
@@ -86,7 +86,7 @@ def test_one_poisson_step_has_the_epsilon_of_its_two_mixtures(relation, sigma):
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_batches_of_everybody_are_gaussian_releases(relation):
+def test_full_batches_are_gaussian_releases(relation):
     everybody = TrainingSchedule(rows=50, batch=50, epochs=30)
     ratio = 9.0 / (2 if relation is Relation.REPLACE_ONE else 1) / math.sqrt(30)
     expected = dp_accounting.get_epsilon_gaussian(ratio, 1e-5)
@@ -94,7 +94,7 @@ def test_batches_of_everybody_are_gaussian_releases(relation):
 
 
 @pytest.mark.parametrize(("sigma", "relation"), [(11.55, "replace_one"), (1.68, "add_remove")])
-def test_poisson_sampling_has_the_epsilon_of_a_finer_grid(sigma, relation):
+def test_poisson_epsilon_matches_finer_grid(sigma, relation):
     theirs = dp_accounting.NeighboringRelation
     neighbours = theirs.REPLACE_ONE if relation == "replace_one" else theirs.ADD_OR_REMOVE_ONE
     accountant = dp_accounting.pld.PLDAccountant(neighbours, 2e-5 if sigma > 2 else 1e-4)
@@ -104,7 +104,7 @@ def test_poisson_sampling_has_the_epsilon_of_a_finer_grid(sigma, relation):
 
 
 @pytest.mark.parametrize(("sigma", "epsilon"), [(11.55, 2.16), (1.68, 27.6)])
-def test_batches_drawn_anew_count_two_clips_for_a_row_in_the_place_of_another(sigma, epsilon):
+def test_replacement_counts_two_clips(sigma, epsilon):
     """With one clip these sigmas would be enough for 1 and 10, as the code of Humphries et al. has it."""
     anew = TrainingSchedule(rows=10_000, batch=200, epochs=100, sampling=BatchSampling.WITHOUT_REPLACEMENT)
     replaced = dp_accounting.NeighboringRelation.REPLACE_ONE
@@ -117,7 +117,7 @@ def test_batches_drawn_anew_count_two_clips_for_a_row_in_the_place_of_another(si
 
 
 @pytest.mark.parametrize(("sigma", "renyi"), [(11.55, 0.47), (1.68, 4.4)])
-def test_poisson_sampling_needs_less_than_renyi_divergences_say(sigma, renyi):
+def test_poisson_epsilon_is_below_renyi_epsilon(sigma, renyi):
     accountant = dp_accounting.rdp.RdpAccountant()
     accountant.compose(dp_accounting.PoissonSampledDpEvent(0.02, dp_accounting.GaussianDpEvent(sigma)), 5_000)
     assert accountant.get_epsilon(1e-5) == pytest.approx(renyi, rel=0.02)
@@ -126,13 +126,13 @@ def test_poisson_sampling_needs_less_than_renyi_divergences_say(sigma, renyi):
 
 @pytest.mark.parametrize("epsilon", [0.01, 100.0])
 @pytest.mark.parametrize("relation", Relation)
-def test_sigma_is_the_smallest_that_keeps_epsilon(epsilon, relation):
+def test_calibrated_sigma_is_minimal(epsilon, relation):
     sigma = sigma_for(epsilon, 1e-5, relation, ADULT)
     assert training_epsilon(sigma, 1e-5, relation, ADULT) <= epsilon
     assert training_epsilon(0.999 * sigma, 1e-5, relation, ADULT) > epsilon
 
 
-def test_replacing_a_row_takes_twice_the_noise_where_there_is_much_of_it():
+def test_replace_one_needs_twice_the_noise():
     twice = sigma_for(0.1, 1e-5, Relation.REPLACE_ONE, ADULT) / sigma_for(
         0.1, 1e-5, Relation.ADD_REMOVE, ADULT
     )
@@ -140,7 +140,7 @@ def test_replacing_a_row_takes_twice_the_noise_where_there_is_much_of_it():
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
-def test_shuffled_batches_are_one_gaussian_release_per_epoch(epsilon):
+def test_shuffled_batches_are_one_release_per_epoch(epsilon):
     shuffled = schedule(BatchSampling.SHUFFLED)
     sigma = sigma_for(epsilon, 1e-5, Relation.REPLACE_ONE, shuffled)
     # A row is seen 100 times, and another one in its place moves the sum by two clips.
@@ -149,7 +149,7 @@ def test_shuffled_batches_are_one_gaussian_release_per_epoch(epsilon):
 
 
 @pytest.mark.parametrize("sampling", [BatchSampling.SHUFFLED, BatchSampling.WITHOUT_REPLACEMENT])
-def test_batches_of_a_fixed_size_promise_nothing_to_a_row_that_leaves(sampling):
+def test_fixed_size_batches_have_no_add_remove_guarantee(sampling):
     for work in (training_epsilon, sigma_for):
         with pytest.raises(BadInput, match=f"{sampling} batches have a fixed size.*replace_one.*poisson"):
             work(1.0, 1e-5, Relation.ADD_REMOVE, schedule(sampling))
@@ -157,7 +157,7 @@ def test_batches_of_a_fixed_size_promise_nothing_to_a_row_that_leaves(sampling):
 
 @pytest.mark.parametrize("relation", Relation)
 @pytest.mark.parametrize("sigma", [0.6, 11.55])
-def test_the_curve_says_the_same_as_epsilon_at_every_delta(relation, sigma):
+def test_curve_matches_epsilon_at_every_delta(relation, sigma):
     curve = training_curve(sigma, relation, ADULT)
     assert curve is not None
     for delta in (1e-9, 1e-5, 1e-3):
@@ -165,7 +165,7 @@ def test_the_curve_says_the_same_as_epsilon_at_every_delta(relation, sigma):
         assert tradeoff.epsilon_at(curve, delta) == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_curve_of_shuffled_batches_is_gaussian_and_of_renyi_divergences_there_is_none():
+def test_curve_is_gaussian_for_shuffled_and_absent_for_renyi():
     shuffled = schedule(BatchSampling.SHUFFLED)
     curve = training_curve(20.0, Relation.REPLACE_ONE, shuffled)
     assert curve is not None
@@ -174,18 +174,18 @@ def test_the_curve_of_shuffled_batches_is_gaussian_and_of_renyi_divergences_ther
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
-def test_an_epsilon_that_is_none_is_refused(epsilon):
+def test_rejects_invalid_epsilon(epsilon):
     with pytest.raises(BadInput, match="epsilon must be > 0 and finite"):
         sigma_for(epsilon, 1e-5, Relation.ADD_REMOVE, ADULT)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
-def test_a_delta_outside_0_and_1_is_refused(delta):
+def test_rejects_delta_outside_0_and_1(delta):
     with pytest.raises(BadInput, match="delta must be in"):
         training_epsilon(1.0, delta, Relation.ADD_REMOVE, ADULT)
 
 
-def test_next_to_no_noise_is_bounded_as_if_a_row_were_in_every_batch():
+def test_tiny_noise_is_bounded_by_full_participation():
     """Quickly, and above what is composed where there is just enough noise to compose it."""
     schedule = TrainingSchedule(rows=60, batch=20, epochs=2)
     little = training_epsilon(0.099, 1e-5, Relation.REPLACE_ONE, schedule)

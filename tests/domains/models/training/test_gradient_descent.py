@@ -48,7 +48,7 @@ def gradient_of_one(network: MlpClassifier, row, label) -> np.ndarray:
     return torch.cat([part.ravel() for part in torch.autograd.grad(loss, parts)]).numpy()
 
 
-def test_steps_of_dp_adam_are_those_of_a_loop_over_examples():
+def test_dp_adam_steps_match_explicit_loop():
     examples, noise = separable(100), DpSgdNoise(sigma=0.5, clip=0.4)
     network = glorot_network(MlpShape(6, 2, (16, 16)), np.random.default_rng(2))
     weights = torch.nn.Parameter(torch.from_numpy(network.weights.copy()))
@@ -72,7 +72,7 @@ def test_steps_of_dp_adam_are_those_of_a_loop_over_examples():
     assert 0 < n_clipped < 200
 
 
-def test_a_noisy_sum_is_divided_by_the_size_that_batches_are_expected_to_have():
+def test_noisy_sum_is_divided_by_expected_batch_size():
     network = glorot_network(MlpShape(6, 2, (16, 16)), np.random.default_rng(2))
     given = recipe(100, noise=DpSgdNoise(sigma=1.0), optimizer=Sgd(rate=0.5))
     before, sizes = None, []
@@ -84,7 +84,7 @@ def test_a_noisy_sum_is_divided_by_the_size_that_batches_are_expected_to_have():
     assert len(set(sizes)) > 1
 
 
-def test_noise_has_the_stated_size_in_every_weight_and_step():
+def test_noise_has_stated_size_in_every_weight_and_step():
     examples, noise = separable(100), DpSgdNoise(sigma=2.0, clip=0.5)
     network = glorot_network(MlpShape(6, 2, (16, 16)), np.random.default_rng(2))
     drawn = []
@@ -102,7 +102,7 @@ def test_noise_has_the_stated_size_in_every_weight_and_step():
 
 @pytest.mark.parametrize("sampling", BatchSampling)
 @pytest.mark.parametrize("noise", [None, DpSgdNoise(sigma=1.0)])
-def test_the_same_stream_gives_the_same_model_and_another_one_does_not(sampling, noise):
+def test_training_is_reproducible(sampling, noise):
     given = recipe(100, noise=noise, sampling=sampling)
     first, again, other = (
         train_network(separable(100), given, np.random.default_rng(seed)).weights for seed in (1, 1, 2)
@@ -111,7 +111,7 @@ def test_the_same_stream_gives_the_same_model_and_another_one_does_not(sampling,
     assert not np.array_equal(first, other)
 
 
-def test_models_that_differ_in_their_noise_share_their_start_and_their_batches():
+def test_models_with_different_noise_share_start_and_batches():
     examples, found = separable(100), []
     for noise in (DpSgdNoise(sigma=1.0), DpSgdNoise(sigma=3.0), None):
         network = glorot_network(MlpShape(6, 2, (16, 16)), np.random.default_rng(2))
@@ -120,7 +120,7 @@ def test_models_that_differ_in_their_noise_share_their_start_and_their_batches()
     assert found[0] == found[1] == found[2]
 
 
-def test_training_learns_unless_noise_drowns_it():
+def test_training_learns_unless_noise_is_too_large():
     members, others = separable(2_000), separable(2_000, seed=2)
 
     def accuracy(noise: DpSgdNoise | None, optimizer=None) -> float:
@@ -133,20 +133,20 @@ def test_training_learns_unless_noise_drowns_it():
     assert 0.2 < accuracy(DpSgdNoise(sigma=1e4)) < 0.8
 
 
-def test_a_network_can_learn_its_rows_by_heart():
+def test_network_can_memorise_its_rows():
     rng = np.random.default_rng(8)
     rows, labels = rng.random((60, 20), dtype=np.float32), rng.integers(3, size=60)
     given = TrainingRecipe(schedule=TrainingSchedule(rows=60, batch=20, sampling=BatchSampling.SHUFFLED))
     assert train_network(Examples(rows, labels, 3), given, rng).accuracy(rows, labels) == 1
 
 
-def test_every_epoch_is_announced_once():
+def test_every_epoch_is_reported_once():
     seen: list[int] = []
     train_network(separable(100), recipe(100, epochs=4), np.random.default_rng(1), seen.append)
     assert seen == [0, 1, 2, 3]
 
 
-def test_a_recipe_travels_to_workers():
+def test_recipe_can_be_pickled():
     given = recipe(100, noise=DpSgdNoise(sigma=1.0))
     assert pickle.loads(pickle.dumps(given)) == given
 
@@ -158,7 +158,7 @@ def test_rows_are_left_unchanged():
     train_network(examples, recipe(100, noise=DpSgdNoise(sigma=1.0)), np.random.default_rng(1))
 
 
-def test_a_schedule_for_other_rows_is_refused():
+def test_rejects_schedule_for_other_rows():
     with pytest.raises(BadInput, match="the schedule is for 99 rows, got 100"):
         train_network(separable(100), recipe(99), np.random.default_rng(1))
 
@@ -172,19 +172,19 @@ def test_a_schedule_for_other_rows_is_refused():
         (np.ones((2, 3)), [0, -1], r"labels must be in 0\.\.1"),
     ],
 )
-def test_examples_that_cannot_be_learned_from_are_refused(rows, labels, words):
+def test_rejects_unusable_examples(rows, labels, words):
     with pytest.raises(BadInput, match=words):
         Examples(rows.astype(np.float32), np.array(labels), 2)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 @pytest.mark.parametrize("name", ["sigma", "clip"])
-def test_noise_that_is_none_is_refused(name, value):
+def test_rejects_invalid_noise(name, value):
     with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
         DpSgdNoise(**{"sigma": 1.0, name: value})
 
 
 @pytest.mark.parametrize("optimizer", [Sgd(rate=1e30), Adam(rate=1e30)])
-def test_weights_that_grow_beyond_all_bounds_are_refused_without_a_warning(optimizer):
+def test_diverging_weights_are_rejected_without_warning(optimizer):
     with pytest.raises(BadInput, match="diverged in epoch 1 of 2; lower rate"):
         train_network(separable(100), recipe(100, optimizer=optimizer), np.random.default_rng(1))

@@ -30,7 +30,7 @@ def in_torch(network: MlpClassifier) -> torch.nn.Sequential:
 
 
 @pytest.mark.parametrize("hidden", [(), (9,), (256, 256)])
-def test_logits_losses_and_accuracy_are_torchs(hidden):
+def test_logits_losses_and_accuracy_match_torch(hidden):
     rng = np.random.default_rng(1)
     network = random_network(6, 4, hidden, rng)
     rows, labels = rng.random((30, 6), dtype=np.float32), rng.integers(4, size=30)
@@ -41,12 +41,12 @@ def test_logits_losses_and_accuracy_are_torchs(hidden):
     assert network.accuracy(rows, labels) == np.mean(logits.numpy().argmax(axis=1) == labels)
 
 
-def test_a_sure_mistake_has_a_finite_loss():
+def test_confident_mistake_has_finite_loss():
     network = MlpClassifier(MlpShape(1, 2, ()), np.array([1e4, -1e4, 0, 0], dtype=np.float32))
     assert network.losses(np.ones((1, 1), dtype=np.float32), np.array([1])) == pytest.approx([2e4])
 
 
-def test_an_untrained_network_is_uniform_within_glorots_reach():
+def test_initial_weights_are_glorot_uniform():
     network = glorot_network(MlpShape(104, 2), np.random.default_rng(2))
     assert [matrix.shape for matrix, _ in network.layers] == [(256, 104), (256, 256), (2, 256)]
     for matrix, biases in network.layers:
@@ -56,19 +56,19 @@ def test_an_untrained_network_is_uniform_within_glorots_reach():
         assert not biases.any()
 
 
-def test_layers_are_views_of_the_weights():
+def test_layers_are_views_of_weights():
     network = glorot_network(MlpShape(3, 2, (4,)), np.random.default_rng(3))
     network.weights[:] = 7
     assert all((matrix == 7).all() and (biases == 7).all() for matrix, biases in network.layers)
 
 
 @pytest.mark.parametrize("shape", [(0, 2, (4,)), (3, 1, (4,)), (3, 2, (4, 0))])
-def test_shapes_without_anything_to_learn_are_refused(shape):
+def test_rejects_empty_shapes(shape):
     with pytest.raises(BadInput):
         MlpShape(*shape)
 
 
-def test_weights_of_another_shape_are_refused():
+def test_rejects_weights_of_another_shape():
     with pytest.raises(BadInput, match="26 weights, got 25"):
         MlpClassifier(MlpShape(3, 2, (4,)), np.zeros(25, dtype=np.float32))
 
@@ -98,7 +98,7 @@ def gradients_one_by_one(network: MlpClassifier, rows, labels) -> np.ndarray:
 
 
 @pytest.mark.parametrize("sizes", LAYERS)
-def test_clipped_sums_are_those_of_gradients_that_are_clipped_one_by_one(sizes):
+def test_clipped_sums_match_per_example_clipping(sizes):
     network, rows, labels = given(*sizes)
     each = gradients_one_by_one(network, rows, labels)
     norms = np.linalg.norm(each, axis=1)
@@ -110,7 +110,7 @@ def test_clipped_sums_are_those_of_gradients_that_are_clipped_one_by_one(sizes):
 
 @pytest.mark.filterwarnings("ignore:Full backward hook")
 @pytest.mark.parametrize("sizes", LAYERS)
-def test_clipped_sums_are_those_of_opacus(sizes):
+def test_clipped_sums_match_opacus(sizes):
     import opacus
 
     network, rows, labels = given(*sizes, n=200, seed=2)
@@ -135,7 +135,7 @@ def test_clipped_sums_are_those_of_opacus(sizes):
     np.testing.assert_allclose(clipped_gradient_sum(network, rows, labels, 0.8), expected, atol=1e-5)
 
 
-def test_one_row_more_moves_the_sum_by_one_clip_at_most_and_another_row_by_two():
+def test_sensitivity_is_one_clip_per_added_row():
     network, rows, labels = given(12, 5, (16, 8))
     clip = 0.3
     all_of_them = clipped_gradient_sum(network, rows, labels, clip)
@@ -148,7 +148,7 @@ def test_one_row_more_moves_the_sum_by_one_clip_at_most_and_another_row_by_two()
     assert clip < max(moved) <= 2 * clip * (1 + 1e-5)
 
 
-def test_no_row_gives_a_sum_of_zero():
+def test_empty_batch_has_zero_sum():
     network, rows, labels = given(12, 5, (16, 8))
     assert not clipped_gradient_sum(network, rows[:0], labels[:0], 1.0).any()
     assert not gradient_sum(network, rows[:0], labels[:0]).any()

@@ -29,17 +29,17 @@ ADULT = TrainingSchedule(rows=10_000)
         (2_000, 100, 0.807),
     ],
 )
-def test_labels_of_the_paper_are_those_of_the_known_noise(rows, epsilon, sigma):
+def test_paper_labels_match_known_noise(rows, epsilon, sigma):
     schedule = TrainingSchedule(rows=rows)
     assert renyi_epsilon(sigma, 1e-5, schedule.share, schedule.steps) == pytest.approx(epsilon, rel=0.01)
 
 
 @pytest.mark.parametrize(("epsilon", "sigma"), [(1, 11.55), (1000, 0.422)])
-def test_the_papers_calibration_gives_the_known_noise(epsilon, sigma):
+def test_paper_calibration_matches_known_noise(epsilon, sigma):
     assert humphries23_sigma(epsilon, 1e-5, ADULT) == pytest.approx(sigma, rel=0.003)
 
 
-def test_the_papers_calibration_looks_no_further_than_a_sigma_of_1000():
+def test_paper_calibration_stops_at_sigma_1000():
     assert humphries23_sigma(0.01, 1e-5, ADULT) == 1000
 
 
@@ -51,7 +51,7 @@ def test_two_clips_more_than_double_the_label():
         assert noise.guarantee(drawn_anew).epsilon == pytest.approx(epsilon, rel=0.025)
 
 
-def test_the_label_of_the_paper_stands_beside_what_its_batches_are_proved_to_give():
+def test_paper_label_is_kept_beside_proven_epsilon():
     shuffled = TrainingSchedule(rows=10_000, sampling=BatchSampling.SHUFFLED)
     noise = DpTraining(
         relation=Relation.REPLACE_ONE, epsilon=1.0, calibration=SigmaCalibration.HUMPHRIES23, clip=0.5
@@ -65,7 +65,7 @@ def test_the_label_of_the_paper_stands_beside_what_its_batches_are_proved_to_giv
 
 
 @pytest.mark.parametrize("relation", Relation)
-def test_an_honest_epsilon_is_promised_as_it_was_asked_for(relation):
+def test_exact_calibration_promises_requested_epsilon(relation):
     noise = DpTraining(relation=relation, epsilon=1.0)
     promised = noise.guarantee(ADULT)
     assert promised.epsilon == promised.exact_epsilon == pytest.approx(1.0, rel=1e-4)
@@ -83,12 +83,12 @@ def test_noise_may_be_given_as_sigma():
     assert noise.guarantee(ADULT).nominal_epsilon is None
 
 
-def test_noise_needs_an_epsilon_or_a_sigma():
+def test_noise_needs_epsilon_or_sigma():
     with pytest.raises(BadInput, match="needs epsilon or sigma"):
         DpTraining(relation=Relation.REPLACE_ONE)
 
 
-def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it():
+def test_epsilon_beside_sigma_is_nominal():
     schedule = TrainingSchedule(rows=1_000, batch=100, epochs=10)
     true = DpTraining(relation=Relation.ADD_REMOVE, sigma=1.0).guarantee(schedule)
     claimed = DpTraining(relation=Relation.ADD_REMOVE, sigma=1.0, epsilon=0.5)
@@ -98,27 +98,27 @@ def test_an_epsilon_beside_a_sigma_is_a_claim_and_the_exact_one_stands_beside_it
     assert true.epsilon > 1
 
 
-def test_sigma_leaves_nothing_to_calibrate():
+def test_rejects_calibration_with_sigma():
     with pytest.raises(BadInput, match="calibration = 'humphries23' has no effect"):
         DpTraining(relation=Relation.REPLACE_ONE, sigma=1.0, calibration=SigmaCalibration.HUMPHRIES23)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 @pytest.mark.parametrize("name", ["epsilon", "sigma", "clip"])
-def test_numbers_that_are_not_positive_are_refused(name, value):
+def test_rejects_non_positive_numbers(name, value):
     words = {"epsilon": 1.0} if name == "clip" else {}
     with pytest.raises(BadInput, match=f"{name} must be > 0 and finite"):
         DpTraining(relation=Relation.ADD_REMOVE, **words, **{name: value})
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, np.nan])
-def test_a_delta_outside_0_and_1_is_refused(delta):
+def test_rejects_delta_outside_0_and_1(delta):
     with pytest.raises(BadInput, match="delta must be in"):
         DpTraining(relation=Relation.ADD_REMOVE, epsilon=1.0, delta=delta)
 
 
 @pytest.mark.parametrize("name", ["epsilon", "sigma"])
-def test_what_promises_nothing_or_leaves_nothing_is_refused(name):
+def test_rejects_extreme_epsilon_or_sigma(name):
     with pytest.raises(BadInput, match=rf"{name} must be <= 1e\+06, got 1e\+300"):
         DpTraining(relation=Relation.ADD_REMOVE, **{name: 1e300})
     most = DpTraining(relation=Relation.ADD_REMOVE, **{name: 1e6})

@@ -11,7 +11,7 @@ from leakgauge.domains.models.training.optimizers import Adam, Sgd
     [(Sgd(rate=0.1), torch.optim.SGD), (Adam(rate=0.1), torch.optim.Adam)],
     ids=["sgd", "adam"],
 )
-def test_weights_move_as_in_torch(ours, theirs):
+def test_steps_match_torch(ours, theirs):
     rng = np.random.default_rng(1)
     weights = rng.normal(size=50).astype(np.float32)
     parameter = torch.nn.Parameter(torch.from_numpy(weights.copy()))
@@ -26,7 +26,7 @@ def test_weights_move_as_in_torch(ours, theirs):
         )
 
 
-def test_the_first_step_of_adam_is_one_rate_long_in_each_direction():
+def test_first_adam_step_has_length_of_learning_rate():
     weights = np.zeros(3, dtype=np.float32)
     Adam(rate=0.01).updater(weights)(np.array([5.0, -0.001, 0.0], dtype=np.float32))
     np.testing.assert_allclose(weights, [-0.01, 0.01, 0.0], rtol=1e-4)
@@ -34,12 +34,12 @@ def test_the_first_step_of_adam_is_one_rate_long_in_each_direction():
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf])
 @pytest.mark.parametrize("kind", [Sgd, Adam])
-def test_rates_that_are_not_positive_are_refused(kind, rate):
+def test_rejects_non_positive_rates(kind, rate):
     with pytest.raises(BadInput, match="rate must be > 0"):
         kind(rate=rate)
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
-def test_means_that_forget_nothing_are_refused(name):
+def test_rejects_invalid_betas(name):
     with pytest.raises(BadInput, match=name):
         Adam(**{name: 1.0})

@@ -11,7 +11,7 @@ def drawn(sampling: BatchSampling, rows: int, batch: int, n_epochs: int) -> list
 
 
 @pytest.mark.parametrize("sampling", BatchSampling)
-def test_an_epoch_has_as_many_steps_as_whole_batches(sampling):
+def test_epoch_has_one_step_per_whole_batch(sampling):
     found = drawn(sampling, rows=23, batch=5, n_epochs=3)
     assert [len(epoch) for epoch in found] == [4, 4, 4]
     for batch in (batch for epoch in found for batch in epoch):
@@ -19,7 +19,7 @@ def test_an_epoch_has_as_many_steps_as_whole_batches(sampling):
         assert set(batch.tolist()) <= set(range(23))
 
 
-def test_shuffled_batches_show_a_row_at_most_once_in_an_epoch():
+def test_shuffled_batches_use_each_row_at_most_once_per_epoch():
     for epoch in drawn(BatchSampling.SHUFFLED, rows=23, batch=5, n_epochs=50):
         assert all(len(batch) == 5 for batch in epoch)
         assert len(set(np.concatenate(epoch).tolist())) == 20
@@ -27,7 +27,7 @@ def test_shuffled_batches_show_a_row_at_most_once_in_an_epoch():
     assert not np.array_equal(first, second)
 
 
-def test_batches_without_replacement_have_one_size_and_are_drawn_anew():
+def test_sampled_batches_have_fixed_size():
     found = drawn(BatchSampling.WITHOUT_REPLACEMENT, rows=20, batch=5, n_epochs=50)
     assert all(len(batch) == 5 for epoch in found for batch in epoch)
     assert any(len(set(np.concatenate(epoch).tolist())) < 20 for epoch in found)
@@ -41,7 +41,7 @@ def test_poisson_batches_have_binomial_sizes():
     assert sizes.var() == pytest.approx(variance, rel=4 * np.sqrt(2 / n))
 
 
-def test_every_row_joins_poisson_batches_equally_often_and_independently():
+def test_poisson_participation_is_uniform_and_independent():
     found = [batch for epoch in drawn(BatchSampling.POISSON, 10, 4, 5_000) for batch in epoch]
     joined = np.zeros((len(found), 10))
     for i, batch in enumerate(found):
@@ -54,11 +54,11 @@ def test_every_row_joins_poisson_batches_equally_often_and_independently():
 
 
 @pytest.mark.parametrize("batch", [0, 11])
-def test_batches_that_do_not_fit_are_refused(batch):
+def test_rejects_batches_that_do_not_fit(batch):
     with pytest.raises(BadInput, match=r"batch must be in 1\.\.10 \(training rows\), got"):
         TrainingSchedule(rows=10, batch=batch)
 
 
-def test_training_without_an_epoch_is_refused():
+def test_rejects_zero_epochs():
     with pytest.raises(BadInput, match="epochs must be >= 1, got 0"):
         TrainingSchedule(rows=10, batch=1, epochs=0)

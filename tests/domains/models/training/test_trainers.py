@@ -47,14 +47,14 @@ def examples(n: int = ROWS, *, classes: int = 3, seed: int = 5) -> Examples:
     return Examples(rows, rows[:, :classes].argmax(axis=1), classes)
 
 
-def test_the_same_stream_gives_the_same_model_and_another_one_another(trainer):
+def test_training_is_reproducible(trainer):
     first, again, other = (trainer.fit(examples(), rng(seed)) for seed in (1, 1, 2))
     queried = examples(seed=6).rows
     np.testing.assert_array_equal(first.log_probabilities(queried), again.log_probabilities(queried))
     assert not np.array_equal(first.log_probabilities(queried), other.log_probabilities(queried))
 
 
-def test_probabilities_of_a_row_add_up_to_one_and_no_logarithm_is_infinite(trainer):
+def test_probabilities_sum_to_one_and_logs_are_finite(trainer):
     logs = trainer.fit(examples(), rng()).log_probabilities(examples(seed=6).rows)
     assert logs.shape == (ROWS, 3)
     assert logs.dtype == np.float64
@@ -62,7 +62,7 @@ def test_probabilities_of_a_row_add_up_to_one_and_no_logarithm_is_infinite(train
     np.testing.assert_allclose(np.exp(logs).sum(axis=1), 1.0, rtol=1e-9)
 
 
-def test_a_class_without_rows_is_answered_for_too(trainer):
+def test_absent_class_has_a_probability(trainer):
     given = examples()
     few = Examples(given.rows, np.minimum(given.labels, 1), 3)
     logs = trainer.fit(few, rng()).log_probabilities(given.rows)
@@ -71,21 +71,21 @@ def test_a_class_without_rows_is_answered_for_too(trainer):
     assert (logs[:, 2] < np.log(1 / 3)).mean() > 0.9
 
 
-def test_rows_may_be_asked_for_one_by_one_or_not_at_all(trainer):
+def test_empty_and_single_row_queries_work(trainer):
     model, queried = trainer.fit(examples(), rng()), examples(seed=6).rows
     one_by_one = np.concatenate([model.log_probabilities(queried[[i]]) for i in range(5)])
     np.testing.assert_allclose(one_by_one, model.log_probabilities(queried)[:5], rtol=1e-5, atol=1e-6)
     assert model.log_probabilities(queried[:0]).shape == (0, 3)
 
 
-def test_a_model_learns_its_rows(trainer):
+def test_model_learns_its_rows(trainer):
     given = examples()
     model = trainer.fit(given, rng())
     assert accuracy(model, given) > 0.9
     assert cross_entropy(model, given).mean() < np.log(3) / 2
 
 
-def test_nothing_is_learned_from_rows_that_are_absent(trainer):
+def test_absent_rows_are_not_trained_on(trainer):
     given, present = examples(), np.arange(ROWS) % 4 > 0
     rows, labels = given.rows.copy(), given.labels.copy()
     rows[~present], labels[~present] = 0.5, (labels[~present] + 1) % 3
@@ -98,7 +98,7 @@ def test_nothing_is_learned_from_rows_that_are_absent(trainer):
     assert not np.array_equal(logs[0], trainer.fit(given, rng()).log_probabilities(queried))
 
 
-def test_shadows_may_have_another_number_of_rows(trainer):
+def test_shadows_may_have_other_number_of_rows(trainer):
     for n in (ROWS // 3, 2 * ROWS):
         assert trainer.fit(examples(n), rng()).log_probabilities(examples().rows).shape == (ROWS, 3)
 
@@ -110,28 +110,28 @@ def test_examples_stay_unchanged(trainer):
     trainer.fit(given, rng()).log_probabilities(given.rows)
 
 
-def test_trainers_and_models_survive_pickling(name, trainer):
+def test_trainers_and_models_can_be_pickled(name, trainer):
     assert pickle.loads(pickle.dumps(trainer)) == trainer
     model, queried = trainer.fit(examples(), rng()), examples(seed=6).rows
     copied = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copied.log_probabilities(queried), model.log_probabilities(queried))
 
 
-def test_equal_trainers_are_one_key_of_the_cache_of_shadows(name, trainer):
+def test_equal_trainers_share_a_cache_key(name, trainer):
     again = read_trainer({"name": name}, "trainer").prepare(PLAIN_TRAINING, ROWS)
     assert {trainer: 1}[again] == 1
     with pytest.raises(FrozenInstanceError):
         trainer.anything = 1
 
 
-def test_progress_is_reported_to_whoever_watches(trainer):
+def test_progress_is_reported(trainer):
     messages: list[str] = []
     trainer.fit(examples(), rng(), messages.append)
     assert messages
     assert all(isinstance(message, str) for message in messages)
 
 
-def test_without_noise_nothing_is_promised(trainer):
+def test_no_noise_gives_no_guarantee(trainer):
     plain = trainer.without_noise()
     assert plain.guarantee is None
     assert plain.group_guarantee is None
@@ -143,7 +143,7 @@ def test_without_noise_nothing_is_promised(trainer):
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_noise_is_promised_for_or_refused(name, optimizer):
+def test_noise_has_a_guarantee_or_is_rejected(name, optimizer):
     """A trainer must not accept the noise of a mechanism, and then promise nothing for it."""
     noise = DpTraining(relation=Relation.REPLACE_ONE, epsilon=2.0)
     mechanism = TrainingMechanism(
@@ -181,7 +181,7 @@ def bad_values(hint) -> list:
     return [{}]
 
 
-def test_bad_parameters_are_refused_in_one_line(name):
+def test_rejects_bad_parameters_in_one_line(name):
     kind = find_trainer(name, "trainer")
     hints = typing.get_type_hints(kind)
     tables = [{field.name: value} for field in fields(kind) for value in bad_values(hints[field.name])]
@@ -193,6 +193,6 @@ def test_bad_parameters_are_refused_in_one_line(name):
         assert "\n" not in str(refusal.value), table
 
 
-def test_a_trainer_that_does_not_exist_is_refused_with_the_nearest_name():
+def test_rejects_unknown_trainer_with_nearest_name():
     with pytest.raises(BadInput, match=r"challenger\.trainer: none is called 'random_forrest'; did you mean"):
         read_trainer({"name": "random_forrest"}, "challenger.trainer")

@@ -76,7 +76,7 @@ def folder(tmp_path):
         ('source = "it.csv", loss = "loss", drop = ["p"]', "no key is called 'drop'"),
     ],
 )
-def test_a_table_that_cannot_be_read_says_why(folder, capsys, data, message):
+def test_unreadable_table_is_explained(folder, capsys, data, message):
     assert message in refusal(write_plan(folder, data), capsys)
 
 
@@ -88,18 +88,18 @@ def test_a_table_that_cannot_be_read_says_why(folder, capsys, data, message):
         ([0.5, float("nan"), float("inf"), 2], "'loss' has no finite number in 2 of 4 rows"),
     ],
 )
-def test_losses_that_are_none_are_named(tmp_path, capsys, column, message):
+def test_invalid_losses_are_named(tmp_path, capsys, column, message):
     write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": column})
     assert message in refusal(write_plan(tmp_path, LOSSES), capsys)
 
 
 @pytest.mark.parametrize("members", [[1, 1, 1], [0, 0, 0], [1, None, 1]])
-def test_both_kinds_of_records_are_needed(tmp_path, capsys, members):
+def test_members_and_non_members_are_needed(tmp_path, capsys, members):
     write_csv(tmp_path / "it.csv", {"member": members, "loss": [0.5, 1.0, 2.0]})
     assert "an audit needs both" in refusal(write_plan(tmp_path, LOSSES), capsys)
 
 
-def test_an_empty_file_is_refused(tmp_path, capsys):
+def test_rejects_empty_file(tmp_path, capsys):
     (tmp_path / "it.csv").write_text("member,loss\n")
     assert "it.csv has no rows" in refusal(write_plan(tmp_path, LOSSES), capsys)
 
@@ -116,29 +116,29 @@ def test_an_empty_file_is_refused(tmp_path, capsys):
         ("members = 5", "no key is called 'members'"),
     ],
 )
-def test_a_challenger_that_makes_no_sense_says_why(folder, capsys, challenger, message):
+def test_invalid_challenger_is_explained(folder, capsys, challenger, message):
     assert message in refusal(write_plan(folder, LOSSES, challenger), capsys)
 
 
-def test_one_model_is_one_release(folder, capsys):
+def test_rejects_several_rounds(folder, capsys):
     assert "got 2000; write rounds = 1" in refusal(write_plan(folder, LOSSES, rounds=2000), capsys)
 
 
-def test_noise_of_a_training_that_is_over_is_refused(folder, capsys):
+def test_rejects_mechanism_for_finished_model(folder, capsys):
     path = write_plan(folder, LOSSES)
     path.write_text(path.read_text() + 'mechanism = { name = "dp_sgd", epsilon = 1.0 }\n')
     assert "mechanism: the model is already trained" in refusal(path, capsys)
 
 
 @pytest.mark.parametrize("attack", ["lira", "rmia", "shadow", "calibrated_loss"])
-def test_attacks_that_train_models_alike_are_refused(folder, capsys, attack):
+def test_rejects_attacks_that_need_training(folder, capsys, attack):
     assert "does not say how this one was trained" in refusal(
         write_plan(folder, LOSSES, attacks=f'"{attack}"'), capsys
     )
 
 
 @pytest.mark.parametrize(("attack", "knowledge"), [("strong", "strong"), ("loss_threshold", "components")])
-def test_knowledge_of_a_training_is_not_to_be_had(folder, capsys, attack, knowledge):
+def test_rejects_knowledge_of_training(folder, capsys, attack, knowledge):
     attacks = f'{{ name = "{attack}", knowledge = "{knowledge}" }}'
     assert "use black_box or training_loss" in refusal(write_plan(folder, LOSSES, attacks=attacks), capsys)
 
@@ -185,7 +185,7 @@ NUMBERS = ROWS + ', features = ["p", "q"]'
         ("model.pt", "they may run any code"),
     ],
 )
-def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, message):
+def test_unusable_model_is_explained(folder, capsys, model, message):
     (folder / "mine.py").write_text(MODELS)
     (folder / "broken.onnx").write_bytes(b"not a model")
     assert message in refusal(write_plan(folder, NUMBERS, f'model = "{model}"'), capsys)
@@ -205,26 +205,26 @@ def test_a_model_that_cannot_be_asked_says_why(folder, capsys, model, message):
         ('source = "it.csv", label = "town", features = ["p"]', "4 different labels, but 2 columns"),
     ],
 )
-def test_rows_that_cannot_go_to_a_model_say_why(folder, capsys, data, message):
+def test_unusable_rows_are_explained(folder, capsys, data, message):
     (folder / "mine.py").write_text(MODELS)
     assert message in refusal(write_plan(folder, data, 'model = "mine:five"'), capsys)
 
 
-def test_onnxruntime_may_be_missing(folder, capsys, monkeypatch):
+def test_missing_onnxruntime_is_reported(folder, capsys, monkeypatch):
     (folder / "model.onnx").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     printed = refusal(write_plan(folder, NUMBERS, 'model = "model.onnx"'), capsys)
     assert "pip install 'leakgauge[ml]'" in printed
 
 
-def test_torch_may_be_missing(folder, capsys, monkeypatch):
+def test_missing_torch_is_reported(folder, capsys, monkeypatch):
     (folder / "mine.py").write_text("import torch\nmodel = torch.nn.Linear(4, 2)\n")
     monkeypatch.setitem(sys.modules, "torch", None)
     printed = refusal(write_plan(folder, NUMBERS, 'model = "mine:model"'), capsys)
     assert printed.endswith("run: pip install 'leakgauge[ml]'")
 
 
-def test_a_model_of_one_class_is_none(folder, capsys):
+def test_rejects_model_of_one_class(folder, capsys):
     (folder / "mine.py").write_text(
         "import numpy as np\nclass One:\n    classes_ = [0]\n"
         "    def predict_proba(self, rows):\n        return np.ones((len(rows), 1))\nmodel = One()\n"
@@ -233,7 +233,7 @@ def test_a_model_of_one_class_is_none(folder, capsys):
     assert "challenger.model: it has only the class 0; a classifier has at least two" in printed
 
 
-def test_a_good_plan_is_played(folder, capsys, monkeypatch):
+def test_valid_plan_runs(folder, capsys, monkeypatch):
     """So that none of the above is refused for another reason."""
     from leakgauge import api
 

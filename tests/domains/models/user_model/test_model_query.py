@@ -27,7 +27,7 @@ def found(folder, model, more=""):
     return losses_of(game_of(write_plan(folder, DATA, f'model = "{model}"{more}')))[0]
 
 
-def test_predict_proba_is_asked_with_the_rows_of_the_file(folder):
+def test_predict_proba_gets_rows_of_file(folder):
     rows, labels = data()
     (folder / "mine.py").write_text(
         "import numpy as np\nfrom sklearn.linear_model import LogisticRegression\n"
@@ -39,7 +39,7 @@ def test_predict_proba_is_asked_with_the_rows_of_the_file(folder):
     np.testing.assert_allclose(found(folder, "mine:model"), expected, rtol=1e-9)
 
 
-def test_classes_of_a_model_are_found_by_their_names(folder):
+def test_model_classes_are_matched_by_name(folder):
     """Its columns are in the order of its own classes, which is not that of the numbers in the file."""
     (folder / "mine.py").write_text(
         "import numpy as np\n"
@@ -91,18 +91,18 @@ def torch_losses(name):
     return torch.nn.functional.cross_entropy(outputs, torch.tensor(labels), reduction="none")
 
 
-def test_a_torch_module_is_asked_without_dropout_and_returns_logits(folder):
+def test_torch_module_is_run_in_eval_mode(folder):
     (folder / "mine.py").write_text(TORCH)
     np.testing.assert_allclose(found(folder, "mine:model"), torch_losses("model"), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found(folder, "mine:single"), torch_losses("single"), rtol=1e-4, atol=1e-6)
 
 
-def test_a_module_that_ends_in_a_softmax_is_noticed(folder):
+def test_module_with_softmax_is_detected(folder):
     (folder / "mine.py").write_text(TORCH)
     np.testing.assert_allclose(found(folder, "mine:softened"), torch_losses("model"), rtol=1e-4, atol=1e-6)
 
 
-def test_the_mode_of_a_module_is_restored(folder):
+def test_training_mode_is_restored(folder):
     import torch
 
     from leakgauge.domains.models.user_model import model_query
@@ -153,12 +153,12 @@ def onnx_model(path, *, ending=None, fixed=None):
         ("softmax", 7, ""),  # a number of rows that 300 is no multiple of
     ],
 )
-def test_an_onnx_file_gives_the_losses_of_its_formula(folder, ending, fixed, more):
+def test_onnx_losses_match_formula(folder, ending, fixed, more):
     expected = onnx_model(folder / "model.onnx", ending=ending, fixed=fixed)
     np.testing.assert_allclose(found(folder, "model.onnx", more), expected, rtol=1e-4, atol=1e-6)
 
 
-def test_logits_of_an_onnx_file_are_not_taken_for_probabilities(folder):
+def test_onnx_logits_are_not_taken_for_probabilities(folder):
     from leakgauge.core.errors import BadInput
 
     onnx_model(folder / "model.onnx")
@@ -166,7 +166,7 @@ def test_logits_of_an_onnx_file_are_not_taken_for_probabilities(folder):
         found(folder, "model.onnx")
 
 
-def test_how_well_the_model_does_is_told_of_members_and_others(folder):
+def test_utility_of_members_and_others_is_reported(folder):
     (folder / "mine.py").write_text("def model(rows):\n    return (rows[:, 0] > 0) * 0.8 + 0.1\n")
     game = game_of(write_plan(folder, DATA, 'model = "mine:model"'))
     rows, labels, members = numbers(300, seed=4)
@@ -176,7 +176,7 @@ def test_how_well_the_model_does_is_told_of_members_and_others(folder):
     assert useful["others"][0] == pytest.approx(right[~members].mean())
 
 
-def test_another_model_is_another_run_though_its_text_is_the_same(folder):
+def test_digest_covers_model_outputs(folder):
     """Weights may lie in a file that only the module knows of."""
     (folder / "mine.py").write_text(
         f"import numpy as np\nw = np.load({str(folder / 'w.npy')!r})\n"

@@ -37,7 +37,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_shadows_do_better_than_the_loss_alone(folder):
+def test_shadows_beat_loss_threshold(folder):
     attacks = '"loss_threshold", { name = "lira", shadows = 64 }'
     path = write_plan(folder, DATA, f'model = "mine:model", {RECIPE}', attacks)
     code, content = carried_out(path)
@@ -49,7 +49,7 @@ def test_shadows_do_better_than_the_loss_alone(folder):
     assert "challenger.recipe" in json.dumps(manifest)
 
 
-def test_shadows_of_a_forest_are_forests_where_the_recipe_names_one(folder):
+def test_recipe_may_name_a_forest(folder):
     """Of a forest that fits its rows exactly, forests say far more than networks do."""
     model = MODEL.replace("linear_model import LogisticRegression", "ensemble import RandomForestClassifier")
     model = model.replace(
@@ -68,19 +68,19 @@ def test_shadows_of_a_forest_are_forests_where_the_recipe_names_one(folder):
     assert forests > networks + 0.05
 
 
-def test_a_recipe_does_not_change_what_the_model_said(folder):
+def test_recipe_does_not_change_model_outputs(folder):
     plain = losses_of(game_of(write_plan(folder, DATA, 'model = "mine:model"')))[0]
     imitated = losses_of(game_of(write_plan(folder, DATA, f'model = "mine:model", {RECIPE}')))[0]
     np.testing.assert_array_equal(plain, imitated)
 
 
-def test_a_recipe_without_features_is_refused(tmp_path):
+def test_rejects_recipe_without_features(tmp_path):
     write_csv(tmp_path / "it.csv", {"member": [1, 0], "loss": [0.5, 1.0]})
     with pytest.raises(BadInput, match="shadow models are trained on features"):
         game_of(write_plan(tmp_path, 'source = "it.csv", loss = "loss"', RECIPE))
 
 
-def test_how_many_coins_fell_on_one_side_is_told_to_nobody(folder):
+def test_number_of_members_is_not_revealed(folder):
     """Of 300 records 150 are members by chance too; without two of them 149 are expected, not 148."""
     text = (folder / "rows.csv").read_text().splitlines()
     (folder / "rows.csv").write_text("\n".join([text[0], *text[3:]]) + "\n")
@@ -89,7 +89,7 @@ def test_how_many_coins_fell_on_one_side_is_told_to_nobody(folder):
         assert game.challenger.knowledge("black_box").n_members == expected
 
 
-def test_rows_are_found_again_by_what_is_in_them():
+def test_rows_are_matched_by_content():
     rng = np.random.default_rng(12)
     rows, answers = scale_features(rng.normal(size=(50, 3))), rng.normal(size=(50, 2))
     model = record_answers(rows, answers)
@@ -103,7 +103,7 @@ def test_rows_are_found_again_by_what_is_in_them():
         model.log_probabilities(np.array([rows[0], rows[0] + 1]))
 
 
-def test_rows_that_scaling_makes_equal_are_refused_where_answers_differ():
+def test_rejects_rows_equal_after_scaling_with_different_outputs():
     """Beside 1e12, numbers that differ by one are the same in single precision."""
     rows = scale_features(np.array([[0.0], [1e12], [1e12 + 1]]))
     with pytest.raises(BadInput, match="rows 1 and 2"):

@@ -24,7 +24,7 @@ def fitted():
     return rows, labels, members, LogisticRegression().fit(rows[members], labels[members])
 
 
-def test_losses_reach_the_attack_as_they_stand(tmp_path):
+def test_losses_reach_attack_unchanged(tmp_path):
     losses = [0.25, 3.5, 0.0, 1e3]
     write_csv(tmp_path / "losses.csv", {"in_training": [1, 0, 1, 0], "loss": losses})
     game = game_of(write_plan(tmp_path, 'source = "losses.csv", member = "in_training", loss = "loss"'))
@@ -37,13 +37,13 @@ def test_losses_reach_the_attack_as_they_stand(tmp_path):
 @pytest.mark.parametrize(
     ("yes", "no"), [("1", "0"), ("true", "false"), ("yes", "no"), ("True", "False"), ("1.0", "0.0")]
 )
-def test_members_may_be_written_in_several_ways(tmp_path, yes, no):
+def test_membership_accepts_several_notations(tmp_path, yes, no):
     write_csv(tmp_path / "it.csv", {"member": [yes, no, no], "loss": [0.1, 0.2, 0.3]})
     game = game_of(write_plan(tmp_path, 'source = "it.csv", loss = "loss"'))
     assert losses_of(game)[1].tolist() == [True, False, False]
 
 
-def test_rows_without_membership_are_the_adversarys(tmp_path):
+def test_rows_without_membership_are_reference(tmp_path):
     write_csv(tmp_path / "it.csv", {"member": [1, None, 0, None], "loss": [0.1, 0.2, 0.3, 0.4]})
     game = game_of(write_plan(tmp_path, 'source = "it.csv", loss = "loss"'))
     assert losses_of(game)[0].tolist() == [0.1, 0.3]
@@ -53,7 +53,7 @@ def test_rows_without_membership_are_the_adversarys(tmp_path):
     assert (-model.log_probabilities(knowledge.reference.rows)[:, 0]).tolist() == [0.2, 0.4]
 
 
-def test_probabilities_give_the_log_loss_of_scikit_learn(tmp_path, fitted):
+def test_probabilities_match_sklearn_log_loss(tmp_path, fitted):
     rows, labels, members, model = fitted
     chances = model.predict_proba(rows)
     expected = [log_loss([y], [p], labels=[0, 1]) for y, p in zip(labels, chances)]
@@ -68,7 +68,7 @@ def test_probabilities_give_the_log_loss_of_scikit_learn(tmp_path, fitted):
         np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_classes_in_words_stand_for_the_columns_in_their_order(tmp_path):
+def test_class_names_follow_column_order(tmp_path):
     write_csv(
         tmp_path / "it.csv",
         {"member": [1, 0, 1], "cat": [0.9, 0.2, 0.5], "dog": [0.1, 0.8, 0.5], "y": ["a", "b", "a"]},
@@ -77,7 +77,7 @@ def test_classes_in_words_stand_for_the_columns_in_their_order(tmp_path):
     np.testing.assert_allclose(losses_of(game_of(write_plan(tmp_path, data)))[0], -np.log([0.9, 0.8, 0.5]))
 
 
-def test_a_parquet_file_is_read_too(tmp_path):
+def test_reads_parquet(tmp_path):
     duckdb.sql("SELECT i % 2 = 0 AS member, i / 10 AS loss FROM range(6) t(i)").write_parquet(
         str(tmp_path / "it.parquet")
     )
@@ -93,7 +93,7 @@ def normal_losses(path, n, shift, seed):
     write_csv(path, {"member": members.astype(int), "loss": np.exp(rng.normal(size=n) - shift * members)})
 
 
-def test_a_table_of_losses_has_the_auc_of_two_normal_laws(tmp_path):
+def test_loss_table_has_auc_of_normal_distributions(tmp_path):
     normal_losses(tmp_path / "it.csv", 2_000, 0.7, 1)
     attacks = '"loss_threshold", { name = "loss_threshold", threshold = "optimal", label = "optimal" }'
     code, content = carried_out(write_plan(tmp_path, 'source = "it.csv", loss = "loss"', attacks=attacks))
@@ -110,7 +110,7 @@ def test_a_table_of_losses_has_the_auc_of_two_normal_laws(tmp_path):
     assert optimal["metrics"]["tpr"]["value"] is None
 
 
-def test_randomised_inclusion_allows_a_bound_on_epsilon_and_a_finding(tmp_path):
+def test_randomised_inclusion_gives_epsilon_bound(tmp_path):
     normal_losses(tmp_path / "it.csv", 2_000, 2.0, 2)
     challenger = "randomised = true, epsilon = {}, delta = 1e-5"
     for epsilon, expected in ((0.5, 1), (5.0, 0)):
@@ -126,7 +126,7 @@ def test_randomised_inclusion_allows_a_bound_on_epsilon_and_a_finding(tmp_path):
         assert verdict["metrics"]["epsilon"]["low"] > 1.0
 
 
-def test_no_leak_gives_no_bound_on_epsilon(tmp_path):
+def test_no_leak_gives_zero_epsilon_bound(tmp_path):
     normal_losses(tmp_path / "it.csv", 2_000, 0.0, 3)
     path = write_plan(tmp_path, 'source = "it.csv", loss = "loss"', "randomised = true, epsilon = 1.0")
     _, content = carried_out(path)
@@ -136,7 +136,7 @@ def test_no_leak_gives_no_bound_on_epsilon(tmp_path):
     assert verdict["metrics"]["auc"]["low"] < 0.5 < verdict["metrics"]["auc"]["high"]
 
 
-def test_the_mean_loss_of_members_that_coins_chose_is_given_to_nobody(tmp_path):
+def test_mean_loss_is_hidden_for_random_members(tmp_path):
     """It tells whether an outlier is in, though these losses have nothing to do with any training."""
     write_csv(tmp_path / "it.csv", {"member": [1, 0, 1, 0], "loss": [900.0, 0.1, 0.2, 0.3]})
     average = '{ name = "loss_threshold", threshold = "average" }'

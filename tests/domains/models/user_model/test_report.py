@@ -6,7 +6,7 @@ from domains.models.user_model.plans import write_csv, write_plan
 from leakgauge.cli.main import main
 
 
-def test_a_report_on_one_release_speaks_of_its_records(tmp_path, capsys):
+def test_report_describes_single_release(tmp_path, capsys):
     rng = np.random.default_rng(21)
     members = np.arange(300) < 150
     write_csv(tmp_path / "it.csv", {"member": members.astype(int), "loss": rng.exponential(2 - members)})

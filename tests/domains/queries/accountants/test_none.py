@@ -1,9 +1,9 @@
 import numpy as np
 
-from domains.queries.accountants.asking_around import answered, asked, queries, with_and_without
+from domains.queries.accountants.random_queries import answered, asked, queries, with_and_without
 
 
-def test_nothing_is_counted_and_nothing_refused():
+def test_counts_and_refuses_nothing():
     table, _ = with_and_without(np.random.default_rng(1))
     allowed, spent = answered("none", [[0], [1]], asked(table, queries(np.random.default_rng(2), 30)), 1)
     assert allowed.all()

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from domains.queries.accountants.asking_around import answered, asked, queries, with_and_without
+from domains.queries.accountants.random_queries import answered, asked, queries, with_and_without
 from domains.queries.small_table import table
 from leakgauge.domains.queries.query import Query
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_it_counts_the_answers_about_each_record_that_exists(seed):
+def test_counts_answers_per_existing_record(seed):
     rng = np.random.default_rng([5, seed])
     there, _ = with_and_without(rng)
     questions = asked(there, queries(rng, 15))
@@ -24,7 +24,7 @@ def test_it_counts_the_answers_about_each_record_that_exists(seed):
 
 
 @pytest.mark.parametrize("by", ["ids", "predicate"])
-def test_theorem_4_splitting_costs_one_answer_if_the_target_is_out_and_all_if_it_is_in(by):
+def test_theorem_4_splitting_costs_one_answer_without_target(by):
     target, m = 9, 8
     texts = [f"id IN ({i}, {target})" for i in range(m)]
     drawn = [Query(ids=(i, target)) for i in range(m)] if by == "ids" else [Query(where=t) for t in texts]
@@ -33,7 +33,7 @@ def test_theorem_4_splitting_costs_one_answer_if_the_target_is_out_and_all_if_it
     assert spent[-1].tolist() == [1, m]
 
 
-def test_refusals_tell_who_is_there():
+def test_refusals_reveal_membership():
     there = table(targets=(9,))
     allowed, _ = answered(
         "per_row", [[False], [True]], asked(there, [Query(ids=(i, 9)) for i in range(8)]), 5
@@ -41,7 +41,7 @@ def test_refusals_tell_who_is_there():
     assert allowed.sum(axis=0).tolist() == [8, 5]
 
 
-def test_a_query_about_nobody_who_exists_is_free():
+def test_query_about_absent_records_is_free():
     there = table(targets=(9,))
     allowed, spent = answered("per_row", [[False], [True]], asked(there, [Query(ids=(9,))] * 3), 1)
     assert allowed.tolist() == [[True, True], [True, False], [True, False]]

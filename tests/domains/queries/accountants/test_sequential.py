@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from domains.queries.accountants.asking_around import answered, asked, queries, with_and_without
+from domains.queries.accountants.random_queries import answered, asked, queries, with_and_without
 
 
-def test_every_answer_counts_until_the_budget_is_used_up():
+def test_every_answer_is_charged_until_budget_is_spent():
     table, _ = with_and_without(np.random.default_rng(1))
     allowed, spent = answered("sequential", [[0], [1]], asked(table, queries(np.random.default_rng(2), 6)), 4)
     assert allowed[:, 0].tolist() == allowed[:, 1].tolist() == [True] * 4 + [False] * 2

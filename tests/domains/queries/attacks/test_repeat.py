@@ -20,16 +20,16 @@ ONCE, OFTEN = (float(query_splitting.midpoint_laplace(m, 0.5)) for m in (1, 20))
         ("canonical", "equivalent", OFTEN),
     ],
 )
-def test_repeating_gains_where_the_cache_does_not_see_it(cache, wording, expected):
+def test_repeating_helps_without_matching_cache(cache, wording, expected):
     value, error = success(Attack(queries=20, wording=wording), knowledge(epsilon=0.5, cache=cache))
     assert abs(value - expected) < 4 * error
 
 
-def test_no_record_needs_to_be_known():
+def test_needs_no_known_record():
     assert success(Attack(queries=50), knowledge(epsilon=1.0, n_known=0))[0] > 0.99
 
 
-def test_a_budget_ends_it():
+def test_stops_when_budget_is_spent():
     known = knowledge(epsilon=0.5, accountant="per_predicate", budget=0.5)
     value, error = success(Attack(queries=20, wording="equivalent"), known)
     assert abs(value - ONCE) < 4 * error
@@ -37,13 +37,13 @@ def test_a_budget_ends_it():
 
 @pytest.mark.parametrize("target", [7, "O'Hara"])
 @pytest.mark.parametrize("wording_of", [reworded, equivalent])
-def test_no_two_wordings_are_the_same(wording_of, target):
+def test_wordings_are_distinct(wording_of, target):
     assert len({wording_of("id", target, i) for i in range(3_000)}) == 3_000
 
 
 @pytest.mark.parametrize("target", [7, "O'Hara"])
 @pytest.mark.parametrize("wording_of", [reworded, equivalent])
-def test_every_wording_selects_the_target_alone(wording_of, target):
+def test_every_wording_selects_target_alone(wording_of, target):
     import duckdb
 
     kind, others = ("INTEGER", range(20)) if target == 7 else ("VARCHAR", ["O'Hara", "O'Harax", "x", ""])
@@ -55,6 +55,6 @@ def test_every_wording_selects_the_target_alone(wording_of, target):
             assert rows == [(target,)]
 
 
-def test_at_least_one_question_is_asked():
+def test_rejects_zero_queries():
     with pytest.raises(BadInput, match=r"queries must be in 1\.\."):
         Attack(queries=0)

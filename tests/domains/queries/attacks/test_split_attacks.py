@@ -22,7 +22,7 @@ def near(found, expected, sure=4.0):
 
 
 @pytest.mark.parametrize(("m", "epsilon"), NUMBERS)
-def test_measured_success_is_within_noise_of_theory(m, epsilon):
+def test_measured_success_matches_theory(m, epsilon):
     known = knowledge(epsilon=epsilon)
     assert near(
         success(split_midpoint.Attack(queries=m), known), query_splitting.midpoint_laplace(m, epsilon)
@@ -42,7 +42,7 @@ def test_measured_success_is_within_noise_of_theory(m, epsilon):
         (10, 0.3, 0.532, 0.533, 0.564, 0.636, 0.675),
     ],
 )
-def test_the_numbers_of_the_book_are_reached(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
+def test_success_matches_published_values(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
     known, n = knowledge(epsilon=epsilon), 200_000
     expected = {
         split_t_test.Attack(queries=m): (textbook, t_test_power.success_laplace(m, epsilon)),
@@ -64,7 +64,7 @@ def test_the_numbers_of_the_book_are_reached(m, epsilon, textbook, paper, one_si
 
 
 @pytest.mark.slow
-def test_theorem_5_is_not_what_is_measured():
+def test_measured_success_differs_from_theorem_5():
     found, error = success(split_t_test.Attack(queries=10), knowledge(epsilon=1.0), 200_000)
     printed = t_test_power.success_as_printed(10, 1 / t_test_power.SQRT_2)
     normal = t_test_power.success_normal(10, 1 / t_test_power.SQRT_2)
@@ -72,7 +72,7 @@ def test_theorem_5_is_not_what_is_measured():
 
 
 @pytest.mark.parametrize("value", [100.0, -50.0, 20.0])
-def test_success_on_a_sum_depends_on_the_value_over_the_bound(value):
+def test_success_on_sum_depends_on_value_over_bound(value):
     query = Query(kind="sum", column="income", bound=100.0)
     known = knowledge(epsilon=1.0, query=query, shifts=(value,))
     ratio = query_splitting.laplace_ratio(1.0, value, 100.0)
@@ -83,7 +83,7 @@ def test_success_on_a_sum_depends_on_the_value_over_the_bound(value):
     )
 
 
-def test_gaussian_noise_leaves_nothing_beyond_the_midpoint():
+def test_likelihood_equals_midpoint_under_gaussian_noise():
     known = knowledge(noise=gaussian.Mechanism(sigma=3.0, delta=1e-5))
     expected = query_splitting.midpoint_gaussian(10, 1 / 3)
     _, scores, _ = played(split_midpoint.Attack(), known)
@@ -93,7 +93,7 @@ def test_gaussian_noise_leaves_nothing_beyond_the_midpoint():
     assert near(success(split_t_test.Attack(), known), t_test_power.success_normal(10, 1 / 3))
 
 
-def test_geometric_noise_is_beaten_as_often_as_theory_says():
+def test_geometric_success_matches_theory():
     known = knowledge(epsilon=0.8, noise=geometric.Mechanism(epsilon=0.8))
     assert near(success(split_midpoint.Attack(queries=7), known), query_splitting.midpoint_geometric(7, 0.8))
     assert near(
@@ -112,7 +112,7 @@ def test_geometric_noise_is_beaten_as_often_as_theory_says():
     ],
     ids=["logistic", "discrete_gaussian"],
 )
-def test_other_noise_is_attacked_as_well_as_can_be(noise, losses):
+def test_other_noise_reaches_the_optimum(noise, losses):
     """The optimum over seven answers, by adding up privacy losses of the textbook's distribution."""
     expected = independent_optimum.best_accuracy(*losses, 7)
     assert near(success(split_likelihood.Attack(queries=7), knowledge(noise=noise)), expected)
@@ -121,12 +121,12 @@ def test_other_noise_is_attacked_as_well_as_can_be(noise, losses):
 
 
 @pytest.mark.parametrize(("form", "size"), [("textbook", 0.042), ("paper", 0.052)])
-def test_the_t_test_accuses_non_members_as_often_as_its_size(form, size):
+def test_t_test_has_its_nominal_false_positive_rate(form, size):
     members, scores, _ = played(split_t_test.Attack(form=form), knowledge(epsilon=0.3), 40_000)
     assert (scores[~members] >= 0).mean() == pytest.approx(size, abs=0.005)
 
 
-def test_several_targets_are_judged_each_by_their_own_value():
+def test_several_targets_use_their_own_values():
     query = Query(kind="sum", column="income", bound=10.0)
     known = knowledge(epsilon=2.0, query=query, shifts=(10.0, -4.0, 0.0))
     members, scores, _ = played(split_likelihood.Attack(), known)
@@ -149,7 +149,7 @@ def test_refused_answers_are_no_evidence(attack):
     assert (played(attack, none, 100)[1] == 0).all()
 
 
-def test_a_scorer_asks_one_fresh_oracle_and_no_more_than_it_said():
+def test_scorer_uses_one_oracle_within_stated_queries():
     known = knowledge()
     scorer = split_midpoint.Attack(queries=8).study(known, np.random.default_rng(1))
     seen = FakeSeen(known, np.ones((5, 1), dtype=bool))
@@ -169,6 +169,6 @@ def test_a_scorer_asks_one_fresh_oracle_and_no_more_than_it_said():
         (split_likelihood.Attack, {"queries": -3}),
     ],
 )
-def test_bad_parameters_are_refused(make, wrong):
+def test_rejects_bad_parameters(make, wrong):
     with pytest.raises(BadInput, match="must be"):
         make(**wrong)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import read
+from domains.queries.log.query_logs import read
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log.answers import LoggedNoise
 from leakgauge.theory import gdp
@@ -24,7 +24,7 @@ def noise(tmp_path, columns, values):
         ("epsilon,scale", "0.5,4", (LoggedNoise.LAPLACE, 4.0)),
     ],
 )
-def test_a_row_says_how_much_noise_there_is(tmp_path, columns, values, expected):
+def test_noise_scale_comes_from_row(tmp_path, columns, values, expected):
     assert noise(tmp_path, columns, values) == expected
 
 
@@ -34,7 +34,7 @@ def test_gaussian_noise_follows_from_epsilon_and_delta(tmp_path):
     assert gdp.delta_at(10 / sigma, 1.0) == pytest.approx(1e-6, rel=1e-6)
 
 
-def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
+def test_mismatching_epsilon_and_scale_are_counted(tmp_path):
     rows = "1,a,0.5,2\n2,a,0.5,4\n3,a,,4\n"
     notes = read(tmp_path, "query,records,epsilon,scale\n" + rows).notes
     assert any("scale does not match their epsilon" in note and note.endswith(": 1.") for note in notes)
@@ -62,12 +62,12 @@ def test_labels_that_do_not_fit_the_scale_are_counted(tmp_path):
         ("mechanism,kind,bound,epsilon", "geometric,sum,1e9,1", "use larger units"),
     ],
 )
-def test_odd_noise_is_refused_with_its_row(tmp_path, columns, values, message):
+def test_rejects_invalid_noise_with_row_number(tmp_path, columns, values, message):
     with pytest.raises(BadInput, match=rf"log.csv, row 1: .*{message}"):
         noise(tmp_path, columns, values)
 
 
-def test_whole_contributions_under_geometric_noise(tmp_path):
+def test_geometric_noise_needs_integer_contributions(tmp_path):
     (tmp_path / "pairs.csv").write_text("query,record,contribution\n1,a,1.5\n")
     with pytest.raises(BadInput, match=r"row 1: a record contributes 1.5: geometric"):
         read(
@@ -77,7 +77,7 @@ def test_whole_contributions_under_geometric_noise(tmp_path):
         )
 
 
-def test_scales_are_those_of_each_row(tmp_path):
+def test_scales_are_per_row(tmp_path):
     rng = np.random.default_rng(1)
     epsilons = rng.uniform(0.01, 2, 50)
     rows = "".join(f"{i},a,{float(epsilon)!r}\n" for i, epsilon in enumerate(epsilons))

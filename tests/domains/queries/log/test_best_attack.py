@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from domains.queries.log.logs import answers, random_sparse, sparse
+from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import best_attack as kinds
 from leakgauge.domains.queries.log import best_attack as module
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
@@ -16,7 +16,7 @@ def attack(log, found):
     return made, *best_attack_per_record(made)
 
 
-def test_records_in_the_same_kinds_of_queries_are_one_computation():
+def test_records_with_equal_signature_are_computed_once():
     log = answers([2.0, 2.0, 4.0, 4.0])
     made, reached, error = attack(log, sparse(4, 4, [0, 2, 1, 3, 0, 1], [0, 0, 1, 1, 2, 2]))
     assert made.cells.shape[0] == 3
@@ -34,12 +34,12 @@ def test_closed_forms_hold_for_one_answer():
 
 
 @pytest.mark.parametrize(("m", "ratio", "success"), [(10, 1.0, 0.917), (29, 0.33, 0.802), (10, 0.3, 0.675)])
-def test_as_many_equal_answers_as_in_the_paper(m, ratio, success):
+def test_equal_answers_match_paper(m, ratio, success):
     _, reached, _ = attack(answers([1 / ratio] * m), sparse(m, 1, range(m), [0] * m))
     assert reached.accuracy[0] == pytest.approx(success, abs=1e-3)
 
 
-def test_many_signatures_are_told_within_the_stated_error_of_single_brackets(monkeypatch):
+def test_many_signatures_stay_within_stated_error(monkeypatch):
     rng = np.random.default_rng(4)
     log = answers(rng.choice([2.0, 3.0, 7.0, 20.0], 60), noise=rng.choice([0, 0, 1, 2], 60))
     found = random_sparse(rng, 60, 30)
@@ -54,7 +54,7 @@ def test_many_signatures_are_told_within_the_stated_error_of_single_brackets(mon
         np.testing.assert_allclose(getattr(many, name), getattr(single, name), atol=5e-4)
 
 
-def test_shifts_that_are_rounded_up_never_make_a_number_smaller(monkeypatch):
+def test_rounding_up_never_lowers_exposure(monkeypatch):
     rng = np.random.default_rng(5)
     found = random_sparse(rng, 40, 12)
     log = answers(rng.uniform(2, 9, 40))
@@ -70,7 +70,7 @@ def test_shifts_that_are_rounded_up_never_make_a_number_smaller(monkeypatch):
     assert width < 5e-4
 
 
-def test_geometric_noise_of_many_kinds_is_told_as_well_as_of_few(monkeypatch):
+def test_many_geometric_scales_are_accurate(monkeypatch):
     """Within the stated share: it is not taken for a law that reveals far more."""
     rng = np.random.default_rng(6)
     log = answers([2000.0] * 10, noise=1, bound=2000.0)
@@ -87,7 +87,7 @@ def test_geometric_noise_of_many_kinds_is_told_as_well_as_of_few(monkeypatch):
         assert (more < 0.002).all()
 
 
-def test_geometric_noise_of_very_many_kinds_is_rounded_further_and_that_is_told(monkeypatch):
+def test_very_many_geometric_scales_are_rounded_with_note(monkeypatch):
     log = answers([1.0, 2.0, 3.0], noise=1, bound=40.0)
     found = sparse(3, 1, [0, 1, 2], [0] * 3, [1.0, 3.0, 40.0])
     _, exact, _ = attack(log, found)
@@ -99,7 +99,7 @@ def test_geometric_noise_of_very_many_kinds_is_rounded_further_and_that_is_told(
     assert exact.accuracy[0] - 1e-4 < rough.accuracy[0] < exact.accuracy[0] + made.rounded
 
 
-def test_very_many_kinds_of_laplace_noise_are_rounded_once(monkeypatch):
+def test_very_many_laplace_scales_are_rounded_once(monkeypatch):
     log = answers([1.0, 2.0, 3.0, 4.0])
     monkeypatch.setattr(kinds, "MOST_KINDS", 2)
     monkeypatch.setattr(kinds, "MOST_ROUNDED", 2)
@@ -108,7 +108,7 @@ def test_very_many_kinds_of_laplace_noise_are_rounded_once(monkeypatch):
 
 
 @pytest.mark.parametrize(("noise", "ratio"), [(0, 3.9), (1, 4.5)])
-def test_the_error_of_rounding_covers_the_hits_where_they_grow_fastest(monkeypatch, noise, ratio):
+def test_rounding_error_covers_steepest_tpr(monkeypatch, noise, ratio):
     log = answers([1 / (ratio * (1 - 1e-4 * i)) for i in range(10)], noise=noise)
     found = sparse(10, 10, range(10), range(10))
     _, exact, width = attack(log, found)
@@ -119,7 +119,7 @@ def test_the_error_of_rounding_covers_the_hits_where_they_grow_fastest(monkeypat
     assert (rough.tpr > exact.tpr - width).all()
 
 
-def test_contributions_count_by_their_size_and_zero_ones_not_at_all():
+def test_contributions_count_by_size():
     log = answers([100.0] * 3, bound=100.0)
     found = sparse(3, 4, [0, 0, 0, 1], [0, 1, 2, 2], [-50.0, 50.0, 0.0, 20.0])
     _, reached, _ = attack(log, found)
@@ -127,6 +127,6 @@ def test_contributions_count_by_their_size_and_zero_ones_not_at_all():
     np.testing.assert_allclose(reached.accuracy, [one[0], one[0], one[1], 0.5], atol=1e-5)
 
 
-def test_a_shift_beyond_all_doubt_is_recognised_for_sure():
+def test_huge_shift_is_recognised_with_certainty():
     _, reached, _ = attack(answers([1e-9]), sparse(1, 1, [0], [0]))
     assert (reached.accuracy[0], reached.auc[0], reached.tpr[0]) == pytest.approx((1, 1, 1), abs=1e-6)

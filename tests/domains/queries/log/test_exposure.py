@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from domains.queries.log.logs import RECORDS, written
+from domains.queries.log.query_logs import RECORDS, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries import DOMAIN
 from leakgauge.domains.queries.log.exposure import expose_query_log
@@ -10,7 +10,7 @@ from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.theory import gdp
 
 
-def test_each_record_has_what_its_own_answers_give_away(tmp_path):
+def test_exposure_of_each_record_follows_from_its_answers(tmp_path):
     table = written(tmp_path, RECORDS, "people.csv")
     log = written(tmp_path, "query,records,epsilon,sigma\na,1;2,0.3,\nb,2,,2\nc,2,1,\nd,4,0.3,\n")
     steps = []
@@ -31,7 +31,7 @@ def test_each_record_has_what_its_own_answers_give_away(tmp_path):
     assert any("fresh noise" in note for note in found.notes)
 
 
-def test_mixed_scales_are_told_as_often_as_a_simulation_finds(tmp_path):
+def test_mixed_scales_match_simulation(tmp_path):
     log = written(tmp_path, "query,records,scale,sigma\n1,x,4,\n2,x,2,\n3,x,,3\n4,x,1.5,\n5,x,4,\n")
     (informed,) = expose_query_log(QueryLogFiles(log)).against
     rng = np.random.default_rng(7)
@@ -43,6 +43,6 @@ def test_mixed_scales_are_told_as_often_as_a_simulation_finds(tmp_path):
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1.0, float("nan")])
-def test_a_delta_that_is_no_probability_is_refused(tmp_path, delta):
+def test_rejects_invalid_delta(tmp_path, delta):
     with pytest.raises(BadInput, match="--delta"):
         expose_query_log(QueryLogFiles(written(tmp_path, "query,records,epsilon\n1,a,1\n")), delta=delta)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import sparse
+from domains.queries.log.query_logs import sparse
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log import incidence as module
 
 
-def test_queries_of_each_record_are_found_in_the_order_of_the_log():
+def test_queries_of_a_record_keep_log_order():
     found = sparse(3, 4, [2, 0, 1, 0], [1, 1, 3, 3], [5.0, 6.0, 7.0, 8.0])
     assert found.starts.tolist() == [0, 0, 2, 2, 4]
     assert found.queries.tolist() == [0, 2, 0, 1]
@@ -14,19 +14,19 @@ def test_queries_of_each_record_are_found_in_the_order_of_the_log():
     assert found.numbers.tolist() == [0, 2, 0, 2]
 
 
-def test_a_record_named_twice_in_a_query_counts_once():
+def test_duplicate_record_in_query_counts_once():
     found = sparse(2, 3, [0, 0, 0, 1, 1, 1], [2, 0, 2, 0, 1, 1])
     assert found.repeated == 2
     assert found.starts.tolist() == [0, 2, 3, 4]
     assert found.queries.tolist() == [0, 1, 1, 0]
 
 
-def test_the_same_query_at_the_end_of_one_record_and_the_start_of_the_next_is_no_repetition():
+def test_adjacent_records_with_same_query_are_not_merged():
     found = sparse(1, 3, [0, 0], [0, 2])
     assert (found.repeated, found.numbers.tolist()) == (0, [1, 0, 1])
 
 
-def test_two_contributions_of_a_record_to_one_query_are_refused():
+def test_rejects_two_contributions_to_one_query():
     assert sparse(1, 1, [0, 0], [0, 0], [2.0, 2.0]).contributions.tolist() == [2.0]
     with pytest.raises(
         BadInput, match="row 1 of the log: a record contributes two different values to this query, 2 and 3"
@@ -35,7 +35,7 @@ def test_two_contributions_of_a_record_to_one_query_are_refused():
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_blocks_hold_every_record_once(monkeypatch, size):
+def test_blocks_cover_every_record_once(monkeypatch, size):
     monkeypatch.setattr(module, "_BLOCK", size)
     rng = np.random.default_rng(1)
     found = sparse(
@@ -48,7 +48,7 @@ def test_blocks_hold_every_record_once(monkeypatch, size):
     assert [record for block in blocks for record in range(block.start, block.stop)] == list(range(30))
 
 
-def test_without_any_pair_there_still_are_records():
+def test_log_without_pairs_keeps_records():
     found = sparse(1, 2, [], [])
     assert found.numbers.tolist() == [0, 0]
     assert [(block.start, block.stop) for block in found.blocks()] == [(0, 2)]

@@ -4,7 +4,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import RECORDS, contained, read, written
+from domains.queries.log.query_logs import RECORDS, contained, read, written
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.domains.queries.log.reader import read_query_log
@@ -13,13 +13,13 @@ HEADER = "query,records,epsilon\n"
 QUERIES = "query,epsilon\n1,0.5\n2,1\n"
 
 
-def test_ids_stand_in_a_list_between_semicolons_or_blanks(tmp_path):
+def test_id_lists_are_separated_by_semicolons_or_spaces(tmp_path):
     log = read(tmp_path, HEADER + "q1,ann;bob ,0.5\nq2, bob  cem;,0.5\nq3,,0.5\n")
     assert contained(log) == {"ann": ["q1"], "bob": ["q1", "q2"], "cem": ["q2"]}
     assert log.answers.scale.tolist() == [2.0, 2.0, 2.0]
 
 
-def test_json_lines_and_parquet_hold_lists(tmp_path):
+def test_json_lines_and_parquet_use_lists(tmp_path):
     lines = (
         '{"query": 1, "records": ["x y", "z"], "epsilon": 0.5}\n{"query": 2, "records": ["z"], "scale": 4}\n'
     )
@@ -34,7 +34,7 @@ def test_json_lines_and_parquet_hold_lists(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "csv.gz"])
 @pytest.mark.parametrize("ids", [[7, 8, 5_000_000_000], ["ann", "bob", "007"], [2**70, 2**70 + 1, 3]])
-def test_a_row_for_each_pair_is_the_same_in_every_file(tmp_path, kind, ids):
+def test_pair_rows_are_equal_in_all_formats(tmp_path, kind, ids):
     rows = "".join(f"{query},{ids[place]}\n" for query, place in ((2, 0), (1, 0), (1, 1), (2, 2)))
     path = written(tmp_path, "query,record\n" + rows, "pairs.csv")
     if kind == "parquet":
@@ -50,24 +50,24 @@ def test_a_row_for_each_pair_is_the_same_in_every_file(tmp_path, kind, ids):
     assert found == {str(ids[0]): [1, 2], str(ids[1]): [1], str(ids[2]): [2]}
 
 
-def test_one_file_may_hold_the_noise_and_the_pairs(tmp_path):
+def test_one_file_may_hold_noise_and_pairs(tmp_path):
     log = read(tmp_path, "query,record,epsilon\n1,ann,0.5\n1,bob,0.5\n2,ann,1\n")
     assert contained(log) == {"ann": [1, 2], "bob": [1]}
     assert log.answers.rows.tolist() == [1, 3]
 
 
-def test_digits_that_are_written_differently_are_different_ids(tmp_path):
+def test_ids_are_compared_as_text(tmp_path):
     log = read(tmp_path, HEADER + "7,1;01,0.5\n007,1,0.5\n")
     assert contained(log) == {"01": ["7"], "1": ["7", "007"]}
 
 
-def test_rows_with_the_same_id_are_one_release(tmp_path):
+def test_rows_with_same_id_are_one_release(tmp_path):
     log = read(tmp_path, HEADER + "1,a;b,0.5\n2,a,1\n1,a;b,0.50\n")
     assert contained(log) == {"a": [1, 2], "b": [1]}
     assert "Rows of the log that repeat an earlier id (the same release, counted once): 1." in log.notes
 
 
-def test_predicates_select_what_duckdb_itself_counts(tmp_path):
+def test_predicates_match_duckdb(tmp_path):
     rng = np.random.default_rng(1)
     people = "".join(
         f"{i},{age},{region}\n"
@@ -88,19 +88,19 @@ def test_predicates_select_what_duckdb_itself_counts(tmp_path):
     assert {name for name, queries in contained(log).items() if 2 in queries} == {name for (name,) in old}
 
 
-def test_records_of_the_table_in_no_query_are_there(tmp_path):
+def test_unqueried_table_records_are_kept(tmp_path):
     table = written(tmp_path, RECORDS, "people.csv")
     log = read(tmp_path, HEADER + "q,1;3,0.5\n", data=table)
     assert contained(log) == {1: ["q"], 2: [], 3: ["q"], 4: []}
 
 
-def test_lists_and_predicates_may_stand_in_one_log(tmp_path):
+def test_lists_and_predicates_may_be_mixed(tmp_path):
     table = written(tmp_path, RECORDS, "people.csv")
     log = read(tmp_path, "query,where,records,epsilon\n1,age>30,,0.5\n2,,1;4,.5\n", data=table)
     assert contained(log) == {1: [2], 2: [], 3: [1], 4: [1, 2]}
 
 
-def test_sums_take_their_values_from_the_table_and_are_clipped(tmp_path):
+def test_sum_values_come_from_table_and_are_clipped(tmp_path):
     table = written(tmp_path, RECORDS, "people.csv")
     text = "query,where,kind,column,bound,epsilon\n1,,sum,income,100,1\n2,age > 20,,,,0.5\n"
     log = read(tmp_path, text, data=table)
@@ -109,7 +109,7 @@ def test_sums_take_their_values_from_the_table_and_are_clipped(tmp_path):
     assert "Contributions clipped to the bound of their sum: 1." in log.notes
 
 
-def test_contributions_beyond_the_bound_are_clipped_on_both_sides(tmp_path):
+def test_contributions_are_clipped_on_both_sides(tmp_path):
     text = (
         "query,record,kind,bound,epsilon,contribution\n1,a,sum,10,1,-90\n1,b,sum,10,1,-3\n1,c,sum,10,1,90\n"
     )
@@ -118,14 +118,14 @@ def test_contributions_beyond_the_bound_are_clipped_on_both_sides(tmp_path):
     assert "Contributions clipped to the bound of their sum: 2." in log.notes
 
 
-def test_sums_without_values_count_in_full(tmp_path):
+def test_sums_without_values_count_fully(tmp_path):
     log = read(tmp_path, "query,records,kind,bound,epsilon\n1,a,sum,5,1\n")
     assert log.incidence.contributions is None
     assert (log.answers.bound[0], log.answers.scale[0]) == (5.0, 5.0)
     assert any("whole bound" in note for note in log.notes)
 
 
-def test_contributions_may_be_said(tmp_path):
+def test_contributions_may_be_given(tmp_path):
     pairs = written(tmp_path, "query,record,contribution\n1,a,-3\n1,b,9\n", "pairs.csv")
     log = read(tmp_path, "query,kind,bound,epsilon\n1,sum,5,1\n", contains=pairs)
     assert log.incidence.contributions.tolist() == [-3.0, 5.0]
@@ -150,7 +150,7 @@ def test_contributions_may_be_said(tmp_path):
         ("query,where,records,epsilon\n1,,a,1\n2,,,1\n", "row 2: has neither where nor records"),
     ],
 )
-def test_an_error_in_a_log_names_the_row(tmp_path, text, message):
+def test_log_error_names_row(tmp_path, text, message):
     with pytest.raises(BadInput, match=rf"log\.csv.*{message}|{message}"):
         read(tmp_path, text)
 
@@ -167,7 +167,7 @@ def test_an_error_in_a_log_names_the_row(tmp_path, text, message):
         ("query,record,contribution\n1,a,1\n1,a,0\n", "two different values"),
     ],
 )
-def test_an_error_in_the_pairs_names_the_row(tmp_path, pairs, message):
+def test_pairs_error_names_row(tmp_path, pairs, message):
     path = written(tmp_path, pairs, "pairs.csv")
     with pytest.raises(BadInput, match=message):
         read(tmp_path, QUERIES, contains=path)
@@ -185,13 +185,13 @@ def test_an_error_in_the_pairs_names_the_row(tmp_path, pairs, message):
         ("query,records,kind,column,bound,epsilon\n1,1,sum,incom,5,1\n", "row 1: .*'income'"),
     ],
 )
-def test_a_log_that_does_not_fit_the_table_is_refused_with_its_row(tmp_path, text, message):
+def test_rejects_log_not_matching_table_with_row_number(tmp_path, text, message):
     table = written(tmp_path, RECORDS, "people.csv")
     with pytest.raises(BadInput, match=message):
         read(tmp_path, text, data=table)
 
 
-def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
+def test_unreadable_row_is_not_quoted(tmp_path):
     with pytest.raises(BadInput) as caught:
         read(tmp_path, HEADER + "1,ann;bob\n")
     assert "bob" not in str(caught.value)
@@ -207,13 +207,13 @@ def test_a_row_that_cannot_be_read_is_not_repeated(tmp_path):
         ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),
     ],
 )
-def test_an_error_in_the_table_names_the_option_of_the_command(tmp_path, people, id_column, message):
+def test_table_error_names_command_option(tmp_path, people, id_column, message):
     table = written(tmp_path, people, "people.csv")
     with pytest.raises(BadInput, match=f"^{message}"):
         read(tmp_path, HEADER + "1,1,1\n", data=table, id=id_column)
 
 
-def test_one_place_says_which_records_a_query_contains(tmp_path):
+def test_rejects_records_given_twice(tmp_path):
     pairs = written(tmp_path, "query,record\n1,a\n", "pairs.csv")
     with pytest.raises(BadInput, match="leave one of them out"):
         read(tmp_path, HEADER + "1,a,1\n", contains=pairs)
@@ -221,7 +221,7 @@ def test_one_place_says_which_records_a_query_contains(tmp_path):
         QueryLogFiles(tmp_path / "log.csv", id="id")
 
 
-def test_files_that_are_not_there_or_not_known_are_told(tmp_path):
+def test_missing_or_unknown_files_are_reported(tmp_path):
     with pytest.raises(BadInput, match="--query-log: there is no file"):
         read_query_log(QueryLogFiles(tmp_path / "log.csv"))
     with pytest.raises(BadInput, match="unknown ending"):

@@ -4,7 +4,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from domains.queries.log.logs import answers, random_sparse, sparse
+from domains.queries.log.query_logs import answers, random_sparse, sparse
 from leakgauge.domains.queries.log import incidence
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record, gaussian_epsilons
 from leakgauge.theory import gdp
@@ -31,7 +31,7 @@ def in_a_dictionary(log, found):
 
 @pytest.mark.parametrize("contributions", [False, True])
 @pytest.mark.parametrize("block", [3, 10**6])
-def test_epsilon_and_the_costliest_queries_are_those_of_a_plain_loop(monkeypatch, contributions, block):
+def test_epsilon_and_costliest_queries_match_direct_loop(monkeypatch, contributions, block):
     monkeypatch.setattr(incidence, "_BLOCK", block)
     rng = np.random.default_rng(2)
     log = answers(rng.uniform(1, 5, 40).round(1), noise=rng.integers(0, 3, 40), bound=3.0)
@@ -48,19 +48,19 @@ def test_epsilon_and_the_costliest_queries_are_those_of_a_plain_loop(monkeypatch
             assert spent.top[record][kept].tolist() == [query for _, query in expected]
 
 
-def test_a_record_in_no_query_has_spent_nothing():
+def test_record_in_no_query_has_epsilon_zero():
     spent = epsilon_per_record(answers([2.0, 4.0]), sparse(2, 3, [0, 1], [0, 0]), DELTA)
     assert spent.epsilon.tolist() == [0.75, 0.0, 0.0]
     assert spent.top.tolist() == [[0, 1, -1], [-1, -1, -1], [-1, -1, -1]]
 
 
-def test_of_equally_costly_queries_the_earliest_are_named():
+def test_ties_name_the_earliest_queries():
     spent = epsilon_per_record(answers([1.0] * 5), sparse(5, 1, [4, 3, 2, 1, 0], [0] * 5), DELTA)
     assert spent.top.tolist() == [[0, 1, 2]]
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.3])
-def test_many_gaussian_epsilons_are_those_of_single_ones(delta):
+def test_many_gaussian_epsilons_match_single_ones(delta):
     mus = np.array([0.0, 1e-6, 0.01, 0.3, 1.0, 5.0, 60.0])
     expected = [gdp.epsilon_at(mu, delta) for mu in mus.tolist()]
     np.testing.assert_allclose(gaussian_epsilons(mus, delta), expected, rtol=1e-9, atol=1e-12)

@@ -60,7 +60,7 @@ def whole(answers):
 
 
 @pytest.mark.parametrize("key", [True, False])
-def test_a_service_that_is_started_again_in_mid_block_has_all_of_it_played_again(key):
+def test_restarted_service_repeats_the_whole_block(key):
     """Between questions 3 and 4 of all rounds, and in the middle of question 5 of the second try."""
     with running() as service:
         moments = {8 * 3 + 1, 8 * 3 + 1 + 8 * 4 + 4}
@@ -78,7 +78,7 @@ def test_a_service_that_is_started_again_in_mid_block_has_all_of_it_played_again
         assert trials.spent["obtained"].tolist() == pytest.approx([6 * 0.3] * 8)
 
 
-def test_lost_answers_without_keys_have_the_block_played_again_from_fresh_rounds():
+def test_lost_answers_without_keys_repeat_block_with_fresh_rounds():
     faults = {5: "drop", 20: 500, 36: b"<html>"}
     with running(lambda kind, n: faults.get(n) if kind == "ask" else None) as service:
         asker = Asker(3)
@@ -87,7 +87,7 @@ def test_lost_answers_without_keys_have_the_block_played_again_from_fresh_rounds
         assert whole(asker.answers)
 
 
-def test_all_adversaries_of_a_lost_block_play_it_again_with_the_same_bits():
+def test_all_adversaries_repeat_a_lost_block_with_same_bits():
     with running() as service:
         service.fault = lambda kind, n: service.forget() if (kind, n) == ("ask", 8 * 2 + 3) else None
         one, other = Asker(2), Asker(2)
@@ -98,7 +98,7 @@ def test_all_adversaries_of_a_lost_block_play_it_again_with_the_same_bits():
         assert trials["a0"].members.tolist() == block(service, Asker(1))(BLOCK)["a0"].members.tolist()
 
 
-def test_a_block_that_is_lost_every_time_is_given_up():
+def test_repeatedly_lost_block_is_given_up():
     with running(lambda kind, n: b"<html>" if kind == "ask" else None) as service:
         asker = Asker(2)
         with pytest.raises(ReleaseLost, match="rounds 0 to 7 were lost 5 times, the last time by POST"):
@@ -106,7 +106,7 @@ def test_a_block_that_is_lost_every_time_is_given_up():
         assert asker.begun == 5
 
 
-def test_the_targets_that_are_out_are_told_by_id_and_never_the_bit_in_a_question():
+def test_absent_targets_are_sent_by_id():
     with running() as service:
         trials = block(service, Asker(1))(BLOCK)["a0"]
         assert [service.absent[i + 1] == [] for i in range(8)].count(True) == trials.members.sum()
@@ -115,7 +115,7 @@ def test_the_targets_that_are_out_are_told_by_id_and_never_the_bit_in_a_question
         assert all(set(body) == {"kind", "column", "bound", "where", "ids", "request"} for body in bodies)
 
 
-def test_the_bits_of_a_round_reach_the_round_they_belong_to():
+def test_bits_are_sent_with_their_round():
     with running() as service:
         asker = Asker(1)
         trials = block(service, asker, settings={"connections": 8})(BLOCK)["a0"]
@@ -126,7 +126,7 @@ def test_the_bits_of_a_round_reach_the_round_they_belong_to():
 # -- one question asked twice ---------------------------------------------------------------------------
 
 
-def test_a_question_that_is_repeated_has_a_key_of_its_own_each_time():
+def test_repeated_query_gets_a_new_key():
     with running(lambda kind, n: "drop" if (kind, n) == ("ask", 2) else None) as service:
         asked = oracle(adapter(service), [[True]])
         same = Query(ids=(3,))
@@ -139,9 +139,7 @@ def test_a_question_that_is_repeated_has_a_key_of_its_own_each_time():
 @pytest.mark.parametrize(
     ("cache", "kept", "obtained"), [("none", True, 2), ("canonical", True, 1), ("canonical", False, 2)]
 )
-def test_a_repeated_answer_is_free_only_where_the_cache_is_stated_and_the_answer_is_the_same(
-    cache, kept, obtained
-):
+def test_repeated_answer_is_free_with_declared_cache_only(cache, kept, obtained):
     with running(lambda kind, n: b'{"answer": 5.5}' if kept and kind == "ask" else None) as service:
         asked = oracle(adapter(service), [[True]], cache=cache)
         asked.ask(Query(ids=(3,)))
@@ -152,7 +150,7 @@ def test_a_repeated_answer_is_free_only_where_the_cache_is_stated_and_the_answer
 # -- accounts -------------------------------------------------------------------------------------------
 
 
-def test_accounts_are_those_of_an_oracle_at_home():
+def test_accounts_match_local_oracle():
     members = np.array([[0, 0], [1, 0], [0, 1], [1, 1], [1, 1]], dtype=bool)
     queries = [Query(ids=(i, 8, 9)) for i in range(4)] + [Query(where="age > 30"), Query(ids=(9,)), Query()]
     with running() as service:
@@ -180,7 +178,7 @@ class RecordedWaits:
         return False
 
 
-def test_the_rate_is_kept_by_however_many_threads():
+def test_rate_limit_holds_across_threads():
     now = [50.0]
     meter, stop = RateLimiter(rate=100.0, total=31, clock=lambda: now[0]), RecordedWaits()
     with ThreadPoolExecutor(8) as threads:
@@ -192,14 +190,14 @@ def test_the_rate_is_kept_by_however_many_threads():
     assert stop.seconds[-1] == 0.0
 
 
-def test_every_connection_asks_the_same_meter():
+def test_connections_share_one_rate_limiter():
     with running() as service:
         remote = adapter(service, rate=1e4, connections=8, timeout=60.0)
         oracle(remote, np.ones((15, 1))).ask(Query(ids=(1,)))
         assert len(service.times) == 30 == remote.sent
 
 
-def test_no_more_than_the_total_is_ever_sent():
+def test_request_total_is_never_exceeded():
     with running() as service:
         asker = Asker(6)
         with pytest.raises(IncompleteRun, match=r"service\.total = 20 requests were sent"):
@@ -208,7 +206,7 @@ def test_no_more_than_the_total_is_ever_sent():
         assert asker.begun == 1
 
 
-def test_a_total_into_which_no_block_fits_is_told_from_one_that_was_of_use():
+def test_insufficient_total_is_distinguished_from_exhausted_total():
     with running() as service:
         play = block(service, Asker(6), settings={"total": 20})
         with pytest.raises(IncompleteRun, match="before one block was complete: raise total, or lower block"):
@@ -219,14 +217,14 @@ def test_a_total_into_which_no_block_fits_is_told_from_one_that_was_of_use():
             play(RoundBlock(1, range(8, 16)))
 
 
-def test_requests_that_are_sent_again_count_too():
+def test_retries_count_towards_total():
     with running(lambda kind, n: (429, {}) if kind == "ask" else None) as service:
         with pytest.raises(IncompleteRun, match="total = 3"):
             oracle(adapter(service, total=3, tries=50), [[True]]).ask(Query(ids=(1,)))
         assert len(service.seen) == 3
 
 
-def test_rounds_are_closed_when_a_block_is_done():
+def test_rounds_are_closed_after_a_block():
     with running() as service:
         play = block(service, Asker(2), Asker(2))
         play(BLOCK)
@@ -235,14 +233,14 @@ def test_rounds_are_closed_when_a_block_is_done():
         assert (service.n_opened, service.rounds) == (32, {})
 
 
-def test_rounds_are_closed_after_errors_too():
+def test_rounds_are_closed_after_errors():
     with running(lambda kind, n: (422, {}) if (kind, n) == ("ask", 9) else None) as service:
         with pytest.raises(BadInput, match="422"):
             block(service, Asker(2))(BLOCK)
         assert (service.n_opened, service.rounds) == (8, {})
 
 
-def test_rounds_that_nobody_can_ask_any_more_are_closed_before_others_are_opened():
+def test_unused_rounds_are_closed_before_opening_others():
     with running() as service:
         there = adapter(service)
         first = oracle(there, [[True]])
@@ -253,7 +251,7 @@ def test_rounds_that_nobody_can_ask_any_more_are_closed_before_others_are_opened
         assert (list(service.rounds), service.closed) == ([2], [1])
 
 
-def test_a_round_with_an_old_name_is_not_closed_for_an_old_oracle():
+def test_reused_round_name_is_not_closed_by_old_oracle():
     with running() as service:
         there = adapter(service)
         first = oracle(there, [[True]])
@@ -270,7 +268,7 @@ def test_a_round_with_an_old_name_is_not_closed_for_an_old_oracle():
         assert second.ask(Query(ids=(2,))).tolist() == [1001]
 
 
-def test_a_service_that_cannot_close_rounds_does_no_harm():
+def test_missing_close_endpoint_is_ignored():
     with running(lambda kind, n: "drop" if kind == "close" else None) as service:
         trials = block(service, Asker(1))(BLOCK)
         assert len(trials["a0"]) == 8
@@ -280,7 +278,7 @@ def test_a_service_that_cannot_close_rounds_does_no_harm():
 # -- services of other kinds ----------------------------------------------------------------------------
 
 
-def test_a_service_with_two_copies_of_the_table_needs_no_rounds():
+def test_two_table_copies_need_no_rounds():
     copies = AskRequest(
         path="/{world}/query", json={"sql": "{sql}", "t": {"n": ["{seed}", "x{seed}"]}}, answer="rows.0.0"
     )
@@ -296,7 +294,7 @@ def test_a_service_with_two_copies_of_the_table_needs_no_rounds():
         assert bodies[2] == ([2, "x2"], 'SELECT COUNT(*) FROM people WHERE "id" IN (1, 3)')
 
 
-def test_two_services_may_hold_the_two_copies():
+def test_two_services_may_hold_two_copies():
     plain = AskRequest(path="/query", json={"where": "{where}"})
     with running() as without, running() as there:
         without.fault = lambda kind, n: lambda handler: reply(handler, 200, b'{"answer": 1.5}')
@@ -305,7 +303,7 @@ def test_two_services_may_hold_the_two_copies():
         assert asked.ask(Query(ids=(1, 3))).tolist() == [2.5, 1.5]
 
 
-def test_a_refusal_where_rounds_have_no_budget_of_their_own_stops_the_run():
+def test_refusal_without_rounds_stops_the_run():
     plain = AskRequest(path="/{world}", json={"where": "{where}"})
     with (
         running(lambda kind, n: (403, {})) as service,

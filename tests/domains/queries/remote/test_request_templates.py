@@ -11,7 +11,7 @@ from leakgauge.domains.queries.remote.request_templates import HttpMethod, Reque
 URL = "http://127.0.0.1:8700"
 
 
-def test_a_string_that_is_one_placeholder_becomes_its_value_and_others_its_text():
+def test_placeholder_keeps_type_alone_and_becomes_text_in_string():
     template = RequestTemplate(
         path="/r/{round}",
         json={"ids": "{ids}", "deep": [{"n": "{bound}", "not": "{where} "}, 7, True], "none": "{column}"},
@@ -26,18 +26,18 @@ def test_a_string_that_is_one_placeholder_becomes_its_value_and_others_its_text(
     assert (call.method, call.path) == ("POST", "/r/5")
 
 
-def test_what_stands_in_a_path_cannot_lead_elsewhere():
+def test_path_values_are_escaped():
     template = RequestTemplate(path="/q/{round}?where={where}", method=HttpMethod.GET)
     call = template.fill({"round": "../a b", "where": "age > 3 & x = 'ü'"}, None)
     assert call.path == "/q/..%2Fa%20b?where=age%20%3E%203%20%26%20x%20%3D%20%27%C3%BC%27"
     assert call.content is None
 
 
-def test_the_name_of_a_request_tells_nothing_of_anybody():
+def test_request_key_reveals_no_content():
     assert RequestTemplate(path="/q/{ids}").fill({"ids": [17]}, None).name == "POST /q/{ids}"
 
 
-def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
+def test_token_is_sent_as_bearer_by_default():
     assert RequestTemplate(path="/").fill({}, "abc").headers == {"Authorization": "Bearer abc"}
     own = RequestTemplate(path="/", headers={"X-Api-Key": "key {token}"}).fill({}, "abc")
     assert own.headers == {"X-Api-Key": "key abc"}
@@ -59,7 +59,7 @@ def test_a_token_is_a_bearer_unless_a_header_says_otherwise():
         ({"path": "/", "headers": {"X": "{toke}"}}, "did you mean 'token'"),
     ],
 )
-def test_a_template_that_cannot_be_filled_is_refused(template, message):
+def test_rejects_template_that_cannot_be_filled(template, message):
     with pytest.raises(BadInput, match=message):
         RequestTemplate(**template)
 
@@ -68,7 +68,7 @@ def service(**json):
     return QueriesServiceTable(url=URL, ask=AskRequest(path="/{world}", json=json), table="t.people")
 
 
-def test_a_question_is_written_in_every_way():
+def test_query_is_written_in_every_notation():
     asked = Query(kind=QueryKind.SUM, column='in"come', bound=10.0, ids=("O'Hara", "b"))
     values = query_values(asked, service(q="{sql}"), "name")
     assert values == {
@@ -87,7 +87,7 @@ def test_a_question_is_written_in_every_way():
     assert query_values(Query(ids=()), service(q="{sql}"), "name")["where"] == "FALSE"
 
 
-def test_the_sql_of_a_question_gives_its_true_answer():
+def test_query_sql_gives_true_answer():
     import duckdb
 
     from domains.queries.small_table import table
@@ -110,6 +110,6 @@ def test_the_sql_of_a_question_gives_its_true_answer():
         ({"p": "{predicate}"}, Query(ids=(3,)), "by ids, which {predicate} does not contain"),
     ],
 )
-def test_a_question_that_a_template_would_leave_out_is_refused(template, query, message):
+def test_rejects_template_that_omits_the_query(template, query, message):
     with pytest.raises(BadInput, match=message):
         query_values(query, service(**template), "id")

@@ -6,7 +6,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.service import server
 
 
-def test_it_listens_on_this_machine_alone():
+def test_listens_on_localhost_only():
     with server.listen(0) as door:
         host, port = door.getsockname()
         assert host == "127.0.0.1"
@@ -14,14 +14,14 @@ def test_it_listens_on_this_machine_alone():
             pass
 
 
-def test_a_port_that_is_taken_or_none_is_refused():
+def test_rejects_used_or_invalid_port():
     with server.listen(0) as door, pytest.raises(BadInput, match="choose another --port"):
         server.listen(door.getsockname()[1])
     with pytest.raises(BadInput, match=r"port must be in 0\.\.65535"):
         server.listen(70_000)
 
 
-def test_a_token_is_that_of_the_environment_or_a_long_one_nobody_can_guess(monkeypatch):
+def test_token_comes_from_environment_or_is_random(monkeypatch):
     monkeypatch.setenv(server.TOKEN_VARIABLE, "mine")
     assert server.read_token() == ("mine", False)
     monkeypatch.delenv(server.TOKEN_VARIABLE)
@@ -32,13 +32,13 @@ def test_a_token_is_that_of_the_environment_or_a_long_one_nobody_can_guess(monke
 
 
 @pytest.mark.parametrize("value", ["", " ", "a\nb", "schlüssel"])
-def test_a_token_that_no_header_can_hold_is_refused(monkeypatch, value):
+def test_rejects_token_invalid_in_header(monkeypatch, value):
     monkeypatch.setenv(server.TOKEN_VARIABLE, value)
     with pytest.raises(BadInput, match="visible ASCII"):
         server.read_token()
 
 
-def test_missing_libraries_are_named_with_the_way_to_get_them(monkeypatch):
+def test_missing_libraries_say_how_to_install(monkeypatch):
     monkeypatch.setattr(server, "find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"fastapi and uvicorn .* pip install 'leakgauge\[service\]'"):
         server.require_fastapi()

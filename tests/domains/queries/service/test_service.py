@@ -47,7 +47,7 @@ def opened(client):
     return open_round
 
 
-def test_its_health_is_told_to_everybody_and_nothing_else(url):
+def test_health_is_public_and_reveals_nothing_else(url):
     assert httpx.get(f"{url}/health", verify=False).json() == {"status": "ok"}
     for path in ("/docs", "/openapi.json", "/redoc", "/"):
         assert httpx.get(f"{url}{path}", verify=False).status_code == 404
@@ -57,7 +57,7 @@ def test_its_health_is_told_to_everybody_and_nothing_else(url):
     "header",
     [None, "", "Bearer", "Bearer wrong", TOKEN, f"bearer {TOKEN}", f"Bearer {TOKEN}x", "Bearer \xe9"],
 )
-def test_nobody_gets_in_without_the_token(url, header):
+def test_rejects_requests_without_token(url, header):
     headers = {} if header is None else {"Authorization": header.encode("latin-1")}
     for method, path in (("POST", "/rounds"), ("POST", "/rounds/x/ask"), ("DELETE", "/rounds/x")):
         reply = httpx.request(method, url + path, json={}, headers=headers, verify=False)
@@ -66,7 +66,7 @@ def test_nobody_gets_in_without_the_token(url, header):
         assert TOKEN not in reply.text
 
 
-def test_a_round_is_opened_asked_until_it_refuses_and_closed(client, opened):
+def test_round_is_opened_queried_refused_and_closed(client, opened):
     name = opened()
     first, second = (client.post(f"/rounds/{name}/ask", json={"ids": [i, 3]}) for i in (1, 2))
     assert isinstance(first.json()["answer"], float)
@@ -78,7 +78,7 @@ def test_a_round_is_opened_asked_until_it_refuses_and_closed(client, opened):
     assert client.post(f"/rounds/{name}/ask", json=ONE).status_code == 404
 
 
-def test_a_request_gets_one_reply_and_is_charged_once_however_often_it_is_sent(client, opened):
+def test_repeated_request_gets_same_reply_and_one_charge(client, opened):
     name = opened()
     ask = [{"ids": [i, 3], "request": f"key {i}"} for i in (1, 2, 4)]
     replies = [[client.post(f"/rounds/{name}/ask", json=body) for _ in range(4)] for body in ask]
@@ -88,13 +88,13 @@ def test_a_request_gets_one_reply_and_is_charged_once_however_often_it_is_sent(c
     assert (conflict.status_code, "another query" in conflict.text) == (422, True)
 
 
-def test_the_same_key_in_two_rounds_is_two_requests(client, opened):
+def test_same_key_in_two_rounds_is_two_requests(client, opened):
     body = {**ONE, "request": "one"}
     answers = {client.post(f"/rounds/{opened()}/ask", json=body).json()["answer"] for _ in range(5)}
     assert len(answers) == 5
 
 
-def test_many_at_once_are_charged_one_by_one(url):
+def test_concurrent_requests_are_charged_separately(url):
     with served(ServiceRounds(table(TARGETS), rules(accountant="sequential", budget=10.0))) as busy:
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with httpx.Client(base_url=busy, headers=headers, verify=False) as client:
@@ -137,7 +137,7 @@ def test_many_at_once_are_charged_one_by_one(url):
         ("text", "one JSON object"),
     ],
 )
-def test_a_question_that_cannot_be_asked_gets_one_line_and_costs_nothing(client, opened, body, message):
+def test_invalid_query_costs_nothing(client, opened, body, message):
     name = opened()
     reply = client.post(f"/rounds/{name}/ask", json=body)
     assert reply.status_code == 422
@@ -147,7 +147,7 @@ def test_a_question_that_cannot_be_asked_gets_one_line_and_costs_nothing(client,
     assert client.post(f"/rounds/{name}/ask", json={"ids": [2, 3]}).status_code == 200
 
 
-def test_a_body_that_is_no_json_or_too_large_is_turned_away(client, opened):
+def test_rejects_invalid_or_large_body(client, opened):
     name = opened()
     assert client.post(f"/rounds/{name}/ask", content=b"{").status_code == 422
     assert client.post(f"/rounds/{name}/ask", content=b'{"bound": NaN}').status_code == 422
@@ -163,7 +163,7 @@ def test_only_targets_can_be_absent(client):
     assert client.post("/rounds", json={"abscent": [3]}).status_code == 422
 
 
-def test_the_round_that_was_idle_longest_makes_room():
+def test_longest_idle_round_is_evicted():
     rounds = ServiceRounds(table(TARGETS), rules(), most_open=2)
     one, two = rounds.open(()), rounds.open(())
     rounds.ask(one, Query(ids=(1,)), None)
@@ -191,7 +191,7 @@ def ask(url, monkeypatch):
         ADAPTERS.pop().end()
 
 
-def test_through_the_adapter_it_refuses_and_counts_as_at_home(ask):
+def test_adapter_refusals_and_accounts_match_local_oracle(ask):
     from leakgauge.domains.queries.oracle import LocalOracle
 
     members = np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=bool)
@@ -205,7 +205,7 @@ def test_through_the_adapter_it_refuses_and_counts_as_at_home(ask):
         np.testing.assert_array_equal(there.believed[name], spent, err_msg=name)
 
 
-def test_through_the_adapter_answers_have_the_true_value_and_the_law_of_the_noise(ask):
+def test_adapter_answers_have_true_value_and_noise(ask):
     members = np.array([[i % 2, 1] for i in range(150)], dtype=bool)
     asked = ask(members)
     query = Query(kind=QueryKind.SUM, column="income", bound=25.0, ids=(0, 3, 4))  # 0.5 + 25 if there - 25
@@ -214,6 +214,6 @@ def test_through_the_adapter_answers_have_the_true_value_and_the_law_of_the_nois
     assert np.unique(noise).size == 150
 
 
-def test_what_travels_is_json_of_full_precision(client, opened):
+def test_numbers_keep_full_precision_in_json(client, opened):
     text = client.post(f"/rounds/{opened()}/ask", json=ONE).text
     assert json.loads(text)["answer"] == float(text.partition(":")[2].strip(" }"))

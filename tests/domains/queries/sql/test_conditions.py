@@ -13,7 +13,7 @@ from leakgauge.domains.queries.sql.conditions import (
 NAME, AGE = Operand('"name"', ColumnType.TEXT), Operand('"age"', ColumnType.WHOLE)
 
 
-def test_texts_never_enter_the_sql():
+def test_texts_are_passed_as_parameters():
     evil = "'; DROP TABLE records; --"
     sql, texts = where_clause(
         And(frozenset({IsIn(NAME, frozenset({evil})), LikePattern(NAME, evil, folded=False)}))
@@ -23,11 +23,11 @@ def test_texts_never_enter_the_sql():
     assert sql.count("?") == 2
 
 
-def test_values_are_written_in_one_order():
+def test_values_are_sorted():
     assert where_clause(IsIn(AGE, frozenset({3, 1, 2}))) == where_clause(IsIn(AGE, frozenset({2, 3, 1})))
 
 
-def test_times_and_reals_are_written_exactly():
+def test_times_and_reals_are_exact():
     since, weight = Operand('"since"', ColumnType.TIME), Operand('"weight"', ColumnType.REAL)
     time = datetime.datetime.fromisoformat("2020-01-02 03:04:05.000006")
     assert (

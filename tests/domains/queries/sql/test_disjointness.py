@@ -35,7 +35,7 @@ def everybody():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_no_record_whatever_is_in_two_conditions_that_are_called_disjoint(everybody, seed):
+def test_disjoint_conditions_share_no_record(everybody, seed):
     rng, n_disjoint = np.random.default_rng([2, seed]), 0
     for _ in range(150):
         one, other = (
@@ -73,7 +73,7 @@ def test_no_record_whatever_is_in_two_conditions_that_are_called_disjoint(everyb
         ("true", "age = 1", False),
     ],
 )
-def test_disjointness_is_found_in_simple_cases_only(one, other, disjoint):
+def test_disjointness_is_found_in_simple_cases(one, other, disjoint):
     first, second = value_ranges(parse_predicate(one, TYPES)), value_ranges(parse_predicate(other, TYPES))
     assert are_disjoint(first, second) is disjoint
     assert are_disjoint(second, first) is disjoint

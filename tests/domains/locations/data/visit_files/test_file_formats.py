@@ -11,7 +11,7 @@ from leakgauge.domains.locations.data.visit_files.file_formats import (
 )
 
 
-def test_files_of_a_pattern_come_in_order(tmp_path):
+def test_glob_pattern_is_sorted(tmp_path):
     for name in ("b.csv", "a.csv", "a.txt"):
         written(tmp_path, name, "x")
     found = find_files("*.csv", tmp_path, None, "data.source")
@@ -23,16 +23,16 @@ def test_files_of_a_pattern_come_in_order(tmp_path):
     ("name", "kind"),
     [("v.CSV", "csv"), ("v.tsv.gz", "csv"), ("v.pq", "parquet"), ("v.geojson.gz", "geojson")],
 )
-def test_the_kind_is_told_by_the_name(tmp_path, name, kind):
+def test_format_follows_from_file_name(tmp_path, name, kind):
     assert format_of_files((tmp_path / name,), "data.source") == kind
 
 
-def test_an_unknown_ending_names_the_known_ones(tmp_path):
+def test_unknown_suffix_lists_known_ones(tmp_path):
     with pytest.raises(BadInput, match=r"'v.dat' has an unknown ending; known: .csv, .csv.gz"):
         format_of_files((tmp_path / "v.dat",), "data.source")
 
 
-def test_a_digest_is_the_hash_of_settings_and_contents(tmp_path):
+def test_digest_is_hash_of_settings_and_contents(tmp_path):
     file = written(tmp_path, "a.csv", "x")
     expected = sha256(b"2:ab" + sha256(b"x\n").digest()).hexdigest()
     assert digest_files((file,), "ab") == expected

@@ -12,7 +12,7 @@ ITEMS = [{"type": "Feature", "id": i, "text": 'a "features": [ ] { , ' * (i % 3)
 
 @pytest.mark.parametrize("chunk", [7, 50, 1000, 1 << 20])
 @pytest.mark.parametrize("form", ["collection", "list", "lines", "sequence"])
-def test_features_come_one_by_one_wherever_the_chunks_end(monkeypatch, chunk, form):
+def test_features_are_streamed_across_chunks(monkeypatch, chunk, form):
     text = {
         "collection": json.dumps({"crs": {"a": [1]}, "features": ITEMS, "bbox": [1]}),
         "list": json.dumps(ITEMS, indent=1),
@@ -29,11 +29,11 @@ def test_features_come_one_by_one_wherever_the_chunks_end(monkeypatch, chunk, fo
     ['{"features": [{"a": 1}', '{"features": [{"a": 1}, {"b"', '[{"a": 1}, oops]', '{"a": 1} {"b": '],
     ids=repr,
 )
-def test_a_file_that_is_cut_off_is_refused_and_not_half_read(text):
+def test_rejects_truncated_file(text):
     with pytest.raises(BadInput, match=r"x: feature 2 is not JSON .* cut off or damaged"):
         list(iterate_features(io.StringIO(text), "x"))
 
 
-def test_no_features_are_no_features():
+def test_empty_collection_has_no_features():
     assert list(iterate_features(io.StringIO('{"type": "FeatureCollection", "features": []}'), "x")) == []
     assert list(iterate_features(io.StringIO("  "), "x")) == []

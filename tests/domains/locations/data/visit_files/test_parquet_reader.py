@@ -12,7 +12,7 @@ def renamed(file, old, new):
     return file
 
 
-def test_columns_keep_their_names_beside_nested_ones_and_twins_in_another_case(tmp_path):
+def test_nested_and_case_variant_columns_are_kept(tmp_path):
     select = "SELECT {'a': 1, 'b': {'c': [2]}} AS deep, 'x' AS name, 'y' AS nbme, [1] AS l, 5 AS \"a b\"\"c\""
     file = renamed(parquet(tmp_path, "v.parquet", select), "nbme", "NAME")
     found = open_parquet(duckdb.connect(), (file,))
@@ -22,7 +22,7 @@ def test_columns_keep_their_names_beside_nested_ones_and_twins_in_another_case(t
     assert row == [("x", "y", 5)]
 
 
-def test_a_name_that_comes_twice_is_refused(tmp_path):
+def test_rejects_duplicate_column_name(tmp_path):
     select = "SELECT 'a' AS \"user\", 0 AS time, 0.5 AS lat, 0.6 AS lbt, 0.5 AS lon"
     renamed(parquet(tmp_path, "v.parquet", select), "lbt", "lat")
     with pytest.raises(
@@ -31,7 +31,7 @@ def test_a_name_that_comes_twice_is_refused(tmp_path):
         loaded(tmp_path, source="v.parquet", grid=[1, 1], box=[0, 0, 1, 1])
 
 
-def test_names_of_columns_do_not_collide_with_those_of_the_reader(tmp_path):
+def test_column_names_do_not_collide_with_internal_ones(tmp_path):
     select = (
         "SELECT 'a' AS user_id, '2013-11-01 08:00:00' AS words, 1 AS kind, 2 AS line, 'p' AS status, 9 AS id"
     )
@@ -41,7 +41,7 @@ def test_names_of_columns_do_not_collide_with_those_of_the_reader(tmp_path):
     assert spelled(found) == {"a": [(0, 8)]}
 
 
-def test_odd_names_of_files_are_only_names(tmp_path):
+def test_special_characters_in_file_names_are_escaped(tmp_path):
     for name in ("a[1].parquet", "it's.parquet", "a?.parquet"):
         parquet(tmp_path, "plain.parquet", "SELECT 'a' AS \"user\", 0 AS time, 'p' AS place").rename(
             tmp_path / name

@@ -21,18 +21,18 @@ def places(grid, points):
     return [row[0] for row in duckdb.connect().execute(sql, [list(lat), list(lon)]).fetchall()]
 
 
-def test_rows_run_north_and_columns_east():
+def test_rows_go_north_and_columns_east():
     grid = even_grid(UNIT, 2, 4)
     points = [(0.5, 0.5), (0.5, 3.5), (1.5, 0.5), (1.5, 2.5)]
     assert places(grid, points) == [0, 3, 4, 6]
 
 
-def test_edges_belong_to_the_north_and_east_and_the_last_to_the_box():
+def test_edges_belong_to_north_and_east_cells():
     grid = even_grid(UNIT, 2, 4)
     assert places(grid, [(0.0, 0.0), (1.0, 1.0), (2.0, 4.0), (2.0, 0.0)]) == [0, 5, 7, 4]
 
 
-def test_numpy_agrees_on_random_points():
+def test_grid_matches_numpy_on_random_points():
     rng = np.random.default_rng(3)
     box = BoundingBox(south=37.7, west=-122.52, north=37.82, east=-122.37)
     lat, lon = rng.uniform(37.7, 37.82, 2000), rng.uniform(-122.52, -122.37, 2000)
@@ -47,7 +47,7 @@ def haversine(lat, lon, lat2, lon2):
     return 2 * EARTH * np.arcsin(np.sqrt(chord))
 
 
-def test_cells_of_a_metric_grid_are_as_long_as_asked_on_the_sphere():
+def test_metric_cells_have_requested_length():
     milan = BoundingBox(south=45.40, west=9.05, north=45.53, east=9.27)
     grid = metric_grid(milan, 1600)
     middle = (milan.south + milan.north) / 2
@@ -60,12 +60,12 @@ def test_cells_of_a_metric_grid_are_as_long_as_asked_on_the_sphere():
     np.testing.assert_allclose(grid.positions[0], [800, 800])
 
 
-def test_a_box_of_whole_cells_has_no_sliver():
+def test_box_of_whole_cells_adds_no_partial_cell():
     degree = EARTH * np.pi / 180
     assert metric_grid(BoundingBox(south=-0.5, west=0, north=0.5, east=1), degree / 4).n_places == 16
 
 
-def test_metres_between_places_are_those_on_the_sphere():
+def test_distances_match_great_circle():
     lat, lon = np.array([45.4, 45.5, 45.45]), np.array([9.1, 9.2, 9.3])
     flat = to_metres(lat, lon)
     for i, j in ((0, 1), (0, 2), (1, 2)):
@@ -74,7 +74,7 @@ def test_metres_between_places_are_those_on_the_sphere():
         )
 
 
-def test_a_percentile_box_is_that_of_numpy(tmp_path):
+def test_percentile_box_matches_numpy(tmp_path):
     rng = np.random.default_rng(5)
     lat, lon = rng.normal(45, 0.1, 1000), rng.normal(9, 0.1, 1000)
     written(
@@ -93,7 +93,7 @@ def test_a_percentile_box_is_that_of_numpy(tmp_path):
     assert spelled(found) == expected
 
 
-def test_without_a_box_the_grid_covers_all_visits(tmp_path):
+def test_without_box_grid_covers_all_visits(tmp_path):
     written(tmp_path, "v.csv", HEADER, "a,0,1,1", "b,0,3,5")
     found = loaded(tmp_path, source="v.csv", grid=[2, 2])
     assert spelled(found) == {"a": [(0, 0)], "b": [(3, 0)]}

@@ -20,7 +20,7 @@ def instant(text):
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
-def test_the_clocks_of_rome_change_at_one_in_utc():
+def test_rome_changes_clocks_at_one_utc():
     found = utc_offsets(ROME, instant("2013-01-01T12:00"), instant("2013-12-31T12:00"))
     assert found == [
         (instant("2013-01-01T12:00"), 3600.0),
@@ -32,7 +32,7 @@ def test_the_clocks_of_rome_change_at_one_in_utc():
 @pytest.mark.parametrize(
     "name", ["Europe/Rome", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]
 )
-def test_sql_shows_what_the_clock_shows(name):
+def test_sql_conversion_matches_zoneinfo(name):
     zone = ZoneInfo(name)
     first, last = instant("2011-01-01T00:00"), instant("2014-01-01T00:00")
     rng = np.random.default_rng(7)
@@ -49,7 +49,7 @@ def test_sql_shows_what_the_clock_shows(name):
     assert [row[0] for row in found] == shown
 
 
-def test_the_span_of_the_clock_includes_the_hour_that_comes_twice():
+def test_span_includes_repeated_hour():
     first, last = instant("2013-10-27T00:30"), instant("2013-10-27T01:10")  # 02:30 and 02:10 on the wall
     low, high = wall_time_range(utc_offsets(ROME, first, last), last)
     assert (low, high) == (instant("2013-10-27T02:00"), instant("2013-10-27T03:00"))
@@ -65,11 +65,11 @@ def test_the_span_of_the_clock_includes_the_hour_that_comes_twice():
         "2013-10-31T23:00+00:00",
     ],
 )
-def test_a_plan_may_write_a_time_in_several_ways(value):
+def test_accepts_several_time_notations(value):
     assert to_wall_seconds(value, ROME, "data.window") == instant("2013-11-01T00:00")
 
 
-def test_the_hour_that_comes_twice_is_one_epoch_and_the_one_left_out_stays_empty(tmp_path):
+def test_repeated_hour_is_one_epoch_and_skipped_hour_is_empty(tmp_path):
     autumn = ("a,2013-10-27T00:30:00Z,p", "b,2013-10-27T01:30:00Z,p", "c,2013-10-27T02:30:00Z,p")
     written(tmp_path, "autumn.csv", "user,time,place", *autumn)
     window = {"timezone": "Europe/Rome", "window": ["2013-10-27", "2013-10-28"]}
@@ -82,13 +82,13 @@ def test_the_hour_that_comes_twice_is_one_epoch_and_the_one_left_out_stays_empty
     assert spelled(found) == {"a": [(0, 1)], "b": [(0, 3)]}
 
 
-def test_habits_fold_onto_the_same_hour_in_summer_and_winter(tmp_path):
+def test_folding_uses_local_time_in_summer_and_winter(tmp_path):
     rows = ("a,2013-07-01T06:30:00Z,p", "a,2013-12-02T07:30:00Z,p")  # two Mondays, half past eight in Rome
     written(tmp_path, "v.csv", "user,time,place", *rows)
     assert spelled(loaded(tmp_path, source="v.csv", timezone="Europe/Rome", fold=True)) == {"a": [(0, 8)]}
 
 
-def test_without_a_window_the_days_are_those_of_the_wall_clock(tmp_path):
+def test_default_window_uses_local_days(tmp_path):
     written(tmp_path, "v.csv", "user,time,place", "a,2013-11-01T23:30:00Z,p", "a,2013-11-02T00:30:00Z,p")
     found = loaded(tmp_path, source="v.csv", timezone="Europe/Rome")
     assert (found.first, found.traces.map.n_epochs) == ("2013-11-02T00:00", 24)

@@ -33,7 +33,7 @@ def read(text, timing=PLAIN, kind="VARCHAR"):
         "2013-11-1 8:00:00",
     ],
 )
-def test_times_without_a_zone_are_on_the_wall_clock_unless_said_otherwise(text):
+def test_naive_times_are_local_by_default(text):
     assert read(text) == (None, EIGHT)
     assert read(text, TimeFormat(local=False)) == (EIGHT, None)
 
@@ -51,18 +51,18 @@ def test_times_without_a_zone_are_on_the_wall_clock_unless_said_otherwise(text):
         f"{EIGHT:.3f}",
     ],
 )
-def test_times_with_a_zone_and_numbers_are_instants(text):
+def test_times_with_zone_and_numbers_are_absolute(text):
     assert read(text) == (EIGHT, None)
 
 
-def test_numbers_count_units_from_an_origin_on_the_wall_clock():
+def test_numbers_count_from_local_origin():
     assert read("8", TimeFormat(unit=3600.0, origin=int(EIGHT) - 8 * 3600)) == (None, EIGHT)
     assert read(8, TimeFormat(unit=3600.0, origin=int(EIGHT) - 8 * 3600), "SMALLINT") == (None, EIGHT)
     assert read("8", TimeFormat(unit=3600.0, origin=int(EIGHT) - 8 * 3600, local=False)) == (EIGHT, None)
     assert read(int(EIGHT) * 1000, TimeFormat(unit=1e-3), "BIGINT") == (EIGHT, None)
 
 
-def test_a_format_of_ones_own_is_followed():
+def test_uses_custom_time_format():
     assert read("01/11/2013 08.00", TimeFormat(format="%d/%m/%Y %H.%M")) == (None, EIGHT)
     assert read("Fri Nov 01 08:00:00 +0000 2013", TimeFormat(format="%a %b %d %H:%M:%S %z %Y")) == (
         EIGHT,
@@ -74,11 +74,11 @@ def test_a_format_of_ones_own_is_followed():
 @pytest.mark.parametrize(
     "text", ["soon", "", "2013-02-30", "2013-11-01 25:00:00", "08:00", "01/11/2013", "2013-11-01Q"]
 )
-def test_what_is_no_time_is_nothing(text):
+def test_unparsable_time_is_null(text):
     assert read(text) == (None, None)
 
 
-def test_a_column_of_another_type_is_refused():
+def test_rejects_column_of_another_type():
     with pytest.raises(BadInput, match=r"holds BOOLEAN; numbers, texts and timestamps"):
         read(True, kind="BOOLEAN")
 
@@ -93,12 +93,12 @@ def test_a_column_of_another_type_is_refused():
         (7.5, "DOUBLE", "7.5"),
     ],
 )
-def test_people_and_places_go_by_texts(value, kind, name):
+def test_people_and_places_are_texts(value, kind, name):
     sql = f"SELECT {visit_parser.text_sql(SqlField('x', kind))} FROM (SELECT CAST(? AS {kind}) AS x)"
     assert duckdb.connect().execute(sql, [value]).fetchall()[0][0] == name
 
 
-def test_not_a_number_is_nobody_and_nowhere():
+def test_nan_is_null():
     connection = duckdb.connect()
     who = visit_parser.text_sql(SqlField("x", "DOUBLE"))
     assert connection.execute(f"SELECT {who} FROM (SELECT 'nan'::DOUBLE AS x)").fetchall() == [(None,)]
@@ -106,7 +106,7 @@ def test_not_a_number_is_nobody_and_nowhere():
         assert connection.execute(f"SELECT {visit_parser.valid_point_sql(lat, '0')}").fetchall() == [(False,)]
 
 
-def test_scaling_gives_the_decimals_exactly():
+def test_scaling_is_exact_in_decimal():
     lat = visit_parser.number_sql(SqlField("x", "INTEGER"), 1e-5)
     assert duckdb.connect().execute(f"SELECT {lat} FROM (SELECT 3775157 AS x)").fetchall() == [(37.75157,)]
     assert visit_parser.scaled_sql("x", 3.0) == "(x * 3.0)"

@@ -27,11 +27,11 @@ from leakgauge.domains.locations.plan_tables import LocationsDataTable, Publishe
         ({"format": PublishedFormat.FOURSQUARE, "timezone": "Asia/Tokyo"}, "Asia/Tokyo"),
     ],
 )
-def test_the_zone_is_that_of_the_plan_or_of_the_data_set(keys, zone):
+def test_time_zone_comes_from_plan_or_data_set(keys, zone):
     assert time_zone_of_table(LocationsDataTable(source="v.csv", grid=(1, 1), **keys)) == ZoneInfo(zone)
 
 
-def test_check_ins_bring_their_own_clocks():
+def test_check_ins_use_their_own_time_zones():
     assert time_zone_of_table(LocationsDataTable(source="v.txt", format=PublishedFormat.FOURSQUARE)) is None
 
 
@@ -44,7 +44,7 @@ def test_check_ins_bring_their_own_clocks():
         ({"origin": "2013-11-01T00:00+00:00", "clock": "utc"}, 9),
     ],
 )
-def test_hours_count_from_an_origin_on_the_clock_that_is_meant(tmp_path, keys, epoch):
+def test_hours_count_from_origin_in_chosen_zone(tmp_path, keys, epoch):
     written(tmp_path, "v.csv", "user,time,place", "a,8,p")
     window = {"window": ["2013-11-01", "2013-11-02"], "timezone": "Europe/Rome", "time_unit": "h"}
     assert spelled(loaded(tmp_path, source="v.csv", **window, **keys)) == {"a": [(0, epoch)]}
@@ -127,7 +127,7 @@ def refused(folder, **table):
         ({"source": "?[v].csv"}, r"data.source: there is no file"),
     ],
 )
-def test_bad_input_gives_a_message_of_one_line(tmp_path, keys, message):
+def test_bad_input_gives_one_line_message(tmp_path, keys, message):
     written(tmp_path, "v.csv", HEADER, *GOOD)
     written(tmp_path, "v.xlsx", "PK")
     written(tmp_path, "header.csv", HEADER)
@@ -167,7 +167,7 @@ def test_bad_input_gives_a_message_of_one_line(tmp_path, keys, message):
         ("ann,2013-11-01 00:30:00,0.5,0.5,0.5", "columns"),
     ],
 )
-def test_a_bad_row_is_counted_and_found(tmp_path, bad, shown):
+def test_bad_row_is_counted_and_listed(tmp_path, bad, shown):
     written(tmp_path, "v.csv", HEADER, GOOD[0], "", bad, GOOD[1])
     message = refused(tmp_path)
     assert "1 of 3 rows of v.csv are bad" in message
@@ -179,14 +179,14 @@ def test_a_bad_row_is_counted_and_found(tmp_path, bad, shown):
     assert not re.search(r"0\.5|ann|2013", found.tally.bad_rows[0])  # a report may show it
 
 
-def test_line_numbers_count_lines_inside_quotes(tmp_path):
+def test_line_numbers_include_quoted_line_breaks(tmp_path):
     written(
         tmp_path, "v.csv", HEADER + ",note", f'{GOOD[0]},"two\nlines"', "ann,never,0.5,0.5,", f"{GOOD[1]},"
     )
     assert "first line 4 (time 'never')" in refused(tmp_path)
 
 
-def test_bytes_that_are_no_text_make_a_bad_row_and_the_right_encoding_mends_it(tmp_path):
+def test_undecodable_bytes_are_a_bad_row_unless_encoding_is_set(tmp_path):
     written(tmp_path, "v.csv", HEADER, "andré,2013-11-01 00:30:00,0.5,0.5", GOOD[1], encoding="latin-1")
     assert "first line 2 (columns)" in refused(tmp_path)
     names = loaded(tmp_path, source="v.csv", encoding="latin-1", **SQUARE).traces.names
@@ -203,7 +203,7 @@ def test_bad_rows_of_parquet_and_features_of_geojson_are_numbered(tmp_path):
     assert "first feature 1 (lat missing, lon missing)" in refused(tmp_path, source="v.geojson")
 
 
-def test_a_file_is_named_once_and_another_one_before_its_own_bad_rows(tmp_path):
+def test_file_name_is_listed_once_per_file(tmp_path):
     written(tmp_path, "v.csv", HEADER, *GOOD, *["ann,never,0.5,0.5"] * 2)
     shown = refused(tmp_path)
     assert shown.count("v.csv") == 1
@@ -220,13 +220,13 @@ def test_a_file_is_named_once_and_another_one_before_its_own_bad_rows(tmp_path):
     )
 
 
-def test_milliseconds_taken_for_seconds_are_refused_with_a_hint(tmp_path):
+def test_rejects_milliseconds_taken_for_seconds_with_hint(tmp_path):
     written(tmp_path, "v.csv", HEADER, "ann,1383264000000,0.5,0.5")
     assert "time_unit" in refused(tmp_path)
     assert loaded(tmp_path, source="v.csv", time_unit="ms", **SQUARE).first == "2013-11-01T00:00"
 
 
-def test_files_that_do_not_belong_together_are_refused(tmp_path):
+def test_rejects_files_that_do_not_belong_together(tmp_path):
     written(tmp_path, "v-1.csv", HEADER, *GOOD)
     written(tmp_path, "v-2.csv", "time,user,lat,lon", "0,ann,0,0")
     assert "first lines of v-1.csv and v-2.csv differ" in refused(tmp_path, source="v-*.csv")
@@ -243,7 +243,7 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path):
         (("place,lat", "p,0"), r"data.places: p.csv: no column is called 'lon'"),
     ],
 )
-def test_a_bad_file_of_coordinates_is_refused(tmp_path, lines, message):
+def test_rejects_bad_file_of_coordinates(tmp_path, lines, message):
     written(tmp_path, "v.csv", "user,time,place", "a,0,p")
     written(tmp_path, "p.csv", *lines)
     with pytest.raises(BadInput, match=message):
@@ -270,7 +270,7 @@ def test_a_bad_file_of_coordinates_is_refused(tmp_path, lines, message):
         ),
     ],
 )
-def test_keys_that_contradict_one_another_are_refused(tmp_path, table, message):
+def test_rejects_keys_that_contradict_one_another(tmp_path, table, message):
     written(tmp_path, "v.csv", HEADER, *GOOD)
     with pytest.raises(BadInput, match=message):
         loaded(tmp_path, source="v.csv", **table)
@@ -290,7 +290,7 @@ VISITS = (
 BY_HAND = {"ann": [(0, 0), (3, 23)], "bob": [(1, 1)]}
 
 
-def test_a_csv_file_becomes_the_matrix_written_by_hand(tmp_path):
+def test_csv_file_gives_expected_matrix(tmp_path):
     written(tmp_path, "visits.csv", *VISITS)
     found = loaded(tmp_path, source="visits.csv", **SQUARE, **DAY)
     assert spelled(found) == BY_HAND
@@ -303,12 +303,12 @@ def test_a_csv_file_becomes_the_matrix_written_by_hand(tmp_path):
 
 @pytest.mark.parametrize("name", ["visits.csv.gz", "visits.txt", "visits.tsv"])
 @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
-def test_compression_and_delimiters_are_told_by_the_name_and_the_first_line(tmp_path, name, delimiter):
+def test_compression_and_delimiter_are_detected(tmp_path, name, delimiter):
     written(tmp_path, name, *(line.replace(",", delimiter) for line in VISITS))
     assert spelled(loaded(tmp_path, source=name, **SQUARE, **DAY)) == BY_HAND
 
 
-def test_windows_line_ends_a_byte_order_mark_and_quotes_change_nothing(tmp_path):
+def test_crlf_bom_and_quotes_change_nothing(tmp_path):
     lines = [
         '"user","time","lat","lon"',
         *(",".join(f'"{v}"' for v in line.split(",")) for line in VISITS[1:]),
@@ -317,7 +317,7 @@ def test_windows_line_ends_a_byte_order_mark_and_quotes_change_nothing(tmp_path)
     assert spelled(loaded(tmp_path, source="visits.csv", **SQUARE, **DAY)) == BY_HAND
 
 
-def test_a_file_without_names_of_columns_is_given_them(tmp_path):
+def test_headerless_file_gets_column_names(tmp_path):
     written(tmp_path, "visits.csv", *VISITS[1:])
     table = {"source": "visits.csv", "header": ["who", "when", "y", "x"], **SQUARE, **DAY}
     columns = {"user": "who", "time": "when", "lat": "y", "lon": "x"}
@@ -334,7 +334,7 @@ def test_a_file_without_names_of_columns_is_given_them(tmp_path):
         "CAST(1383264000 + s AS DOUBLE)",
     ],
 )
-def test_parquet_holds_times_in_many_ways(tmp_path, time):
+def test_reads_parquet_time_types(tmp_path, time):
     rows = "('ann', 1800, 0.5, 0.5), ('bob', 3600, 0.5, 1.5), ('ann', 83400, 1.5, 1.5)"
     parquet(
         tmp_path,
@@ -344,14 +344,14 @@ def test_parquet_holds_times_in_many_ways(tmp_path, time):
     assert spelled(loaded(tmp_path, source="v.parquet", **SQUARE, **DAY)) == BY_HAND
 
 
-def test_an_instant_in_parquet_is_read_on_the_clock_of_the_zone(tmp_path):
+def test_parquet_instants_are_converted_to_zone(tmp_path):
     time = "TIMESTAMPTZ '2013-11-01 00:30:00+00'"
     parquet(tmp_path, "v.parquet", f'SELECT 7 AS "user", {time} AS time, 0.5 AS lat, 0.5 AS lon')
     found = loaded(tmp_path, source="v.parquet", timezone="Asia/Tokyo", **SQUARE, **DAY)
     assert spelled(found) == {"7": [(0, 9)]}  # nine hours ahead
 
 
-def test_integer_degrees_are_scaled_and_people_go_by_numbers_in_order(tmp_path):
+def test_integer_degrees_are_scaled(tmp_path):
     rows = "(10, 5, 5), (9, 15, 15), (NULL, 1, 1)"
     select = f"SELECT u AS cab, 1383264000 AS ts, a AS y, b AS x FROM (VALUES {rows}) t(u, a, b)"
     parquet(tmp_path, "v.parquet", select)
@@ -377,7 +377,7 @@ FEATURES = [
 
 
 @pytest.mark.parametrize("form", ["collection", "list", "lines", "indented"])
-def test_geojson_becomes_the_same_matrix_in_every_form(tmp_path, form):
+def test_geojson_forms_give_same_matrix(tmp_path, form):
     collection = {"type": "FeatureCollection", "name": "visits", "features": FEATURES, "more": 1}
     text = {
         "collection": json.dumps(collection),
@@ -389,7 +389,7 @@ def test_geojson_becomes_the_same_matrix_in_every_form(tmp_path, form):
     assert spelled(loaded(tmp_path, source="visits.geojson", **SQUARE, **DAY)) == BY_HAND
 
 
-def test_named_places_that_occur_are_the_map(tmp_path):
+def test_named_places_become_the_map(tmp_path):
     written(tmp_path, "v.csv", "user,time,place", "a,0,10", "b,3600,9", "b,7200,bar", "a,0,9")
     found = loaded(tmp_path, source="v.csv")
     assert found.places.tolist() == ["9", "10", "bar"]
@@ -398,7 +398,7 @@ def test_named_places_that_occur_are_the_map(tmp_path):
     assert spelled(found) == {"a": [(0, 0), (1, 0)], "b": [(0, 1), (2, 2)]}
 
 
-def test_only_the_most_visited_places_are_kept_if_asked(tmp_path):
+def test_top_places_option_keeps_most_visited(tmp_path):
     written(tmp_path, "v.csv", "user,time,place", "a,0,x", "b,0,y", "b,1,y", "c,0,z", "c,0,z", "c,0,z")
     found = loaded(tmp_path, source="v.csv", top=2)
     assert found.places.tolist() == ["y", "z"]
@@ -406,7 +406,7 @@ def test_only_the_most_visited_places_are_kept_if_asked(tmp_path):
     assert found.tally.summary == "6 rows read: 5 kept, 1 outside the map"
 
 
-def test_a_file_of_coordinates_says_which_places_there_are_and_where(tmp_path):
+def test_coordinates_file_defines_places(tmp_path):
     written(tmp_path, "places.csv", "place,lat,lon", "p,0,0", "q,1,0", "r,1,2", "r,1,4")
     written(tmp_path, "v.csv", "user,time,place", "a,0,p", "b,0,r", *["b,0,r"] * 97, "c,0,nowhere")
     found = loaded(tmp_path, source="v.csv", places="places.csv")
@@ -420,7 +420,7 @@ def test_a_file_of_coordinates_says_which_places_there_are_and_where(tmp_path):
     )
 
 
-def test_places_with_coordinates_of_their_own_lie_at_the_mean_of_their_visits(tmp_path):
+def test_place_position_is_mean_of_its_visits(tmp_path):
     written(tmp_path, "v.csv", "user,time,place,y,x", "a,0,p,0,0", "b,0,p,0,2", "c,0,q,1,0")
     columns = {"place": "place", "lat": "y", "lon": "x"}
     positions = loaded(tmp_path, source="v.csv", columns=columns).traces.map.positions
@@ -428,7 +428,7 @@ def test_places_with_coordinates_of_their_own_lie_at_the_mean_of_their_visits(tm
     np.testing.assert_allclose(positions, [[degree * np.cos(np.radians(0.5)), 0], [0, degree]], rtol=1e-12)
 
 
-def test_the_original_foursquare_file_is_read_on_the_clock_of_each_row(tmp_path):
+def test_reads_original_foursquare_file(tmp_path):
     rows = (
         "470\tv1\tc\tArts & Crafts Store\t40.5\t-74.5\t-240\tTue Apr 03 18:00:09 +0000 2012",
         '979\tv2\tc\tCafé "Bar\t40.5\t-73.5\t-300\tTue Apr 03 18:00:25 +0000 2012',
@@ -450,7 +450,7 @@ def test_the_original_foursquare_file_is_read_on_the_clock_of_each_row(tmp_path)
     assert spelled(in_zone) == {"470": [(0, 14), (1, 23)], "979": [(1, 14)]}
 
 
-def test_the_original_cab_files_are_read_from_their_folder(tmp_path):
+def test_reads_original_cab_files(tmp_path):
     written(tmp_path, "cabs/_cabs.txt", '<cab id="abboip" updates="2"/>', '<cab id="enyenewl" updates="1"/>')
     written(tmp_path, "cabs/new_abboip.txt", "37.5 -122.5 0 1211180400", "37.5 -121.5 1 1211184000")
     written(tmp_path, "cabs/new_enyenewl.txt", "38.5 -121.5 0 1211180460")
@@ -459,7 +459,7 @@ def test_the_original_cab_files_are_read_from_their_folder(tmp_path):
     assert spelled(found) == {"abboip": [(0, 0), (1, 1)], "enyenewl": [(3, 0)]}
 
 
-def test_the_original_milan_file_is_read_by_its_own_keys(tmp_path):
+def test_reads_original_milan_file(tmp_path):
     def tweet(user, timestamp, geometry):
         return {
             "user": user,
@@ -490,7 +490,7 @@ def test_several_files_are_read_as_one(tmp_path):
     assert spelled(loaded(tmp_path, source="day-*.csv", **SQUARE, **DAY)) == BY_HAND
 
 
-def test_one_digest_for_the_same_file_and_settings_in_every_process(tmp_path):
+def test_digest_is_stable_across_processes(tmp_path):
     written(tmp_path, "visits.csv", *VISITS)
     table = {"source": "visits.csv", **SQUARE, **DAY}
     here = loaded(tmp_path, **table).digest
@@ -509,14 +509,14 @@ def test_one_digest_for_the_same_file_and_settings_in_every_process(tmp_path):
     assert loaded(tmp_path, **table).digest != here
 
 
-def test_people_with_few_visits_can_be_left_out(tmp_path):
+def test_min_visits_drops_inactive_people(tmp_path):
     written(tmp_path, "visits.csv", *VISITS)
     assert list(spelled(loaded(tmp_path, source="visits.csv", min_visits=2, **SQUARE, **DAY))) == ["ann"]
     with pytest.raises(BadInput, match=r"data.min_visits = 3: nobody has that many visits"):
         loaded(tmp_path, source="visits.csv", min_visits=3, **SQUARE, **DAY)
 
 
-def test_dates_of_toml_make_a_window_too(tmp_path):
+def test_window_accepts_toml_dates(tmp_path):
     written(tmp_path, "visits.csv", *VISITS)
     found = loaded(tmp_path, source="visits.csv", window=[date(2013, 11, 1), date(2013, 11, 2)], **SQUARE)
     assert spelled(found) == BY_HAND

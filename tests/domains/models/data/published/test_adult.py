@@ -22,7 +22,7 @@ def test_both_files_are_read_as_published(tmp_path, packed):
     }
 
 
-def test_a_question_mark_becomes_the_most_frequent_value(tmp_path):
+def test_question_mark_becomes_most_frequent_value(tmp_path):
     write_adult(tmp_path)
     found = load_table(ADULT | {"duplicates": "keep"}, tmp_path, 1)
     assert "workclass=?" not in found.names
@@ -31,14 +31,14 @@ def test_a_question_mark_becomes_the_most_frequent_value(tmp_path):
     assert "3 missing values in 3 columns were imputed by the mean or the most frequent" in found.notes[1]
 
 
-def test_rows_that_occur_twice_are_kept_once(tmp_path):
+def test_duplicate_rows_are_dropped(tmp_path):
     write_adult(tmp_path)
     found = load_table(ADULT, tmp_path, 1)
     assert len(found) == 5
     assert found.notes[-1] == "left out: 1 of 6 rows, which occur more than once"
 
 
-def test_some_college_is_low_education_and_its_columns_are_no_features(tmp_path):
+def test_education_columns_are_removed_from_features(tmp_path):
     write_adult(tmp_path)
     found = load_table(ADULT | {"group": "education", "duplicates": "keep"}, tmp_path, 1)
     group = found.groups["education"]
@@ -46,7 +46,7 @@ def test_some_college_is_low_education_and_its_columns_are_no_features(tmp_path)
     assert not [name for name in found.names if name.startswith("education")]
 
 
-def test_two_groups_can_be_taken_out(tmp_path):
+def test_two_groups_can_be_selected(tmp_path):
     write_adult(tmp_path)
     found = load_table(ADULT | {"group": ["sex", "race"]}, tmp_path, 1)
     assert set(found.groups) == {"sex", "race"}
@@ -57,7 +57,7 @@ def test_two_groups_can_be_taken_out(tmp_path):
     ("group", "message"),
     [("age", "'age' holds numbers; a group is one of a few values"), ("sexx", "did you mean 'sex'?")],
 )
-def test_what_is_no_group_is_refused(tmp_path, group, message):
+def test_rejects_unknown_group(tmp_path, group, message):
     write_adult(tmp_path)
     with pytest.raises(BadInput, match=message.replace("?", r"\?")):
         load_table(ADULT | {"group": group}, tmp_path, 1)
@@ -70,19 +70,19 @@ def test_what_is_no_group_is_refused(tmp_path, group, message):
         (ADULT_DATA.replace("39,", "old,", 1), "'age' of adult.data must hold numbers"),
     ],
 )
-def test_a_broken_file_is_refused(tmp_path, data, message):
+def test_rejects_broken_file(tmp_path, data, message):
     write_adult(tmp_path, data=data)
     with pytest.raises(BadInput) as error:
         load_table(ADULT, tmp_path, 1)
     assert message in str(error.value)
 
 
-def test_a_folder_without_the_files_is_refused(tmp_path):
+def test_rejects_folder_without_files(tmp_path):
     with pytest.raises(BadInput, match=r"there is no file 'adult.data' \(nor with .gz\)"):
         load_table(ADULT | {"folder": "elsewhere"}, tmp_path, 1)
 
 
-def test_where_the_files_lie_does_not_change_the_digest(tmp_path):
+def test_digest_does_not_depend_on_location(tmp_path):
     (tmp_path / "below").mkdir()
     write_adult(tmp_path)
     write_adult(tmp_path / "below")

@@ -28,7 +28,7 @@ def values(found, name):
 
 
 @pytest.mark.parametrize("parquet", [False, True])
-def test_both_forms_of_the_census_are_read(tmp_path, parquet):
+def test_reads_both_census_formats(tmp_path, parquet):
     write_adult(tmp_path)
     write_census(tmp_path, ROWS, parquet)
     found = load_table(CENSUS | {"duplicates": "keep"}, tmp_path, 1)
@@ -39,7 +39,7 @@ def test_both_forms_of_the_census_are_read(tmp_path, parquet):
     assert values(found, "occupation") == {"Adm-clerical", "Sales", "Not-in-universe", "Handlers-cleaners"}
 
 
-def test_no_spelling_tells_the_data_set(folder):
+def test_spelling_does_not_reveal_data_set(folder):
     shared = load_table(CENSUS, folder, 1)
     assert values(shared, "native-country") == {"United-States", "South", "Unknown", "Mexico", "Hong"}
     gap = next(i for i, age in enumerate(shared.rows[:, 0]) if age == pytest.approx(21 / 43))  # 28 years
@@ -47,7 +47,7 @@ def test_no_spelling_tells_the_data_set(folder):
     assert shared.rows[gap, shared.names.index("native-country=Unknown")] == 1
 
 
-def test_the_mapping_of_the_paper_keeps_its_spellings(folder):
+def test_paper_mapping_keeps_spellings(folder):
     paper = load_table(CENSUS | {"mapping": "paper"}, folder, 1)
     assert values(paper, "native-country") == {
         "United-States", "South", "South-Korea", "Unknown", "Mexico", "Hong",
@@ -56,13 +56,13 @@ def test_the_mapping_of_the_paper_keeps_its_spellings(folder):
     assert paper.rows[gap, paper.names.index("occupation=Sales")] == 1
 
 
-def test_somebody_in_both_is_kept_in_one_and_the_seed_decides_in_which(folder):
+def test_person_in_both_sets_is_kept_once_by_seed(folder):
     group = [load_table(CENSUS, folder, seed).groups["data_set"] for seed in range(12)]
     sizes = {tuple(np.bincount(one.codes).tolist()) for one in group}  # adult, census
     assert sizes == {(5, 3), (4, 4)}  # 6 and 4, less one twin in Adult, less one of both
 
 
-def test_other_values_are_refused(tmp_path):
+def test_rejects_unknown_values(tmp_path):
     write_adult(tmp_path, data=ADULT_DATA)
     write_census(tmp_path, [census_row(_12="M")])
     with pytest.raises(BadInput, match=r"'sex' of census-income\.data holds 'M', which is not a value"):

@@ -13,7 +13,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_the_rows_are_those_of_the_analysis_of_propublica(folder):
+def test_rows_match_propublica_analysis(folder):
     found = load_table(COMPAS, folder, 1)
     assert found.labels.tolist() == [0, 1, 0]  # not 31 days, no days, a traffic offence, -1
     assert found.rows[:, found.names.index("days_b_screening_arrest")].tolist() == pytest.approx(
@@ -22,19 +22,19 @@ def test_the_rows_are_those_of_the_analysis_of_propublica(folder):
     assert found.rows[:, found.names.index("c_charge_degree=M")].tolist() == [0, 0, 1]
 
 
-def test_what_nearly_gives_away_the_label_is_a_feature_only_when_asked_for(folder):
+def test_leaking_columns_are_features_on_request_only(folder):
     assert "is_recid" not in load_table(COMPAS, folder, 1).names
     found = load_table(COMPAS | {"is_recid": True}, folder, 1)
     assert found.rows[:, found.names.index("is_recid")].tolist() == [0, 1, 1]
 
 
-def test_names_and_numbers_of_people_are_no_features(folder):
+def test_personal_columns_are_not_features(folder):
     assert {name.partition("=")[0] for name in load_table(COMPAS, folder, 1).names} == {
         "age", "age_cat", "c_charge_degree", "days_b_screening_arrest", "priors_count", "race", "sex",
     }  # fmt: skip
 
 
-def test_another_file_of_that_name_is_refused(folder):
+def test_rejects_other_file_of_same_name(folder):
     (folder / "compas-scores-two-years.csv").write_text("id,age\n1,2\n")
     with pytest.raises(BadInput, match=r"compas-scores-two-years\.csv lacks a column; none is called"):
         load_table(COMPAS, folder, 1)

@@ -12,7 +12,7 @@ def column(found, name, low, high):
     return (found.rows[:, found.names.index(name)] * (high - low) + low).tolist()
 
 
-def test_patients_of_four_hospitals_are_ill_if_num_is_above_0(tmp_path):
+def test_label_is_num_above_zero(tmp_path):
     write_heart(tmp_path)
     found = load_table(HEART_TABLE, tmp_path, 1)
     assert [found.classes[label] for label in found.labels] == ["no", "yes", "no", "yes", "yes", "yes"]
@@ -24,7 +24,7 @@ def test_patients_of_four_hospitals_are_ill_if_num_is_above_0(tmp_path):
     assert "cp=4.0" not in found.names
 
 
-def test_gaps_are_filled_by_all_hospitals_together(tmp_path):
+def test_gaps_are_filled_over_all_hospitals(tmp_path):
     gap = HEART["hungarian"].replace(",132,", ",?,")
     write_heart(tmp_path, hungarian=gap)
     found = load_table(HEART_TABLE, tmp_path, 1)
@@ -33,7 +33,7 @@ def test_gaps_are_filled_by_all_hospitals_together(tmp_path):
     assert found.rows[3, found.names.index("thal=3")] == 1
 
 
-def test_gaps_filled_by_each_hospital_are_warned_about(tmp_path):
+def test_filling_per_hospital_gives_a_warning(tmp_path):
     write_heart(
         tmp_path,
         va=HEART["va"].replace("2,?,7", "2,3,7"),
@@ -46,13 +46,13 @@ def test_gaps_filled_by_each_hospital_are_warned_about(tmp_path):
     assert "the constant reveals the hospital" in found.notes[1]
 
 
-def test_a_hospital_without_any_value_cannot_fill_its_gaps(tmp_path):
+def test_rejects_filling_for_hospital_without_values(tmp_path):
     write_heart(tmp_path)
     with pytest.raises(BadInput, match="'slope of hungarian' has no value in any of 1 rows"):
         load_table(HEART_TABLE | {"impute": "hospital"}, tmp_path, 1)
 
 
-def test_a_patient_without_a_diagnosis_is_refused(tmp_path):
+def test_rejects_patient_without_diagnosis(tmp_path):
     write_heart(tmp_path, va=HEART["va"].replace(",2\n", ",?\n"))
     with pytest.raises(BadInput, match="the label has no value in 1 of 6 rows"):
         load_table(HEART_TABLE, tmp_path, 1)

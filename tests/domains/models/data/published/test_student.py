@@ -6,7 +6,7 @@ from leakgauge.domains.models.data.sources import load_table
 
 
 @pytest.mark.parametrize("text", [STUDENT, STUDENT.replace('"', "")])  # as published, and without quotes
-def test_ten_points_pass_and_neither_school_nor_earlier_grades_are_features(tmp_path, text):
+def test_label_is_ten_points_and_leaking_columns_are_dropped(tmp_path, text):
     (tmp_path / "student-por.csv").write_text(text)
     found = load_table({"source": "student"}, tmp_path, 1)
     assert [found.classes[label] for label in found.labels] == ["pass", "fail", "pass"]
@@ -16,13 +16,13 @@ def test_ten_points_pass_and_neither_school_nor_earlier_grades_are_features(tmp_
     assert found.rows[:, 1].tolist() == pytest.approx([1, 2 / 3, 0])
 
 
-def test_a_pupil_without_a_grade_is_refused(tmp_path):
+def test_rejects_pupil_without_grade(tmp_path):
     (tmp_path / "student-por.csv").write_text(STUDENT.replace(";11\n", ";\n"))
     with pytest.raises(BadInput, match=r"'G3' of student-por\.csv must be a number in each row"):
         load_table({"source": "student"}, tmp_path, 1)
 
 
-def test_a_pupil_without_an_age_is_refused(tmp_path):
+def test_rejects_pupil_without_age(tmp_path):
     (tmp_path / "student-por.csv").write_text(STUDENT.replace("18", ""))
     with pytest.raises(BadInput, match=r"'age' has no value \(or NaN\) in 1 of 3 rows"):
         load_table({"source": "student"}, tmp_path, 1)

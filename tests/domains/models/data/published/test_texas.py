@@ -23,7 +23,7 @@ def text(stays, names=NAMES):
     return "".join("\t".join(row) + "\r\n" for row in [names, *rows])
 
 
-def test_stays_with_the_most_frequent_procedures_are_read_by_region(tmp_path):
+def test_keeps_most_frequent_procedures_by_region(tmp_path):
     (tmp_path / "PUDF_base1q2006_tab.txt").write_text(text(STAYS), newline="")
     found = load_table(TEXAS, tmp_path, 1)
     assert [found.classes[label] for label in found.labels] == ["0331", "0331", "331", "331"]
@@ -33,14 +33,14 @@ def test_stays_with_the_most_frequent_procedures_are_read_by_region(tmp_path):
     assert found.rows[:, 3].tolist() == pytest.approx([7 / 12, 1, 0, 0])  # what is no number is 0
 
 
-def test_all_quarters_are_read_together(tmp_path):
+def test_reads_all_quarters(tmp_path):
     (tmp_path / "PUDF_base1q2006_tab.txt").write_text(text(STAYS[:2]), newline="")
     packed = gzip.compress(text(STAYS[2:], NAMES[::-1]).encode())
     (tmp_path / "PUDF_base2q2006_tab.txt.gz").write_bytes(packed)
     assert len(load_table(TEXAS, tmp_path, 1)) == 4
 
 
-def test_sixty_six_columns_are_read_besides_the_procedure():
+def test_reads_66_columns():
     assert len({*NUMBERS, *TEXTS, "PUBLIC_HEALTH_REGION"}) == 66  # Humphries et al. 2023, section IV-A
 
 
@@ -52,7 +52,7 @@ def test_sixty_six_columns_are_read_besides_the_procedure():
         ({}, {"procedures": 1}, "procedures must be >= 2, got 1"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, files, more, message):
+def test_rejects_unreadable_files(tmp_path, files, more, message):
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     with pytest.raises(BadInput) as error:

@@ -52,7 +52,7 @@ def second_ask(fault):
 
 
 @pytest.mark.parametrize("fault", DONE_BUT_UNHEARD.values(), ids=DONE_BUT_UNHEARD)
-def test_an_answer_that_did_not_arrive_is_had_again_by_its_key_and_charged_once(fault):
+def test_lost_answer_is_retried_with_its_key_and_charged_once(fault):
     with running(second_ask(fault)) as service:
         asked = oracle(adapter(service), [[True]])
         answers = [asked.ask(query).tolist() for query in TWO]
@@ -63,7 +63,7 @@ def test_an_answer_that_did_not_arrive_is_had_again_by_its_key_and_charged_once(
 
 
 @pytest.mark.parametrize("fault", DONE_BUT_UNHEARD.values(), ids=DONE_BUT_UNHEARD)
-def test_without_a_key_it_is_lost_and_not_asked_for_again(fault):
+def test_lost_answer_without_key_is_not_retried(fault):
     with running(second_ask(fault)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
@@ -74,7 +74,7 @@ def test_without_a_key_it_is_lost_and_not_asked_for_again(fault):
 
 
 @pytest.mark.parametrize("fault", NOT_DONE.values(), ids=NOT_DONE)
-def test_a_request_that_was_turned_away_is_sent_again_with_or_without_a_key(fault):
+def test_rejected_request_is_retried(fault):
     for more in ({}, {"ask": WITHOUT_KEY, "open": OPEN}):
         with running(second_ask(fault)) as service:
             asked = oracle(adapter(service, **more), [[True]])
@@ -82,13 +82,13 @@ def test_a_request_that_was_turned_away_is_sent_again_with_or_without_a_key(faul
             assert service.rounds == {1: 2}
 
 
-def test_a_service_is_left_alone_for_as_long_as_it_asks():
+def test_retry_after_is_respected():
     with running(lambda kind, n: (429, {"Retry-After": "1"}) if (kind, n) == ("ask", 1) else None) as service:
         oracle(adapter(service, connections=1), [[True], [False]]).ask(TWO[0])
         assert service.times[3] - service.times[2] > 0.9
 
 
-def test_a_service_that_wants_to_be_left_alone_for_long_stops_the_run():
+def test_long_retry_after_stops_the_run():
     with running(lambda kind, n: (503, {"Retry-After": "3600"}) if kind == "ask" else None) as service:
         with pytest.raises(IncompleteRun, match="wait 3600 seconds"):
             oracle(adapter(service), [[True]]).ask(TWO[0])
@@ -96,14 +96,14 @@ def test_a_service_that_wants_to_be_left_alone_for_long_stops_the_run():
 
 
 @pytest.mark.parametrize("fault", [*NOT_DONE.values(), "drop", b"<html>"])
-def test_what_stays_wrong_is_lost_after_some_tries(fault):
+def test_persistent_fault_is_lost_after_retries(fault):
     with running(lambda kind, n: fault if kind == "ask" else None) as service:
         with pytest.raises(ReleaseLost, match=r"POST /rounds/\{round\}/ask"):
             oracle(adapter(service), [[True]]).ask(TWO[0])
         assert service.counts["ask"] == 3
 
 
-def test_a_service_that_is_not_there_yet_is_waited_for():
+def test_starting_service_is_waited_for():
     with running() as before:
         port = before.server.server_port
     late = []
@@ -117,14 +117,14 @@ def test_a_service_that_is_not_there_yet_is_waited_for():
         late[0].stop()
 
 
-def test_a_service_that_is_never_there_is_lost():
+def test_unreachable_service_is_lost():
     with running() as before:
         url = before.url
     with pytest.raises(ReleaseLost, match="no connection to"):
         oracle(adapter(url), [[True]]).ask(TWO[0])
 
 
-def test_a_round_that_the_service_forgot_is_lost():
+def test_forgotten_round_is_lost():
     with running() as service:
         asked = oracle(adapter(service), [[True], [False]])
         asked.ask(TWO[0])
@@ -133,13 +133,13 @@ def test_a_round_that_the_service_forgot_is_lost():
             asked.ask(TWO[1])
 
 
-def test_a_round_that_was_opened_but_unheard_of_is_opened_again_and_never_asked():
+def test_unconfirmed_round_is_opened_again():
     with running(lambda kind, n: "drop" if (kind, n) == ("open", 1) else None) as service:
         assert oracle(adapter(service), [[True]]).ask(TWO[0]).tolist() == [2000]
         assert service.rounds == {1: 0, 2: 1}
 
 
-def test_a_failure_in_one_round_is_a_failure_of_all_and_soon():
+def test_failure_in_one_round_stops_all_quickly():
     with running(lambda kind, n: b"<html>" if (kind, n) == ("ask", 31) else None) as service:
         there = adapter(service, ask=WITHOUT_KEY, open=OPEN, rate=200.0, connections=2)
         asked = oracle(there, np.ones((30, 1)))
@@ -152,7 +152,7 @@ def test_a_failure_in_one_round_is_a_failure_of_all_and_soon():
 # -- refusals -------------------------------------------------------------------------------------------
 
 
-def test_only_a_refusal_is_a_refusal():
+def test_only_declared_refusal_counts_as_refusal():
     faults = {2: "drop", 4: 500, 6: b"{}", 8: (429, {})}
     with running(lambda kind, n: faults.get(n) if kind == "ask" else None, budget=3) as service:
         asked = oracle(adapter(service), [[True]])
@@ -162,7 +162,7 @@ def test_only_a_refusal_is_a_refusal():
 
 
 @pytest.mark.parametrize("fault", ["drop", "delay", 500, b"<html>"])
-def test_a_refusal_that_did_not_arrive_is_had_again(fault):
+def test_lost_refusal_is_retried(fault):
     with running(second_ask(fault), budget=1) as service:
         asked = oracle(adapter(service), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
@@ -170,7 +170,7 @@ def test_a_refusal_that_did_not_arrive_is_had_again(fault):
         assert service.rounds == {1: 1}
 
 
-def test_a_forbidden_path_is_no_refusal():
+def test_forbidden_path_is_not_a_refusal():
     with running(second_ask(403)) as service:  # without the words of a refusal: something stands between
         asked = oracle(adapter(service), [[True]])
         asked.ask(TWO[0])
@@ -187,7 +187,7 @@ def test_a_forbidden_path_is_no_refusal():
     ],
     ids=str,
 )
-def test_a_service_may_refuse_in_its_own_way(refused, reply):
+def test_custom_refusal_is_recognised(refused, reply):
     with running(second_ask(reply)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert asked.ask(TWO[0]).tolist() == [1000]
@@ -207,13 +207,13 @@ def test_a_service_may_refuse_in_its_own_way(refused, reply):
     ],
     ids=lambda value: "busy" if callable(value) else str(value),
 )
-def test_what_is_not_the_refusal_of_the_plan_is_none(refused, reply, answer):
+def test_other_reply_is_not_a_refusal(refused, reply, answer):
     with running(second_ask(reply)) as service:
         asked = oracle(adapter(service, ask=WITHOUT_KEY, open=OPEN, refused=RefusalRule(**refused)), [[True]])
         assert [float(asked.ask(query)[0]) for query in TWO] == [1000, answer]
 
 
-def test_half_of_a_refusal_is_none():
+def test_partial_refusal_is_not_a_refusal():
     def half(handler):
         reply(handler, 403, b'{"refus')
 
@@ -224,7 +224,7 @@ def test_half_of_a_refusal_is_none():
             asked.ask(TWO[1])
 
 
-def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
+def test_slow_reply_times_out():
     def drip(handler):
         handler.send_response(200)
         handler.send_header("Content-Length", "40")
@@ -255,7 +255,7 @@ def test_a_reply_that_comes_drop_by_drop_is_not_waited_for():
         (b'{"result": 3, "noise": 1}', "the reply has no 'answer' but 'result', 'noise'; check ask.answer"),
     ],
 )
-def test_an_error_that_no_retry_can_fix_is_bad_input_at_once(fault, message):
+def test_permanent_error_is_bad_input(fault, message):
     with running(lambda kind, n: fault if kind == "ask" else None) as service:
         with pytest.raises(BadInput, match=message) as refusal:
             oracle(adapter(service), [[True]]).ask(TWO[0])
@@ -263,7 +263,7 @@ def test_an_error_that_no_retry_can_fix_is_bad_input_at_once(fault, message):
         assert service.counts["ask"] == 1
 
 
-def test_rounds_that_are_one_and_the_same_are_refused():
+def test_rejects_identical_rounds():
     with (
         running(lambda kind, n: b'{"round": 7}' if kind == "open" else None) as service,
         pytest.raises(BadInput, match="two rounds got the same name"),
@@ -271,14 +271,14 @@ def test_rounds_that_are_one_and_the_same_are_refused():
         oracle(adapter(service), [[True], [True]]).ask(TWO[0])
 
 
-def test_rounds_that_share_their_noise_are_refused():
+def test_rejects_rounds_that_share_their_noise():
     with running(lambda kind, n: b'{"answer": 3.25}' if kind == "ask" else None) as service:
         with pytest.raises(BadInput, match="64 rounds got the same answer"):
             oracle(adapter(service), np.ones((64, 1))).ask(TWO[0])
         assert (oracle(adapter(service), np.ones((63, 1))).ask(TWO[0]) == 3.25).all()
 
 
-def test_the_token_is_sent_but_never_told(monkeypatch):
+def test_token_is_sent_but_not_shown(monkeypatch):
     monkeypatch.setenv("OUR_TOKEN", "s3cr3t-t0k3n")
 
     def echo(handler):
@@ -296,7 +296,7 @@ def test_the_token_is_sent_but_never_told(monkeypatch):
 
 
 @pytest.mark.parametrize("value", [None, "", "  ", "two\nlines", "schlüssel"])
-def test_a_token_that_is_not_there_is_missed_before_the_first_request(monkeypatch, value):
+def test_missing_token_is_reported_before_first_request(monkeypatch, value):
     monkeypatch.delenv("OUR_TOKEN", raising=False)
     if value is not None:
         monkeypatch.setenv("OUR_TOKEN", value)
@@ -304,14 +304,14 @@ def test_a_token_that_is_not_there_is_missed_before_the_first_request(monkeypatc
         adapter("http://127.0.0.1:1", token="OUR_TOKEN")
 
 
-def test_proxies_of_the_environment_are_not_asked(monkeypatch):
+def test_environment_proxies_are_ignored(monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with running() as service:
         assert oracle(adapter(service), [[True]]).ask(TWO[0]).tolist() == [1000]
 
 
-def test_rounds_share_no_cookie():
+def test_rounds_share_no_cookies():
     def cookie(kind, n):
         return (429, {"Set-Cookie": "session=1", "Retry-After": "0"}) if n == 1 else None
 

@@ -58,7 +58,7 @@ def auc(trials) -> float:
     return float(np.mean((members > others) + 0.5 * (members == others)))
 
 
-def test_a_plan_about_a_forest_is_carried_out_and_its_members_are_found(tmp_path):
+def test_forest_plan_runs_and_finds_members(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 0
@@ -71,7 +71,7 @@ def test_a_plan_about_a_forest_is_carried_out_and_its_members_are_found(tmp_path
         assert verdict["parameters"]["challenger"]["trainer"] == FOREST
 
 
-def test_shadows_of_a_forest_are_forests_and_find_members_better_than_networks_do(tmp_path):
+def test_forest_shadows_beat_network_shadows(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
     plan = read_plan(path)
@@ -93,7 +93,7 @@ def test_shadows_of_a_forest_are_forests_and_find_members_better_than_networks_d
     assert found["rmia", "forests"] > found["rmia", "networks"] + 0.02
 
 
-def test_whoever_knows_all_other_rows_retrains_forests_and_sees_no_steps():
+def test_strong_attack_retrains_forests_without_steps():
     strong = owner(
         {"game": "strong", "members": 30, "targets": 1, "trainer": {**FOREST, "trees": 5}}, flip=0.3
     )
@@ -107,7 +107,7 @@ def test_whoever_knows_all_other_rows_retrains_forests_and_sees_no_steps():
     assert found > 0.75
 
 
-def test_a_target_that_is_absent_may_leave_its_slot_empty():
+def test_absent_target_may_leave_empty_slot():
     relation = {"name": "none", "relation": "add_remove"}
     forest = owner({"members": 50, "targets": 20, "trainer": "random_forest"}, relation)
     nobody = forest.release(np.zeros((1, 20), bool), np.random.default_rng(1))[0]
@@ -136,12 +136,12 @@ def test_a_target_that_is_absent_may_leave_its_slot_empty():
         ({"trainer": 3}, None, "challenger.trainer: must be a string, got 3"),
     ],
 )
-def test_what_does_not_go_together_is_refused(challenger, mechanism, message):
+def test_rejects_contradictory_settings(challenger, mechanism, message):
     with pytest.raises(BadInput, match=message):
         owner(challenger, mechanism)
 
 
-def test_the_parameters_of_a_network_may_be_given_in_either_place():
+def test_network_parameters_in_either_table():
     beside = owner({"epochs": 2, "hidden": [8]})
     inside = owner({"trainer": {"name": "network", "epochs": 2, "hidden": [8]}})
     mixed = owner({"trainer": {"hidden": [8]}, "epochs": 2})
@@ -150,7 +150,7 @@ def test_the_parameters_of_a_network_may_be_given_in_either_place():
     assert owner({}).trainer == owner({"trainer": "network"}).trainer
 
 
-def test_a_forest_of_all_rows_fits_them_exactly():
+def test_forest_on_all_rows_fits_exactly():
     rows = np.random.default_rng(1).random((40, 3), dtype=np.float32)
     examples = Examples(rows, np.arange(40) % 2, 2)
     forest = Trainer(bootstrap=False, trees=7).fit(examples, np.random.default_rng(2))
@@ -159,7 +159,7 @@ def test_a_forest_of_all_rows_fits_them_exactly():
     np.testing.assert_allclose(true_class, (7 + 1 / 2) / 8)  # all seven votes, and half of the even one
 
 
-def test_a_forest_of_nobody_is_refused():
+def test_rejects_empty_forest():
     examples = Examples(np.zeros((2, 1), dtype=np.float32), np.array([0, 1]), 2)
     with pytest.raises(BadInput, match="random_forest: no row is left to train on"):
         Trainer().fit(examples, np.random.default_rng(1), present=np.zeros(2, bool))

@@ -78,13 +78,13 @@ def right(challenger, attack, rounds):
         (split_midpoint.Attack(queries=10), 0.873),
     ],
 )
-def test_attacks_succeed_as_often_as_theory_says(folder, attack, success):
+def test_attack_success_matches_theory(folder, attack, success):
     challenger = game(mechanism=noise("real", "laplace"), folder=folder, budget=10.0)
     got = right(challenger, attack, 3_000)
     assert stats.binomtest(got, 3_000, success).pvalue > 1e-6
 
 
-def test_the_budget_pays_for_as_many_answers_as_the_map_allows(folder):
+def test_budget_follows_from_privacy_map(folder):
     challenger = game(mechanism=noise("real", "laplace"), folder=folder, budget=10.0)
     assert challenger.rules.most_answers == 10
     assert challenger.guarantee.epsilon == pytest.approx(10.0)
@@ -96,7 +96,7 @@ def test_the_budget_pays_for_as_many_answers_as_the_map_allows(folder):
     assert np.isnan(answers[10]).all()
 
 
-def test_a_law_of_another_scale_than_the_maps_leaves_the_promise_to_the_map(folder):
+def test_mismatched_distribution_leaves_promise_to_the_map(folder):
     stated = noise("narrow", {"name": "laplace", "scale": 52.0})
     promised = game(mechanism=stated, folder=folder, budget=1.0).guarantee
     assert promised.epsilon == pytest.approx(50 * 0.02)
@@ -104,7 +104,7 @@ def test_a_law_of_another_scale_than_the_maps_leaves_the_promise_to_the_map(fold
     assert promised.curve is None
 
 
-def test_concentrated_answers_add_up_in_rho(folder):
+def test_zcdp_answers_compose_in_rho(folder):
     challenger = game(mechanism=noise("gauss", "gaussian", delta=1e-5), folder=folder, budget=10.0)
     n = challenger.rules.most_answers
     assert n == int(10.0 / composition.zcdp_epsilon(1 / 8, 1e-5))
@@ -119,7 +119,7 @@ def test_concentrated_answers_add_up_in_rho(folder):
     assert same.guarantee.epsilon == pytest.approx(challenger.guarantee.epsilon)
 
 
-def test_whole_noise_is_for_whole_numbers(folder):
+def test_integer_noise_needs_integer_values(folder):
     challenger = game(mechanism=noise("count", "geometric"), folder=folder)
     answers = challenger.release(np.ones((50, 1), dtype=bool), np.random.default_rng(1)).oracle().ask(Query())
     assert (answers == np.round(answers)).all()
@@ -128,7 +128,7 @@ def test_whole_noise_is_for_whole_numbers(folder):
         game(mechanism=noise("count", "geometric"), folder=folder, query=income)
 
 
-def test_sums_cost_what_the_map_says_of_their_bound(folder):
+def test_sums_cost_by_the_map_of_their_bound(folder):
     income = {"kind": "sum", "column": "income", "bound": 50.0}
     challenger = game(mechanism=noise("narrow", "laplace"), folder=folder, query=income)
     assert challenger.rules.epsilon == pytest.approx(1.0)
@@ -137,14 +137,14 @@ def test_sums_cost_what_the_map_says_of_their_bound(folder):
     assert challenger.rules.noise_of(challenger.query) is challenger.rules.noise
 
 
-def test_a_report_says_that_such_answers_cannot_be_replayed(folder):
+def test_report_says_answers_are_not_reproducible(folder):
     (note,) = game(mechanism=noise("real", "laplace"), folder=folder).notes
     assert "drawn by OpenDP" in note
     assert "answers differ between runs" in note
     assert game().notes == ()
 
 
-def test_the_digest_follows_the_code_and_nothing_else(folder):
+def test_digest_covers_the_code_only(folder):
     first, again = (game(mechanism=noise("real", "laplace"), folder=folder).digest for _ in range(2))
     assert first == again
     (folder / "noise.py").write_text(NOISE.replace("1.0", "1.5"))
@@ -171,7 +171,7 @@ def test_the_digest_follows_the_code_and_nothing_else(folder):
         (noise("real", "laplace", sensitivity=2.0), "sensitivity cannot be set"),
     ],
 )
-def test_a_bad_measurement_is_refused_in_one_line(folder, mechanism, message):
+def test_rejects_invalid_measurement(folder, mechanism, message):
     with pytest.raises(BadInput) as caught:
         game(mechanism=mechanism, folder=folder)
     assert message in str(caught.value)
@@ -179,7 +179,7 @@ def test_a_bad_measurement_is_refused_in_one_line(folder, mechanism, message):
     assert "\n" not in str(caught.value)
 
 
-def test_the_noise_of_the_documentation_can_be_played(tmp_path):
+def test_documentation_example_runs(tmp_path):
     page = (ROOT / "docs" / "mechanisms.md").read_text().partition("## OpenDP")[2]
     code, audit = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "noise.py").write_text(code)
@@ -193,6 +193,6 @@ def test_the_noise_of_the_documentation_can_be_played(tmp_path):
     assert names["verdict"].finding == "violated"
 
 
-def test_rules_without_it_need_no_opendp():
+def test_opendp_is_imported_only_when_used():
     code = "import sys; sys.modules['opendp'] = None; import leakgauge.domains.queries.challenger"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -30,7 +30,7 @@ def asked(owner, known, members, seed=1):
 
 @pytest.mark.parametrize("query", [{"kind": "count"}, SUM])
 @pytest.mark.parametrize("present", [False, True])
-def test_1_split_answers_are_independent_and_of_one_law(query, present):
+def test_theorem_1_split_answers_are_independent(query, present):
     owner, known = game(query=query)
     _, samples = asked(owner, known, np.full((4_000, 1), present))
     noise = samples[:, 0] - present * known.shifts[0]
@@ -41,20 +41,20 @@ def test_1_split_answers_are_independent_and_of_one_law(query, present):
     assert np.abs(between).max() < 4.5 / np.sqrt(4_000)
 
 
-def test_2_as_many_known_records_as_answers_are_enough_and_needed():
+def test_theorem_2_needs_as_many_known_records_as_answers():
     owner, known = game(records=M)
     assert asked(owner, known, np.ones((2, 1), dtype=bool))[1].shape == (2, 1, M)
     with pytest.raises(BadInput, match=f"queries = {M}"):
         TargetQuestions.about_all(game(records=M - 1)[1], M, SelectBy.IDS)
 
 
-def test_3_the_adversary_obtains_m_times_epsilon_whoever_is_there():
+def test_theorem_3_adversary_obtains_m_epsilon():
     owner, known = game()
     spent, _ = asked(owner, known, np.array([[True], [False]]))
     np.testing.assert_allclose(spent["obtained"], M * EPSILON)
 
 
-def test_4_only_an_accountant_of_existing_records_believes_in_less_and_only_of_who_is_absent():
+def test_theorem_4_per_row_accountant_underestimates_absent_targets():
     owner, known = game()
     spent, _ = asked(owner, known, np.array([[True], [False]]))
     np.testing.assert_allclose(spent["per_row"].ravel(), [M * EPSILON, EPSILON])
@@ -62,7 +62,7 @@ def test_4_only_an_accountant_of_existing_records_believes_in_less_and_only_of_w
     np.testing.assert_allclose(spent["sequential"].ravel(), [M * EPSILON, M * EPSILON])
 
 
-def test_4_so_with_a_budget_it_refuses_members_alone():
+def test_theorem_4_budget_refuses_members_only():
     owner, known = game(accountant="per_row", budget=(M - 1) * EPSILON)
     _, samples = asked(owner, known, np.array([[True], [False]]))
     assert np.isnan(samples[:, 0]).sum(axis=1).tolist() == [1, 0]

@@ -30,7 +30,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("noise", "attack", "k", "accuracy"), CASES)
-def test_a_rule_is_right_as_often_as_the_table_says(noise, attack, k, accuracy, tmp_path):
+def test_accuracy_matches_exact_table(noise, attack, k, accuracy, tmp_path):
     law = {"laplace": {"scale": 2.0}, "gaussian": {"sigma": 8.2543, "delta": 1e-5}}[noise]
     pair = [[0.0] * k, [1.0] * k]
     game = challenger.build(

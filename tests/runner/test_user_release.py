@@ -61,7 +61,7 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("block-*")}
 
 
-def test_a_release_of_ones_own_is_played_by_two_workers_as_by_one(call, tmp_path):
+def test_two_workers_match_one(call, tmp_path):
     one = call("run", "plan.toml", "--out", "one", "--json")
     two = call("run", "plan.toml", "--out", "two", "--workers", "2", "--json")
     assert (one.code, one.err) == (two.code, two.err) == (1, "")
@@ -74,7 +74,7 @@ def test_a_release_of_ones_own_is_played_by_two_workers_as_by_one(call, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dask", "ray"])
-def test_a_cluster_plays_it_as_one_process_does(call, tmp_path, engine):
+def test_cluster_matches_single_process(call, tmp_path, engine):
     assert call("run", "plan.toml", "--out", "one").code == 1
     outcome = call("run", "plan.toml", "--out", engine, "--engine", engine, "--workers", "2")
     assert (outcome.code, outcome.err) == (1, "")
@@ -85,7 +85,7 @@ def test_a_cluster_plays_it_as_one_process_does(call, tmp_path, engine):
     ("name", "old", "new"),
     [("mine.py", "[1.0, 5.0]", "[1.0, 6.0]"), ("mine.py", ", 2)", ", 3)"), ("scales.py", "0.4", "0.5")],
 )
-def test_a_changed_module_is_refused(call, tmp_path, name, old, new):
+def test_rejects_changed_module(call, tmp_path, name, old, new):
     assert call("run", "plan.toml").code == 1
     before = files(tmp_path / "runs" / tmp_path.name)
     path = tmp_path / name
@@ -101,7 +101,7 @@ def test_a_changed_module_is_refused(call, tmp_path, name, old, new):
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_release_that_fails_is_code_2_in_one_line(call, tmp_path, workers):
+def test_failing_release_exits_with_code_2(call, tmp_path, workers):
     (tmp_path / "scales.py").write_text("SCALE = -1\n")
     outcome = call("run", "plan.toml", "--workers", workers)
     assert outcome.code == 2
@@ -110,7 +110,7 @@ def test_a_release_that_fails_is_code_2_in_one_line(call, tmp_path, workers):
     assert outcome.err.count("\n") == 1
 
 
-def test_a_named_mechanism_needs_no_code(call, tmp_path):
+def test_named_mechanism_needs_no_code(call, tmp_path):
     """Randomized response meets its epsilon with equality, so one seed in forty may accuse it; seed 0 does.
 
     (Over 300 seeds the share of right guesses was .73117 on average, and should be .73106; seed 0 alone was
@@ -147,7 +147,7 @@ def test_a_named_mechanism_needs_no_code(call, tmp_path):
         ("shadows = 1000", "shadow = 1000", "did you mean 'shadows'?"),
     ],
 )
-def test_what_is_wrong_is_found_before_anything_is_written(call, tmp_path, old, new, words):
+def test_errors_are_found_before_writing(call, tmp_path, old, new, words):
     assert old in PLAN
     (tmp_path / "plan.toml").write_text(PLAN.replace(old, new))
     outcome = call("run", "plan.toml")

@@ -118,7 +118,7 @@ def trials(prepared, rounds=40):
     return play(prepared.challenger, {"it": adversary}, 1, range(rounds), 0)["it"]
 
 
-def test_a_file_is_found_without_a_list(new_files):
+def test_file_is_found_without_registration(new_files):
     assert set(new_files) <= set(mechanism_names(adds_real_noise))
     assert set(mechanism_names(adds_noise)) - set(mechanism_names(adds_real_noise)) == {
         "geometric",
@@ -128,7 +128,7 @@ def test_a_file_is_found_without_a_list(new_files):
 
 @pytest.mark.parametrize("domain", TABLES)
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_new_file_can_be_audited_in_every_domain_that_fits(new_files, domain, which, tmp_path):
+def test_new_file_is_auditable_in_every_fitting_domain(new_files, domain, which, tmp_path):
     name = new_files[which]
     assert name in catalog.describe("mechanisms", domain)
     prepared = prepare(domain, name, tmp_path, epsilon=1.0)
@@ -142,7 +142,7 @@ def test_a_new_file_can_be_audited_in_every_domain_that_fits(new_files, domain, 
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-def test_a_new_file_goes_through_the_whole_release_chain(new_files, rounded, tmp_path):
+def test_new_file_passes_the_release_chain(new_files, rounded, tmp_path):
     prepared = prepare(
         "locations", new_files[0], tmp_path, scale=0.5, round=rounded, clamp=True, suppress=1, unit="event"
     )
@@ -152,7 +152,7 @@ def test_a_new_file_goes_through_the_whole_release_chain(new_files, rounded, tmp
 
 @pytest.mark.parametrize("name", mechanism_names(adds_noise))
 @pytest.mark.parametrize("domain", TABLES)
-def test_every_additive_mechanism_is_accepted_wherever_it_fits(domain, name, tmp_path):
+def test_every_additive_mechanism_is_accepted_where_it_fits(domain, name, tmp_path):
     """Small noise in every domain, and a score that then tells members and others apart."""
     fields = mechanism_class(name).__dataclass_fields__
     noise = {"sigma": 0.1, "delta": 1e-5} if "sigma" in fields else {"scale": 0.05}

@@ -45,7 +45,7 @@ def near(value, expected, n_rounds):
 
 
 @pytest.mark.parametrize("by", ["ids", "predicate"])
-def test_split_answers_are_worth_what_theory_says(by):
+def test_split_attack_success_matches_theory(by):
     setting = {"accountant": "none"}
     for attack, expected in (
         (split_midpoint.Attack(queries=10, by=by), query_splitting.midpoint_laplace(10, 1.0)),
@@ -65,7 +65,7 @@ def test_split_answers_are_worth_what_theory_says(by):
         (10, 0.3, 0.532, 0.533, 0.564, 0.636, 0.675),
     ],
 )
-def test_known_numbers_are_reached(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
+def test_success_matches_known_values(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
     for attack, expected in (
         (split_t_test.Attack(queries=m), textbook),
         (split_t_test.Attack(queries=m, form="paper"), paper),
@@ -77,7 +77,7 @@ def test_known_numbers_are_reached(m, epsilon, textbook, paper, one_sided, midpo
         assert success(found) == pytest.approx(expected, abs=0.01)
 
 
-def test_sums_are_worth_the_value_over_the_bound():
+def test_success_on_sums_depends_on_value_over_bound():
     known, found = trials(split_likelihood.Attack(), {"accountant": "none", "query": INCOME}, laplace(1.0))
     value = float(known.shifts[0])
     assert 0 < value < 50
@@ -86,7 +86,7 @@ def test_sums_are_worth_the_value_over_the_bound():
 
 
 @pytest.mark.parametrize("accountant", ["per_predicate", "sequential"])
-def test_a_sound_accountant_says_nothing_by_refusing(accountant):
+def test_sound_accountant_refusals_reveal_nothing(accountant):
     setting = {"accountant": accountant, "budget": 3.0}
     _, found = trials(refusal.Attack(queries=30), setting, laplace(0.3))
     answer = auc.Metric(confidence=0.99)(found)
@@ -94,7 +94,7 @@ def test_a_sound_accountant_says_nothing_by_refusing(accountant):
     assert np.unique(found.scores).size == 1
 
 
-def test_an_accountant_of_existing_records_says_everything_by_refusing():
+def test_per_row_refusals_reveal_membership():
     setting = {"accountant": "per_row", "budget": 3.0}
     for attack in (refusal.Attack(queries=11), combined.Attack(queries=11)):
         _, found = trials(attack, setting, laplace(0.3))
@@ -102,19 +102,19 @@ def test_an_accountant_of_existing_records_says_everything_by_refusing():
         assert auc.Metric(confidence=0.99)(found).low >= 0.99
 
 
-def test_with_ten_known_records_it_says_nothing_yet():
+def test_ten_known_records_are_too_few_for_refusals():
     setting = {"accountant": "per_row", "budget": 3.0}
     _, found = trials(combined.Attack(test="likelihood"), setting, laplace(0.3), records=10)
     assert near(success(found), query_splitting.optimum_laplace(10, 0.3)[0], 4_000)
 
 
-def test_several_targets_are_refused_each_for_themselves():
+def test_several_targets_are_refused_separately():
     setting = {"accountant": "per_row", "budget": 3.0, "targets": 5}
     _, found = trials(refusal.Attack(queries=12), setting, laplace(0.3), 200)
     np.testing.assert_array_equal(found.scores > 0, found.members)
 
 
-def test_refusals_are_not_read_where_known_records_are_asked_about_twice():
+def test_rejects_too_few_known_records_for_refusals():
     setting = {"accountant": "per_row", "budget": 3.0, "targets": 5}
     for attack in (refusal.Attack(queries=12), combined.Attack(queries=12)):
         with pytest.raises(BadInput, match="which takes 60 records"):
@@ -132,13 +132,13 @@ def test_refusals_are_not_read_where_known_records_are_asked_about_twice():
         ("canonical", "equivalent", 20),
     ],
 )
-def test_only_a_canonical_cache_stops_rewording(cache, wording, m):
+def test_canonical_cache_stops_rewording(cache, wording, m):
     setting = {"accountant": "none", "cache": cache}
     _, found = trials(repeat.Attack(queries=20, wording=wording), setting, laplace(0.5))
     assert near(success(found), query_splitting.midpoint_laplace(m, 0.5), 4_000)
 
 
-def test_split_questions_pass_every_cache_and_a_sound_budget_stops_them():
+def test_split_queries_pass_caches_but_not_sound_budget():
     _, found = trials(split_midpoint.Attack(queries=20), {"accountant": "none"}, laplace(0.5))
     assert near(success(found), query_splitting.midpoint_laplace(20, 0.5), 4_000)
     setting = {"accountant": "per_predicate", "budget": 2.0}

@@ -16,24 +16,24 @@ def played(service, **challenger):
     return game(own_service=True, service=service, **challenger)
 
 
-def test_a_url_suffices_for_our_own_service():
+def test_own_service_needs_only_a_url():
     service = played({"url": URL}).adapter.service
     assert {name: getattr(service, name) for name in SERVE_ORACLE_REQUESTS} == SERVE_ORACLE_REQUESTS
     assert (service.rate, service.total, service.connections, service.tries) == (100.0, 100_000, 4, 5)
 
 
-def test_a_service_of_another_kind_says_what_it_needs():
+def test_other_services_declare_their_requests():
     service = played({"url": URL, "open": OPEN, "ask": IN_ROUND}).adapter.service
     assert service.close is None
     assert (service.refused.status, service.refused.field) == (403, None)
 
 
 @pytest.mark.parametrize("url", ["https://audit.example.org/api", "http://localhost:1", "http://[::1]:8700"])
-def test_other_machines_are_asked_over_https_and_this_one_by_http_too(url):
+def test_remote_urls_need_https_and_localhost_does_not(url):
     assert played({"url": url}).adapter.service.url == url
 
 
-def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_back():
+def test_remote_service_uses_one_worker_and_notes_irreproducibility():
     there, here = played({"url": URL}), game()
     assert (there.most_workers, here.most_workers) == (1, None)
     assert any("the same seed does not give the same answers" in note for note in there.notes)
@@ -91,7 +91,7 @@ def test_one_worker_plays_and_the_notes_say_that_a_seed_does_not_bring_answers_b
         ),
     ],
 )
-def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challenger, message):
+def test_rejects_invalid_service(service, challenger, message):
     with pytest.raises(BadInput) as refusal:
         game(**{"own_service": True, "service": service, **challenger})
     assert re.search(message, str(refusal.value)), str(refusal.value)
@@ -99,7 +99,7 @@ def test_a_service_that_cannot_be_asked_is_refused_in_one_line(service, challeng
     assert str(refusal.value).startswith("challenger")
 
 
-def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch):
+def test_missing_library_says_how_to_install(monkeypatch):
     monkeypatch.setattr("leakgauge.domains.queries.remote.http_client.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"pip install 'leakgauge\[service\]'"):
         played({"url": URL})

@@ -1,13 +1,21 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.classifiers.sigmoid_network import SigmoidNetwork, sum_network, vote_network
+from leakgauge.domains.locations.classifiers.sigmoid_network import (
+    SigmoidNetwork,
+    diagonal_share,
+    rule_index,
+    sum_network,
+    vote_network,
+)
 
 ROWS = np.random.default_rng(1).laplace(scale=2.0, size=(5000, 12))
 
 
-def test_a_network_is_two_layers_of_sums_and_one_of_sigmoids():
+def test_network_matches_explicit_formula():
     rng = np.random.default_rng(2)
     network = SigmoidNetwork(rng.normal(size=(3, 2)), rng.normal(size=2), rng.normal(size=2), 0.3)
     row = [0.5, -1.0, 2.0]
@@ -20,12 +28,12 @@ def test_a_network_is_two_layers_of_sums_and_one_of_sigmoids():
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.1, 1.0), (1.0, 10.0), (50.0, 50.0)])
-def test_theorem_4_says_member_where_the_sum_reaches_the_threshold_whatever_the_scales(a, b):
+def test_theorem_4_network_thresholds_the_sum(a, b):
     says = sum_network(12, 6.0, a=a, b=b)(ROWS) >= 0
     np.testing.assert_array_equal(says, ROWS.sum(axis=1) >= 6.0)
 
 
-def test_theorem_5_counts_the_inputs_above_their_thresholds():
+def test_theorem_5_network_counts_votes():
     thresholds = np.linspace(-1, 1, 12)
     votes = (thresholds <= ROWS).sum(axis=1)
     clear = (np.abs(ROWS - thresholds) > 0.01).all(axis=1)  # a sigmoid of 1000 x 0.01 is a step to 5e-5
@@ -35,7 +43,7 @@ def test_theorem_5_counts_the_inputs_above_their_thresholds():
         np.testing.assert_array_equal(says[clear], (votes >= needed)[clear])
 
 
-def test_larger_scales_come_closer_to_the_step():
+def test_larger_scales_approach_the_step_function():
     """Figure 16 of Liu et al. (2024): the loss falls with a and with b."""
     step = ROWS.sum(axis=1) >= 6.0
 
@@ -51,3 +59,33 @@ def test_larger_scales_come_closer_to_the_step():
 def test_scales_must_be_positive(scales):
     with pytest.raises(BadInput, match="scales of a network"):
         sum_network(2, 1.0, **scales)
+
+
+INDEX_ROWS = np.random.default_rng(1).laplace(scale=2.0, size=(4000, 30))
+SUMS, VOTES = INDEX_ROWS.sum(axis=1), (INDEX_ROWS >= 0.5).sum(axis=1).astype(float)
+
+
+@pytest.mark.parametrize("units", [4, 6])
+def test_diagonal_is_the_best_matching(units):
+    weights = np.random.default_rng(units).normal(size=(4, units))
+    best = max(np.abs(weights[range(4), list(order)]).sum() for order in permutations(range(units), 4))
+    assert diagonal_share(weights) == pytest.approx(best / np.abs(weights).sum())
+
+
+def test_voting_network_is_recognised():
+    network = vote_network(np.full(30, 0.5), 15.0, a=200.0, b=1.0)
+    found = rule_index(network.inner[:, ::-1], network(INDEX_ROWS), SUMS, VOTES)
+    assert found.diagonal == 1.0
+    assert found.two_threshold > 0.999 > found.one_threshold
+
+
+def test_summing_network_is_recognised():
+    network = sum_network(30, 15.0, a=0.01, b=1.0)
+    found = rule_index(np.tile(network.inner, 30), network(INDEX_ROWS), SUMS, VOTES)
+    assert found.diagonal == pytest.approx(1 / 30)
+    assert found.one_threshold > 0.99 > found.two_threshold
+
+
+def test_zero_weights_and_constant_scores_match_no_rule():
+    found = rule_index(np.zeros((3, 2)), np.ones(4), np.arange(4.0), np.arange(4.0))
+    assert (found.diagonal, found.one_threshold, found.two_threshold) == (0.0, 0.0, 0.0)

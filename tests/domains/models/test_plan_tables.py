@@ -54,20 +54,20 @@ def made(tmp_path):
         ),
     ],
 )
-def test_the_table_that_says_it_is_named(made, changes, message):
+def test_errors_name_the_plan_table(made, changes, message):
     with pytest.raises(BadInput, match=message):
         made(**changes)
 
 
 @pytest.mark.parametrize("game", ["exchangeable", "iid", "strong", "mixture"])
-def test_half_of_a_few_rows_is_no_training(made, game):
+def test_rejects_too_few_rows_for_training(made, game):
     dependence = {"dependence": HOSPITAL} if game == "mixture" else {}
     with pytest.raises(BadInput, match=r"challenger.members: half of the \d rows .* add rows"):
         made(n=6, game=game, **dependence)
 
 
 @pytest.mark.parametrize("key", ["epochs", "batch", "hidden"])
-def test_a_noisy_mean_trains_no_network(made, key):
+def test_noisy_mean_rejects_network_settings(made, key):
     table = {other: None for other in SMALL if other != key}
     changes = {name: value for name, value in (SMALL | table).items() if value is not None}
     with pytest.raises(BadInput, match=f"challenger.{key}: a noisy mean trains no network"):
@@ -80,13 +80,13 @@ def test_a_noisy_mean_trains_no_network(made, key):
         )
 
 
-def test_components_need_a_dependence_to_name_them(made):
+def test_blind_knowledge_needs_named_components(made):
     plain = made(game="group", members=5, dependence={"name": "none"})
     with pytest.raises(BadInput, match="a dependence that names them"):
         knowledge.build("blind", {}, plain, 1)
 
 
-def test_every_block_says_what_models_are_good_for_though_coins_may_leave_no_others(made):
+def test_every_block_has_utility(made):
     challenger = made(members=8, targets=2)
     all_in, none_in = np.ones((2, 2), dtype=bool), np.zeros((2, 2), dtype=bool)
     empty, full = (

@@ -81,7 +81,7 @@ AUDIT = """
 import time
 from pathlib import Path
 
-from domains.federated.flower.small_blocks import block, networks
+from domains.federated.flower.in_process_clients import block, networks
 from leakgauge.domains.federated.flower.engine import read_flower_engine
 
 clients = block(mechanism=None, clients=2)
@@ -113,7 +113,7 @@ def trials(engine, folder):
     return play(game.challenger, adversaries, 3, range(20), 0)
 
 
-def test_adversaries_get_the_scores_and_verdicts_of_the_game_without_flower(tmp_path, short, monkeypatch):
+def test_scores_and_verdicts_match_in_process_game(tmp_path, short, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(short))
     here, there = (trials(engine, tmp_path) for engine in ("local", "flower"))
     assert len(here) == 2
@@ -132,7 +132,7 @@ def test_adversaries_get_the_scores_and_verdicts_of_the_game_without_flower(tmp_
         assert one.metrics["epsilon"].low == pytest.approx(other.metrics["epsilon"].low, abs=1e-9)
 
 
-def test_an_own_app_is_asked_and_nothing_leaves_the_machine_or_outlives_the_audit(tmp_path, short):
+def test_user_app_runs_locally_and_leaves_no_process(tmp_path, short):
     (tmp_path / "mine.py").write_text(OWN)
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(LISTENING.format(file=tmp_path / "asked.txt"))

@@ -109,7 +109,7 @@ def require_right(folder):
     assert all(verdict["finding"] == "not violated" for verdict in found.values())
 
 
-def test_it_tells_where_it_is_at_once_and_ends_when_it_is_told(serve, port, tmp_path):
+def test_server_prints_address_and_stops_on_signal(serve, port, tmp_path):
     write(tmp_path, port)
     process = serve(0, token=None)
     url = re.search(r"audit 'ours' is served at (http://127\.0\.0\.1:\d+);", process.stderr.readline())[1]
@@ -124,9 +124,7 @@ def test_it_tells_where_it_is_at_once_and_ends_when_it_is_told(serve, port, tmp_
     assert (*process.communicate(timeout=10), process.returncode) == ("", "", 0)
 
 
-def test_a_service_that_is_killed_and_started_again_in_mid_audit_changes_nothing(
-    serve, port, tmp_path, capsys
-):
+def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys):
     write(tmp_path, port)
     first = serve(port)
     kills = []
@@ -157,9 +155,7 @@ def test_a_service_that_is_killed_and_started_again_in_mid_audit_changes_nothing
         assert found["metrics"]["accuracy"]["low"] < there["metrics"]["accuracy"]["high"]
 
 
-def test_a_run_whose_service_stays_away_is_incomplete_and_continues_when_it_is_back(
-    serve, port, tmp_path, capsys, monkeypatch
-):
+def test_run_without_service_is_incomplete_and_continues(serve, port, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01,))
     write(tmp_path, port, tries=("timeout = 2.0", "timeout = 2.0, tries = 2"))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
@@ -189,7 +185,7 @@ def test_a_run_whose_service_stays_away_is_incomplete_and_continues_when_it_is_b
     ]
 
 
-def test_a_total_stops_a_run_that_the_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
+def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
     few = ("rounds = 100", "rounds = 60")
     write(tmp_path, port, total=("timeout = 2.0", "timeout = 2.0, total = 500"), few=few)
     service = serve(port, "--json")
@@ -218,7 +214,7 @@ def test_a_total_stops_a_run_that_the_same_command_continues(serve, port, tmp_pa
         (["--engine", "dask"], 2, "at most 1 local worker"),
     ],
 )
-def test_more_workers_than_one_are_refused(port, tmp_path, capsys, more, code, said):
+def test_rejects_several_workers(port, tmp_path, capsys, more, code, said):
     write(tmp_path, port)
     assert main(["run", "plan.toml", *more]) == code
     err = capsys.readouterr().err
@@ -278,7 +274,7 @@ class BadLine:
 FAULTS = ["busy", "drop before", "drop after", "half", 500, 502, 504]
 
 
-def test_a_bad_line_turns_nothing_into_evidence(serve, port, tmp_path, capsys):
+def test_transport_faults_are_no_evidence(serve, port, tmp_path, capsys):
     """Under this accountant only members are refused: one charge too many, and a member is refused too soon;
     one fault taken for a refusal, and a non-member is taken for a member."""
     line = BadLine(port, 1)

@@ -7,7 +7,7 @@ from leakgauge.papers.reproduction import reproduce
 
 
 @pytest.mark.slow
-def test_made_up_traces_are_enough_for_an_attack(tmp_path):
+def test_attack_works_with_synthetic_traces(tmp_path):
     made = reproduce("guan24", only="figure_12", out=tmp_path / "out")
     found = {cell.setting: cell for cell in made.cells}
     assert found["city: zero-knowledge, AUC with 5,000 synthetic traces"].ours.low > 0.75

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from domains.models.memorised import network, play, table, tpr_at
+from domains.models.memorizing_models import network, play, table, tpr_at
 from leakgauge.domains.models.attacks import calibrated_loss, lira, loss_threshold, rmia, shadow
 from leakgauge.domains.models.knowledge import TrainingLossKnowledge
 from leakgauge.domains.models.release import TrainingLossView
@@ -50,7 +50,7 @@ def untouched():
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_members_of_models_that_know_them_by_heart_are_found(fixed, name):
+def test_members_of_memorizing_models_are_found(fixed, name):
     scores = ATTACKS[name].study(fixed.knowledge, rng(5)).score(fixed.seen, rng(6))
     assert scores.shape == fixed.members.shape
     assert np.isfinite(scores).all()
@@ -58,13 +58,13 @@ def test_members_of_models_that_know_them_by_heart_are_found(fixed, name):
 
 
 @pytest.mark.parametrize("name", OFFLINE)
-def test_members_are_found_where_targets_are_new_in_each_round(fresh, name):
+def test_members_are_found_with_fresh_targets(fresh, name):
     scores = ATTACKS[name].study(fresh.knowledge, rng(5)).score(fresh.seen, rng(6))
     assert roc_auc_score(fresh.members.ravel(), scores.ravel()) > 0.75
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_records_that_no_model_was_trained_on_are_not_told_apart_by_their_place(untouched, name):
+def test_unused_records_are_not_separated_by_position(untouched, name):
     knowledge, seen = untouched
     scores = ATTACKS[name].study(knowledge, rng(5)).score(seen, rng(6)).mean(axis=0)
     first = np.arange(400) < 200
@@ -74,14 +74,14 @@ def test_records_that_no_model_was_trained_on_are_not_told_apart_by_their_place(
 
 
 @pytest.mark.parametrize("name", ["rmia online", "rmia offline"])
-def test_records_that_no_model_was_trained_on_beat_the_population_as_often_as_not(untouched, name):
+def test_unused_records_beat_half_of_population(untouched, name):
     knowledge, seen = untouched
     scores = ATTACKS[name].study(knowledge, rng(5)).score(seen, rng(6)).mean(axis=0)
     assert scores.mean() == pytest.approx(0.5, abs=4 * scores.std() / np.sqrt(400))
 
 
 @pytest.mark.parametrize("variance", ["own", "shared"])
-def test_offline_lira_counts_in_deviations_of_records_that_no_model_was_trained_on(untouched, variance):
+def test_offline_lira_scores_of_unused_records_are_standardised(untouched, variance):
     knowledge, seen = untouched
     attack = lira.Attack(mode="offline", variance=variance)
     scores = attack.study(knowledge, rng(5)).score(seen, rng(6))
@@ -90,7 +90,7 @@ def test_offline_lira_counts_in_deviations_of_records_that_no_model_was_trained_
 
 
 @pytest.mark.parametrize("name", OFFLINE)
-def test_scores_go_with_their_records_wherever_those_are_shown(fresh, name):
+def test_scores_follow_their_records(fresh, name):
     scorer = ATTACKS[name].study(fresh.knowledge, rng(5))
     mixed = rng(8).permutation(100)
     turned = TrainingLossView(
@@ -101,7 +101,7 @@ def test_scores_go_with_their_records_wherever_those_are_shown(fresh, name):
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-def test_an_attack_leaves_what_it_was_given_unchanged_and_its_scorer_travels(fixed, name):
+def test_knowledge_is_unchanged_and_scorer_can_be_pickled(fixed, name):
     given = fixed.knowledge
     reference, targets = (
         Examples(some.rows.copy(), some.labels.copy(), some.classes)
@@ -117,7 +117,7 @@ def test_an_attack_leaves_what_it_was_given_unchanged_and_its_scorer_travels(fix
 
 
 @pytest.mark.slow
-def test_lira_and_rmia_beat_the_loss_threshold_where_false_alarms_are_rare():
+def test_lira_and_rmia_beat_loss_threshold_at_low_fpr():
     # Several tables: which few records are easy for any model decides how the loss does on one of them.
     compared = [name for name in ATTACKS if name not in ("calibrated", "shadow")]
     scores, members = {name: [] for name in compared}, []
