@@ -9,7 +9,6 @@ from leakgauge.exposure import (
     AuditExposure,
     expose_plan,
     expose_query_log,
-    read_summary,
     refuse_other_run,
     refuse_run,
     save_exposure,
@@ -17,8 +16,8 @@ from leakgauge.exposure import (
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_verdicts import VERDICTS_FILE, read_verdicts
-from leakgauge.verdict import Verdict
+from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
+from leakgauge.summary import RunResult
 
 
 def run(
@@ -30,8 +29,8 @@ def run(
     engine: str = "local",
     workers: int = 1,
     address: str | None = None,
-) -> list[Verdict]:
-    """Carry out a plan, or continue it; return one verdict per attacker.
+) -> RunResult:
+    """Carry out a plan, or continue it; return one verdict per attacker, and a summary.
 
     A run that was interrupted is continued by the same call, and gives the same verdicts as one that was not.
     It is refused if the plan, the data, the code that decides the trials or a library version has changed.
@@ -49,7 +48,8 @@ def run(
         address: The dask or ray cluster to use; without it one is started on this machine.
 
     Returns:
-        One verdict for each attack of each audit, in the order of the plan.
+        A sequence with one verdict for each attack of each audit, in the order of the plan; its `summary`
+        says whether the promise is kept, and whether the risk is within the limits of the plan.
 
     Raises:
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
@@ -91,7 +91,7 @@ def expose(
     exposures = expose_plan(plan)
     _write_exposure(exposures, folder)
     if (folder / VERDICTS_FILE).exists():
-        write_report(folder, read_verdicts(folder))
+        write_report(folder, judge_folder(folder))
     return exposures
 
 
@@ -140,12 +140,16 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, verdicts: Sequence[Verdict]) -> Path:
+def write_report(folder: Path, result: RunResult) -> Path:
     """Write the report of a run folder."""
     from leakgauge.report.run_report import write_run_report
 
-    known = {**report_fields(folder), "exposure": read_summary(folder)}
-    return write_run_report(verdicts, known, folder / "report.html")
+    known = {
+        **report_fields(folder),
+        "exposure": read_exposure_summary(folder),
+        "summary": result.summary,
+    }
+    return write_run_report(result, known, folder / "report.html")
 
 
 def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:
