@@ -1,4 +1,4 @@
-"""The answer of a whole run: is the promise kept, is the risk within the limits, and which exit code follows."""
+"""The answer of a whole run: is the promise kept, is the risk within the limits, and the exit code."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -346,7 +346,8 @@ def _exit_code(
         return 1, tuple(failed)
     findings = [verdict.finding for verdict in verdicts]
     all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
-    reasons, warnings = [], []
+    reasons: list[str] = []
+    warnings: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
     if promise.rounds_needed is not None:
@@ -360,7 +361,7 @@ def _exit_code(
         reasons.append(f"the risk is undecided: {risk.reason}")
     if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:
         reasons.append(
-            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to the "
-            "plan, or none = true for research"
+            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to "
+            "the plan, or none = true for research"
         )
     return (3, tuple(reasons)) if reasons else (0, tuple(warnings))

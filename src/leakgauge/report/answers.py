@@ -21,7 +21,7 @@ UNIT_NAMES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as a lamp: its tone (good, warn, bad, neutral), a few words, and sentences that explain it."""
+    """An answer: its tone (good, warn, bad or neutral), a few words, and sentences that explain it."""
 
     tone: str
     words: str
@@ -33,7 +33,7 @@ class Answer:
 
 
 def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """Is the promise kept? A promise that is too weak to protect is never good news."""
+    """Say whether the promise is kept; one that is too weak to protect is never good news."""
     promise = summary.promise
     worth = _promise_worth(promise)
     match promise.status:
@@ -67,7 +67,7 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
 
 
 def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """How well can people be identified, and is that within the owner's limits?"""
+    """Say how well people can be identified, and whether that is within the owner's limits."""
     risk = summary.risk
     if risk.metric == "recognised":
         return _recognised_answer(risk)
@@ -84,10 +84,9 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             )
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
-            rounds = ()
-            if risk.rounds_needed is not None:
-                rounds = (f"About {count(risk.rounds_needed)} simulated releases would decide.",)
-            return Answer("warn", "Risk undecided", (*success, *reason, *rounds))
+            needed = count(risk.rounds_needed)
+            more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
+            return Answer("warn", "Risk undecided", (*success, *reason, *more))
     return Answer("neutral" if success else "warn", "No limit stated", success or reason)
 
 
@@ -181,14 +180,14 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
         nominal = f" (stated as ε = {number(promise.nominal_epsilon)} for {stated})"
     if not promise.testable:
-        return (
+        text = (
             f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
-            "not violate it. More simulated releases cannot help.",
+            "not violate it. More simulated releases cannot help."
         )
+        return (text,)
     allowed = percent(promise.allowed_accuracy)
-    return (
-        f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time.",
-    )
+    text = f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time."
+    return (text,)
 
 
 def _weak_tone(promise: PromiseSummary, at_best: str = "good") -> str:
