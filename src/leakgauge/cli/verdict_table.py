@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from leakgauge.summary import RunResult
     from leakgauge.verdict import Verdict
 
@@ -107,7 +109,6 @@ def print_table(result: "RunResult") -> None:
     from rich.text import Text
 
     from leakgauge.report.adversary_names import adversary_names
-    from leakgauge.report.answers import promise_answer, risk_answer
     from leakgauge.report.metric_text import headline_metric, interval_text, value_text
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
     from leakgauge.report.sections.study_results import study_sentences
@@ -116,10 +117,7 @@ def print_table(result: "RunResult") -> None:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDE_TERMINAL
-    for answer in (risk_answer(result.summary, verdicts), promise_answer(result.summary, verdicts)):
-        console.print(Text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
-        for sentence in answer.sentences:
-            console.print(Text(f"  {sentence}"), soft_wrap=True)
+    _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
     metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
@@ -146,6 +144,33 @@ def print_table(result: "RunResult") -> None:
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
     for line in _footnotes(verdicts):
         console.print(Text(line), soft_wrap=True)
+    _print_reasons(result, console)
+
+
+def print_answers(result: "RunResult") -> None:
+    """Print the two answers and the reasons for the exit code."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    _print_answers(result, console)
+    _print_reasons(result, console)
+
+
+def _print_answers(result: "RunResult", console: "Console") -> None:
+    from rich.text import Text
+
+    from leakgauge.report.answers import promise_answer, risk_answer
+
+    for write in (risk_answer, promise_answer):
+        answer = write(result.summary, result.verdicts)
+        console.print(Text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
+        for sentence in answer.sentences:
+            console.print(Text(f"  {sentence}"), soft_wrap=True)
+
+
+def _print_reasons(result: "RunResult", console: "Console") -> None:
+    from rich.text import Text
+
     code = result.summary.exit_code
     for reason in result.summary.reasons:
         console.print(Text(f"{f'Exit code {code}' if code else 'Warning'}: {reason}."), soft_wrap=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leakgauge import catalog
+from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.number_format import count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
 from leakgauge.summary import PromiseStrength, PromiseSummary, RunSummary
@@ -96,7 +97,7 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     if risk.metric is None or risk.value is None:
         return ()
     subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else _attacker(summary, verdicts)
-    limit = "" if risk.limit is None else f"; your limit is {_written(risk.metric, risk.limit)}"
+    limit = "" if risk.limit is None else f"; your limit is {limit_text(risk.metric, risk.limit)}"
     known = [end for end in (risk.low, risk.high) if end is not None]
     interval = ""
     if len(known) == 2 and risk.scope != ANY_ATTACKER:
@@ -138,8 +139,18 @@ def _written(metric: str, value: float) -> str:
     return percent(value) if described is None or described.is_share else number(value)
 
 
+def limit_text(metric: str, limit: float) -> str:
+    """Write a limit as the owner set it, without digits that nobody stated.
+
+    >>> limit_text("accuracy", 0.6), limit_text("auc", 0.65)
+    ('60%', '0.65')
+    """
+    described = catalog.metric_descriptions().get(metric)
+    return f"{100 * limit:.6g}%" if described is None or described.is_share else f"{limit:.6g}"
+
+
 def _recognised_answer(risk: Risk) -> Answer:
-    limit = percent(risk.limit)
+    limit = limit_text("recognised", risk.limit or 0.0)
     if risk.value is None:
         return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
     text = f"{percent(risk.value)} of the people can be recognised; your limit is {limit}."
@@ -155,18 +166,23 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
     found = next(
         verdict
         for verdict in verdicts
-        if verdict.finding is Finding.VIOLATED and verdict.label == promise.attacker
+        if verdict.finding is Finding.VIOLATED
+        and (verdict.audit, verdict.label) == (promise.audit, promise.attacker)
     )
     if found.certain and found.evidence:
         return found.evidence[0]
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
         return (
-            f"The attack {found.label} shows that ε is at least {lower(bound, above=stated)}, but "
+            f"The attack {_named(found, verdicts)} shows that ε is at least {lower(bound, above=stated)}, but "
             f"ε = {number(stated)} was promised."
         )
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
-    return f"The attack {found.label} succeeds more often than {what} allows."
+    return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
+
+
+def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
+    return adversary_names([found], verdicts)[0]
 
 
 def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
