@@ -35,12 +35,12 @@ class PromiseStrength(StrEnum):
     """How much a promise protects, if it is kept.
 
     Attributes:
-        STRONG: It keeps any attacker's accuracy below 75 %.
+        STRICT: It keeps any attacker's accuracy below 75 %.
         WEAK: It allows an accuracy of 75 % or more.
         TOO_WEAK: It allows an accuracy of 90 % or more, or one above the owner's limit: it protects nobody.
     """
 
-    STRONG = "strong"
+    STRICT = "strict"
     WEAK = "weak"
     TOO_WEAK = "too weak to protect"
 
@@ -291,7 +291,7 @@ def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> Pro
     """How much a promise protects that allows an attacker this accuracy."""
     if allowed_accuracy >= min(TOO_WEAK_ACCURACY, limits.metrics.get("accuracy", 1.0)):
         return PromiseStrength.TOO_WEAK
-    return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRONG
+    return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRICT
 
 
 def _allowed_accuracy(verdict: Verdict) -> float:

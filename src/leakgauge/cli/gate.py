@@ -10,8 +10,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "gate",
         help="decide by promise and limits whether a release may go out",
         description="Decide whether the release of a run may go out, by its promise and the owner's limits. "
-        "The run folder is left as it is. Exit code: 0 it may, 1 the promise is violated, a limit is exceeded "
-        "or the risk rose above the baseline, 2 bad input, 3 undecided, incomplete or nothing asked.",
+        "The run folder is left as it is. Exit code: 0 it may, 1 the promise is violated, a limit is "
+        "exceeded or the risk rose above the baseline, 2 bad input, 3 undecided, incomplete or nothing "
+        "asked.",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
     parser.add_argument(

@@ -18,7 +18,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "run",
         help="run a plan, or continue it",
         description="Run a plan, or continue it. Exit code: 0 the promise is not violated and the risk is "
-        "within the limits, 1 violated or over a limit, 2 bad input, 3 undecided, incomplete or nothing asked.",
+        "within the limits, 1 violated or over a limit, 2 bad input, 3 undecided, incomplete or nothing "
+        "asked.",
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(

@@ -173,8 +173,9 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
         return found.evidence[0]
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
+        shown = lower(bound, above=stated)
         return (
-            f"The attack {_named(found, verdicts)} shows that ε is at least {lower(bound, above=stated)}, but "
+            f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
             f"ε = {number(stated)} was promised."
         )
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
@@ -187,7 +188,7 @@ def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
 
 def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
     """What the promise allows an attacker, where that is much."""
-    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRONG):
+    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRICT):
         return ()
     unit = UNIT_NAMES.get(promise.unit or "", promise.unit or "one record")
     epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
