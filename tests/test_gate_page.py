@@ -19,9 +19,8 @@ PAGE = (ROOT / "docs" / "gate.md").read_text()
 
 def shell_steps(name):
     """The shell commands of one of the pipelines, without the installation."""
-    (block,) = [
-        block for block in re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL) if name in block
-    ]
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (block,) = [block for block in blocks if name in block]
     lines = re.findall(r"^\s*(?:- run: |- |run: )((?:leakgauge|cat) .*)$", block, re.MULTILINE)
     assert len(lines) >= 2
     return lines
