@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, eye_array, vstack
+from scipy.sparse import csr_array, vstack
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.log.answers import LoggedAnswers
@@ -66,9 +66,10 @@ def compose_answers(
     largest = kinds.largest_losses
     at_delta = np.array(chosen)[kinds.families] & ~np.isfinite(largest)
     tables = kinds.tables.only(np.flatnonzero(at_delta).tolist())
-    single = largest.copy()
-    one_each = eye_array(len(tables.cells), format="csr")
-    single[at_delta] = composed_epsilons(tables, csr_array(one_each), np.zeros(len(tables.cells)), delta)
+    single, n_tables = largest.copy(), len(tables.cells)
+    if n_tables:
+        one_each = csr_array(np.eye(n_tables))
+        single[at_delta] = composed_epsilons(tables, one_each, np.zeros(n_tables), delta)
     blocks, beyond = [], np.zeros(sparse.n_records, dtype=bool)
     for block in sparse.blocks():
         starts = sparse.starts[block.start : block.stop + 1]
@@ -78,10 +79,10 @@ def compose_answers(
         too_far = np.concatenate([[0], np.cumsum(which[queries] & (codes < 0) & (sizes > 0))])
         beyond[block] = np.diff(too_far[starts - starts[0]]) > 0
         blocks.append(count_kinds(*without_unmoved(starts - starts[0], codes), len(kinds)))
-    counts = csr_array(vstack(blocks, format="csc"))
+    counts = vstack(blocks, format="csc")[:, : len(kinds)]
     pure = counts @ np.where(at_delta, 0.0, largest)
-    columns = counts.tocsc()[:, np.flatnonzero(at_delta)]
-    return ComposedAnswers(which, kinds, single, pure, tables, csr_array(columns), beyond, delta)
+    columns = csr_array(counts[:, np.flatnonzero(at_delta)])
+    return ComposedAnswers(which, kinds, single, pure, tables, columns, beyond, delta)
 
 
 def composed_epsilons(tables: LossTables, counts: csr_array, mu_squared: Reals, delta: float) -> Reals:
