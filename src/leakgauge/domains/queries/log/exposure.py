@@ -8,13 +8,12 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, SpentBudgets
-from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
 from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
 from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
-from leakgauge.domains.queries.log.tabulated_kinds import tabulated_kinds
+from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
 
 BASIS = (
     "the best possible attack on all answers of the log, by an attacker who knows every other record and "
@@ -74,7 +73,7 @@ def expose_query_log(
         names=_texts(log.names),
         cells=log.incidence.numbers,
         against=(against,),
-        notes=(*log.notes, *_notes(log.answers, delta, kinds.rounded), FRESH, ALONE),
+        notes=(*log.notes, *_notes(tabulated, delta, kinds.rounded), FRESH, ALONE),
         spent=spent,
     )
 
@@ -83,7 +82,8 @@ def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
     return np.ma.getdata(ids).astype(np.str_)
 
 
-def _notes(answers: LoggedAnswers, delta: float, rounded: float) -> Iterator[str]:
+def _notes(kinds: TabulatedKinds, delta: float, rounded: float) -> Iterator[str]:
+    answers = kinds.answers
     if answers.has_form(LossForm.GAUSSIAN).any():
         yield f"Epsilon of Gaussian answers is exact, for all answers of a record, at delta = {delta:g}."
     composed = [family.name for family in answers.families if family.composed and not family.bounded]
@@ -92,7 +92,7 @@ def _notes(answers: LoggedAnswers, delta: float, rounded: float) -> Iterator[str
             f"Epsilon of answers with {' or '.join(composed)} noise is an upper bound, for all answers of a "
             f"record, at delta = {delta:g}."
         )
-    if unknown := [family.name for family in answers.families if not family.known]:
+    if unknown := kinds.bounded_names:
         yield (
             f"The best attack on answers with {' or '.join(unknown)} noise is not known. Each is counted as "
             "the most revealing answer that its epsilon allows: the success of attacks may be overstated, "

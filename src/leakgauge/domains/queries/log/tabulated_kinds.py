@@ -14,7 +14,7 @@ from leakgauge.domains.queries.log.incidence import Incidence
 from leakgauge.domains.queries.log.noise_families import LossForm, NoiseFamily
 from leakgauge.domains.queries.records import Ints
 from leakgauge.theory.loss_tables import LossTables
-from leakgauge.theory.privacy_loss import NoisyCell
+from leakgauge.theory.privacy_loss import NoisyCell, ResponseCell
 
 Keys: TypeAlias = npt.NDArray[np.complex128]
 
@@ -59,6 +59,13 @@ class TabulatedKinds:
     def cells(self) -> tuple[NoisyCell, ...]:
         """The privacy loss of each kind."""
         return tuple(family.cell(scale, shift) for family, scale, shift in self._kinds())
+
+    @property
+    def bounded_names(self) -> list[str]:
+        """Name the mechanisms with an answer whose privacy loss is unknown, and only bounded."""
+        kinds = zip(self.cells, self.families.tolist(), strict=True)
+        places = {place for cell, place in kinds if isinstance(cell, ResponseCell)}
+        return [self.answers.families[place].name for place in sorted(places)]
 
     @cached_property
     def largest_losses(self) -> Reals:
