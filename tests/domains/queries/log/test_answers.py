@@ -53,6 +53,7 @@ def test_mismatching_epsilon_and_scale_are_counted(tmp_path):
         ("epsilon", "1e12", "epsilon = 1000000000000.0: gives no protection"),
         ("epsilon", "", "is missing"),
         ("mechanism,epsilon", "cauchy,1", "mechanism = cauchy: known: .*laplace"),
+        ("mechanism,epsilon", "ome,1", "mechanism = ome: known: discrete_gaussian, gaussian"),
         ("mechanism,epsilon", "gaussian,1", "of gaussian noise needs delta"),
         ("mechanism,epsilon", "discrete_gaussian,1", "of discrete_gaussian noise needs delta"),
         ("mechanism,sigma", "logistic,1", "is for discrete_gaussian, gaussian noise"),

@@ -1,6 +1,6 @@
 """The answers in a query log, one row per release: their noise and their sensitivity."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from leakgauge.domains.queries.log.noise_families import (
     logged_noise_names,
 )
 from leakgauge.domains.queries.records import Ints
+from leakgauge.mechanisms import mechanism_names
 from leakgauge.support.tabular import Connection
 
 LARGEST_EPSILON = 1e9  # epsilon of one answer
@@ -82,8 +83,10 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     bound = np.where(is_sum, columns.values("bound"), 1.0)
     answers = LoggedAnswers(table["query"], rows, families, noise, bound, bound, is_sum)
     by_sigma = answers.where([family.by_sigma for family in families])
-    known = ", ".join(name for name in logged_noise_names() if NoiseFamily(name).by_sigma)
-    columns.refuse(~by_sigma & columns.given("sigma"), "sigma", f"is for {known} noise; use scale or epsilon")
+    without_sigma = ~by_sigma & columns.given("sigma")
+    if without_sigma.any():
+        known = ", ".join(name for name in logged_noise_names() if NoiseFamily(name).by_sigma)
+        columns.refuse(without_sigma, "sigma", f"is for {known} noise; use scale or epsilon")
     whole = answers.where([family.lattice for family in families])
     uneven = whole & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
     rule = f"must be a whole number up to {MOST_STEPS:,} under {{}} noise; use larger units"
@@ -121,12 +124,16 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
 
 def _read_noise(columns: "_LogColumns") -> tuple[tuple[NoiseFamily, ...], Ints]:
     """Return the mechanisms that occur, and that of each answer."""
-    names = logged_noise_names()
-    noise = columns.choice("mechanism", tuple(names))
+    names = mechanism_names()
+    noise = columns.choice("mechanism", tuple(names), lambda: ", ".join(logged_noise_names()))
     default, with_sigma = names.index(DEFAULT_NOISE), names.index(DEFAULT_SIGMA_NOISE)
     noise = np.where(noise < 0, np.where(columns.given("sigma"), with_sigma, default), noise)
     used, which = np.unique(noise, return_inverse=True)
-    return tuple(NoiseFamily(names[place]) for place in used.tolist()), which.reshape(-1)
+    families = tuple(NoiseFamily(names[place]) for place in used.tolist())
+    unfit = np.array([not family.fits for family in families])[which.reshape(-1)]
+    if unfit.any():
+        columns.refuse(unfit, "mechanism", f"known: {', '.join(logged_noise_names())}")
+    return families, which.reshape(-1)
 
 
 def _scale_for(answers: LoggedAnswers, columns: "_LogColumns", only: Bits) -> Reals:
@@ -163,14 +170,18 @@ class _LogColumns:
     def values(self, name: str) -> Reals:
         return np.ma.filled(np.ma.asarray(self.table[name]), np.nan)
 
-    def choice(self, name: str, known: tuple[str, ...]) -> Ints:
+    def choice(self, name: str, known: tuple[str, ...], shown: Callable[[], str] | None = None) -> Ints:
         """Return the position of each row's value among the known ones, -1 for no value."""
         values = np.ma.asarray(self.table[name])
         positions = np.full(values.size, -1)
-        given = self.given(name)
+        left = given = self.given(name)
         for place, name_known in enumerate(known):
+            if not left.any():
+                break
             positions[given & (values.data == name_known)] = place
-        self.refuse(given & (positions < 0), name, f"known: {', '.join(known)}")
+            left = given & (positions < 0)
+        if left.any():
+            self.refuse(left, name, f"known: {', '.join(known) if shown is None else shown()}")
         return positions
 
     def refuse(self, bad: Bits, name: str, rule: str, answers: LoggedAnswers | None = None) -> None:

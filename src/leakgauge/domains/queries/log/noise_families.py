@@ -37,6 +37,11 @@ class NoiseFamily:
 
     name: str
 
+    @property
+    def fits(self) -> bool:
+        """Whether it is additive noise that a log can state."""
+        return _fits(mechanism_class(self.name))
+
     @cached_property
     def unit(self) -> AdditiveNoise:
         """The noise of scale 1."""
