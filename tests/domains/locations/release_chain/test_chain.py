@@ -4,21 +4,186 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
-from scipy.stats import chisquare, dlaplace, laplace, norm
+from scipy import stats
+from scipy.integrate import quad
+from scipy.stats import chisquare, dlaplace, logistic, norm
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.mechanisms import exponential, gaussian, geometric
-from leakgauge.mechanisms import laplace as laplace_noise
+from leakgauge.domains.locations.release_chain.chain import (
+    NoiseAtLeast,
+    NoiseAtMost,
+    NoNoise,
+    OutputDistribution,
+    ReleaseChain,
+    count_noise_of,
+)
+from leakgauge.mechanisms import (
+    exponential,
+    gaussian,
+    geometric,
+    laplace,
+    mechanism_class,
+    mechanism_names,
+    randomized_response,
+)
+from leakgauge.mechanisms import logistic as logistic_noise
+from leakgauge.mechanisms._additive import adds_noise
+from leakgauge.mechanisms._count_noise import (
+    IntegerOutputs,
+    PiecewiseExponential,
+    SmoothDensity,
+    TwoSidedGeometricNoise,
+    UnroundedNoise,
+)
+from leakgauge.mechanisms.gaussian import RoundedGaussianNoise
+
+LAPLACE = laplace.Mechanism(scale=2.5)
+GAUSSIAN = gaussian.Mechanism(sigma=1.5, delta=1e-5)
+GEOMETRIC = geometric.Mechanism(scale=2.5)
+LOGISTIC = logistic_noise.Mechanism(scale=1.5)
+
+
+def additive(name: str, scale: float):
+    """Any mechanism that adds noise, with a scale or standard deviation."""
+    kind = mechanism_class(name)
+    fields = kind.__dataclass_fields__
+    return kind(sigma=scale, delta=1e-5) if "sigma" in fields else kind(scale=scale)
+
+
+ADDITIVE = [additive(name, scale) for name in mechanism_names(adds_noise) for scale in (0.3, 2.5)]
+WHOLE_NOISE = [
+    count_noise_of(None, rounded=True),
+    *(count_noise_of(noise, rounded=True) for noise in ADDITIVE),
+]
+EVERY_NOISE = [
+    pytest.param(noise, rounded, id=f"{noise}-{rounded}") for noise in ADDITIVE for rounded in (False, True)
+]
+
+
+def test_rounding_selects_noise_distribution():
+    assert isinstance(count_noise_of(None, rounded=False), NoNoise)
+    assert isinstance(count_noise_of(LAPLACE, rounded=True), TwoSidedGeometricNoise)
+    assert isinstance(count_noise_of(LAPLACE, rounded=False), UnroundedNoise)
+    assert isinstance(count_noise_of(GAUSSIAN, rounded=True), RoundedGaussianNoise)
+    assert isinstance(count_noise_of(GAUSSIAN, rounded=False), UnroundedNoise)
+    assert count_noise_of(GEOMETRIC, rounded=True) == count_noise_of(GEOMETRIC, rounded=False)
+
+
+def test_interpolation_kind_of_each_noise():
+    assert all(noise.between == IntegerOutputs() for noise in WHOLE_NOISE)
+    assert count_noise_of(LAPLACE, rounded=False).between == PiecewiseExponential(2.5)
+    assert count_noise_of(GAUSSIAN, rounded=False).between == SmoothDensity(1.5, 0.3)
+    assert isinstance(count_noise_of(LOGISTIC, rounded=False).between, SmoothDensity)
+
+
+@pytest.mark.parametrize("noise", WHOLE_NOISE, ids=str)
+def test_integer_noise_tails_sum_probabilities(noise):
+    distances = np.arange(-300.0, 301.0)
+    masses = np.exp(noise.log_at(distances))
+    assert masses.sum() == pytest.approx(1, abs=1e-12)
+    inner = slice(200, 401)
+    np.testing.assert_allclose(
+        np.exp(noise.log_at_most(distances))[inner], np.cumsum(masses)[inner], rtol=1e-9
+    )
+    above = np.cumsum(masses[::-1])[::-1]
+    np.testing.assert_allclose(np.exp(noise.log_at_least(distances))[inner], above[inner], rtol=1e-9)
+
+
+def test_geometric_noise_matches_textbook():
+    distances, noise = np.arange(-40.0, 41.0), count_noise_of(GEOMETRIC, rounded=False)
+    np.testing.assert_allclose(noise.log_at(distances), dlaplace.logpmf(distances, 1 / 2.5), rtol=1e-9)
+
+
+TEXTBOOK = [(LAPLACE, stats.laplace(scale=2.5)), (GAUSSIAN, norm(scale=1.5)), (LOGISTIC, logistic(scale=1.5))]
+
+
+@pytest.mark.parametrize(("noise", "law"), TEXTBOOK)
+def test_unrounded_noise_matches_textbook(noise, law):
+    distances, found = np.linspace(-60, 60, 501), count_noise_of(noise, rounded=False)
+    np.testing.assert_allclose(found.log_at(distances), law.logpdf(distances), atol=1e-9)
+    np.testing.assert_allclose(found.log_at_most(distances), law.logcdf(distances), atol=1e-9)
+    np.testing.assert_allclose(found.log_at_least(distances), law.logsf(distances), atol=1e-9)
+
+
+@pytest.mark.parametrize(("noise", "law"), TEXTBOOK)
+def test_rounded_noise_has_interval_probability(noise, law):
+    distances, found = np.arange(-12.0, 13.0), count_noise_of(noise, rounded=True)
+    np.testing.assert_allclose(
+        np.exp(found.log_at(distances)), law.cdf(distances + 1) - law.cdf(distances), rtol=1e-6, atol=1e-15
+    )
+
+
+@pytest.mark.parametrize("noise", WHOLE_NOISE, ids=str)
+def test_integer_noise_samples_match_probabilities(noise):
+    n = 20_000
+    drawn = noise.added_to(np.full(n, 100.0), np.random.default_rng(7)) - 100
+    values, counts = np.unique(drawn, return_counts=True)
+    expected = n * np.exp(noise.log_at(values))
+    common = expected >= 5
+    rest = n - expected[common].sum()
+    observed = [*counts[common], n - counts[common].sum()] if rest > 1e-6 else counts[common]
+    wanted = [*expected[common], rest] if rest > 1e-6 else expected[common]
+    assert len(wanted) == 1 or chisquare(observed, wanted).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(("noise", "rounded"), EVERY_NOISE)
+def test_reach_has_negligible_tail(noise, rounded):
+    found = count_noise_of(noise, rounded=rounded)
+    beyond = np.array(float(found.reach))
+    assert found.log_at_least(beyond) <= np.log(1e-17) + 1e-9
+    assert found.log_at_most(-beyond) <= np.log(1e-17) + 1e-9
+    assert found.reach < 45 * noise.noise_scale + 3
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 50.0, 2000.0])
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize("kind", [laplace, geometric])
+def test_extreme_epsilons_keep_ratios_without_warning(kind, rounded, epsilon):
+    noise, distances = (
+        count_noise_of(kind.Mechanism(epsilon=epsilon), rounded=rounded),
+        np.arange(-30.0, 31.0),
+    )
+    for log_law in (noise.log_at, noise.log_at_most, noise.log_at_least):
+        assert np.isfinite(log_law(distances)).all()
+        assert np.abs(np.diff(log_law(distances))).max() == pytest.approx(epsilon, rel=0.01)
+    assert np.isfinite(noise.added_to(np.zeros(100), np.random.default_rng(1))).all()
+
+
+@pytest.mark.parametrize(("noise", "rounded"), EVERY_NOISE)
+def test_samples_are_new_arrays_around_counts(noise, rounded):
+    counts = np.full((3, 4), 100)
+    drawn = count_noise_of(noise, rounded=rounded).added_to(counts, np.random.default_rng(1))
+    assert drawn.dtype == np.float64
+    assert drawn.shape == counts.shape
+    assert (np.abs(drawn - 100) < 50).all()
+
+
+def test_rejects_mechanisms_without_additive_noise():
+    with pytest.raises(BadInput, match="'randomized_response' does not add noise to every count; use one of"):
+        count_noise_of(randomized_response.Mechanism(epsilon=1.0), rounded=False)
+
+
+def test_clamped_outputs_have_tail_probability():
+    noise, distances = (
+        count_noise_of(laplace.Mechanism(scale=2.0), rounded=False),
+        np.linspace(-20, 20, 41),
+    )
+    np.testing.assert_allclose(
+        NoiseAtMost(noise).log_at(distances), stats.laplace.logcdf(distances, scale=2), atol=1e-12
+    )
+    np.testing.assert_allclose(
+        NoiseAtLeast(noise).log_at(distances), stats.laplace.logsf(distances, scale=2), atol=1e-12
+    )
+
 
 SCALE, SIGMA, SIZE = 2.0, 1.7, 12
 NOISES = {
     "none": None,
-    "laplace": laplace_noise.Mechanism(scale=SCALE),
+    "laplace": laplace.Mechanism(scale=SCALE),
     "gaussian": gaussian.Mechanism(sigma=SIGMA, delta=1e-5),
     "geometric": geometric.Mechanism(scale=SCALE),
 }
-CONTINUOUS = {"laplace": laplace(scale=SCALE), "gaussian": norm(scale=SIGMA)}
+CONTINUOUS = {"laplace": stats.laplace(scale=SCALE), "gaussian": norm(scale=SIGMA)}
 COMBINATIONS = list(product(NOISES, (False, True), (False, True), (0, 1, 3, SIZE)))
 COUNTS = (0, 1, 4, 11, 12)
 
@@ -152,9 +317,9 @@ def test_unrounded_samples_match_distribution(combination, count):
 
 
 def test_floored_laplace_has_interval_probability():
-    chain = ReleaseChain(noise=laplace_noise.Mechanism(epsilon=0.5), group_size=100, round=True)
+    chain = ReleaseChain(noise=laplace.Mechanism(epsilon=0.5), group_size=100, round=True)
     outputs, counts = np.arange(-50, 51)[:, None], np.arange(0, 20)
-    expected = laplace.cdf(outputs + 1 - counts, scale=2) - laplace.cdf(outputs - counts, scale=2)
+    expected = stats.laplace.cdf(outputs + 1 - counts, scale=2) - stats.laplace.cdf(outputs - counts, scale=2)
     np.testing.assert_allclose(np.exp(chain.log_law(outputs, counts)), expected, atol=1e-15)
 
 
@@ -299,3 +464,73 @@ def test_only_clamping_and_suppression_break_shift_invariance():
         assert free.shift_free
         np.testing.assert_allclose(free.log_law(outputs + 3, counts + 3), free.log_law(outputs, counts))
         assert not ReleaseChain(noise=noise, group_size=9, round=True, suppress=1).shift_free
+
+
+GROUP_NOISES = {
+    "raw": None,
+    "laplace": laplace.Mechanism(scale=2.0),
+    "gaussian": gaussian.Mechanism(sigma=3.0, delta=1e-5),
+    "geometric": geometric.Mechanism(scale=1.5),
+}
+CHAINS = [
+    pytest.param(
+        ReleaseChain(noise=noise, group_size=12, round=down, clamp=clamp, suppress=k),
+        id=f"{name}-{down}-{clamp}-{k}",
+    )
+    for (name, noise), down, clamp, k in product(GROUP_NOISES.items(), (False, True), (False, True), (0, 2))
+]
+GROUP_COUNTS = np.arange(13)
+CUTS = [-3.5, -1.0, 0.0, 0.5, 1.0, 2.0, 2.5, 3.0, 7.3, 12.0, 12.5, 14.0]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_exceedance_and_moments_match_samples(chain):
+    law, n = OutputDistribution(chain), 40_000
+    drawn = chain.sample(np.tile(GROUP_COUNTS, (n, 1)), np.random.default_rng(20240501))
+    mean, variance = law.moments(GROUP_COUNTS)
+    assert (np.abs(drawn.mean(axis=0) - mean) <= 5 * np.sqrt(variance / n) + 1e-9).all()
+    np.testing.assert_allclose(drawn.var(axis=0), variance, rtol=0.1, atol=1e-9)
+    for cut in CUTS:
+        chances = law.at_least(np.array(cut), GROUP_COUNTS)
+        deviation = np.sqrt(chances * (1 - chances) / n)
+        assert (np.abs((drawn >= cut).mean(axis=0) - chances) <= 5 * deviation + 1e-9).all()
+
+
+@pytest.mark.parametrize("chain", [chain for chain in CHAINS if not chain.values[0].shift_free])
+def test_mean_is_integral_of_exceedance(chain):
+    law, edges = OutputDistribution(chain), np.arange(91.0)
+    for count in (0, 1, 5, 12):
+        one = np.array([count])
+        if chain.whole:
+            area = sum(law.at_least(np.array(cut), one)[0] for cut in edges[1:])
+        else:
+            area = sum(
+                quad(lambda cut, one=one: law.at_least(np.array(cut), one)[0], low, low + 1)[0]
+                for low in edges
+            )
+        assert law.moments(one)[0][0] == pytest.approx(area, abs=1e-7)
+
+
+def test_arguments_broadcast():
+    law = OutputDistribution(ReleaseChain(noise=GROUP_NOISES["laplace"], group_size=12, clamp=True))
+    table = law.at_least(np.array([[1.0], [13.0], [0.0]]), np.array([[0, 5], [0, 5], [0, 5]]))
+    assert table.shape == (3, 2)
+    assert table[1].tolist() == [0.0, 0.0]
+    assert table[2].tolist() == [1.0, 1.0]
+    assert 0 < table[0, 0] < table[0, 1] < 1
+
+
+def test_full_suppression_publishes_nothing():
+    law = OutputDistribution(
+        ReleaseChain(noise=GROUP_NOISES["laplace"], group_size=5, clamp=True, suppress=5)
+    )
+    assert law.at_least(np.array(0.1), GROUP_COUNTS).tolist() == [0.0] * 13
+    assert law.at_least(np.array(0.0), GROUP_COUNTS).tolist() == [1.0] * 13
+    assert law.moments(GROUP_COUNTS)[0].tolist() == [0.0] * 13
+
+
+def test_large_counts_are_tabulated_in_chunks():
+    law = OutputDistribution(ReleaseChain(noise=GROUP_NOISES["geometric"], group_size=2_000, clamp=True))
+    mean, variance = law.moments(np.arange(1_000))
+    np.testing.assert_allclose(mean[100:], np.arange(100, 1_000), atol=1e-9)
+    assert np.ptp(variance[100:]) < 1e-6

@@ -15,11 +15,12 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap
-from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, MobilityProfiles
-from leakgauge.domains.locations.mobility.popularity import (
+from leakgauge.domains.locations.mobility.mobility_profile import (
     CENTRES,
     COARSE_STEP,
     FINE_PER_COARSE,
+    MobilityProfile,
+    MobilityProfiles,
     Popularity,
     PopularityPrior,
     popularity_of,

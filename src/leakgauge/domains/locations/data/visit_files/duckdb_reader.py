@@ -1,24 +1,120 @@
-"""Visits in CSV files: detect the delimiter, read the rows, and number them to find malformed ones."""
+"""Visits in CSV and Parquet files as relations of an in-memory DuckDB database.
+
+The delimiter of a CSV file is detected. Rows are numbered, to find malformed ones.
+"""
 
 import csv
 import glob
 import gzip
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
-    Connection,
-    NumberedRows,
-    sql_list,
-    sql_string,
-)
 from leakgauge.support.table_reader import require_known
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+Connection: TypeAlias = "DuckDBPyConnection"
+
+MEMORY = "2GB"  # more than this is kept on disk
+
+
+@dataclass(frozen=True)
+class SqlField:
+    """A part of a visit: SQL for its raw value in the file, and its SQL type."""
+
+    sql: str
+    type: str = "VARCHAR"
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedRows:
+    """Some consecutive rows with their numbers, to locate bad rows.
+
+    ``relation`` has a column ``lg_line`` in addition to the fields; None if no row is usable. ``malformed``
+    are lines without the right number of columns.
+    """
+
+    label: str  # "visits.csv: line"
+    relation: str | None
+    malformed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class VisitRows:
+    """An SQL relation with one row per visit, and the fields of a visit in it.
+
+    ``ahead`` is SQL for how many seconds the row's own clock is ahead of UTC. ``without_point`` is SQL that
+    is true for rows that are not visits because they have no point. ``count_malformed`` counts rows without
+    the right columns, after all rows were read.
+    """
+
+    relation: str
+    user: SqlField
+    time: SqlField
+    lat: SqlField | None = None
+    lon: SqlField | None = None
+    place: SqlField | None = None
+    ahead: str | None = None
+    without_point: str | None = None
+    count_malformed: Callable[[Connection], int] = lambda _: 0
+    chunks: Callable[[Connection], Iterator[NumberedRows]]
+
+
+def sql_string(text: str) -> str:
+    """An SQL string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def sql_list(texts: Any) -> str:
+    """An SQL list of string literals."""
+    return "[" + ", ".join(sql_string(str(text)) for text in texts) + "]"
+
+
+@contextmanager
+def open_visit_database(source: str) -> Iterator[Connection]:
+    """Open a database without network access; data beyond ``MEMORY`` goes to a private temporary folder.
+
+    Files that cannot be read raise ``BadInput``. Errors in our own queries are raised unchanged.
+    """
+    import duckdb
+
+    query_errors = (
+        duckdb.BinderException,
+        duckdb.ParserException,
+        duckdb.CatalogException,
+        duckdb.InternalException,
+    )
+    with TemporaryDirectory(prefix="leakgauge-") as folder:
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": MEMORY,
+            "temp_directory": folder,
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        }
+        with duckdb.connect(":memory:", config=config) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
+            try:
+                yield connection
+            except query_errors:
+                raise
+            except duckdb.Error as error:
+                reason = str(error).partition("\n")[0]
+                raise BadInput(
+                    f"data.source: {source} cannot be read: {reason}; check that it is complete"
+                ) from error
+
 
 DELIMITERS = (",", ";", "\t", "|", " ")
 CHUNK = 50_000  # lines
@@ -174,3 +270,66 @@ def _register_rows(
     columns["filename"] = np.full(len(records), str(file), dtype=object)
     connection.register("chunk", columns)
     return "chunk"
+
+
+@dataclass(frozen=True)
+class _ParquetColumn:
+    """The name of a column in the file, its name in SQL, and its type."""
+
+    name: str
+    alias: str
+    type: str
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """Files with the same columns."""
+
+    files: tuple[Path, ...]
+    columns: tuple[_ParquetColumn, ...]
+
+    @property
+    def relation(self) -> str:
+        """SQL that reads the files."""
+        return f"read_parquet({sql_list(glob.escape(str(file)) for file in self.files)})"
+
+    def field(self, name: str, where: str) -> SqlField:
+        """Find a column; refuse a missing or repeated name."""
+        names = [column.name for column in self.columns]
+        require_known(name, names, f"{where}: {self.files[0].name}: no column")
+        if names.count(name) > 1:
+            raise BadInput(
+                f"{where}: {self.files[0].name}: {names.count(name)} columns are called {name!r}; "
+                "names must differ"
+            )
+        column = self.columns[names.index(name)]
+        return SqlField('"' + column.alias.replace('"', '""') + '"', column.type)
+
+    @property
+    def chunks(self) -> Callable[[Connection], Iterator[NumberedRows]]:
+        """Read the files again with row numbers."""
+
+        def read(_: Connection) -> Iterator[NumberedRows]:
+            for file in self.files:
+                path = sql_list([glob.escape(str(file))])
+                rows = f"read_parquet({path}, file_row_number = true)"
+                yield NumberedRows(
+                    f"{file.name}: row", f"(SELECT *, file_row_number + 1 AS lg_line FROM {rows})"
+                )
+
+        return read
+
+
+def open_parquet(connection: Connection, files: tuple[Path, ...]) -> ParquetFiles:
+    """Look up the columns of the first file; SQL renames those that are equal or differ only in case."""
+    path = sql_list([glob.escape(str(files[0]))])
+    schema = connection.execute(f"SELECT name, num_children FROM parquet_schema({path})").fetchall()
+    names, below = [], 0
+    for name, n_children in schema[1:]:  # the first is the root; nested columns follow their parent
+        if below == 0:
+            names.append(name)
+        below = max(below - 1, 0) + (n_children or 0)
+    described = connection.execute(f"DESCRIBE SELECT * FROM read_parquet({path})").fetchall()
+    return ParquetFiles(
+        files, tuple(_ParquetColumn(name, row[0], row[1]) for name, row in zip(names, described, strict=True))
+    )

@@ -4,8 +4,8 @@ import pytest
 from domains.locations.small_town import traces
 from domains.locations.tiny_files import written
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.friends import Friends, read_friends
 from leakgauge.domains.locations.data.traces import Traces, find_people
+from leakgauge.domains.locations.data.visit_data import Friends, read_friends
 
 NUMBERED = traces(np.eye(5, dtype=int))
 NAMED = Traces(NUMBERED.visits, NUMBERED.map, np.array(["ann", "bob", "7", "dan", "eve"]))
