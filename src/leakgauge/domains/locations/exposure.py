@@ -32,6 +32,26 @@ from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
 PLACES = TARGET, POOL, REFERENCE = range(3)  # the part of the population that a person belongs to
+_MOST = 72  # up to this many different numbers of cells, each optimum is bounded separately
+_CHECKED_NUMBERS = 7  # numbers of cells checked if there are more
+_FINER_OPTIMUM = 8  # factor of the resolution
+_CHECKED, _VISITS = 60, 1500  # people recomputed to measure the error, and their visits in total
+_FINER = 4  # factor of the resolution when recomputing
+_RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
+INFORMED = {
+    Relation.ADD_REMOVE: (
+        "the best possible attack, by somebody who knows everybody else in the group: nobody can do better, "
+        "whatever they know"
+    ),
+    Relation.REPLACE_ONE: (
+        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It "
+        "is not an upper bound: the person who replaces the target changes other cells too, which may "
+        "reveal more"
+    ),
+}
+AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
+ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
+ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +121,6 @@ class CrowdCells:
         )
 
 
-_MOST = 72  # up to this many different numbers of cells, each optimum is bounded separately
-_CHECKED_NUMBERS = 7  # numbers of cells checked if there are more
-_FINER_OPTIMUM = 8  # factor of the resolution
-
-
 def informed_optimum_by_cells(chain: ReleaseChain, numbers: Ints) -> tuple[AttackRates, float]:
     """The rates of the best attack for each number of cells, and their maximum error.
 
@@ -154,26 +169,6 @@ def _ends(best: AttackBounds) -> list[tuple[float, float]]:
     below, above = map(float, best.tpr_at(FPR))
     return [best.accuracy, best.auc, (below, above)]
 
-
-_CHECKED, _VISITS = 60, 1500  # people recomputed to measure the error, and their visits in total
-_FINER = 4  # factor of the resolution when recomputing
-_RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
-
-INFORMED = {
-    Relation.ADD_REMOVE: (
-        "the best possible attack, by somebody who knows everybody else in the group: nobody can do better, "
-        "whatever they know"
-    ),
-    Relation.REPLACE_ONE: (
-        "the best attack on the person's own cells, by somebody who knows everybody else in the group. It "
-        "is not an upper bound: the person who replaces the target changes other cells too, which may "
-        "reveal more"
-    ),
-}
-AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
-ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
-
-ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
 
 Solve = Callable[[CrowdCells, bool], AttackRates]
 

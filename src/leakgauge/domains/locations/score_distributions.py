@@ -29,6 +29,9 @@ _PIECES = 4  # intervals per scale of the noise
 _LEAST, _MOST = 48, 256  # intervals within the range of counts
 _FAR = 30.0  # scales of the noise that are integrated, if little probability is beyond
 _FALLEN = -27.6  # log of that probability: 1e-12
+_FEW, _STEP = 16, 0.05  # numbers of visitors above 16 are rounded within 5 %
+_RATES = 0.06  # assumed rates are rounded within 6 %
+_REACHED = -21.0  # log of a negligible probability
 
 
 @dataclass(frozen=True)
@@ -190,11 +193,6 @@ def _quadrature(chain: ReleaseChain, counts: Reals, low: float, high: float) -> 
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     lengths = np.diff(edges)[:, None]
     return (edges[:-1, None] + lengths * (nodes + 1) / 2).ravel(), (lengths * weights / 2).ravel()
-
-
-_FEW, _STEP = 16, 0.05  # numbers of visitors above 16 are rounded within 5 %
-_RATES = 0.06  # assumed rates are rounded within 6 %
-_REACHED = -21.0  # log of a negligible probability
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     import numpy as np
 
     from leakgauge.domains.models.data.sources import load_table
-    from leakgauge.domains.models.games.dependence import read_dependence
-    from leakgauge.domains.models.games.member_split import SplitSizes
+    from leakgauge.domains.models.games.member_split import SplitSizes, read_dependence
 
     loaded = load_table(dict(rows.table), Path(), SEED)
     dependence = read_dependence(dict(experiment.dependence))

@@ -14,8 +14,8 @@ from leakgauge.domains.federated.certificates.neuron_certificate import (
     DRAWS,
     NeuronCertificate,
     feature_bounds,
+    value_range,
 )
-from leakgauge.domains.federated.certificates.value_range import value_range
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values

@@ -51,6 +51,9 @@ _MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
 _RATE_RANGE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
 _MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
 _MAX_LOG_RATIO = 20.0  # log ratios are clipped to +- this in averages
+_MIN_SHADOWS = 10
+_MIN_AUC_LOSS = 0.01  # smallest loss of AUC for which fit = "auto" fits the rates
+_MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
 
 
 def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
@@ -207,11 +210,6 @@ def _auc_lost_to_joint_visits(ratios: Reals, members: Bits) -> float:
     if not (apart > 0 and together > 0):
         return 0.0
     return float(ndtr(distance / np.sqrt(apart)) - ndtr(distance / np.sqrt(together)))
-
-
-_MIN_SHADOWS = 10
-_MIN_AUC_LOSS = 0.01  # smallest loss of AUC for which fit = "auto" fits the rates
-_MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
 
 
 @dataclass(frozen=True, kw_only=True)

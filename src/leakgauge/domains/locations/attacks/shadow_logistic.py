@@ -38,6 +38,7 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
 CERTAIN = 1e6  # the score of a certain decision, on the scale of a log-likelihood ratio
+SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
 
 
 def contradiction_applies(public: PublicParameters, sketch: PartialTrace) -> bool:
@@ -80,9 +81,6 @@ class ContradictionRule:
             out[rounds[~np.isin(cells, own)]] = True
             adjusted[out, target] = -CERTAIN
         return adjusted
-
-
-SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.shadows.simulator import LabelledShadows, ShadowRows, TrainCheckShadows
 
+_LARGEST_BATCH = 200
+_RATE = 1e-3  # of Adam (Kingma and Ba 2015)
+
 
 @dataclass(frozen=True, eq=False)
 class SigmoidNetwork:
@@ -116,10 +119,6 @@ def _correlation(first: Reals, second: Reals) -> float:
     a, b = first - first.mean(), second - second.mean()
     size = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / size) if size > 0 else 0.0
-
-
-_LARGEST_BATCH = 200
-_RATE = 1e-3  # of Adam (Kingma and Ba 2015)
 
 
 @dataclass(frozen=True, eq=False)

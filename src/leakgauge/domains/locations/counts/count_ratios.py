@@ -46,6 +46,10 @@ _ENTRIES = 2**20  # numbers held in memory at a time
 _MAX_TABLE_ENTRIES = 2**22
 _TAIL = 40.0  # outputs less likely than about e^-40 are summed one by one
 
+OutputRange: TypeAlias = tuple[float, float]
+
+_TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out; the first tail that fits
+
 
 def log_ratios_by_sums(
     log_law: LogProbability, counts: range, cells: CellsByRate, places: Reals, weights: Reals | None
@@ -169,11 +173,6 @@ def _general_log_ratios(
                 these.own_weights,
             )
     return ratios
-
-
-OutputRange: TypeAlias = tuple[float, float]
-
-_TAILS = (18.0, 12.0, 8.0, 5.0)  # outputs less likely than e^-tail are left out; the first tail that fits
 
 
 def rate_strips(n_in: int, n_out: int, coins: int, nodes: Reals) -> list[CellsByRate]:

@@ -15,6 +15,16 @@ Ints = npt.NDArray[np.int64]
 _STEPS_PER_SPREAD = 16  # bins per interquartile range of outputs that are not whole
 _MAX_ATOM_RARITY = 2000  # a value is kept separately if it makes up more than 1 in 2000 outputs ...
 _MIN_ATOM_TIMES = 20  # ... and occurs more than 20 times
+_TAIL_WEIGHT = 2.0  # weight of the geometric tail, in observations, when outputs shift with the count
+_N_NEIGHBOURS = 6  # neighbouring counts used on either side
+_MAX_NEIGHBOUR_WEIGHT = 100.0  # more observations of a neighbour do not raise its weight
+_NEIGHBOUR_WEIGHT = 20.0  # weight of all neighbours, in observations
+_MAX_DEVIATIONS = 5.0  # standard deviations beyond which a value is not explained by a shift
+_MAX_PASSES = 50  # over the values, to find those that are not
+_MIN_PAIRS = 100  # of count and output
+_SHARES = (1.0, 0.5, 0.0)
+_MAX_ENTRIES = 2**22  # of a table
+_MIN_COUNTS, _MAX_COUNTS = 50, 500  # counts in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,18 +160,6 @@ class OutputFrequencies:
         base[:, self.symbols.n_bins :] = 0.5 / max(n_atoms, 1)
         share = 1 / (evidence[:, None] + 2)
         return (1 - share) * law + share * base
-
-
-_TAIL_WEIGHT = 2.0  # weight of the geometric tail, in observations, when outputs shift with the count
-_N_NEIGHBOURS = 6  # neighbouring counts used on either side
-_MAX_NEIGHBOUR_WEIGHT = 100.0  # more observations of a neighbour do not raise its weight
-_NEIGHBOUR_WEIGHT = 20.0  # weight of all neighbours, in observations
-_MAX_DEVIATIONS = 5.0  # standard deviations beyond which a value is not explained by a shift
-_MAX_PASSES = 50  # over the values, to find those that are not
-_MIN_PAIRS = 100  # of count and output
-_SHARES = (1.0, 0.5, 0.0)
-_MAX_ENTRIES = 2**22  # of a table
-_MIN_COUNTS, _MAX_COUNTS = 50, 500  # counts in a table
 
 
 def fit_shift_distribution(tally: OutputFrequencies, lumps: Ints) -> Reals:

@@ -41,6 +41,9 @@ LogAverage: TypeAlias = Callable[[Reals], Reals]
 _MAX_EXPONENT = 300.0  # e^300 is still far from the largest float
 _DISTANCES = np.ceil(1.1 ** np.arange(300))
 _EDGE = 1e-6  # places this close to the last column are not read
+MAX_EXACT_RATES = 128  # up to this many rates get a row each
+_STEP = 0.03  # in log-odds between rows with more rates, ...
+_MAX_SPREAD = 15.0  # ... up to this standard deviation of a count
 
 
 @dataclass(frozen=True)
@@ -270,12 +273,6 @@ def noise_reach(law: ShiftDistribution, tail: float) -> float:
     fallen = law.log_at(np.zeros(1)) - tail
     near = (law.log_at(_DISTANCES) >= fallen) | (law.log_at(-_DISTANCES) >= fallen)
     return float(_DISTANCES[min(int(near.sum()), _DISTANCES.size - 1)])
-
-
-MAX_EXACT_RATES = 128  # up to this many rates get a row each
-
-_STEP = 0.03  # in log-odds between rows with more rates, ...
-_MAX_SPREAD = 15.0  # ... up to this standard deviation of a count
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,10 @@ NANOSECONDS = 100.0  # approximate time to draw the members of one class in one 
 _CLASSES_AT_ONCE = 1 << 20  # rounds x classes drawn together
 _PLACES = 1 << 21  # positions drawn together
 
+Drawn = npt.NDArray[np.int32]
+
+_PEOPLE_AT_ONCE = 1 << 22  # people drawn per block of rounds
+
 
 @dataclass(frozen=True, eq=False)
 class VisitorClasses:
@@ -154,11 +158,6 @@ def require_enough_people(n_rounds: int, size: int, n_people: int) -> None:
         )
     if size > n_people:
         raise BadInput(f"groups: {size} people cannot be drawn from {n_people}; lower the group size")
-
-
-Drawn = npt.NDArray[np.int32]
-
-_PEOPLE_AT_ONCE = 1 << 22  # people drawn per block of rounds
 
 
 @dataclass(frozen=True, eq=False)

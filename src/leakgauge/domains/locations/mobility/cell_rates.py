@@ -23,6 +23,10 @@ _PSEUDO_VISITS = 0.5  # added to every place and epoch, so that no rate is zero
 _MAX_RATE = 0.999  # estimated rates are at most this
 _LOG_SHAPE_RANGE = (-6.0, 9.0)  # search range for the log of the shape
 _N_POOLED_RELEASES = 50  # releases used to estimate how popular places and epochs are
+_N_ITERATIONS = 4
+_STEP = 0.02  # of log-rates in the tables of slopes
+_MAX_CHANGE = 0.5  # of a log factor in one iteration
+_BLOCK_CELLS = 2**21  # cells of all releases in a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +103,6 @@ def rates_from_past(past: PastReleasesKnowledge, law: ReleaseDistribution) -> tu
         belief = np.exp(belief - belief.max(axis=1, keepdims=True))
         rates.append(belief @ np.exp(evidence.log_rates) / belief.sum(axis=1) / size)
     return tuple(rates)
-
-
-_N_ITERATIONS = 4
-_STEP = 0.02  # of log-rates in the tables of slopes
-_MAX_CHANGE = 0.5  # of a log factor in one iteration
-_BLOCK_CELLS = 2**21  # cells of all releases in a block
 
 
 @dataclass(frozen=True, eq=False)

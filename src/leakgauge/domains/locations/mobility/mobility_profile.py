@@ -14,6 +14,14 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.locations.data.traces import Ints, Traces
 
+COARSE_STEP = 0.25  # between neighbours on the coarse grid of log-popularities
+FINE_PER_COARSE = 4  # steps of the fine grid in one of the coarse grid
+CENTRES = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5)  # logs of mean popularities; the level makes up for them
+_LEAST = -5.0
+_SPREADS = np.array([0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
+_DEAD = (0.0, 0.1, 0.25)  # shares that nobody visits
+_MIXING = 3
+
 
 @dataclass(frozen=True, eq=False)
 class MobilityProfile:
@@ -109,15 +117,6 @@ def similar_epochs(days: Ints) -> csr_array:
     similarity = csr_array((weights, (rows, columns)), shape=(n, n))
     totals = np.maximum(similarity.sum(axis=1), np.finfo(np.float64).tiny)
     return csr_array(similarity.multiply(1 / totals[:, None]))
-
-
-COARSE_STEP = 0.25  # between neighbours on the coarse grid of log-popularities
-FINE_PER_COARSE = 4  # steps of the fine grid in one of the coarse grid
-CENTRES = (-3.0, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5)  # logs of mean popularities; the level makes up for them
-_LEAST = -5.0
-_SPREADS = np.array([0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.3])
-_DEAD = (0.0, 0.1, 0.25)  # shares that nobody visits
-_MIXING = 3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,8 @@ from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
 
 _ENTRIES = 2**20  # of the table that marks the places already reached
+PLACES_PER_PERSON = 10  # places that one person may visit (Farzanehfar et al. 2021)
+_AT_ONCE = 2**17  # visits drawn together
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,11 +127,6 @@ def _jump(chosen: Ints, isolated: Bits, pieces: Ints, uniforms: Reals, n_places:
     for row in np.flatnonzero(isolated):
         outside = np.setdiff1d(np.arange(n_places), pieces[row])
         chosen[row] = outside[int(uniforms[row] * outside.size)]
-
-
-PLACES_PER_PERSON = 10  # places that one person may visit (Farzanehfar et al. 2021)
-
-_AT_ONCE = 2**17  # visits drawn together
 
 
 class Activity(StrEnum):

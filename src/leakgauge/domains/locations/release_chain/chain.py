@@ -19,6 +19,8 @@ from leakgauge.mechanisms import mechanism_names, name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, adds_noise, is_additive
 from leakgauge.mechanisms._count_noise import CountNoise, IntegerOutputs, UnroundedNoise
 
+_ROWS = 256  # counts whose outputs are tabulated at once
+
 
 @dataclass(frozen=True)
 class NoNoise:
@@ -207,9 +209,6 @@ class ReleaseChain:
         if low == self.lumps_below:
             outputs[0] = 0.0
         return outputs, law
-
-
-_ROWS = 256  # counts whose outputs are tabulated at once
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 Connection: TypeAlias = "DuckDBPyConnection"
 
 MEMORY = "2GB"  # more than this is kept on disk
+DELIMITERS = (",", ";", "\t", "|", " ")
+CHUNK = 50_000  # lines
+NO_TEXT = "\ufffd"  # replaces bytes that cannot be decoded
+MOST_LINES = 1_000_000  # searched for bad lines
 
 
 @dataclass(frozen=True)
@@ -114,12 +118,6 @@ def open_visit_database(source: str) -> Iterator[Connection]:
                 raise BadInput(
                     f"data.source: {source} cannot be read: {reason}; check that it is complete"
                 ) from error
-
-
-DELIMITERS = (",", ";", "\t", "|", " ")
-CHUNK = 50_000  # lines
-NO_TEXT = "\ufffd"  # replaces bytes that cannot be decoded
-MOST_LINES = 1_000_000  # searched for bad lines
 
 
 @dataclass(frozen=True)

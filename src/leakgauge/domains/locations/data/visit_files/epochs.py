@@ -19,6 +19,11 @@ from leakgauge.domains.locations.data.traces import Ints
 DAY = 86_400
 
 UtcOffsets = Sequence[tuple[float, float]]  # from this instant on, this many seconds are added to UTC
+WEEK = 7 * DAY
+MONDAY = 4 * DAY  # 1970-01-05 was one
+MOST_EPOCHS = 100_000
+_LENGTH = re.compile(r"(\d+)\s*(s|min|h|d)")
+_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
 
 
 def find_time_zone(name: str) -> ZoneInfo:
@@ -103,14 +108,6 @@ def _find_offset_change(zone: ZoneInfo, before: float, after: float) -> float:
         middle = (low + high) // 2
         low, high = (middle, high) if _offset_at(zone, middle) == old else (low, middle)
     return float(high)
-
-
-WEEK = 7 * DAY
-MONDAY = 4 * DAY  # 1970-01-05 was one
-MOST_EPOCHS = 100_000
-
-_LENGTH = re.compile(r"(\d+)\s*(s|min|h|d)")
-_SECONDS = {"s": 1, "min": 60, "h": 3600, "d": DAY}
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ from leakgauge.domains.locations.plan_tables import LocationsPlacesTable
 
 WHERE = "data.places"
 
+Names = npt.NDArray[np.str_]
+
+MOST_CELLS = 2**31 - 1
+
 
 def insert_places(
     connection: Connection, table: str | LocationsPlacesTable, folder: Path
@@ -72,11 +76,6 @@ def _open_files(
             return parquet.relation, {part: parquet.field(name, WHERE) for part, name in names.items()}
         case kind:
             raise BadInput(f"{WHERE}: {table.source} is {kind}; coordinates are read from CSV or Parquet")
-
-
-MOST_CELLS = 2**31 - 1
-
-Names = npt.NDArray[np.str_]
 
 
 def grid_map(grid: SpatialGrid, clock: EpochClock) -> CellMap:

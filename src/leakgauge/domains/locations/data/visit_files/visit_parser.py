@@ -40,6 +40,7 @@ NULL_DOUBLE = "NULL::DOUBLE"
 _KIND = """CASE WHEN substr(lg_text, 5, 1) NOT IN ('-', '/') THEN 1
     WHEN length(lg_text) = 19 AND substr(lg_text, 17, 1) = ':' THEN 3
     WHEN regexp_matches(substr(lg_text, 12), '[A-Za-z+-]') THEN 2 ELSE 3 END"""
+MAX_BAD_ROWS_NAMED = 5  # in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,9 +248,6 @@ def _box(row: tuple[Any, ...]) -> tuple[float, float, float, float] | None:
         case ([south, north], [west, east]):
             return float(south), float(west), float(north), float(east)
     return None
-
-
-MAX_BAD_ROWS_NAMED = 5  # in a message
 
 
 class RowStatus(IntEnum):

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, categorical
-from leakgauge.domains.models.data.target_leakage import column_aucs, leakage_warnings
+from leakgauge.domains.models.data.preprocessing import column_aucs, leakage_warnings
 
 
 def sheet(features, label, **groups):

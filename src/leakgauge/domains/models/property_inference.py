@@ -1,7 +1,13 @@
-"""Infer the component of a record from the record alone, and what that means for its membership."""
+"""Infer the component of a record from the record alone, and what that means for its membership.
 
+An attacker fits a multinomial logistic regression to rows of known component. The same inference is a
+control: it shows what a fixed group of members reveals before anything is released.
+"""
+
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Protocol
 
 import numpy as np
@@ -9,13 +15,59 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.data.dataset import Ints
-from leakgauge.domains.models.property_inference.softmax_regression import SoftmaxRegression, fit_softmax
+from leakgauge.domains.models.games.member_split import MemberSplit
 from leakgauge.domains.models.training.trainer import Examples, concatenate_examples
+from leakgauge.support.cache import RecentCache
 
+_MAX_STEPS = 300
 _STRENGTH = 100.0
 _MAX_ROWS = 20_000
 _MAX_COLUMNS = 2_000
 HELD_OUT_EVERY = 4  # every fourth row measures accuracy
+_MIN_RECORDS = 20  # members, and others, to train on and to evaluate on
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxRegression:
+    """Log-probabilities of components by a linear model with a softmax."""
+
+    centre: Reals
+    scale: float
+    weights: Reals  # columns x kinds
+    offsets: Reals
+
+    def log_probabilities(self, columns: Reals) -> Reals:
+        """Rows x components, which are equally likely beforehand."""
+        logits = (columns - self.centre) / self.scale @ self.weights + self.offsets
+        return logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+
+    def accuracy(self, columns: Reals, kinds: Ints) -> float:
+        """The share of rows whose most probable component is the right one, averaged over components."""
+        right = self.log_probabilities(columns).argmax(axis=1) == kinds
+        return float(np.mean([right[kinds == kind].mean() for kind in np.unique(kinds)]))
+
+
+def fit_softmax(columns: Reals, kinds: Ints, strength: float) -> SoftmaxRegression:
+    """Fit to rows of components 0..K-1, which weigh the same, however many rows they have.
+
+    Columns are centred and scaled to a mean squared row length of one, so that ``strength`` (the inverse of
+    the ridge penalty) has the same meaning for few and for many columns.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
+
+    centre = columns.mean(axis=0)
+    away = columns - centre
+    scale = float(np.sqrt((away**2).sum(axis=1).mean())) or 1.0
+    model = LogisticRegression(C=strength, class_weight="balanced", max_iter=_MAX_STEPS)
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(away / scale, kinds)
+    weights, offsets = model.coef_.T.astype(np.float64), model.intercept_.astype(np.float64)
+    if weights.shape[1] == 1:  # for two components the library returns only the weights of the second
+        weights, offsets = np.column_stack([0 * weights, weights]), np.append(0.0, offsets)
+    return SoftmaxRegression(centre, scale, weights, offsets)
 
 
 def mixture_ratio(of_model: Reals, of_record: Reals, with_record: Reals | None = None) -> Reals:
@@ -111,3 +163,45 @@ def _interleaved(kinds: Sequence[Ints]) -> Ints:
     """Rows of all components in one order, in which every beginning has the same shares of them."""
     places = np.concatenate([(np.arange(rows.size) + 0.5) / rows.size for rows in kinds])
     return np.concatenate(kinds)[np.argsort(places, kind="stable")]
+
+
+_control_cache: RecentCache["BlindControl"] = RecentCache(16)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlindControl:
+    """The advantage of an attacker who sees records but no model, evaluated on rows not used for training."""
+
+    advantage: float
+    error: float  # standard error of it
+
+    @property
+    def note(self) -> str:
+        """The note for reports."""
+        low, high = (self.advantage + 2 * sign * self.error for sign in (-1, 1))
+        return (
+            "Blind control: the group of members is fixed, so a record alone may reveal its membership. An "
+            "attacker who knows rows of both kinds and sees no model has an advantage (TPR - FPR) of about "
+            f"{self.advantage:.3f} ({max(low, -1.0):.3f} to {min(high, 1.0):.3f}); compare attacks on the "
+            "model with that"
+        )
+
+
+def blind_control(
+    table: Examples, split: MemberSplit, identity: object, rng: Generator
+) -> BlindControl | None:
+    """Train a classifier of members against others by the record alone; None where there are too few.
+
+    ``identity`` identifies the split: the result for the same one is reused.
+    """
+    few = min(split.members.size, split.others.size)
+    if few < 2 * _MIN_RECORDS:
+        return None
+
+    def measure() -> BlindControl:
+        classifier = fit_record_classifier((table.take(split.members), table.take(split.others)), rng)
+        held = few / HELD_OUT_EVERY  # of the scarcer kind
+        error = 2 * sqrt(max(classifier.accuracy * (1 - classifier.accuracy), 1 / held) / held)
+        return BlindControl(advantage=2 * classifier.accuracy - 1, error=error)
+
+    return _control_cache.once(identity, measure)

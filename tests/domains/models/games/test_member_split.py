@@ -5,15 +5,15 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable
-from leakgauge.domains.models.data.synthetic import generate_mixture
-from leakgauge.domains.models.games.dependence import (
+from leakgauge.domains.models.data.sources import generate_mixture
+from leakgauge.domains.models.games.member_split import (
     BiasDependence,
     ClusterDependence,
     NoDependence,
     SourceDependence,
+    SplitSizes,
     read_dependence,
 )
-from leakgauge.domains.models.games.member_split import SplitSizes
 from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable
 
 SEX = np.array([0] * 300 + [1] * 700)
