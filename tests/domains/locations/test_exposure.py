@@ -15,7 +15,7 @@ from leakgauge.domains.locations.data.traces import Traces
 from leakgauge.domains.locations.exposure import CrowdCells, expose, informed_optimum_by_cells
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, laplace, logistic
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory import asymmetric_composition

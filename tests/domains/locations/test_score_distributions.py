@@ -3,7 +3,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.score_distributions import (
     CountProbabilities,
     GroupDraws,

@@ -26,8 +26,7 @@ from leakgauge.domains.locations.plan_tables import (
     read_mechanism_table,
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 

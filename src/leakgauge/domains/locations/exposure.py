@@ -18,7 +18,7 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.guarantee import guarantee_per_person
 from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates, rates_from_reference
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.score_distributions import (
     GroupDraws,
     believed_score_laws,

@@ -17,7 +17,7 @@ from leakgauge.core.game import Reals
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import PrecomputedRatios, precompute_ratios
 from leakgauge.domains.locations.data.traces import Ints
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms._count_noise import IntegerOutputs
 from leakgauge.theory.characteristic_functions import ScoreLaws, laws_on_nodes, score_nodes
 

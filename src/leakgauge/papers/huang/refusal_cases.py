@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, with_numeric_error
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
-from leakgauge.papers.published_numbers import read_published
 from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 

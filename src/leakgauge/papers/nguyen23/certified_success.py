@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.domains.federated.certificates.neuron_certificate import (
+from leakgauge.domains.federated.certificates import (
     CERTIFICATE_ERROR,
     DRAWS,
     NeuronCertificate,

@@ -34,7 +34,7 @@ from leakgauge.domains.locations.mobility.cell_rates import (
     rates_from_reference,
 )
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.support.user_code import UserCodeLoader
 from leakgauge.theory.loss_composition import best_attack, cells_under_laplace
 from mechanisms import independent_optimum

@@ -15,7 +15,7 @@ from leakgauge.domains.locations.counts.count_ratios import (
     total_log_ratio,
 )
 from leakgauge.domains.locations.counts.ratio_tables import CellsByRate
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
 from strategies.direct_summation import by_summation
 

@@ -16,7 +16,7 @@ from leakgauge.domains.locations.counts.estimated_distribution import (
     fit_per_count,
     fit_shift_distribution,
 )
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, laplace
 
 

@@ -16,7 +16,7 @@ from leakgauge.domains.locations.mobility.cell_rates import (
     rates_from_reference,
 )
 from leakgauge.domains.locations.partial_traces import known_cells
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.mechanisms import laplace
 

@@ -14,8 +14,7 @@ from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import count_prior
 from leakgauge.domains.locations.partial_traces import PartialTrace, known_cells
 from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsTargetsTable
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import (
     OtherMembers,
     PublicParameters,

@@ -39,7 +39,7 @@ from leakgauge.domains.locations.mobility.cell_rates import (
 from leakgauge.domains.locations.mobility.deconvolution import profile_from_release, profiles_from_releases
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.per_target_scorer import TargetTask
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.strategies.score_selection import choose_score

@@ -11,7 +11,7 @@ from leakgauge.domains.locations.counts import cell_expectations
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.chain import OutputDistribution
+from leakgauge.domains.locations.release_chain import OutputDistribution
 from leakgauge.domains.locations.scorers.per_target_scorer import (
     PerTargetScorer,
     TargetRule,

@@ -20,7 +20,7 @@ from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoic
 from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.per_target_scorer import (
     PerTargetScorer,
     TargetRule,

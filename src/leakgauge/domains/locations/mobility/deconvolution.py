@@ -27,8 +27,7 @@ from leakgauge.domains.locations.mobility.mobility_profile import (
     similar_epochs,
 )
 from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood, rate_likelihood
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
 _MAX_ITERATIONS = 10

@@ -23,7 +23,7 @@ from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsK
 from leakgauge.domains.locations.mobility.deconvolution import profiles_from_releases
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.chain import OutputDistribution, ReleaseChain
+from leakgauge.domains.locations.release_chain import OutputDistribution, ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.strategies.threshold_rules import TO_MEMBER, SumRule, VoteRule
 from leakgauge.theory.threshold_attacks import least_votes, threshold_at_fpr

@@ -19,7 +19,7 @@ from leakgauge.domains.locations.knowledge import (
 )
 from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.thresholds import known_tail_distribution
 from leakgauge.domains.locations.shadows.simulator import LabelledShadows, PublicParameters, ShadowSimulator
 

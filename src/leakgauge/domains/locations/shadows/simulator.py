@@ -15,8 +15,7 @@ from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.data.traces import CellMap, Ints
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 
 ShadowCounts: TypeAlias = npt.NDArray[np.int32]
 ShadowRows: TypeAlias = npt.NDArray[Any]  # float32 or float64

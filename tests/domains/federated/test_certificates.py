@@ -1,4 +1,4 @@
-"""Ranges of a neuron's value against brute force."""
+"""Certificates against the truth that many more draws show, and against games; ranges against brute force."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from domains.federated.small_games import share_won, small_server
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.attacks.likelihood_neuron import Attack
-from leakgauge.domains.federated.certificates.neuron_certificate import (
+from leakgauge.domains.federated.certificates import (
     NeuronCertificate,
     NeuronCertifier,
     certificates_by_epsilon,

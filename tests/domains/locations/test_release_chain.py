@@ -9,7 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import chisquare, dlaplace, logistic, norm
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.release_chain.chain import (
+from leakgauge.domains.locations.release_chain import (
     NoiseAtLeast,
     NoiseAtMost,
     NoNoise,

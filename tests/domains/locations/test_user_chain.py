@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import UserReleaseChain
 
 COUNTS = np.arange(24).reshape(2, 12)
 
