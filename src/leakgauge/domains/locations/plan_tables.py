@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import Norm, adds_noise
 from leakgauge.support import target_choice
