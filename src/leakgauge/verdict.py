@@ -59,10 +59,9 @@ class VerdictSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class StoppingSchedule:
-    """When an audit that may stop early is looked at: after every block, up to the planned rounds."""
+    """When an audit that may stop early is looked at: after every block."""
 
     block: int
-    planned: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,6 +170,7 @@ def judge_trials(
                 epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
                 promised,
                 rng,
+                shared_rounds=trials.shared_rounds,
             ),
         },
         studied=trials.reading.studied or None,
@@ -201,7 +201,7 @@ def epsilon_metric(
     name = metrics.epsilon if schedule is None else "e_process"
     parameters: dict[str, Any] = {"delta": guarantee.delta if guarantee else 0.0, "confidence": confidence}
     if schedule is not None:
-        parameters |= asdict(schedule)
+        parameters["block"] = schedule.block
     if metrics.assume is not None and name == "gdp":
         parameters["assume"] = metrics.assume
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
@@ -248,9 +248,8 @@ def decide_finding(
 
     if exceeds(trials):
         return Finding.VIOLATED
-    perfect = replace(
-        trials, scores=np.where(trials.members, 1.0, -1.0), reading=Reading(threshold=0.0, signed=True)
-    )
+    reading = Reading(threshold=0.0, signed=True, fraction=1.0)
+    perfect = replace(trials, scores=np.where(trials.members, 1.0, -1.0), reading=reading)
     return Finding.NOT_VIOLATED if exceeds(perfect) else Finding.UNDECIDED
 
 
@@ -269,7 +268,7 @@ def rounds_needed(
 
     def bound(n_rounds: int) -> float:
         n = round(n_rounds * trials_per_round)
-        return metric.from_counts(n - n // 2, 0, 0, n // 2)
+        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=trials_per_round > 1)
 
     high, before = 1, 0.0
     while not (shown := bound(high)) > guarantee.epsilon:
