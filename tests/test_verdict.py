@@ -202,6 +202,39 @@ def test_kept_curve_in_shared_rounds_is_rarely_called_violated():
     assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
 
 
+def one_release(sigma, stream):
+    one = gaussian(sigma, 5_000, stream)
+    return trials(one.members, one.scores, SIGNED, n_targets=5_000)
+
+
+def test_rejected_curve_is_no_rejected_epsilon():
+    """One release of 5,000 canaries, true epsilon 8 and promised 4: the curve is refuted, epsilon is not."""
+    promise = Guarantee(epsilon=4.0, delta=1e-5, curve=gdp.curve(gdp.mu_for(4.0, 1e-5)))
+    rows = one_release(gdp.sigma_for(8.0, 1e-5), rng(24))
+    ask = {"subject": SUBJECT, "metrics": MetricsTable()}
+    found = judge_trials(rows, guarantee=promise, **ask)
+    assert (found.finding, found.about) == (Finding.VIOLATED, "curve")
+    assert found.metrics["epsilon"].low < 4.0
+    assert verdicts_from_json(json.loads(json.dumps(verdicts_to_json([found]))))[0].about == "curve"
+    stated = judge_trials(rows, guarantee=replace(promise, curve=None), **ask)
+    assert (stated.finding, stated.about) == (Finding.NOT_VIOLATED, None)
+    given = judge_trials(replace(rows, coins=Coins.GIVEN), guarantee=promise, **ask)
+    assert given.finding is not Finding.VIOLATED
+    both = judge_trials(one_release(0.1, rng(25)), guarantee=promise, **ask)
+    assert (both.finding, both.about) == (Finding.VIOLATED, None)
+
+
+@pytest.mark.parametrize(("chance", "finding"), [(0.02, Finding.UNDECIDED), (0.01, Finding.VIOLATED)])
+def test_curve_of_one_release_is_tested_at_a_quarter_of_the_error(chance, finding):
+    """A release that shows all bits at once with this chance, and did: 1.25 % may be lost on it, not more."""
+    curve = TradeoffCurve(np.array([0.0, 1.0]), np.array([chance, 1.0]))
+    members = coins(400, rng(26))
+    rows = trials(members, np.where(members, 1.0, -1.0), SIGNED, n_targets=400)
+    promise = Guarantee(epsilon=0.0, delta=chance, curve=curve)
+    found = verdict.compare_with_promise(rows, promise, MetricsTable(), 1, None)
+    assert found == (finding, "curve" if finding is Finding.VIOLATED else None)
+
+
 def test_rounds_needed_counts_trials_not_names():
     """Every row a target of its own: a round is still one trial."""
     rows = randomized_response(9.0, 200, rng(23))

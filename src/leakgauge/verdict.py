@@ -18,6 +18,7 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_metrics
 from leakgauge.referee.metric_protocol import EpsilonMetric
+from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.theory import tradeoff
@@ -94,6 +95,7 @@ class Verdict:
         utility: What the release is good for, where the domain measures it.
         studied: Numbers that the attack worked out before the first counted round.
         spent: The epsilon of the answers that the attack obtained, by each way of counting it.
+        about: What a violation is about, if not epsilon and delta: "curve", the promised trade-off curve.
     """
 
     audit: str
@@ -121,6 +123,7 @@ class Verdict:
     utility: dict[str, float] | None = None
     studied: dict[str, float] | None = None
     spent: dict[str, dict[str, float]] | None = None
+    about: str | None = None
 
 
 def judge_trials(
@@ -143,6 +146,11 @@ def judge_trials(
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
+    finding, about = (
+        (None, None)
+        if guarantee is None
+        else compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)
+    )
     return Verdict(
         **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
@@ -152,9 +160,8 @@ def judge_trials(
         metrics=_estimates(trials, epsilon, metrics, schedule),
         bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise_fields(guarantee),
-        finding=None
-        if guarantee is None
-        else decide_finding(trials, guarantee, metrics, n_verdicts, schedule),
+        finding=finding,
+        about=about,
         corrected_for=n_verdicts,
         rounds_needed=rounds_needed(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
@@ -203,7 +210,7 @@ def epsilon_metric(
     if schedule is not None:
         parameters["block"] = schedule.block
     if metrics.assume is not None and name == "gdp":
-        parameters["assume"] = metrics.assume
+        parameters |= {"assume": metrics.assume, "claimed": None if guarantee is None else guarantee.epsilon}
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
 
 
@@ -227,30 +234,50 @@ def decide_finding(
     n_verdicts: int,
     schedule: StoppingSchedule | None,
 ) -> Finding:
-    """Compare corrected lower bounds with what the promise allows.
+    """Say whether these trials violate the promise."""
+    return compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)[0]
+
+
+def compare_with_promise(
+    trials: Trials,
+    guarantee: Guarantee,
+    metrics: MetricsTable,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+) -> tuple[Finding, str | None]:
+    """Compare corrected lower bounds with what the promise allows; say what a violation is about.
 
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
-    the rates share the other half. Undecided means that not even scores without a single error would do.
+    the rates share the other half. Where trials share rounds and coins are fair, the rates leave half of
+    theirs to the one-run test of the curve. A violation shown by these alone is about the curve. Undecided
+    means that not even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
-    checks: dict[str, Callable[[Trials], Estimate]] = {
-        "epsilon": epsilon_metric(metrics, guarantee, schedule, 1 - share)
-    }
-    known = rate_metrics()
-    for name in rates:  # two-sided intervals: only the lower half of their error is at stake
-        checks[name] = known[name](confidence=1 - 2 * share / len(rates))
+    curve = guarantee.curve if rates and trials.shared_rounds and not unfair_coins(trials) else None
+    share_of_rates = share if curve is None else share / 2
+    epsilon, known = epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
+    # two-sided intervals: only the lower half of their error is at stake
+    checks = {name: known[name](confidence=1 - 2 * share_of_rates / len(rates)) for name in rates}
 
-    def exceeds(scored: Trials) -> bool:
-        lows = {name: evaluate(metric, scored, metrics.confidence).low for name, metric in checks.items()}
-        return any(low is not None and low > bounds[name] for name, low in lows.items())
+    def exceeds(name: str, metric: Callable[[Trials], Estimate], scored: Trials) -> bool:
+        low = evaluate(metric, scored, metrics.confidence).low
+        return low is not None and low > bounds[name]
 
-    if exceeds(trials):
-        return Finding.VIOLATED
+    def exceeds_curve(scored: Trials) -> bool:
+        if curve is not None and rejects_curve(scored, curve, share - share_of_rates):
+            return True
+        return any(exceeds(name, metric, scored) for name, metric in checks.items())
+
+    if exceeds("epsilon", epsilon, trials):
+        return Finding.VIOLATED, None
+    if exceeds_curve(trials):
+        return Finding.VIOLATED, "curve"
     reading = Reading(threshold=0.0, signed=True, fraction=1.0)
     perfect = replace(trials, scores=np.where(trials.members, 1.0, -1.0), reading=reading)
-    return Finding.NOT_VIOLATED if exceeds(perfect) else Finding.UNDECIDED
+    testable = exceeds("epsilon", epsilon, perfect) or exceeds_curve(perfect)
+    return Finding.NOT_VIOLATED if testable else Finding.UNDECIDED, None
 
 
 def rounds_needed(

@@ -1,5 +1,6 @@
 """What every bound on epsilon must keep, and what it must be able to see."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -190,6 +191,22 @@ def test_gdp_needs_declared_assumption_and_delta():
         epsilon_gdp.Metric(delta=1e-5)
     with pytest.raises(BadInput, match="delta"):
         epsilon_gdp.Metric(assume="gaussian")
+
+
+@pytest.mark.parametrize(("claimed", "least"), [(4.0, 2.2), (None, 2.0)])
+def test_gdp_tests_gaussian_curves_in_shared_rounds(claimed, least):
+    metric = epsilon_gdp.Metric(delta=1e-5, assume="gaussian", claimed=claimed)
+    one = gaussian(gdp.sigma_for(4.0, 1e-5), 5_000, stream_for(15))
+    shared = trials(one.members, one.scores, SIGNED, n_targets=5_000)
+    found = metric(shared)
+    assert least < found.low < 4.0
+    assert "ASSUMING Gaussian noise" in found.method
+    assert metric(replace(shared, scores=-shared.scores)).low == 0
+    assert metric(replace(shared, scores=np.zeros(5_000))).low == 0
+    given = metric.from_counts(2_000, 500, 500, 2_000, shared_rounds=True)
+    assert 0 < given < metric.from_counts(2_500, 0, 0, 2_500, shared_rounds=True)
+    with pytest.raises(BadInput, match="fair, independent coins"):
+        metric(replace(shared, coins=Coins.GIVEN))
 
 
 def test_gdp_gives_zero_for_reversed_scores():
