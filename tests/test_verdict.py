@@ -228,8 +228,8 @@ def test_rejected_curve_is_no_rejected_epsilon():
 def test_curve_of_one_release_is_tested_at_a_quarter_of_the_error(chance, finding):
     """A release that shows all bits at once with this chance, and did: 1.25 % may be lost on it, not more."""
     curve = TradeoffCurve(np.array([0.0, 1.0]), np.array([chance, 1.0]))
-    members = coins(400, rng(26))
-    rows = trials(members, np.where(members, 1.0, -1.0), SIGNED, n_targets=400)
+    members = coins(4_000, rng(26))
+    rows = trials(members, np.where(members, 1.0, -1.0), SIGNED, n_targets=4_000)
     promise = Guarantee(epsilon=0.0, delta=chance, curve=curve)
     found = verdict.compare_with_promise(rows, promise, MetricsTable(), 1, None)
     assert found == (finding, "curve" if finding is Finding.VIOLATED else None)

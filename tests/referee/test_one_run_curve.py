@@ -126,7 +126,7 @@ def test_epsilon_through_gaussian_family(epsilon, power):
     """5,000 ideal canaries in one run, delta 1e-5, one share from the claim: median over 40 runs."""
     rng, mu = stream_for(1, int(epsilon)), gdp.mu_for(epsilon, 1e-5)
     share = best_share(gdp.curve(mu), 5_000, 0.05)
-    assert 0.05 <= share <= 0.1
+    assert 0.05 <= share <= 0.15
     mus = []
     for _ in range(40):
         one = gaussian(1 / mu, 5_000, rng)

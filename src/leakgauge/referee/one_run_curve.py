@@ -103,16 +103,21 @@ def best_share(curve: TradeoffCurve, n_coins: int, alpha: float) -> float:
 
     If the curve were the truth, the best attack would be right on TPR / (TPR + FPR) of its guesses, where
     TPR + FPR is the share of trials on which it guesses. The best share is that whose right guesses would
-    contradict the largest shift of Gaussian noise. It decides on the power of the test, not on its error.
+    contradict the largest shift of Gaussian noise, among those on which guesses without an error contradict
+    the curve. It decides on the power of the test, not on its error. Where none would contradict anything,
+    half of the trials is near the best for small shifts.
     """
     both_ways, n_coins = symmetric_curve(curve), min(n_coins, _MOST_COINS)
-    shifts = []
-    for share in SHARES:
+    shifts, useful = np.zeros(len(SHARES)), np.full(len(SHARES), False)
+    for place, share in enumerate(SHARES):
         n_guesses = int(np.ceil(share * n_coins - 1e-9))
         tpr = np.interp(share, both_ways.fpr + both_ways.tpr, both_ways.tpr)
         n_right = min(n_guesses, int(n_guesses * tpr / share))
-        shifts.append(largest_rejected_mu(n_coins, n_guesses, n_right, alpha))
-    return SHARES[int(np.argmax(shifts))]
+        shifts[place] = largest_rejected_mu(n_coins, n_guesses, n_right, alpha)
+        useful[place] = curve_rejected(n_coins, n_guesses, n_guesses, curve, alpha)
+    if not shifts.any():
+        return 0.5
+    return SHARES[int(np.argmax(np.where(useful, shifts, -1.0) if useful.any() else shifts))]
 
 
 @lru_cache(maxsize=64)
