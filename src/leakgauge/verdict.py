@@ -18,6 +18,7 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_metrics
 from leakgauge.referee.metric_protocol import EpsilonMetric
+from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
@@ -62,10 +63,9 @@ class VerdictSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class StoppingSchedule:
-    """When an audit that may stop early is looked at: after every block, up to the planned rounds."""
+    """When an audit that may stop early is looked at: after every block."""
 
     block: int
-    planned: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +155,11 @@ def judge_trials(
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
+    finding, about = (
+        (None, None)
+        if guarantee is None
+        else compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)
+    )
     return Verdict(
         **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
@@ -164,9 +169,8 @@ def judge_trials(
         metrics=_estimates(trials, epsilon, metrics, schedule),
         bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise_fields(guarantee),
-        finding=None
-        if guarantee is None
-        else decide_finding(trials, guarantee, metrics, n_verdicts, schedule),
+        finding=finding,
+        about=about,
         corrected_for=n_verdicts,
         rounds_needed=rounds_needed(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
@@ -182,6 +186,7 @@ def judge_trials(
                 epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
                 promised,
                 rng,
+                shared_rounds=trials.shared_rounds,
             ),
         },
         studied=trials.reading.studied or None,
@@ -212,9 +217,9 @@ def epsilon_metric(
     name = metrics.epsilon if schedule is None else "e_process"
     parameters: dict[str, Any] = {"delta": guarantee.delta if guarantee else 0.0, "confidence": confidence}
     if schedule is not None:
-        parameters |= asdict(schedule)
+        parameters["block"] = schedule.block
     if metrics.assume is not None and name == "gdp":
-        parameters["assume"] = metrics.assume
+        parameters |= {"assume": metrics.assume, "claimed": None if guarantee is None else guarantee.epsilon}
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
 
 
@@ -238,31 +243,50 @@ def decide_finding(
     n_verdicts: int,
     schedule: StoppingSchedule | None,
 ) -> Finding:
-    """Compare corrected lower bounds with what the promise allows.
+    """Say whether these trials violate the promise."""
+    return compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)[0]
+
+
+def compare_with_promise(
+    trials: Trials,
+    guarantee: Guarantee,
+    metrics: MetricsTable,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+) -> tuple[Finding, str | None]:
+    """Compare corrected lower bounds with what the promise allows; say what a violation is about.
 
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
-    the rates share the other half. Undecided means that not even scores without a single error would do.
+    the rates share the other half. Where trials share rounds and coins are fair, the rates leave half of
+    theirs to the one-run test of the curve. A violation shown by these alone is about the curve. Undecided
+    means that not even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
-    checks: dict[str, Callable[[Trials], Estimate]] = {
-        "epsilon": epsilon_metric(metrics, guarantee, schedule, 1 - share)
-    }
-    known = rate_metrics()
-    for name in rates:  # two-sided intervals: only the lower half of their error is at stake
-        checks[name] = known[name](confidence=1 - 2 * share / len(rates))
+    curve = guarantee.curve if rates and trials.shared_rounds and not unfair_coins(trials) else None
+    share_of_rates = share if curve is None else share / 2
+    epsilon, known = epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
+    # two-sided intervals: only the lower half of their error is at stake
+    checks = {name: known[name](confidence=1 - 2 * share_of_rates / len(rates)) for name in rates}
 
-    def exceeds(scored: Trials) -> bool:
-        lows = {name: evaluate(metric, scored, metrics.confidence).low for name, metric in checks.items()}
-        return any(low is not None and low > bounds[name] for name, low in lows.items())
+    def exceeds(name: str, metric: Callable[[Trials], Estimate], scored: Trials) -> bool:
+        low = evaluate(metric, scored, metrics.confidence).low
+        return low is not None and low > bounds[name]
 
-    if exceeds(trials):
-        return Finding.VIOLATED
-    perfect = replace(
-        trials, scores=np.where(trials.members, 1.0, -1.0), reading=Reading(threshold=0.0, signed=True)
-    )
-    return Finding.NOT_VIOLATED if exceeds(perfect) else Finding.UNDECIDED
+    def exceeds_curve(scored: Trials) -> bool:
+        if curve is not None and rejects_curve(scored, curve, share - share_of_rates):
+            return True
+        return any(exceeds(name, metric, scored) for name, metric in checks.items())
+
+    if exceeds("epsilon", epsilon, trials):
+        return Finding.VIOLATED, None
+    if exceeds_curve(trials):
+        return Finding.VIOLATED, "curve"
+    reading = Reading(threshold=0.0, signed=True, fraction=1.0)
+    perfect = replace(trials, scores=np.where(trials.members, 1.0, -1.0), reading=reading)
+    testable = exceeds("epsilon", epsilon, perfect) or exceeds_curve(perfect)
+    return Finding.NOT_VIOLATED if testable else Finding.UNDECIDED, None
 
 
 def rounds_needed(
@@ -280,7 +304,7 @@ def rounds_needed(
 
     def bound(n_rounds: int) -> float:
         n = round(n_rounds * trials_per_round)
-        return metric.from_counts(n - n // 2, 0, 0, n // 2)
+        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=trials_per_round > 1)
 
     high, before = 1, 0.0
     while not (shown := bound(high)) > guarantee.epsilon:
