@@ -339,6 +339,27 @@ def test_utility_is_mean_over_rounds_that_have_it():
     assert judged(replace(rows, utility={"others": np.full(40, np.nan)})).utility is None
 
 
+@pytest.mark.parametrize("n_targets", [1, 4])
+def test_rounds_needed_suffice_to_violate_a_curve_that_allows_almost_everything(n_targets):
+    fpr = np.array(
+        [0.0, 0.0, 0.01, 1.0]
+    )  # epsilon is infinite, and an attacker may be right 99 % of the time
+    guarantee = Guarantee(epsilon=math.inf, curve=TradeoffCurve(fpr, np.array([0.0, 0.98, 0.99, 1.0])))
+
+    def perfect(n_rounds):
+        members = coins(n_rounds * n_targets, rng(60, n_rounds))
+        return trials(members, members * 2.0 - 1, SIGNED, n_targets=n_targets)
+
+    def found(n_rounds):
+        return judge_trials(
+            perfect(n_rounds), guarantee=guarantee, subject=SUBJECT, metrics=MetricsTable(), n_verdicts=10
+        )
+
+    few = found(60)
+    assert few.finding is Finding.UNDECIDED
+    assert found(few.rounds_needed).finding is Finding.VIOLATED
+
+
 def test_json_round_trips():
     promise = Guarantee(
         epsilon=math.inf,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -296,8 +297,50 @@ def rounds_needed(
     schedule: StoppingSchedule | None,
     trials_per_round: float,
 ) -> int | None:
+    """Count the rounds in which scores without an error would violate the promise; nothing if none do."""
+    if metrics is None or guarantee is None:
+        return None
+    counts = (
+        _rounds_for_epsilon(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+        _rounds_for_rates(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+    )
+    return min((count for count in counts if count is not None), default=None)
+
+
+def _rounds_for_rates(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> int | None:
+    """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
+
+    With n rounds of the scarcer world and no error the lower bound is error^(1/n). Half of the rounds choose
+    the threshold of the accuracy; with one target per round half of the rest are of each world.
+    """
+    if not (rates := curve_checks(guarantee, schedule)):
+        return None
+    error = (1 - metrics.confidence) / n_verdicts / 4 / len(rates)
+    bounds, worlds = metric_bounds(guarantee, LOW_FPRS), 2 if trials_per_round <= 1 else 1
+    counts = [
+        halves * worlds * np.log(error) / np.log(bounds[name])
+        for name, halves in (("accuracy", 2), ("auc", 1))
+        if 0.5 <= bounds[name] < 1
+    ]
+    needed = min(counts, default=np.inf)
+    return ceil(1.1 * needed + 50) if needed < MOST_ROUNDS else None
+
+
+def _rounds_for_epsilon(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> int | None:
     """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
-    if metrics is None or guarantee is None or not np.isfinite(guarantee.epsilon):
+    if not np.isfinite(guarantee.epsilon):
         return None
     error = (1 - metrics.confidence) / n_verdicts / (2 if curve_checks(guarantee, schedule) else 1)
     metric = epsilon_metric(metrics, guarantee, schedule, 1 - error)
