@@ -97,10 +97,10 @@ def exit_code(verdicts: "Sequence[Verdict]") -> int:
 
 
 def print_json(verdicts: "Sequence[Verdict]", **more: Any) -> None:
-    """Print what verdicts.json holds, and more."""
+    """Print what verdicts.json holds, and more; in ASCII, which every console takes."""
     from leakgauge.verdict import verdicts_to_json
 
-    print(json.dumps({**verdicts_to_json(verdicts), **more}, ensure_ascii=False, default=str))
+    print(json.dumps({**verdicts_to_json(verdicts), **more}, default=str))
 
 
 def print_table(verdicts: "Sequence[Verdict]") -> None:

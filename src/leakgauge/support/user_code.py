@@ -80,7 +80,7 @@ class UserCodeLoader:
         return module
 
     def _remember(self, name: str, file: Path | None) -> None:
-        self.sources[name] = file.read_text(errors="surrogateescape") if file else ""
+        self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""
 
 
 @contextmanager
