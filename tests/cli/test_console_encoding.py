@@ -186,7 +186,7 @@ def run_in_utf_8(run_in_process):
     ids=lambda environment: " ".join(f"{name}={value}" for name, value in environment.items()),
 )
 def test_run_in_a_process_of_another_encoding_is_the_same_run(run_in_process, run_in_utf_8, environment):
-    """The same verdicts, and the same digests of plan and code, so that either process continues the other."""
+    """The same verdicts, and the same digests of plan and code, so that one process continues the other."""
     done, folder = run_in_process("-".join(environment.values()), **environment)
     same, utf_8 = run_in_utf_8
     assert (done.returncode, same.returncode) == (3, 3), done.stderr.decode()
