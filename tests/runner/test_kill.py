@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import leakgauge
@@ -23,7 +24,9 @@ from leakgauge.domains.coin import challenger, knowledge
 from leakgauge.domains.coin.attacks import peek, sleep
 for module in (challenger, knowledge, peek, sleep):
     cloudpickle.register_pickle_by_value(module)
+from leakgauge import api
 from leakgauge.cli.main import main
+api.write_report = lambda *_: None  # it takes seconds
 sys.exit(main())
 """
 
@@ -112,6 +115,59 @@ def test_a_killed_run_continues_to_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_run_killed_many_times_continues_to_the_same_bytes(tmp_path, workers):
     check(tmp_path, 10, random.Random(int(workers)), "--workers", workers)
+
+
+def test_a_killed_worker_is_replaced(tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN)
+    finish(start(tmp_path, "--out", "whole"))
+    process = start(tmp_path, "--out", "out", "--workers", "2")
+    for n_blocks in (2, 20):
+        while len(list((tmp_path / "out").rglob("block-*.npz"))) < n_blocks:
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.send_signal(signal.SIGSTOP)  # it saves nothing more until a worker is dead
+        assert len(list((tmp_path / "out").rglob("block-*.npz"))) < 78
+        kill_a_worker(process.pid)
+        process.send_signal(signal.SIGCONT)
+    finish(process)
+    assert state(tmp_path / "out") == state(tmp_path / "whole")
+
+
+def kill_a_worker(pid):
+    children = psutil.Process(pid).children()
+    alive = [child for child in children if child.status() != psutil.STATUS_ZOMBIE]
+    next(child for child in alive if "popen_loky" in "".join(child.cmdline())).kill()
+
+
+def test_a_worker_killed_again_and_again_stops_the_run(tmp_path):
+    """Where the cause is gone, the run goes on and ends as if nothing had been."""
+    (tmp_path / "mine.py").write_text(
+        "import os, pathlib, signal\n"
+        "MAIN = os.getpid()\n"
+        f"CAUSE = pathlib.Path({str(tmp_path / 'cause')!r})\n"
+        "def release(dataset, rng):\n"
+        "    if os.getpid() != MAIN and CAUSE.exists():\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return dataset + rng.laplace()\n"
+    )
+    (tmp_path / "plan.toml").write_text(
+        "seed = 1\n[[audit]]\nname = 'own'\ndomain = 'blackbox'\nrounds = 200\nblock = 50\n"
+        "challenger = { release = 'mine:release', pair = [0.0, 1.0], epsilon = 2.0 }\n"
+        "attacks = [{ name = 'learned_event', shadows = 200 }]\n"
+    )
+    finish(start(tmp_path, "--out", "whole"))
+    (tmp_path / "cause").touch()
+    process = start(tmp_path, "--out", "out", "--workers", "2")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 3
+    assert errors == (
+        "leakgauge: audit 'own': a worker process was killed 3 times in a row, perhaps because memory ran "
+        "out; use fewer --workers; finished blocks are kept: continue with: "
+        "leakgauge run plan.toml --out out\n"
+    )
+    (tmp_path / "cause").unlink()
+    finish(start(tmp_path, "--out", "out", "--workers", "2"))
+    assert state(tmp_path / "out") == state(tmp_path / "whole")
 
 
 def test_a_second_run_into_the_same_folder_is_refused(tmp_path):
