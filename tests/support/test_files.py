@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.support import files
 from leakgauge.support.files import is_locked, lock_folder
 
@@ -40,9 +40,11 @@ def test_full_disk_is_reported_in_one_line(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BadInput, match="No space left on device"):
+    with pytest.raises(
+        IncompleteRun, match=r"file: cannot be written \(No space left on device\); free some"
+    ):
         files.write_file(tmp_path / "file", b"new")
-    assert not (tmp_path / "file").exists()
+    assert list(tmp_path.iterdir()) == [], "a partial file would take up space"
 
 
 def test_json_round_trips(tmp_path):
