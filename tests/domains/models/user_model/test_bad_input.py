@@ -44,11 +44,11 @@ def folder(tmp_path):
         ('source = "no.csv", loss = "loss"', "there is no file 'no.csv'"),
         (
             'source = "it.csv", loss = "los"',
-            "data.loss: no column of it.csv is called 'los'; did you mean 'loss'",
+            "data: it.csv has no column 'los'; it has ",
         ),
         (
             'source = "it.csv", loss = "loss", member = "in"',
-            "data.member: no column of it.csv is called 'in'",
+            "data: it.csv has no column 'in'; it has ",
         ),
         ('source = "it.csv", loss = "town"', "data.loss: 'town' of it.csv holds VARCHAR, not numbers"),
         ('source = "it.csv", loss = "loss", member = "town"', "data.member: 'town' is 'a' in row 0"),
@@ -196,13 +196,13 @@ def test_unusable_model_is_explained(folder, capsys, model, message):
     ("data", "message"),
     [
         (ROWS, "data.features: 'town' of it.csv holds VARCHAR, and rows go to the model as they are"),
-        (ROWS + ', features = ["pp"]', "data.features: no column of it.csv is called 'pp'"),
+        (ROWS + ', features = ["pp"]', "data: it.csv has no column 'pp'; it has "),
         (ROWS + ', features = ["p", "y"]', "'y' is the label"),
         (ROWS + ', features = ["member"]', "'member' is the column of membership"),
         (ROWS + ", features = []", "features is empty"),
         ('source = "it.csv", features = ["p"]', "data.label is missing"),
         (NUMBERS + ', loss = "loss"', "challenger.model gives the answers"),
-        ('source = "it.csv", label = "z", features = ["p"]', "data.label: no column of it.csv is called 'z'"),
+        ('source = "it.csv", label = "z", features = ["p"]', "data: it.csv has no column 'z'; it has "),
         ('source = "it.csv", label = "town", features = ["p"]', "4 different labels, but 2 columns"),
     ],
 )

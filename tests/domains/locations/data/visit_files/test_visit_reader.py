@@ -98,7 +98,10 @@ def refused(folder, **table):
         ({"scale": 0}, r"scale must be > 0"),
         ({"bad_share": float("nan")}, r"bad_share must be in \[0, 1\]"),
         ({"min_visits": 0}, r"min_visits must be >= 1"),
-        ({"columns": {"user": "usr"}}, r"data.source: v.csv: no column is called 'usr'; did you mean 'user'"),
+        (
+            {"columns": {"user": "usr"}},
+            r"data.source: v.csv has no column 'usr'; it has .* Map it: columns = \{ user = \"user\",",
+        ),
         ({"columns": {"user": "time"}}, r"data.columns: 'time' is named twice"),
         ({"columns": {"lat": "lat"}}, r"name both or neither"),
         ({"columns": {"place": "time2"}}, r"columns.place with a grid"),
@@ -240,7 +243,10 @@ def test_rejects_files_that_do_not_belong_together(tmp_path):
         (("place,lat,lon", "p,0,"), r"data.places: 1 of 1 rows of p.csv lack a place or coordinates"),
         (("place,lat,lon", "p,0"), r"data.places: 1 of 1 rows of p.csv lack"),
         (("place,lat,lon",), r"data.places: p.csv has no rows"),
-        (("place,lat", "p,0"), r"data.places: p.csv: no column is called 'lon'"),
+        (
+            ("place,lat", "p,0"),
+            r"p.csv has no column 'lon'; it has place, lat. Map it: places = \{ source = \"p.csv\", ",
+        ),
     ],
 )
 def test_rejects_bad_file_of_coordinates(tmp_path, lines, message):
@@ -259,7 +265,7 @@ def test_rejects_bad_file_of_coordinates(tmp_path, lines, message):
         ({"columns": {"lat": "lat", "lon": "lon"}}, r"coordinates without a grid"),
         (
             {},
-            r"no column is called 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
+            r"no column 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
         ),
         ({"format": "milano"}, r"format = 'milano' has points and no places; add grid"),
         ({"grid": [1, 1], "places": "p.csv"}, r"places with a grid"),

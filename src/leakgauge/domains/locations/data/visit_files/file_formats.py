@@ -1,6 +1,6 @@
 """Find and open visit files: CSV, Parquet, GeoJSON, and published Foursquare, Cabspotting and Milano data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import file_digest, sha256
@@ -18,6 +18,7 @@ from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
 )
 from leakgauge.domains.locations.data.visit_files.parquet_reader import open_parquet
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
+from leakgauge.support.required_columns import require_columns
 
 FORMAT_SUFFIXES = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
@@ -163,11 +164,13 @@ def _open_named(
         case "csv":
             wanted = [name for name in vars(columns).values() if name is not None]
             dialect = csv_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
+            _require_columns(columns, dialect.names, files, where)
             parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
             return replace(rows, count_malformed=csv_reader.count_malformed_lines)
         case "parquet":
             parquet = open_parquet(connection, files)
+            _require_columns(columns, [column.name for column in parquet.columns], files, where)
             parts = _parts(columns, lambda name: parquet.field(name, where))
             return _rows(parts, parquet.relation, parquet.chunks)
         case _:
@@ -194,6 +197,13 @@ def _columns(table: LocationsDataTable) -> LocationsColumnsTable:
     if not table.gridded:
         return replace(columns, place=columns.place or "place")
     return columns if columns.lat else replace(columns, lat="lat", lon="lon")
+
+
+def _require_columns(
+    columns: LocationsColumnsTable, names: Sequence[str], files: tuple[Path, ...], where: str
+) -> None:
+    wanted = {part: name for part, name in vars(columns).items() if name is not None}
+    require_columns(wanted, names, files[0].name, where, "columns = { {} }")
 
 
 def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> dict[str, SqlField]:
