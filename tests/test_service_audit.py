@@ -38,7 +38,7 @@ attacks = [{ name = "split_likelihood", queries = 4 }, { name = "refusal", queri
 budget = 1.0
 accountant = "%s"
 own_service = true
-service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 2.0 }
+service = { url = "http://127.0.0.1:%d", token = "LEAKGAUGE_TOKEN", rate = 5000.0, timeout = 60.0 }
 """
 TOKEN = "the-token-of-these-tests"
 
@@ -115,13 +115,13 @@ def test_server_prints_address_and_stops_on_signal(serve, port, tmp_path):
     url = re.search(r"audit 'ours' is served at (http://127\.0\.0\.1:\d+);", process.stderr.readline())[1]
     token = process.stderr.readline().partition("export LEAKGAUGE_TOKEN=")[2].strip()
     assert len(token) >= 32
-    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=5)
+    connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=60)
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     connection.request("POST", "/rounds", "{}", headers)
     assert connection.getresponse().status == 201
     connection.close()
     process.send_signal(signal.SIGTERM)
-    assert (*process.communicate(timeout=10), process.returncode) == ("", "", 0)
+    assert (*process.communicate(timeout=120), process.returncode) == ("", "", 0)
 
 
 def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys):
@@ -157,7 +157,7 @@ def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys):
 
 def test_run_without_service_is_incomplete_and_continues(serve, port, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01,))
-    write(tmp_path, port, tries=("timeout = 2.0", "timeout = 2.0, tries = 2"))
+    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0, tries = 2"))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
     assert "no connection to http://127.0.0.1" in capsys.readouterr().err
     first = serve(port)
@@ -187,7 +187,7 @@ def test_run_without_service_is_incomplete_and_continues(serve, port, tmp_path, 
 
 def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_path, capsys, monkeypatch):
     few = ("rounds = 100", "rounds = 60")
-    write(tmp_path, port, total=("timeout = 2.0", "timeout = 2.0, total = 500"), few=few)
+    write(tmp_path, port, total=("timeout = 60.0", "timeout = 60.0, total = 500"), few=few)
     service = serve(port, "--json")
     told = {"url": f"http://127.0.0.1:{port}", "audit": "ours", "token": None}
     assert json.loads(service.stderr.readline()) == told
@@ -204,7 +204,7 @@ def test_request_total_stops_run_and_same_command_continues(serve, port, tmp_pat
     assert main(["run", "plan.toml"]) == 0
     assert len(blocks("runs")) == 12
     service.send_signal(signal.SIGINT)
-    assert (*service.communicate(timeout=10), service.returncode) == ("", "", 0)
+    assert (*service.communicate(timeout=120), service.returncode) == ("", "", 0)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ class BadLine:
                     return reply(self, 503, b"", {"Retry-After": "0"})
                 if fault == "drop before":
                     return drop(self)
-                service = http.client.HTTPConnection("127.0.0.1", to, timeout=5)
+                service = http.client.HTTPConnection("127.0.0.1", to, timeout=60)
                 service.request(self.command, self.path, content or None, dict(self.headers))
                 answer = service.getresponse()
                 status, content = answer.status, answer.read()

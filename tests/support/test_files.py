@@ -67,22 +67,24 @@ def test_private_file_is_created_with_owner_permissions(tmp_path, monkeypatch):
 
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from leakgauge.support.files import lock_folder
 with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
 @pytest.fixture
 def holder(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE, text=True)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], **pipes, text=True)
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
     process.wait()
+    process.stdin.close()
     process.stdout.close()
 
 
