@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from domains.queries.remote.faulty_service import drop, reply
 from leakgauge import api
 from leakgauge.cli.main import main
 from leakgauge.runner import play_block
+from leakgauge.runner.block_store import BlockStore
 from leakgauge.theory import query_splitting
 
 PLAN = """
@@ -124,24 +124,37 @@ def test_server_prints_address_and_stops_on_signal(serve, port, tmp_path):
     assert (*process.communicate(timeout=120), process.returncode) == ("", "", 0)
 
 
-def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys):
-    write(tmp_path, port)
+@pytest.fixture
+def after_saves(monkeypatch):
+    """Do something once, when so many files of blocks are saved."""
+    save, n_saved = BlockStore.save, [0]
+
+    def wait_for(count, action):
+        def save_and_act(*arguments):
+            save(*arguments)
+            n_saved[0] += 1
+            if n_saved[0] == count:
+                action()
+
+        monkeypatch.setattr(BlockStore, "save", save_and_act)
+
+    return wait_for
+
+
+def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys, after_saves):
+    write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0, tries = 100"))
     first = serve(port)
-    kills = []
+    first.stderr.readline()
 
     def kill_and_start_again():
-        while len(blocks("runs")) < 4:
-            time.sleep(0.005)
         first.kill()
-        kills.append(len(blocks("runs")))
-        serve(port)
+        first.wait()
+        serve(port)  # the audit waits for it
 
-    watcher = threading.Thread(target=kill_and_start_again, daemon=True)
-    watcher.start()
+    after_saves(4, kill_and_start_again)
     code = main(["run", "plan.toml", "--out", "runs/one"])
-    watcher.join(10)
     assert code == 0, capsys.readouterr().err
-    assert 4 <= kills[0] < 18, "it was killed in mid-audit"
+    assert first.returncode == -signal.SIGKILL
     require_right("runs/one")
     here = PLAN % ("sequential", port)
     (tmp_path / "here.toml").write_text(here[: here.index("own_service")])
@@ -155,7 +168,9 @@ def test_restarted_service_changes_no_verdict(serve, port, tmp_path, capsys):
         assert found["metrics"]["accuracy"]["low"] < there["metrics"]["accuracy"]["high"]
 
 
-def test_run_without_service_is_incomplete_and_continues(serve, port, tmp_path, capsys, monkeypatch):
+def test_run_without_service_is_incomplete_and_continues(
+    serve, port, tmp_path, capsys, monkeypatch, after_saves
+):
     monkeypatch.setattr(play_block, "RETRY_SECONDS", (0.01,))
     write(tmp_path, port, tries=("timeout = 60.0", "timeout = 60.0, tries = 2"))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3  # nobody is there yet
@@ -163,19 +178,14 @@ def test_run_without_service_is_incomplete_and_continues(serve, port, tmp_path, 
     first = serve(port)
     first.stderr.readline()
 
-    def kill():
-        while len(blocks("runs")) < 6:
-            time.sleep(0.005)
-        first.kill()
-
-    threading.Thread(target=kill, daemon=True).start()
+    after_saves(6, lambda: (first.kill(), first.wait()))
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 3
     said = capsys.readouterr().err
     assert said.startswith("leakgauge: audit 'ours': rounds ")
     assert "finished blocks are kept: continue with: leakgauge run" in said
     assert said.count("\n") == 1
     kept = blocks("runs/one")
-    assert 6 <= len(kept) < 20
+    assert len(kept) == 6
     serve(port).stderr.readline()
     assert main(["run", "plan.toml", "--out", "runs/one"]) == 0
     assert kept.items() <= blocks("runs/one").items()
