@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput, IncompleteRun
 
-PARTIAL_SUFFIX = ".partial"
+_PARTIAL_SUFFIX = ".partial"
+_PARTIAL_NAME = re.compile(r".+\.\d+\.partial")  # with the number of the process, unlike files of others
 LOCK_NAME = "lock"
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRIES = 5  # reading the status locks the folder for an instant
@@ -24,7 +26,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
 
     On a full disk it raises ``IncompleteRun``: what was asked for is right, and can be continued later.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}{_PARTIAL_SUFFIX}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
@@ -55,8 +57,18 @@ def write_json(path: Path, value: Any) -> None:
 
 def remove_partial_files(folder: Path) -> None:
     """Remove the partial files of killed processes; call it only while the folder is locked."""
-    for leftover in folder.rglob(f"*{PARTIAL_SUFFIX}"):
-        leftover.unlink()
+    for path in list(folder.rglob(f"*{_PARTIAL_SUFFIX}")):
+        if is_partial_file(path.name):
+            path.unlink()
+
+
+def is_partial_file(name: str) -> bool:
+    """Whether a file is one that ``write_file`` had not finished.
+
+    >>> is_partial_file("manifest.json.17.partial"), is_partial_file("film.partial")
+    (True, False)
+    """
+    return _PARTIAL_NAME.fullmatch(name) is not None
 
 
 @contextmanager
