@@ -196,6 +196,13 @@ def test_undecodable_bytes_are_a_bad_row_unless_encoding_is_set(tmp_path):
     assert names.tolist() == ["andré", "bob"]
 
 
+def test_properties_that_no_feature_has_are_reported_together(tmp_path):
+    written(tmp_path, "v.geojson", '[{"properties": {"uid": 1, "timestamp": 0}, "geometry": null}]')
+    message = refused(tmp_path, source="v.geojson")
+    assert "v.geojson has no columns 'user' and 'time'; it has uid, timestamp. Map them: " in message
+    assert message.endswith('columns = { user = "...", time = "timestamp" }')
+
+
 def test_bad_rows_of_parquet_and_features_of_geojson_are_numbered(tmp_path):
     rows = "('a', 0, 0.5, 0.5), ('b', 0, 'nan'::DOUBLE, 0.5)"
     parquet(tmp_path, "v.parquet", f'SELECT * FROM (VALUES {rows}) t("user", time, lat, lon)')

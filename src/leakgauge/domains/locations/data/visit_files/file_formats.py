@@ -176,7 +176,9 @@ def _open_named(
         case _:
             if table.columns.lat is not None:
                 raise BadInput(f"data.columns.lat: {files[0].name} already has points; leave out lat and lon")
-            return _geojson_rows(connection, columns, files, where)
+            rows = _geojson_rows(connection, columns, files, where)
+            _require_properties(connection, columns, files, where)
+            return rows
 
 
 @contextmanager
@@ -204,6 +206,20 @@ def _require_columns(
 ) -> None:
     wanted = {part: name for part, name in vars(columns).items() if name is not None}
     require_columns(wanted, names, files[0].name, where, "columns = { {} }")
+
+
+def _require_properties(
+    connection: Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
+) -> None:
+    """Refuse features none of which has a property that the plan names."""
+    n_features, *counts = connection.execute(
+        "SELECT count(*), count(user_id), count(moment), count(place) FROM features"
+    ).fetchall()[0]
+    named = {"user": columns.user, "time": columns.time, "place": columns.place}
+    wanted = {part: name for part, name in named.items() if name is not None}
+    if n_features and not all(count for count, part in zip(counts, named) if part in wanted):
+        known = geojson_reader.property_names(files[0], where)
+        require_columns(wanted, known, files[0].name, where, "columns = { {} }")
 
 
 def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> dict[str, SqlField]:
