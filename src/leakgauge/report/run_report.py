@@ -79,15 +79,20 @@ def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
     return [domain for domain in domains if domain is not None]
 
 
+def is_control(verdict: Verdict) -> bool:
+    """Whether the attacker never sees the release: what it finds out is not due to the release."""
+    return any(verdict.knowledge in domain.controls for domain in domains_of([verdict]))
+
+
 def omission_note(shown: int, of: int, things: str) -> str:
     """A sentence that says how many are not shown; empty if nothing is missing.
 
-    >>> omission_note(2, 2, "adversaries"), omission_note(100, 200, "adversaries")
-    ('', 'Shown are the 100 most telling of 200 adversaries; verdicts.json holds them all.')
+    >>> omission_note(2, 2, "attackers"), omission_note(100, 200, "attackers")
+    ('', 'Shown are the 100 most important of 200 attackers; verdicts.json holds them all.')
     """
     if shown >= of:
         return ""
-    return f"Shown are the {shown:,} most telling of {of:,} {things}; verdicts.json holds them all."
+    return f"Shown are the {shown:,} most important of {of:,} {things}; verdicts.json holds them all."
 
 
 def _severity(verdict: Verdict) -> tuple[int, float]:

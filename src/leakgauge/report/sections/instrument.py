@@ -16,23 +16,20 @@ NO_BOUND = "none: no bound on ε"
 
 _TEMPLATE = """
 {% if rows %}
-<p>A scale is checked with nothing on it and with a known weight. This audit checked itself in the same
-way.</p>
+<p>We checked the audit itself.</p>
 <dl class="check">
-<div><dt>Nothing to find</dt><dd>The adversary's own scores were set against membership drawn afresh, so that
-there was nothing to find. The share of {{ draws }}repetitions in which a leak was “found” all the same is
-the false-alarm rate. At {{ confidence }} confidence it should be no more than about
-{{ tolerated }}.</dd></div>
-<div><dt>A planted leak</dt><dd>A mechanism whose leak is known exactly (randomized response) was audited with
-the same rounds and targets. The smallest ε seen at least 80% of the time is the smallest leak this audit
-could be expected to notice; a smaller one may well have gone unnoticed. To be called a violation, a leak must
-be larger still.</dd></div>
+<div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The false-alarm
+rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
+most about {{ tolerated }}.</dd></div>
+<div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
+targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
+unnoticed.</dd></div>
 </dl>
-<div class="scroll" role="region" aria-label="Instrument check" tabindex="0">
+<div class="scroll" role="region" aria-label="Check of the audit" tabindex="0">
 <table>
-<caption>Instrument check of each adversary. {{ omitted }}</caption>
+<caption>Check of the audit for each attacker. {{ omitted }}</caption>
 <thead><tr>
-<th scope="col">Adversary</th><th scope="col" class="n">False-alarm rate</th>
+<th scope="col">Attacker</th><th scope="col" class="n">False-alarm rate</th>
 <th scope="col" class="n">Interval</th><th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Noticed in simulation</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
@@ -49,8 +46,8 @@ be larger still.</dd></div>
 </table>
 </div>
 {% else %}
-<p class="note">No instrument check was recorded for these verdicts: how often this audit raises false
-alarms, and which leak it could have seen, is not known.</p>
+<p class="note">The audit itself was not checked: how often it raises false alarms, and which leak it could
+have found, is not known.</p>
 {% endif %}
 """
 
@@ -72,9 +69,9 @@ def section(run: JudgedRun) -> Section:
         rows=rows,
         draws=_draws(shown),
         remarks=any(row["remark"] for row in rows),
-        omitted=omission_note(len(shown), len(checked), "adversaries"),
+        omitted=omission_note(len(shown), len(checked), "attackers"),
     )
-    return Section("Was the instrument in order?", html)
+    return Section("Was the audit able to find a leak?", html)
 
 
 def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
@@ -93,14 +90,14 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
-        "remark": "More false alarms than tolerated: do not rely on this adversary." if alarming else "",
+        "remark": "More false alarms than tolerated: do not rely on this attacker." if alarming else "",
     }
 
 
 def _draws(shown: Sequence[Verdict]) -> str:
     draws = {(verdict.instrument.get("null") or {}).get("draws") for verdict in shown}
     known = draws.pop() if len(draws) == 1 else None
-    return f"{count(known)} " if known else ""
+    return f"{count(known)} " if known else "many "
 
 
 def _smallest(planted: Mapping[str, Any], key: str) -> str:

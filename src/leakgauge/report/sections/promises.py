@@ -1,5 +1,6 @@
 """What was promised: epsilon and delta, what is protected, and what the label says."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from leakgauge.report.run_report import JudgedRun, omission_note
 
 ORDER = 25
 MOST_ROWS = 40
+LARGEST_MEANT = 15.0  # an epsilon beyond it allows odds of millions to one
 _ALL_REPLACED = "data in which they are all replaced by others"
 INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
 UNITS: Mapping[str, str] = {
@@ -30,14 +32,17 @@ RELATIONS: Mapping[str, str] = {
 _EQUALS = "\u00a0=\u00a0"  # keeps an equation in one line
 
 _TEMPLATE = """
-<p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
-the unit the game is about. The ε on a label may protect something smaller, or not be what the mechanism
-really gives; where the exact law of the mechanism is known, a column says what it gives.
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. The plan may state ε for
+a smaller unit; below, ε is converted to the unit that this audit is about. Where the noise distribution is
+known exactly, a column gives the ε that it really achieves.
 {% if composed %}
-Where the label protects a part of what a person owns, the last columns say what is left for the person who
-owns most, with a little more δ: composed from what is promised to each part (Kairouz et al. 2015), and,
-tighter, from the law of the noise.
+Where the plan protects a part of what a person owns, the last columns give ε for the most active person, with
+a little more δ: composed from the promise to each part (Kairouz et al. 2015), and, tighter, from the noise
+distribution.
 {% endif %}</p>
+{% for text in meanings %}
+<p>{{ text }}</p>
+{% endfor %}
 {% for text in dependent %}
 <p class="note">{{ text }}</p>
 {% endfor %}
@@ -46,8 +51,8 @@ tighter, from the law of the noise.
 <caption>The promise of each audit. {{ omitted }}</caption>
 <thead><tr>
 <th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
-<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">On the label</th>
-<th scope="col" class="n">ε by the exact law</th>
+<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">Stated in the plan</th>
+<th scope="col" class="n">ε achieved exactly</th>
 {% if composed %}
 <th scope="col" class="n">Parts</th><th scope="col" class="n">at δ</th>
 <th scope="col" class="n">ε by Kairouz</th><th scope="col" class="n">ε, tight</th>
@@ -83,6 +88,7 @@ def section(run: JudgedRun) -> Section | None:
         rows=rows,
         composed=composed,
         omitted=omitted,
+        meanings=list(dict.fromkeys(map(promise_meaning, (promised for _, promised in shown)))),
         dependent=_dependence_notes(run, dict(shown)),
     )
     return Section("What was promised", html)
@@ -102,6 +108,29 @@ def promise_text(promised: Mapping[str, Any]) -> str:
     )
 
 
+def promise_meaning(promised: Mapping[str, Any]) -> str:
+    """What a promise means in practice, and where its ε comes from if the plan states another one.
+
+    >>> promise_meaning({"epsilon": 1.0, "unit": "user"})
+    'ε\xa0=\xa01 for one person: the release may change the odds of a guess by a factor of at most 2.72.'
+    """
+    epsilon = promised.get("epsilon")
+    text = promise_text({key: promised.get(key) for key in ("epsilon", "unit")})
+    if epsilon is None:
+        return f"{text}: no limit at all on what the release may reveal."
+    if epsilon <= LARGEST_MEANT:
+        factor = number(math.exp(epsilon))
+        return f"{text}: the release may change the odds of a guess by a factor of at most {factor}."
+    nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
+    origin = (
+        f" It follows from the plan, which promises {promise_text(nominal)}: this audit is about "
+        f"{UNITS.get(unit, clip(unit))}, for which the ε of all parts add up."
+        if nominal.get("epsilon") is not None and nominal.get("unit") != unit
+        else ""
+    )
+    return f"{text}: no protection in practice. A promise this weak allows an attacker to be certain.{origin}"
+
+
 def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     """Where records depend on one another: what each label would allow if they were independent."""
     bounds = {
@@ -111,7 +140,7 @@ def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     }
     return [
         "The members of some audits depend on one another, as patients of one hospital do. The label, "
-        f"{label}, would keep the advantage (hits minus false alarms) at or below {upper(bound)} if records "
+        f"{label}, would keep the advantage (members found minus non-members accused) at or below {upper(bound)} if records "
         "were independent. That bound does not apply here: the promise in the table is for all records of a "
         "release together."
         for label, bound in bounds.items()

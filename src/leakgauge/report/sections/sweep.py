@@ -21,10 +21,8 @@ MOST_SWEEPS, MOST_LINES = 3, 8
 PROMISED = "promised"
 
 _TEMPLATE = """
-<p>The same audit was played at several settings. Where the line of what was shown comes close to what was
-promised, the promise is nearly used up; how both move tells which setting to choose. Every point shares its
-random numbers with the others, so differences between settings are less noisy than each point by
-itself.</p>
+<p>The same audit at several settings. All settings share their random numbers, so differences between them are
+more precise than each point by itself.</p>
 <p class="note">{{ omitted }}</p>
 {% for title, charts in sweeps %}
 <h3>{{ title }}</h3>
