@@ -20,6 +20,7 @@ from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_me
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
+from leakgauge.risk import Risk, RiskStatus
 from leakgauge.theory import tradeoff
 from leakgauge.theory.metric_bounds import metric_bounds
 
@@ -36,11 +37,13 @@ class Finding(StrEnum):
         VIOLATED: The attack succeeds more often than the promise allows.
         NOT_VIOLATED: This attack, in these rounds, does not. A stronger attack might.
         UNDECIDED: In so few rounds not even an attack without errors could have shown a violation.
+        UNTESTABLE: No attack recognised anybody even in the positive control, without protection.
     """
 
     VIOLATED = "violated"
     NOT_VIOLATED = "not violated"
     UNDECIDED = "undecided"
+    UNTESTABLE = "untestable"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,10 @@ class Verdict:
         utility: What the release is good for, where the domain measures it.
         studied: Numbers that the attack worked out before the first counted round.
         spent: The epsilon of the answers that the attack obtained, by each way of counting it.
+        risk: How well this attacker identifies people, compared with the owner's limits.
+        about: What a finding is about, if not the stated epsilon: "curve" or "mechanism".
+        certain: Whether a violation needs no statistics.
+        evidence: What is certain, in words.
     """
 
     audit: str
@@ -122,6 +129,10 @@ class Verdict:
     utility: dict[str, float] | None = None
     studied: dict[str, float] | None = None
     spent: dict[str, dict[str, float]] | None = None
+    risk: Risk | None = None
+    about: str | None = None
+    certain: bool = False
+    evidence: tuple[str, ...] = ()
 
 
 def judge_trials(
@@ -354,12 +365,12 @@ def _per_target(trials: Trials) -> list[dict[str, Any]]:
     ]
 
 
-VERDICTS_SCHEMA = 1
+VERDICTS_SCHEMA = 2
 
 
 def verdicts_to_json(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """Write verdicts as verdicts.json holds them; what is missing or infinite becomes null."""
-    return {"schema": VERDICTS_SCHEMA, "verdicts": [_json_value(asdict(verdict)) for verdict in verdicts]}
+    return {"schema": VERDICTS_SCHEMA, "verdicts": [json_value(asdict(verdict)) for verdict in verdicts]}
 
 
 def verdicts_from_json(content: Mapping[str, Any]) -> list[Verdict]:
@@ -370,18 +381,25 @@ def verdicts_from_json(content: Mapping[str, Any]) -> list[Verdict]:
                 **table,
                 "metrics": {name: Estimate(**estimate) for name, estimate in table["metrics"].items()},
                 "finding": None if table["finding"] is None else Finding(table["finding"]),
+                "risk": None if table["risk"] is None else risk_from_json(table["risk"]),
+                "evidence": tuple(table["evidence"]),
             }
         )
         for table in content["verdicts"]
     ]
 
 
-def _json_value(value: Any) -> Any:
+def risk_from_json(table: Mapping[str, Any]) -> Risk:
+    """Read a risk back."""
+    return Risk(**{**table, "status": RiskStatus(table["status"])})
+
+
+def json_value(value: Any) -> Any:
     """Return the value as JSON can hold it."""
     if isinstance(value, dict):
-        return {str(key): _json_value(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_value(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, (float, np.floating)):

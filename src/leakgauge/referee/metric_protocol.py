@@ -51,6 +51,11 @@ class MetricDescription(Protocol):
         """The metric of which this one is the mean over targets, if it is one."""
         return None
 
+    @property
+    def limited_as(self) -> str | None:
+        """The metric whose limit applies to this one; nothing where it can have a limit of its own."""
+        return None
+
 
 class RateMetric(MetricDescription, Protocol):
     """A number of trials that is not a bound on epsilon, such as a share of right guesses.

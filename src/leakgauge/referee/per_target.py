@@ -10,6 +10,12 @@ from leakgauge.core.game import Bits, Reals, Trials
 from leakgauge.referee.jackknife import round_numbers
 
 
+def has_lasting_targets(trials: Trials) -> bool:
+    """Whether targets are the same over rounds, so that each of them can be followed."""
+    fresh = trials.shared_rounds and bool((trials.targets == trials.targets[0]).all())
+    return not fresh and np.unique(trials.targets).size < len(trials)
+
+
 def split_targets(trials: Trials, metric: str) -> tuple[Trials, npt.NDArray[np.int64], Reals, Reals]:
     """Keep the targets that were in and out; number them from 0 and count their rounds in and out."""
     names, targets = np.unique(trials.targets, return_inverse=True)

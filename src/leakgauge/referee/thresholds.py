@@ -141,6 +141,17 @@ def _second_halves(trials: Trials) -> Bits:
     return second
 
 
+def own_decisions(trials: Trials) -> Bits | None:
+    """What the attack says of each trial at its own threshold; nothing where it sets none."""
+    threshold = trials.reading.threshold
+    return None if threshold is None else trials.scores >= threshold
+
+
+def without_own_threshold(confidence: float) -> Estimate:
+    """The estimate at a threshold that the attack does not set."""
+    return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=_NO_THRESHOLD)
+
+
 def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: float) -> Estimate:
     """Share of the trials ``of`` one world on which the attack decides ``says_member`` (member, or not)."""
     threshold = trials.reading.threshold
@@ -160,10 +171,7 @@ def own_threshold_rate(trials: Trials, of: Bits, says_member: bool, confidence: 
 
 def own_threshold_advantage(trials: Trials, confidence: float) -> Estimate:
     """TPR - FPR of the attack's own decisions."""
-    threshold = trials.reading.threshold
-    if threshold is None:
-        return Estimate(value=None, confidence=confidence, method=_OWN_THRESHOLD_METHOD, reason=_NO_THRESHOLD)
+    if (says_member := own_decisions(trials)) is None:
+        return without_own_threshold(confidence)
     need_both_worlds(trials, "advantage_own")
-    return advantage_estimate(
-        jackknife_accuracy(trials, trials.scores >= threshold), confidence, _OWN_THRESHOLD_METHOD
-    )
+    return advantage_estimate(jackknife_accuracy(trials, says_member), confidence, _OWN_THRESHOLD_METHOD)

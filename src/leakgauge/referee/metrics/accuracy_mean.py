@@ -20,6 +20,7 @@ class Metric(RateMetric):
     """(TPR + TNR) / 2 of each target on one half of the rounds, at its own threshold from the other."""
 
     mean_of: ClassVar[str] = "accuracy"
+    limited_as: ClassVar[str] = "accuracy"
     title: ClassVar[str] = "Accuracy, mean of targets"
     meaning: ClassVar[str] = (
         "the same for each target, then averaged: how often the attacker says rightly who is in and "

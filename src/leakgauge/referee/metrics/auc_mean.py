@@ -19,6 +19,7 @@ class Metric(RateMetric):
     """AUC of each target over its rounds, then the mean; one target leaves one trial in a round."""
 
     mean_of: ClassVar[str] = "auc"
+    limited_as: ClassVar[str] = "auc"
     title: ClassVar[str] = "AUC, mean of targets"
     meaning: ClassVar[str] = (
         "the same for each target, then averaged: the chance that a member gets a higher score than a "

@@ -1,0 +1,159 @@
+"""Limits: what the owner of a release allows an attacker to reach, from a plan or a policy file.
+
+A limit is the owner's own; the promise (epsilon) is the mechanism's. Limits decide no trial, so a run can be
+judged against other limits at any time.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from leakgauge.core.errors import BadInput
+from leakgauge.support.table_reader import convert_value, require_known
+
+if TYPE_CHECKING:
+    from leakgauge.referee.metric_protocol import RateMetric
+
+_SETTINGS = {"attackers": tuple[str, ...], "recognised": float, "recognised_at": float, "none": bool}
+RECOGNISED_AT = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the owner of a release allows.
+
+    Attributes:
+        metrics: The largest value allowed, by the name of the metric: `accuracy`, `auc`, `tpr_at_fpr_0.01`.
+        attackers: Whose success counts, by what they know or by their label; every attacker if empty.
+        recognised: The largest share of people who may be recognised, as `leakgauge expose` counts them.
+        recognised_at: From which accuracy on a person counts as recognised.
+        none: Declares that no limit is wanted, as in research.
+    """
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    attackers: tuple[str, ...] = ()
+    recognised: float | None = None
+    recognised_at: float = RECOGNISED_AT
+    none: bool = False
+
+    def __post_init__(self) -> None:
+        if self.none and self.any_stated:
+            raise BadInput("none = true says that there is no limit, but one is stated; remove one of them")
+        if self.recognised is not None and not 0 <= self.recognised <= 1:
+            raise BadInput(f"recognised is a share of people, from 0 to 1, got {self.recognised}")
+        if not 0.5 < self.recognised_at <= 1:
+            raise BadInput(f"recognised_at must be above 0.5 and at most 1, got {self.recognised_at}")
+        for name, limit in self.metrics.items():
+            if not 0 < limit <= 1:
+                raise BadInput(f"{name} must be above 0 and at most 1, got {limit}; write 0.6 for 60 %")
+
+    @property
+    def any_stated(self) -> bool:
+        """Whether any limit is stated."""
+        return bool(self.metrics) or self.recognised is not None
+
+    def counts(self, knowledge: str, label: str) -> bool:
+        """Whether the success of this attacker counts."""
+        return not self.attackers or knowledge in self.attackers or label in self.attackers
+
+    def table(self) -> dict[str, Any]:
+        """The table as a plan writes it; empty where nothing is stated."""
+        table: dict[str, Any] = dict(self.metrics)
+        if self.attackers:
+            table["attackers"] = list(self.attackers)
+        if self.recognised is not None:
+            table["recognised"] = self.recognised
+        if self.recognised_at != RECOGNISED_AT:
+            table["recognised_at"] = self.recognised_at
+        if self.none:
+            table["none"] = True
+        return table
+
+
+NO_LIMITS = Limits()
+
+
+def read_limits(table: Mapping[str, Any], where: str) -> Limits:
+    """Check the table ``[limits]`` of a plan or a policy file.
+
+    >>> read_limits({"accuracy": 0.6, "attackers": ["informed"]}, "plan.toml: limits").metrics
+    {'accuracy': 0.6}
+    """
+    table = convert_value(dict[str, Any], table, where)
+    known = list(limited_metrics())
+    if "epsilon" in table:
+        raise BadInput(
+            f"{where}.epsilon: an audit only bounds epsilon from below, so no run could be within this limit; "
+            "limit accuracy instead"
+        )
+    for key in table:
+        require_known(key, [*_SETTINGS, *known], f"{where}: no limit")
+    settings = {
+        key: convert_value(kind, table[key], f"{where}.{key}")
+        for key, kind in _SETTINGS.items()
+        if key in table
+    }
+    metrics = {
+        key: convert_value(float, value, f"{where}.{key}")
+        for key, value in table.items()
+        if key not in _SETTINGS
+    }
+    for name, limit in metrics.items():
+        if (chance := limited_metrics()[name]) is not None and not limit > chance:
+            raise BadInput(
+                f"{where}.{name}: must be above {chance:g}, which guessing reaches by chance, got {limit:g}"
+            )
+    try:
+        return Limits(metrics=metrics, **settings)
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def read_policy(path: str | Path) -> Limits:
+    """Read a policy file: a TOML file with a table ``[limits]`` and nothing else."""
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such policy file; check the path") from None
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{path}: not valid TOML: {error}; fix the file there") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise BadInput(f"{path}: cannot be read ({reason}); a policy is a TOML file") from None
+    for key in table:
+        require_known(key, ["limits"], f"{path}: no table")
+    if "limits" not in table:
+        raise BadInput(f"{path}: no table [limits] in it; add [limits] and a line such as accuracy = 0.6")
+    return read_limits(table["limits"], f"{path}: limits")
+
+
+def limited_metrics() -> dict[str, float | None]:
+    """Name the metrics that can have a limit, each with what guessing reaches by chance.
+
+    Those to which the limit of another one applies are left out.
+
+    >>> limited_metrics()["accuracy"], "accuracy_own" in limited_metrics()
+    (0.5, False)
+    """
+    described = {name: metric() for name, metric in _rate_metrics().items()}
+    return {name: metric.chance_level for name, metric in described.items() if metric.limited_as is None}
+
+
+def metrics_under_limit(name: str) -> tuple[tuple[str, ...], str]:
+    """The metrics to which the limit on a metric applies, and the metric itself.
+
+    The metric itself counts only where its mean over targets is not known.
+
+    >>> metrics_under_limit("accuracy")
+    (('accuracy_mean', 'accuracy_own'), 'accuracy')
+    """
+    return tuple(other for other, metric in _rate_metrics().items() if metric().limited_as == name), name
+
+
+def _rate_metrics() -> "dict[str, Callable[..., RateMetric]]":
+    from leakgauge.referee.metric_evaluation import rate_metrics
+
+    return rate_metrics()

@@ -1,0 +1,75 @@
+"""How often an attacker is right about the target that it identifies best."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Trials
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import rate_high, rate_low
+from leakgauge.referee.metric_protocol import RateMetric
+from leakgauge.referee.per_target import has_lasting_targets, split_targets
+from leakgauge.referee.sample_split import selection_half
+from leakgauge.referee.thresholds import best_thresholds, own_decisions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(RateMetric):
+    """The largest (TPR + TNR) / 2 of any target, with an interval that holds for all targets together.
+
+    Decisions are those of the attack's own threshold; where it has none, each target gets the one that is
+    best on one half of the rounds, and the other half counts. The rounds of one target are independent, so
+    both of its rates have exact bounds (Clopper and Pearson 1934); the error is divided by twice the number
+    of targets. The value itself is the largest of many, which is partly chance: its interval is not.
+    """
+
+    title: ClassVar[str] = "Correct identifications, worst target"
+    meaning: ClassVar[str] = (
+        "the same for the target that is identified best; the interval holds for all targets together"
+    )
+    rank: ClassVar[int] = 14
+    is_share: ClassVar[bool] = True
+    chance_level: ClassVar[float] = 0.5
+
+    confidence: float = 0.95
+
+    def __call__(self, trials: Trials) -> Estimate:
+        if not has_lasting_targets(trials):
+            raise BadInput("accuracy_worst follows each target over rounds, but every target is in one round")
+        says_member, counted = _decisions(trials)
+        right = says_member == trials.members
+        kept, targets, ins, outs = split_targets(_marked(trials, right).where(counted), "accuracy_worst")
+        hits = np.bincount(targets, kept.members * kept.scores, ins.size)
+        silences = np.bincount(targets, ~kept.members * kept.scores, ins.size)
+        error = (1 - self.confidence) / 2 / (2 * ins.size)  # one side, two rates of each target
+        low = (rate_low(hits, ins, error) + rate_low(silences, outs, error)) / 2
+        high = (rate_high(hits, ins, error) + rate_high(silences, outs, error)) / 2
+        return Estimate(
+            value=float(((hits / ins + silences / outs) / 2).max()),
+            low=float(low.max()),
+            high=float(high.max()),
+            confidence=self.confidence,
+            method=f"largest of {ins.size} targets, exact intervals that hold together",
+        )
+
+
+def _decisions(trials: Trials) -> "tuple[np.ndarray, np.ndarray]":
+    """What the attacker says of each trial, and which trials count."""
+    if (own := own_decisions(trials)) is not None:
+        return own, np.ones(len(trials), bool)
+    counted = ~selection_half(trials)
+    if counted.all() or not counted.any():
+        raise BadInput("accuracy_worst needs at least two rounds: one to choose a threshold, one to count")
+    names, targets = np.unique(trials.targets, return_inverse=True)
+    choose = trials.where(~counted)
+    thresholds = best_thresholds(targets[~counted], choose.scores, choose.members, names.size)
+    return trials.scores >= thresholds[targets], counted
+
+
+def _marked(trials: Trials, right: "np.ndarray") -> Trials:
+    """The same trials with 1 for a right decision and 0 for a wrong one as their scores."""
+    return Trials(
+        trials.rounds, trials.targets, trials.members, right.astype(np.float64), trials.coins, trials.reading
+    )

@@ -1,0 +1,262 @@
+"""Risk: how well one attacker identifies people, compared with the limits of the owner.
+
+The promise and the risk are two questions. A promise may be kept though people are identified with ease,
+because it is weak; whether that is acceptable is decided by the owner's limits alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from math import ceil
+
+from leakgauge.core.game import Trials
+from leakgauge.limits import Limits, metrics_under_limit
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
+
+LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
+MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
+
+ANY_ATTACKER = "any attacker with this knowledge"
+ATTACKERS_TRIED = "the attackers tried"
+
+
+class RiskStatus(StrEnum):
+    """How the success of an attacker compares with the limits.
+
+    Attributes:
+        WITHIN: Every upper confidence bound is below its limit.
+        OVER: Some lower confidence bound is above its limit.
+        UNDECIDED: Neither can be said with confidence.
+        NO_LIMIT: The owner stated no limit for this attacker.
+    """
+
+    WITHIN = "within"
+    OVER = "over"
+    UNDECIDED = "undecided"
+    NO_LIMIT = "no limit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Risk:
+    """How well an attacker does, compared with the owner's limits.
+
+    Attributes:
+        status: Whether it is within the limits.
+        metric: The name of the metric that the status rests on; the leading number where there is no limit.
+        value: Its estimate.
+        low: Its lower confidence bound, as used for `over`.
+        high: Its upper confidence bound, as used for `within`.
+        limit: The limit; None where there is none.
+        attacker: The label of the attacker.
+        scope: Whom the status is about: the attackers tried, or any attacker with this knowledge.
+        reason: Why it is undecided, or has no limit.
+        rounds_needed: About how many rounds would decide; None where that is not known.
+    """
+
+    status: RiskStatus
+    metric: str | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    limit: float | None = None
+    attacker: str | None = None
+    scope: str = ATTACKERS_TRIED
+    reason: str | None = None
+    rounds_needed: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskContext:
+    """What decides how the error is divided, and what no number of rounds can change.
+
+    Attributes:
+        confidence: The confidence level of the audit.
+        comparisons: Audits times attackers times limited metrics: the error of `over` is divided by it.
+        sweep_points: How many settings were compared: the error of `within` is divided by it.
+        optimum: What the best possible attacker reaches, by metric, where the noise distribution is known.
+        obstacle: Why these trials allow no confidence bound, such as rounds added after a look at the result.
+    """
+
+    confidence: float
+    comparisons: int = 1
+    sweep_points: int = 1
+    optimum: Mapping[str, float] | None = None
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LimitCheck:
+    """One metric beside its limit, with the bounds that decide."""
+
+    metric: str
+    limit: float
+    value: float | None
+    low: float | None
+    high: float | None
+    reason: str | None
+
+    @property
+    def over(self) -> bool:
+        return self.low is not None and self.low > self.limit
+
+    @property
+    def within(self) -> bool:
+        return self.high is not None and self.high < self.limit
+
+    @property
+    def margin(self) -> float:
+        """How far the upper bound is above the limit; what is not known counts as far."""
+        return 1.0 if self.high is None else self.high - self.limit
+
+    def rounds_needed(self, n_rounds: int) -> int | None:
+        """About how many rounds would put the limit outside the interval, if the value stays."""
+        if self.value is None or self.low is None or self.high is None or self.value == self.limit:
+            return None
+        width = self.high - self.value if self.value < self.limit else self.value - self.low
+        needed = n_rounds * (width / (self.limit - self.value)) ** 2
+        return ceil(needed * 1.05) if needed < MOST_ROUNDS else None
+
+
+def assess_risk(
+    trials: Trials,
+    estimates: Mapping[str, Estimate],
+    *,
+    limits: Limits,
+    attacker: str,
+    counted: bool,
+    n_rounds: int,
+    context: RiskContext,
+) -> Risk:
+    """Compare the success of one attacker with the limits.
+
+    ``estimates`` are those of its verdict, ``counted`` says whether the owner's limits are about it. Where the
+    exact optimum is below every limit no rounds are needed, and the answer is about any such attacker.
+    """
+    if not limits.metrics or not counted:
+        return _without_limit(estimates, attacker, counted=counted, limits=limits)
+    if context.optimum is not None and (exact := _exact_check(limits, context.optimum)) is not None:
+        return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
+    checks = _limit_checks(trials, estimates, limits, context)
+    if context.obstacle is not None:
+        return _risk(RiskStatus.UNDECIDED, max(checks, key=_margin), attacker, reason=context.obstacle)
+    if over := [check for check in checks if check.over]:
+        return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
+    if all(check.within for check in checks):
+        return _risk(RiskStatus.WITHIN, max(checks, key=_margin), attacker)
+    open_checks = [check for check in checks if not check.within]
+    worst = max(open_checks, key=_margin)
+    needed = [check.rounds_needed(n_rounds) for check in open_checks]
+    known = [rounds for rounds in needed if rounds is not None]
+    return _risk(
+        RiskStatus.UNDECIDED,
+        worst,
+        attacker,
+        reason=worst.reason or "the limit is inside the confidence interval",
+        rounds_needed=max(known) if len(known) == len(needed) else None,
+    )
+
+
+def count_comparisons(limits: Limits, n_attackers: int) -> int:
+    """How many comparisons with limits a run makes: attackers of all its audits times limited metrics."""
+    limited = sum(max(1, len(metrics_under_limit(name)[0])) for name in limits.metrics)
+    return max(1, n_attackers * limited)
+
+
+def leading_metric(estimates: Mapping[str, Estimate]) -> str | None:
+    """Name the number to show first: what the attacker achieves at its own threshold, where it has one."""
+    known = (name for name in LEADING_METRICS if name in estimates and estimates[name].value is not None)
+    return next(known, None)
+
+
+def _without_limit(
+    estimates: Mapping[str, Estimate], attacker: str, *, counted: bool, limits: Limits
+) -> Risk:
+    reason = "no limit is stated" if counted or not limits.metrics else "the limits are about other attackers"
+    name = leading_metric(estimates)
+    if name is None:
+        return Risk(status=RiskStatus.NO_LIMIT, attacker=attacker, reason=reason)
+    answer = estimates[name]
+    return Risk(
+        status=RiskStatus.NO_LIMIT,
+        metric=name,
+        value=answer.value,
+        low=answer.low,
+        high=answer.high,
+        attacker=attacker,
+        reason=reason,
+    )
+
+
+def _exact_check(limits: Limits, optimum: Mapping[str, float]) -> _LimitCheck | None:
+    """The optimum closest to its limit, if all are known and below."""
+    if not all(name in optimum and optimum[name] < limit for name, limit in limits.metrics.items()):
+        return None
+    name, limit = max(limits.metrics.items(), key=lambda entry: optimum[entry[0]] - entry[1])
+    best = optimum[name]
+    return _LimitCheck(metric=name, limit=limit, value=best, low=None, high=best, reason=None)
+
+
+def _limit_checks(
+    trials: Trials, estimates: Mapping[str, Estimate], limits: Limits, context: RiskContext
+) -> list[_LimitCheck]:
+    error = 1 - context.confidence
+    known = rate_metrics()
+    checks = []
+    for name, limit in limits.metrics.items():
+        for metric in _applicable(name, estimates):
+            # bounds on one side: a two-sided interval spends half of its error there
+            below, above = (
+                evaluate_rate(known[metric](confidence=1 - 2 * share), trials, 1 - 2 * share)
+                for share in (error / context.comparisons, error / context.sweep_points)
+            )
+            checks.append(
+                _LimitCheck(
+                    metric=metric,
+                    limit=limit,
+                    value=below.value,
+                    low=below.low,
+                    high=above.high,
+                    reason=above.reason if above.high is None else None,
+                )
+            )
+    return checks
+
+
+def _applicable(name: str, estimates: Mapping[str, Estimate]) -> list[str]:
+    """The metrics to which the limit on a metric applies here; the metric itself where its mean is unknown."""
+    others, itself = metrics_under_limit(name)
+    known = [other for other in others if estimates[other].value is not None]
+    means = [other for other in known if rate_metrics()[other]().mean_of == itself]
+    return known if means else [*known, itself]
+
+
+def _risk(
+    status: RiskStatus,
+    check: _LimitCheck,
+    attacker: str,
+    *,
+    scope: str = ATTACKERS_TRIED,
+    reason: str | None = None,
+    rounds_needed: int | None = None,
+) -> Risk:
+    return Risk(
+        status=status,
+        metric=check.metric,
+        value=check.value,
+        low=check.low,
+        high=check.high,
+        limit=check.limit,
+        attacker=attacker,
+        scope=scope,
+        reason=reason,
+        rounds_needed=rounds_needed,
+    )
+
+
+def _margin(check: _LimitCheck) -> float:
+    return check.margin
+
+
+def _excess(check: _LimitCheck) -> float:
+    return (check.low or 0.0) - check.limit

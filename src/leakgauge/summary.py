@@ -1,0 +1,325 @@
+"""The answer of a whole run: is the promise kept, is the risk within the limits, and which exit code follows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from leakgauge import catalog
+from leakgauge.limits import NO_LIMITS, Limits
+from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.verdict import Finding, Verdict
+
+WEAK_ACCURACY = 0.75  # a promise that allows an attacker this accuracy is weak
+TOO_WEAK_ACCURACY = 0.90  # and one that allows this much protects nobody
+NO_PROMISE = "no promise"
+_WORST_FINDING_FIRST = (
+    Finding.VIOLATED,
+    Finding.UNTESTABLE,
+    Finding.UNDECIDED,
+    Finding.NOT_VIOLATED,
+    None,
+)
+_WORST_RISK_FIRST = (RiskStatus.OVER, RiskStatus.UNDECIDED, RiskStatus.NO_LIMIT, RiskStatus.WITHIN)
+_CONTROL_PASSED = ("passed", "not needed")
+
+
+class PromiseStrength(StrEnum):
+    """How much a promise protects, if it is kept.
+
+    Attributes:
+        STRONG: It keeps any attacker's accuracy below 75 %.
+        WEAK: It allows an accuracy of 75 % or more.
+        TOO_WEAK: It allows an accuracy of 90 % or more, or one above the owner's limit: it protects nobody.
+    """
+
+    STRONG = "strong"
+    WEAK = "weak"
+    TOO_WEAK = "too weak to protect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseSummary:
+    """Whether the promise of a run is kept, and how much it is worth.
+
+    Attributes:
+        status: The worst finding of all attackers, or "no promise".
+        strength: How much the weakest promise protects; None where nothing is promised.
+        epsilon: Its epsilon, for `unit`; None where it is infinite or nothing is promised.
+        delta: Its delta.
+        unit: Whom or what it protects.
+        nominal_epsilon: The stated epsilon, perhaps for a smaller unit.
+        nominal_unit: What the stated epsilon protects.
+        allowed_accuracy: How often an attacker may be right while the promise is kept.
+        testable: Whether any number of rounds could show a violation.
+        rounds_needed: In how many rounds one could show; None where it could already, or never.
+        attacker: The label of the attacker that shows a violation, if there is one.
+        audit: The audit with the worst finding.
+    """
+
+    status: str
+    strength: PromiseStrength | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    unit: str | None = None
+    nominal_epsilon: float | None = None
+    nominal_unit: str | None = None
+    allowed_accuracy: float | None = None
+    testable: bool = True
+    rounds_needed: int | None = None
+    attacker: str | None = None
+    audit: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """The two answers of a run, and its exit code.
+
+    Attributes:
+        promise: Whether the promise is kept.
+        risk: How well people can be identified, and whether that is within the owner's limits.
+        audit: The audit that the risk is taken from.
+        covers: The audits that the exit code covers: all, or the one that the plan publishes.
+        exit_code: 0, 1 or 3, as documented for the commands.
+        reasons: Why the exit code is not 0, or what to beware of, in plain sentences.
+        limits: The limits, as a plan writes them.
+    """
+
+    promise: PromiseSummary
+    risk: Risk
+    audit: str | None
+    covers: tuple[str, ...]
+    exit_code: int
+    reasons: tuple[str, ...]
+    limits: dict[str, Any]
+
+
+def apply_controls(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Let no attacker of an audit be within its limits where none with its knowledge passed the control.
+
+    Where no control is possible, the scope says so; a limit above the exact optimum needs none.
+    """
+    statuses: dict[str, set[str]] = {}
+    for verdict in verdicts:
+        statuses.setdefault(verdict.knowledge, set()).add(control_status(verdict))
+    return [
+        replace(verdict, risk=_risk_after_control(verdict.risk, statuses[verdict.knowledge]))
+        if verdict.risk is not None
+        else verdict
+        for verdict in verdicts
+    ]
+
+
+def control_status(verdict: Verdict) -> str:
+    """How an attacker did in the positive control; "not possible" where there was none."""
+    return (verdict.instrument.get("control") or {}).get("status", "not possible")
+
+
+def _risk_after_control(risk: Risk, statuses: Collection[str]) -> Risk:
+    if risk.status is not RiskStatus.WITHIN or risk.scope == ANY_ATTACKER:
+        return risk
+    if any(status in _CONTROL_PASSED for status in statuses):
+        return risk
+    if "failed" in statuses:
+        reason = "no attacker with this knowledge recognised anybody even without protection"
+        return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
+    return replace(risk, scope=f"{risk.scope}; a positive control is not possible here")
+
+
+def summarise_run(
+    verdicts: Sequence[Verdict],
+    *,
+    limits: Limits = NO_LIMITS,
+    publish: str | None = None,
+    blind_over: Collection[str] = (),
+    recognised: Risk | None = None,
+) -> RunSummary:
+    """Give the two answers of a run.
+
+    ``blind_over`` names the audits where even an attacker who never sees the release is over a limit;
+    ``recognised`` is the answer of ``expose``, where there is a limit on people recognised.
+    """
+    covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
+    promise = _summarise_promise(covered, limits)
+    risk, audit = _worst_risk(covered, limits, blind_over)
+    if recognised is not None and _risk_rank(recognised) < _risk_rank(risk):
+        risk, audit = recognised, None
+    code, reasons = _exit_code(covered, promise, risk, limits)
+    return RunSummary(
+        promise=promise,
+        risk=risk,
+        audit=audit,
+        covers=tuple(dict.fromkeys(verdict.audit for verdict in covered)),
+        exit_code=code,
+        reasons=reasons,
+        limits=limits.table(),
+    )
+
+
+def recognised_risk(exposure: Mapping[str, Any] | None, audits: Collection[str], limits: Limits) -> Risk | None:
+    """Compare the share of people recognised, as ``expose`` counted them, with its limit.
+
+    The counts of ``expose`` are exact up to a numerical error, which counts against the release.
+    """
+    if limits.recognised is None:
+        return None
+    entries = [entry for entry in (exposure or {}).get("audits", ()) if entry["audit"] in audits]
+    exposed = {entry["audit"] for entry in entries}
+    shares = [share for entry in entries for share in _recognised_shares(entry, limits)]
+    worst = max(shares, key=lambda share: share[1], default=None)
+    over = [share for share in shares if share[0] > limits.recognised]
+    status, reason = RiskStatus.WITHIN, None
+    if over:
+        status, worst = RiskStatus.OVER, max(over, key=lambda share: share[0])
+    elif missing := sorted(set(audits) - exposed):
+        status = RiskStatus.UNDECIDED
+        reason = f"people recognised are not counted yet for {', '.join(missing)}; run leakgauge expose"
+    elif worst is None or not worst[1] < limits.recognised:
+        status, reason = RiskStatus.UNDECIDED, "the limit is inside the numerical error of expose"
+    return Risk(
+        status=status,
+        metric="recognised",
+        value=None if worst is None else worst[0],
+        low=None if worst is None else worst[0],
+        high=None if worst is None else worst[1],
+        limit=limits.recognised,
+        attacker=None if worst is None else worst[2],
+        scope="everybody in the data",
+        reason=reason,
+    )
+
+
+def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[float, float, str]]:
+    """The share recognised by each attacker that counts: at least, at most, and who."""
+    people = max(1, entry["people"])
+    counted = [
+        attacker
+        for attacker in entry["adversaries"]
+        if limits.counts(attacker["adversary"], attacker["adversary"])
+    ]
+    shares = []
+    for attacker in counted:
+        at_least, at_most = _people_above(attacker, limits.recognised_at)
+        shares.append((at_least / people, at_most / people, attacker["adversary"]))
+    return shares
+
+
+def _people_above(attacker: Mapping[str, Any], accuracy: float) -> tuple[int, int]:
+    """How many people are identified with this accuracy: for certain, and at most.
+
+    Only counts are published, in bins: where the accuracy is no edge of a bin, or within the numerical
+    error of one, the people of that bin may or may not belong.
+    """
+    recognised = attacker["recognised"]
+    edges, people = attacker["histogram"]["edges"], attacker["histogram"]["people"]
+    error = attacker["error"]
+    at_least = sum(n for low, n in zip(edges, people) if low - error >= accuracy)
+    at_most = sum(n for high, n in zip(edges[1:], people) if high + error > accuracy)
+    if accuracy == recognised["accuracy"] and error == 0:
+        return recognised["people"], recognised["people"]
+    return at_least, at_most
+
+
+def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSummary:
+    promised = [verdict for verdict in verdicts if verdict.promised is not None]
+    if not promised:
+        return PromiseSummary(status=NO_PROMISE)
+    worst = min(promised, key=lambda verdict: _WORST_FINDING_FIRST.index(verdict.finding))
+    weakest = max(promised, key=_allowed_accuracy)
+    promise, finding = weakest.promised or {}, worst.finding
+    nominal = promise.get("nominal") or {}
+    unfinished = [verdict.rounds_needed for verdict in promised if verdict.finding is Finding.UNDECIDED]
+    known = [rounds for rounds in unfinished if rounds is not None]
+    return PromiseSummary(
+        status=NO_PROMISE if finding is None else finding.value,
+        strength=promise_strength(_allowed_accuracy(weakest), limits),
+        epsilon=promise.get("epsilon"),
+        delta=promise.get("delta"),
+        unit=promise.get("unit"),
+        nominal_epsilon=nominal.get("epsilon"),
+        nominal_unit=nominal.get("unit"),
+        allowed_accuracy=_allowed_accuracy(weakest),
+        testable=not unfinished or bool(known),
+        rounds_needed=max(known, default=None),
+        attacker=worst.label if finding is Finding.VIOLATED else None,
+        audit=worst.audit,
+    )
+
+
+def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> PromiseStrength:
+    """How much a promise protects that allows an attacker this accuracy."""
+    if allowed_accuracy >= min(TOO_WEAK_ACCURACY, limits.metrics.get("accuracy", 1.0)):
+        return PromiseStrength.TOO_WEAK
+    return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRONG
+
+
+def _allowed_accuracy(verdict: Verdict) -> float:
+    allowed = verdict.bounds.get("accuracy")
+    return 1.0 if allowed is None else allowed
+
+
+def _worst_risk(
+    verdicts: Sequence[Verdict], limits: Limits, blind_over: Collection[str]
+) -> tuple[Risk, str | None]:
+    """The worst risk of the attackers that count, and its audit; of equal ones the largest value."""
+    candidates: list[tuple[Risk, str | None]] = []
+    for verdict in verdicts:
+        if verdict.risk is None or is_control(verdict):
+            continue
+        if not limits.counts(verdict.knowledge, verdict.label) and limits.metrics:
+            continue
+        risk = verdict.risk
+        if limits.metrics and verdict.audit in blind_over:
+            risk = replace(
+                risk,
+                status=RiskStatus.UNDECIDED,
+                reason="members differ from others even without the release",
+                rounds_needed=None,
+            )
+        candidates.append((risk, verdict.audit))
+    if not candidates:
+        return Risk(status=RiskStatus.NO_LIMIT, reason="no attacker was counted"), None
+    return min(candidates, key=lambda entry: (_risk_rank(entry[0]), -(entry[0].value or 0.0)))
+
+
+def is_control(verdict: Verdict) -> bool:
+    """Whether an attacker is a control: it never sees the release, and never counts."""
+    domain = catalog.find_domain(verdict.domain)
+    return domain is not None and verdict.knowledge in domain.controls
+
+
+def _risk_rank(risk: Risk) -> int:
+    return _WORST_RISK_FIRST.index(risk.status)
+
+
+def _exit_code(
+    verdicts: Sequence[Verdict], promise: PromiseSummary, risk: Risk, limits: Limits
+) -> tuple[int, tuple[str, ...]]:
+    """The exit code, and why; the first rule that applies decides."""
+    failed = []
+    if promise.status == Finding.VIOLATED:
+        failed.append("the promise is violated")
+    if risk.status is RiskStatus.OVER:
+        failed.append("the risk is over the limit")
+    if failed:
+        return 1, tuple(failed)
+    findings = [verdict.finding for verdict in verdicts]
+    all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
+    reasons, warnings = [], []
+    if Finding.UNTESTABLE in findings:
+        reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
+    if promise.rounds_needed is not None:
+        reasons.append(f"too few rounds to test the promise; {promise.rounds_needed:,} are needed")
+    if not promise.testable:
+        text = "the promise is too weak to test: even certain identification would not violate it"
+        (warnings if all_within else reasons).append(text)
+    if any(verdict.about == "mechanism" for verdict in verdicts):
+        reasons.append("the mechanism is not as stated")
+    if risk.status is RiskStatus.UNDECIDED:
+        reasons.append(f"the risk is undecided: {risk.reason}")
+    if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:
+        reasons.append(
+            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to the "
+            "plan, or none = true for research"
+        )
+    return (3, tuple(reasons)) if reasons else (0, tuple(warnings))
