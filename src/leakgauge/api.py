@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -140,12 +141,17 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, verdicts: Sequence[Verdict]) -> Path:
-    """Write the report of a run folder."""
-    from leakgauge.report.run_report import write_run_report
+def write_report(folder: Path, verdicts: Sequence[Verdict], *, style: str = "html") -> Path:
+    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
+    from leakgauge.report.run_report import JudgedRun, write_run_report
+    from leakgauge.report.text_formats import write_text_report
 
-    known = {**report_fields(folder), "exposure": read_summary(folder)}
-    return write_run_report(verdicts, known, folder / "report.html")
+    judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime).date()
+    known = {**report_fields(folder), "exposure": read_summary(folder), "date": judged.isoformat()}
+    path = folder / f"report.{style}"
+    if style == "html":
+        return write_run_report(verdicts, known, path)
+    return write_text_report(JudgedRun(verdicts, known), style, path)
 
 
 def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:

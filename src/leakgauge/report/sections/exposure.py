@@ -307,9 +307,7 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
 def personal_promise(audit: Mapping[str, Any]) -> str:
     """How the epsilon of a person follows from what is promised."""
     delta = number(audit["promised"]["delta"]["1.0"])
-    return (
-        f"For one person, ε adds up over all the {part_noun(audit)}s they affect, here at δ of at most {delta}"
-    )
+    return f"For one person, ε adds up over all the {part_noun(audit)}s they affect, here at δ of at most {delta}"
 
 
 def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:

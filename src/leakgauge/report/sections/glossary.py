@@ -11,7 +11,10 @@ _WORDS = (
     ("Attacker", "An attack together with what it knows beforehand."),
     ("Release", "Everything that is published and that the attacker sees."),
     ("Target, member", "The person or record in question; a member is in the data behind the release."),
-    ("Simulated release", "One release with fresh noise, also called a round. More of them narrow the intervals."),
+    (
+        "Simulated release",
+        "One release with fresh noise, also called a round. More of them narrow the intervals.",
+    ),
     (
         "ε (epsilon)",
         "The size of the promise: how far one person's presence may shift the odds. 0 is no leak at all.",

@@ -45,7 +45,9 @@ def section(run: JudgedRun) -> Section | None:
         + omission_note(len(shown), len(spending), "attackers"),
     )
     notes = [domain.spending_note for domain in domains_of(shown) if domain.spending_note]
-    return Section("The privacy budget, as spent and as recorded", render_html(_TEMPLATE, notes=notes, table=table))
+    return Section(
+        "The privacy budget, as spent and as recorded", render_html(_TEMPLATE, notes=notes, table=table)
+    )
 
 
 def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:

@@ -58,7 +58,11 @@ def section(run: JudgedRun) -> Section | None:
         ),
         omitted=omission_note(shown, len(drawable), "curves"),
     )
-    return Section("Members found against non-members accused", html, tuple(chart for _, charts in pairs for chart in charts))
+    return Section(
+        "Members found against non-members accused",
+        html,
+        tuple(chart for _, charts in pairs for chart in charts),
+    )
 
 
 def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:

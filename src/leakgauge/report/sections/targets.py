@@ -8,7 +8,8 @@ from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, is_control, most_severe, omission_note
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
 ORDER = 50
