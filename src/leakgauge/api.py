@@ -10,7 +10,6 @@ from leakgauge.exposure import (
     AuditExposure,
     expose_plan,
     expose_query_log,
-    read_summary,
     refuse_other_run,
     refuse_run,
     save_exposure,
@@ -18,8 +17,8 @@ from leakgauge.exposure import (
 from leakgauge.plan import Plan, plan_of, read_plan
 from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
-from leakgauge.runner.run_verdicts import VERDICTS_FILE, read_verdicts
-from leakgauge.verdict import Verdict
+from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
+from leakgauge.summary import RunResult
 
 
 def run(
@@ -31,8 +30,8 @@ def run(
     engine: str = "local",
     workers: int = 1,
     address: str | None = None,
-) -> list[Verdict]:
-    """Carry out a plan, or continue it; return one verdict per attacker.
+) -> RunResult:
+    """Carry out a plan, or continue it; return one verdict per attacker, and a summary.
 
     A run that was interrupted is continued by the same call, and gives the same verdicts as one that was not.
     It is refused if the plan, the data, the code that decides the trials or a library version has changed.
@@ -50,7 +49,8 @@ def run(
         address: The dask or ray cluster to use; without it one is started on this machine.
 
     Returns:
-        One verdict for each attack of each audit, in the order of the plan.
+        A sequence with one verdict for each attack of each audit, in the order of the plan; its `summary`
+        says whether the promise is kept, and whether the risk is within the limits of the plan.
 
     Raises:
         BadInput: If the plan, its data or the folder cannot be used; the message says what to change.
@@ -92,7 +92,7 @@ def expose(
     exposures = expose_plan(plan)
     _write_exposure(exposures, folder)
     if (folder / VERDICTS_FILE).exists():
-        write_report(folder, read_verdicts(folder))
+        write_report(folder, judge_folder(folder))
     return exposures
 
 
@@ -141,17 +141,22 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, verdicts: Sequence[Verdict], *, style: str = "html") -> Path:
+def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Path:
     """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
     from leakgauge.report.run_report import JudgedRun, write_run_report
     from leakgauge.report.text_formats import write_text_report
 
     judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime).date()
-    known = {**report_fields(folder), "exposure": read_summary(folder), "date": judged.isoformat()}
+    known = {
+        **report_fields(folder),
+        "exposure": read_exposure_summary(folder),
+        "summary": result.summary,
+        "date": judged.isoformat(),
+    }
     path = folder / f"report.{style}"
     if style == "html":
-        return write_run_report(verdicts, known, path)
-    return write_text_report(JudgedRun(verdicts, known), style, path)
+        return write_run_report(result, known, path)
+    return write_text_report(JudgedRun(result, known), style, path)
 
 
 def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:

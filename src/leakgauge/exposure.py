@@ -1,6 +1,5 @@
 """How exposed each person is, computed from a plan or a query log without simulating any release."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +21,16 @@ from leakgauge.core.exposure import (
 from leakgauge.core.game import Reals
 from leakgauge.plan import Audit, Plan, plan_without_rounds
 from leakgauge.runner import manifest
+from leakgauge.runner.run_verdicts import EXPOSURE_FILE
 from leakgauge.support import files as support_files
 from leakgauge.support.exposure_rows import exposure_csv
 from leakgauge.support.progress import Advance, progress_bar
 from leakgauge.support.threads import single_threaded
 
-PEOPLE_FILE, SUMMARY_FILE = "exposure.csv", "exposure.json"
+PEOPLE_FILE = "exposure.csv"
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 RECOGNISED_ACCURACY = 0.9  # right guesses about somebody, from which on they count as recognised
+IDENTIFIED_AT = np.arange(51, 101) / 100  # accuracies for which people are counted
 _HISTOGRAM_EDGES = np.linspace(0.5, 1.0, 26).round(2)  # of a histogram of accuracy
 
 
@@ -121,19 +122,8 @@ def save_exposure(exposures: Sequence[AuditExposure], folder: Path) -> dict[str,
     summary = summarise(exposures)
     rows = exposure_csv([(exposed.audit, exposed.exposure) for exposed in exposures])
     support_files.write_file(folder / PEOPLE_FILE, rows.encode(), private=True)
-    support_files.write_json(folder / SUMMARY_FILE, summary)
+    support_files.write_json(folder / EXPOSURE_FILE, summary)
     return summary
-
-
-def read_summary(folder: Path) -> dict[str, Any] | None:
-    """Read the summary in a run folder, if there is one."""
-    path = folder / SUMMARY_FILE
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None
 
 
 def summarise(exposures: Sequence[AuditExposure]) -> dict[str, Any]:
@@ -173,8 +163,17 @@ def _summary(against: AdversaryExposure) -> dict[str, Any]:
             for name in EXPOSURE_METRICS
         },
         "recognised": {"accuracy": RECOGNISED_ACCURACY, "people": recognised},
+        "identified": _identified(against),
         "histogram": {"metric": "accuracy", "edges": _HISTOGRAM_EDGES.tolist(), "people": bars.tolist()},
     }
+
+
+def _identified(against: AdversaryExposure) -> dict[str, list[float] | list[int]]:
+    """How many people are identified with at least each accuracy, given the numerical error."""
+    people = np.sort(against.accuracy)
+    at_least = people.size - np.searchsorted(people - against.error, IDENTIFIED_AT)
+    at_most = people.size - np.searchsorted(people + against.error, IDENTIFIED_AT)
+    return {"accuracy": IDENTIFIED_AT.tolist(), "at_least": at_least.tolist(), "at_most": at_most.tolist()}
 
 
 def _promised(promised: PersonalGuarantees | None) -> dict[str, Any] | None:

@@ -43,8 +43,10 @@ class Limits:
             raise BadInput("none = true says that there is no limit, but one is stated; remove one of them")
         if self.recognised is not None and not 0 <= self.recognised <= 1:
             raise BadInput(f"recognised is a share of people, from 0 to 1, got {self.recognised}")
-        if not 0.5 < self.recognised_at <= 1:
-            raise BadInput(f"recognised_at must be above 0.5 and at most 1, got {self.recognised_at}")
+        if not 0.5 < self.recognised_at <= 1 or round(self.recognised_at, 2) != self.recognised_at:
+            raise BadInput(
+                f"recognised_at must be above 0.5 and at most 1, in steps of 0.01, got {self.recognised_at}"
+            )
         for name, limit in self.metrics.items():
             if not 0 < limit <= 1:
                 raise BadInput(f"{name} must be above 0 and at most 1, got {limit}; write 0.6 for 60 %")
@@ -85,7 +87,7 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
     known = list(limited_metrics())
     if "epsilon" in table:
         raise BadInput(
-            f"{where}.epsilon: an audit only bounds epsilon from below, so no run could be within this limit; "
+            f"{where}.epsilon: an audit bounds epsilon from below only, so no run could be within it; "
             "limit accuracy instead"
         )
     for key in table:

@@ -18,6 +18,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
+from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
 
@@ -112,6 +113,21 @@ class Audit:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Heading:
+    """What the top of a report says about a release, in the owner's words.
+
+    Attributes:
+        title: The title of the report.
+        owner: Who is responsible for the release.
+        release: What is released.
+    """
+
+    title: str | None = None
+    owner: str | None = None
+    release: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """The audits to run and a seed; make one with `read_plan` or `plan_of`, which check it.
 
@@ -121,6 +137,9 @@ class Plan:
         folder: Where relative files and modules that the plan names are looked for.
         path: The file it was read from, if any.
         text: The text of that file.
+        limits: What the owner of the release allows an attacker to reach.
+        heading: What the top of the report says about the release.
+        publish: The audit of a sweep that will be published; the exit code is about it alone.
     """
 
     seed: int
@@ -128,9 +147,13 @@ class Plan:
     folder: Path
     path: Path | None = None
     text: str | None = None
+    limits: Limits = NO_LIMITS
+    heading: Heading = Heading()
+    publish: str | None = None
 
     def __post_init__(self) -> None:
         _check_seed(self.seed, "plan")
+        check_limits(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,6 +162,11 @@ class _PlanFile:
 
     audit: tuple[dict[str, Any], ...]
     seed: int = 0
+    title: str | None = None
+    owner: str | None = None
+    release: str | None = None
+    publish: str | None = None
+    limits: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,12 +237,48 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
     )
     seed = file.seed if seed is None else seed
     _check_seed(seed, where)
-    return Plan(seed=seed, audits=audits, folder=folder)
+    limits = read_limits(file.limits, f"{where}: limits")
+    try:
+        return Plan(
+            seed=seed,
+            audits=audits,
+            folder=folder,
+            limits=limits,
+            heading=Heading(title=file.title, owner=file.owner, release=file.release),
+            publish=file.publish,
+        )
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
 def _check_seed(seed: int, where: str) -> None:
     if not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise BadInput(f"{where}: seed must be a whole number in 0..2^63-1, got {seed!r}")
+
+
+def check_limits(plan: Plan) -> None:
+    """Refuse limits that no attacker of the plan can be compared with, and a point that no audit has."""
+    if plan.publish is not None:
+        require_known(plan.publish, [audit.name for audit in plan.audits], "publish: no audit")
+    known = {
+        name
+        for audit in plan.audits
+        for contender in audit.contenders
+        for name in (contender.knowledge, contender.label)
+    }
+    for attacker in plan.limits.attackers:
+        require_known(attacker, sorted(known), "limits.attackers: no attacker of this plan")
+    if plan.limits.metrics and any(audit.stop is Stop.DECIDED for audit in plan.audits):
+        raise BadInput(
+            "limits need a fixed number of rounds, but stop = 'decided' may end an audit early; "
+            "write stop = 'rounds', or remove the limits"
+        )
+
+
+def sweep_size(audit: Audit, plan: Plan) -> int:
+    """How many points the sweep of an audit has; 1 without a sweep."""
+    base = audit.name.partition("@")[0]
+    return sum(other.name.partition("@")[0] == base for other in plan.audits) if "@" in audit.name else 1
 
 
 def plan_without_rounds(plan: Plan) -> dict[str, Any]:
@@ -411,7 +475,11 @@ def has_overridden_seed(plan: Plan) -> bool:
 
 def to_toml(plan: Plan) -> str:
     """Write a plan as a file that reads back as the same audits."""
+    about = {**asdict(plan.heading), "publish": plan.publish}
     lines = [f"seed = {plan.seed}"]
+    lines += [f"{key} = {toml_text(value)}" for key, value in about.items() if value is not None]
+    if limits := plan.limits.table():
+        lines.append(f"limits = {toml_text(limits)}")
     for audit in plan.audits:
         table = asdict(audit)
         del table["contenders"]

@@ -130,8 +130,8 @@ def assess_risk(
 ) -> Risk:
     """Compare the success of one attacker with the limits.
 
-    ``estimates`` are those of its verdict, ``counted`` says whether the owner's limits are about it. Where the
-    exact optimum is below every limit no rounds are needed, and the answer is about any such attacker.
+    ``estimates`` are those of its verdict; ``counted`` says whether the limits are about it. Where the exact
+    optimum is below every limit no rounds are needed, and the answer is about any such attacker.
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
@@ -224,7 +224,7 @@ def _limit_checks(
 
 
 def _applicable(name: str, estimates: Mapping[str, Estimate]) -> list[str]:
-    """The metrics to which the limit on a metric applies here; the metric itself where its mean is unknown."""
+    """The metrics to which a limit applies here; the limited metric itself where its mean is unknown."""
     others, itself = metrics_under_limit(name)
     known = [other for other in others if estimates[other].value is not None]
     means = [other for other in known if rate_metrics()[other]().mean_of == itself]

@@ -1,14 +1,21 @@
 """The answer of a whole run: is the promise kept, is the risk within the limits, and which exit code follows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.limits import NO_LIMITS, Limits
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
-from leakgauge.verdict import Finding, Verdict
+from leakgauge.verdict import (
+    Finding,
+    Verdict,
+    json_value,
+    risk_from_json,
+    verdicts_from_json,
+    verdicts_to_json,
+)
 
 WEAK_ACCURACY = 0.75  # a promise that allows an attacker this accuracy is weak
 TOO_WEAK_ACCURACY = 0.90  # and one that allows this much protects nobody
@@ -94,6 +101,47 @@ class RunSummary:
     limits: dict[str, Any]
 
 
+@dataclass(frozen=True)
+class RunResult(Sequence[Verdict]):
+    """What a run found: a sequence of verdicts, one per attacker, with the summary of all of them.
+
+    Attributes:
+        verdicts: The verdicts, in the order of the plan.
+        summary: The two answers of the run: promise and risk.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    summary: RunSummary
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.verdicts[place]
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+
+def result_to_json(result: RunResult) -> dict[str, Any]:
+    """Write a result as verdicts.json holds it."""
+    return {**verdicts_to_json(result.verdicts), "summary": json_value(asdict(result.summary))}
+
+
+def result_from_json(content: Mapping[str, Any]) -> RunResult:
+    """Read a result back."""
+    table = content["summary"]
+    promise = table["promise"]
+    strength = None if promise["strength"] is None else PromiseStrength(promise["strength"])
+    summary = RunSummary(
+        **{
+            **table,
+            "promise": PromiseSummary(**{**promise, "strength": strength}),
+            "risk": risk_from_json(table["risk"]),
+            "covers": tuple(table["covers"]),
+            "reasons": tuple(table["reasons"]),
+        }
+    )
+    return RunResult(tuple(verdicts_from_json(content)), summary)
+
+
 def apply_controls(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Let no attacker of an audit be within its limits where none with its knowledge passed the control.
 
@@ -156,7 +204,9 @@ def summarise_run(
     )
 
 
-def recognised_risk(exposure: Mapping[str, Any] | None, audits: Collection[str], limits: Limits) -> Risk | None:
+def recognised_risk(
+    exposure: Mapping[str, Any] | None, audits: Collection[str], limits: Limits
+) -> Risk | None:
     """Compare the share of people recognised, as ``expose`` counted them, with its limit.
 
     The counts of ``expose`` are exact up to a numerical error, which counts against the release.
@@ -205,19 +255,10 @@ def _recognised_shares(entry: Mapping[str, Any], limits: Limits) -> list[tuple[f
 
 
 def _people_above(attacker: Mapping[str, Any], accuracy: float) -> tuple[int, int]:
-    """How many people are identified with this accuracy: for certain, and at most.
-
-    Only counts are published, in bins: where the accuracy is no edge of a bin, or within the numerical
-    error of one, the people of that bin may or may not belong.
-    """
-    recognised = attacker["recognised"]
-    edges, people = attacker["histogram"]["edges"], attacker["histogram"]["people"]
-    error = attacker["error"]
-    at_least = sum(n for low, n in zip(edges, people) if low - error >= accuracy)
-    at_most = sum(n for high, n in zip(edges[1:], people) if high + error > accuracy)
-    if accuracy == recognised["accuracy"] and error == 0:
-        return recognised["people"], recognised["people"]
-    return at_least, at_most
+    """How many people are identified with this accuracy: for certain, and at most."""
+    identified = attacker["identified"]
+    place = identified["accuracy"].index(round(accuracy, 2))
+    return identified["at_least"][place], identified["at_most"][place]
 
 
 def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSummary:

@@ -28,18 +28,18 @@ _TEMPLATE = """
 <div class="lamps">
 <div class="lamp {{ decision.risk.tone }}" id="risk">
 <p class="question">Risk: how well can people be identified?</p>
-<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.risk.word }}</p>
+<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.risk.words }}</p>
 {% if number %}
 <p class="leading"><strong id="leading-number">{{ number.value }}</strong>
-<span>correct identifications (coin toss: 50%) by the {{ number.attacker }}; interval
-{{ number.interval }}{% if number.worst %}. Most exposed target: <b>{{ number.worst }}</b>{% endif %}
-{%- if number.control %}. Control, who never sees the release: {{ number.control }}{% endif %}.</span></p>
+<span>correct identifications by the {{ number.attacker }} (coin toss: 50%)
+{%- if number.worst %}; most exposed target: <b>{{ number.worst }}</b>{% endif %}
+{%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
 {% endif %}
 <p>{{ decision.risk.text }}</p>
 </div>
 <div class="lamp {{ decision.promise.tone }}" id="promise">
 <p class="question">Promise: is the stated ε kept, and does it protect?</p>
-<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.promise.word }}</p>
+<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.promise.words }}</p>
 <p>{{ decision.promise.text }}</p>
 </div>
 </div>

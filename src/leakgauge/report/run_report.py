@@ -30,31 +30,25 @@ _SEVERITY = {
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """The verdicts of a run, its two answers, and its manifest, of which any entry may be missing."""
+    """The verdicts of a run and its manifest; of the latter, any entry may be missing."""
 
     verdicts: Sequence[Verdict]
     manifest: Mapping[str, Any]
-    given_summary: RunSummary | None = None
 
     @cached_property
     def summary(self) -> RunSummary:
-        """The two answers; without limits where none were recorded."""
-        return self.given_summary or summarise_run(self.verdicts)
+        """The two answers of the run; without limits where none were recorded."""
+        given: RunSummary | None = self.manifest.get("summary")
+        return given or summarise_run(self.verdicts)
 
 
-def write_run_report(
-    verdicts: Sequence[Verdict],
-    manifest: Mapping[str, Any],
-    path: Path,
-    *,
-    summary: RunSummary | None = None,
-) -> Path:
+def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
     """Write the report: the decision first, then an appendix with the numbers and what they are based on."""
     from leakgauge.report.opening import opening
 
     if not verdicts:
         raise BadInput(f"{path.name}: there is no verdict to report; judge a run that has played some rounds")
-    run = JudgedRun(verdicts, manifest, summary)
+    run = JudgedRun(verdicts, manifest)
     parts = (module.section(run) for module in _section_modules())
     return page.write_page(
         report_title(run),

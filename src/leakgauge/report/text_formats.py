@@ -62,14 +62,14 @@ def markdown_text(run: JudgedRun) -> str:
 
 
 def _answers(decision: Decision) -> str:
-    lines = [f"- **Risk: {decision.risk.word}.** {_plain(decision.risk.text)}"]
+    lines = [f"- **{decision.risk.words}.** {_plain(decision.risk.text)}"]
     if (number_ := decision.number) is not None:
         worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
         lines.append(
             f"- **{number_.value}** correct identifications (coin toss: 50%) by the {_plain(number_.attacker)}, "
             f"interval {number_.interval}.{worst}"
         )
-    return "\n".join([*lines, f"- **Promise: {decision.promise.word}.** {_plain(decision.promise.text)}"])
+    return "\n".join([*lines, f"- **{decision.promise.words}.** {_plain(decision.promise.text)}"])
 
 
 def _table(run: JudgedRun) -> str:

@@ -8,8 +8,8 @@ running them. It is
   study and simulates a block, and ``block_store``, which divides the rounds into blocks;
 - everything that these import, wherever in a file the import stands. The engines are among it: they limit
   the threads of a computation, on which the last digit of a sum can depend. The metrics that the catalog
-  describes are left out, because they judge trials and decide none; what a domain imports of the referee is
-  not;
+  describes and the limits of a plan are left out, because they judge trials and decide none; what a domain
+  imports of the referee is not;
 - the mechanisms that a domain imports by name: those whose names stand as strings in the audit, in the domain
   or in what it imports.
 
@@ -40,7 +40,7 @@ SHARED_MODULES = (
     "leakgauge.runner.block_store",
     "leakgauge.runner.play_block",
 )
-JUDGING_PACKAGE = "leakgauge.referee"
+JUDGING_MODULES = ("leakgauge.referee", "leakgauge.limits")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _reached_modules(domain: str, names: frozenset[str]) -> dict[str, SourceModu
         reached[name] = module
         waiting.add(name.rpartition(".")[0])
         if name in SHARED_MODULES:
-            waiting |= {target for target in module.imports if not target.startswith(JUDGING_PACKAGE)}
+            waiting |= {target for target in module.imports if not target.startswith(JUDGING_MODULES)}
         else:
             waiting |= {*module.imports}
             waiting |= {f"{catalog.MECHANISMS}.{one}" for one in mechanisms & module.strings}

@@ -6,14 +6,15 @@ Code and versions are those that began the run. Continuing it never changes them
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.plan import Audit, Plan, has_overridden_seed, plan_without_rounds, to_toml
+from leakgauge.limits import read_limits
+from leakgauge.plan import Audit, Heading, Plan, has_overridden_seed, plan_without_rounds, to_toml
 from leakgauge.runner import audit_metadata
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import BlockStore
@@ -35,6 +36,7 @@ class Manifest:
     code: dict[str, str] | None  # digests by source file, of the code that began the run; none: not recorded
     versions: dict[str, str]  # of leakgauge, Python and libraries, when the run began
     digest: str  # of all that decides the trials
+    looks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # rounds at which audits were judged
 
     @property
     def n_verdicts(self) -> int:
@@ -82,8 +84,18 @@ def write(manifest: Manifest, folder: Path) -> None:
         "other_seed": has_overridden_seed(manifest.plan),
         "plan_file": path and os.path.relpath(path, folder),
         "plan": plan,
+        "limits": manifest.plan.limits.table(),
+        "heading": asdict(manifest.plan.heading),
+        "publish": manifest.plan.publish,
+        "looks": {name: list(rounds) for name, rounds in manifest.looks.items()},
         "facts": {name: audit_metadata.metadata_to_json(one) for name, one in manifest.metadata.items()},
     }
+    files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
+
+
+def update(content: dict[str, Any], folder: Path, **changed: Any) -> None:
+    """Write the file again as it was, except for what changed: nothing of what produced a block may."""
+    content = {**content, **changed}
     files.write_json(folder / NAME, {**content, "checksum": _digest(content)})
 
 
@@ -111,7 +123,15 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
     audits = tuple(
         read_dataclass(Audit, audit, f"{folder / NAME}: audit") for audit in content["plan"]["audits"]
     )
-    plan = Plan(seed=content["seed"], audits=audits, folder=path.parent if path else folder, path=path)
+    plan = Plan(
+        seed=content["seed"],
+        audits=audits,
+        folder=path.parent if path else folder,
+        path=path,
+        limits=read_limits(content.get("limits", {}), f"{folder / NAME}: limits"),
+        heading=Heading(**content.get("heading", {})),
+        publish=content.get("publish"),
+    )
     metadata = {name: audit_metadata.metadata_from_json(entry) for name, entry in content["facts"].items()}
     return Manifest(
         plan=plan,
@@ -119,6 +139,7 @@ def from_json(content: dict[str, Any], folder: Path) -> Manifest:
         code=content.get("code"),
         versions=content["versions"],
         digest=content["digest"],
+        looks={name: tuple(rounds) for name, rounds in content.get("looks", {}).items()},
     )
 
 
@@ -136,6 +157,7 @@ def report_fields(folder: Path) -> dict[str, Any]:
     name = Path(content["plan_file"]).name if content["plan_file"] else "plan.toml"
     seed = f" --seed {content['seed']}" if content["other_seed"] else ""
     return {
+        **content.get("heading", {}),
         "command": f"leakgauge run {name}{seed}",
         "plan": to_toml(_redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],

@@ -29,9 +29,9 @@ from leakgauge.runner.rollback import (
 from leakgauge.runner.run_verdicts import judge_run, refuse_unjudgeable
 from leakgauge.runner.status import audit_progress
 from leakgauge.runner.worker_tasks import WorkerError
+from leakgauge.summary import RunResult
 from leakgauge.support import files
 from leakgauge.support.progress import Advance, listen_to_progress, progress_bar
-from leakgauge.verdict import Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ ONE_WORKER = EngineOptions()
 
 def run_plan(
     plan: Plan, folder: Path, options: EngineOptions = ONE_WORKER, *, fresh: bool = False
-) -> list[Verdict]:
+) -> RunResult:
     """Run the blocks of a plan that a run folder does not hold yet, judge it, and write ``verdicts.json``.
 
     Bad input leaves nothing behind, unless it is found after some blocks are complete. The same call

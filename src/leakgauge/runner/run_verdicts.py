@@ -9,36 +9,93 @@ import numpy as np
 
 from leakgauge import catalog, verdict
 from leakgauge.core.errors import BadInput, IncompleteRun
-from leakgauge.core.game import Trials
-from leakgauge.plan import Audit, Contender, Plan
+from leakgauge.core.game import Coins, Trials
+from leakgauge.core.guarantee import Guarantee
+from leakgauge.limits import Limits
+from leakgauge.plan import Audit, Contender, Plan, sweep_size
+from leakgauge.referee.low_fpr import LOW_FPRS
+from leakgauge.risk import RiskContext, RiskStatus, assess_risk, count_comparisons
 from leakgauge.runner import manifest
 from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
+from leakgauge.summary import (
+    RunResult,
+    apply_controls,
+    is_control,
+    recognised_risk,
+    result_from_json,
+    result_to_json,
+    summarise_run,
+)
 from leakgauge.support import files
 from leakgauge.support.files import lock_folder
-from leakgauge.verdict import Verdict, VerdictSubject
+from leakgauge.theory.metric_bounds import metric_bounds
+from leakgauge.verdict import VERDICTS_SCHEMA, Finding, Verdict, VerdictSubject
 
-VERDICTS_FILE = "verdicts.json"
+VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
 
 
-def judge_folder(folder: Path) -> list[Verdict]:
-    """Judge the trials in a run folder again, and write ``verdicts.json``."""
+def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
+    """Judge the trials in a run folder again, and write ``verdicts.json``.
+
+    ``limits`` replace those that the run was begun with.
+    """
     content = manifest.load(folder)
     with lock_folder(folder):
-        return judge_run(manifest.from_json(content, folder), content, folder)
+        return judge_run(_with_limits(manifest.from_json(content, folder), limits), content, folder)
 
 
-def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verdict]:
-    """Judge a run whose folder is locked."""
-    verdicts = [
-        judged
-        for audit in run.plan.audits
-        for judged in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder))
-    ]
-    files.write_json(folder / VERDICTS_FILE, verdict.verdicts_to_json(verdicts))
-    return verdicts
+def gate_folder(folder: Path, limits: Limits | None = None) -> RunResult:
+    """Judge the trials in a run folder as ``judge_folder`` does, and write nothing."""
+    content = manifest.load(folder)
+    return _judge(_with_limits(manifest.from_json(content, folder), limits), content, folder)
+
+
+def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
+    """Judge a run whose folder is locked; the manifest keeps at which rounds it was looked at."""
+    result = _judge(run, content, folder)
+    looks = {audit.name: sorted({*run.looks.get(audit.name, ()), audit.rounds}) for audit in run.plan.audits}
+    manifest.update(content, folder, looks=looks, limits=run.plan.limits.table())
+    files.write_json(folder / VERDICTS_FILE, result_to_json(result))
+    return result
+
+
+def _with_limits(run: Manifest, limits: Limits | None) -> Manifest:
+    return run if limits is None else replace(run, plan=replace(run.plan, limits=limits))
+
+
+def _judge(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
+    verdicts: list[Verdict] = []
+    blind_over = set()
+    for audit in run.plan.audits:
+        sequence = _collect_blocks(audit, run, content, folder)
+        judged = _judge_audit(audit, run, sequence)
+        blind_over |= {found.audit for found in judged if is_control(found) and _is_over(found)}
+        verdicts += apply_controls([_without_control_risk(found) for found in judged])
+    limits, publish = run.plan.limits, run.plan.publish
+    covered = [audit.name for audit in run.plan.audits if publish in (None, audit.name)]
+    summary = summarise_run(
+        verdicts,
+        limits=limits,
+        publish=publish,
+        blind_over=blind_over,
+        recognised=recognised_risk(read_exposure_summary(folder), covered, limits),
+    )
+    return RunResult(tuple(verdicts), summary)
+
+
+def _is_over(found: Verdict) -> bool:
+    return found.risk is not None and found.risk.status is RiskStatus.OVER
+
+
+def _without_control_risk(found: Verdict) -> Verdict:
+    """An attacker who never sees the release has no risk of its own."""
+    if not is_control(found) or found.risk is None:
+        return found
+    reason = "a control: this attacker never sees the release"
+    return replace(found, risk=replace(found.risk, status=RiskStatus.NO_LIMIT, limit=None, reason=reason))
 
 
 def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata) -> None:
@@ -75,25 +132,71 @@ def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder
 
 def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[Verdict]:
     stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
+    guarantee = run.metadata[audit.name].guarantee
     verdicts = []
     for contender in audit.contenders:
         try:
-            verdicts.append(
-                verdict.judge_trials(
-                    sequence.trials(contender.label),
-                    guarantee=run.metadata[audit.name].guarantee,
-                    subject=replace(
-                        verdict_subject(contender, audit, run.plan), utility=run.metadata[audit.name].utility
-                    ),
-                    metrics=audit.metrics,
-                    n_verdicts=run.n_verdicts,
-                    stopped_early=stopped_early,
-                    schedule=stopping_schedule(audit),
-                )
+            trials = sequence.trials(contender.label)
+            found = verdict.judge_trials(
+                trials,
+                guarantee=guarantee,
+                subject=replace(
+                    verdict_subject(contender, audit, run.plan), utility=run.metadata[audit.name].utility
+                ),
+                metrics=audit.metrics,
+                n_verdicts=run.n_verdicts,
+                stopped_early=stopped_early,
+                schedule=stopping_schedule(audit),
             )
+            risk = assess_risk(
+                trials,
+                found.metrics,
+                limits=run.plan.limits,
+                attacker=found.label,
+                counted=is_control(found) or run.plan.limits.counts(found.knowledge, found.label),
+                n_rounds=found.rounds,
+                context=risk_context(audit, run, _optimum(found, guarantee)),
+            )
+            verdicts.append(replace(found, risk=risk))
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
     return verdicts
+
+
+def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) -> RiskContext:
+    """How the error of comparisons with limits is divided over the run, and what stands in their way."""
+    looks = [rounds for rounds in run.looks.get(audit.name, ()) if rounds < audit.rounds]
+    obstacle = (
+        f"rounds were added after the result of {looks[-1]:,} rounds was known, so no interval holds; start "
+        "over with --fresh and another --seed"
+        if looks
+        else None
+    )
+    limits = run.plan.limits
+    counted = sum(
+        limits.counts(contender.knowledge, contender.label)
+        for audit in run.plan.audits
+        for contender in audit.contenders
+    )
+    return RiskContext(
+        confidence=audit.metrics.confidence,
+        comparisons=count_comparisons(limits, counted),
+        sweep_points=sweep_size(audit, run.plan),
+        optimum=optimum,
+        obstacle=obstacle,
+    )
+
+
+def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:
+    """What the best attacker reaches by the exact noise distribution; nothing where that is not known.
+
+    A finding against the promise says that the distribution is not the stated one.
+    """
+    if guarantee is None or guarantee.curve is None or found.coins != Coins.FAIR:
+        return None
+    if found.finding is Finding.VIOLATED:
+        return None
+    return metric_bounds(guarantee, LOW_FPRS)
 
 
 def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSubject:
@@ -117,13 +220,27 @@ def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSu
     )
 
 
-def read_verdicts(folder: Path) -> list[Verdict]:
-    """Read the verdicts of a run folder that has been judged."""
+def read_verdicts(folder: Path) -> RunResult:
+    """Read the verdicts of a run folder that has been judged; those of an earlier schema are judged again."""
     manifest.load(folder)
     path = folder / VERDICTS_FILE
     try:
-        return verdict.verdicts_from_json(json.loads(path.read_bytes()))
+        content = json.loads(path.read_bytes())
+        if content["schema"] < VERDICTS_SCHEMA:
+            return judge_folder(folder)
+        return result_from_json(content)
     except FileNotFoundError:
         raise BadInput(f"{folder}: not judged yet; run: leakgauge judge {folder}") from None
     except (OSError, ValueError, KeyError, TypeError):
         raise BadInput(f"{path}: damaged; write it again with: leakgauge judge {folder}") from None
+
+
+def read_exposure_summary(folder: Path) -> dict[str, Any] | None:
+    """Read how many people ``expose`` found at risk, if it was run in this folder."""
+    path = folder / EXPOSURE_FILE
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        raise BadInput(f"{path}: damaged; remove it, or run leakgauge expose again") from None

@@ -25,7 +25,7 @@ QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # median, 95th percentile and maximum
 
 _TEMPLATE = """
 {% if answers %}
-<div class="headline no-promise">
+<div class="headline neutral">
 <p class="statement">{{ question }}</p>
 {% for title, answer in answers %}
 <p class="answer">{% if answers|length > 1 %}<strong>{{ title }}</strong>: {% endif %}{{ answer }}</p>

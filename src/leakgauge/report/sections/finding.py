@@ -5,7 +5,7 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.decision import Tone, attacker_title
+from leakgauge.report.decision import attacker_title
 from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
 from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
@@ -71,21 +71,21 @@ def _row(name: str, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def promise_badge(verdict: Verdict) -> tuple[Tone, str]:
+def promise_badge(verdict: Verdict) -> tuple[str, str]:
     """The finding of one attacker in colour and words; a weak promise is never a good sign."""
     finding = verdict.finding
     if finding is None:
-        return Tone.GREY, "No promise"
+        return "neutral", "No promise"
     words = str(finding).capitalize()
     if finding in (Finding.VIOLATED, Finding.UNTESTABLE):
-        return Tone.RED, words
+        return "bad", words
     allowed = verdict.bounds.get("accuracy")
     strength = promise_strength(1.0 if allowed is None else allowed)
     if strength is PromiseStrength.TOO_WEAK:
-        return Tone.RED, f"{words}, too weak to protect"
+        return "bad", f"{words}, too weak to protect"
     if strength is PromiseStrength.WEAK:
-        return Tone.AMBER, f"{words}, weak"
-    return (Tone.AMBER if finding is Finding.UNDECIDED else Tone.GREEN), words
+        return "warn", f"{words}, weak"
+    return ("warn" if finding is Finding.UNDECIDED else "good"), words
 
 
 def _meanings(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:

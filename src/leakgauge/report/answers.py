@@ -1,0 +1,198 @@
+"""The two answers of a run in words, for the terminal, the report and a comment: promise and risk."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from leakgauge import catalog
+from leakgauge.report.number_format import count, lower, number, percent
+from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.summary import PromiseStrength, PromiseSummary, RunSummary
+from leakgauge.verdict import Finding, Verdict
+
+UNIT_NAMES = {
+    "event": "one event",
+    "user-day": "one day of a person",
+    "user": "one person",
+    "record": "one record",
+    "client": "one client",
+    "group": "all records together",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer as a lamp: its tone (good, warn, bad, neutral), a few words, and sentences that explain it."""
+
+    tone: str
+    words: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.sentences)
+
+
+def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
+    """Is the promise kept? A promise that is too weak to protect is never good news."""
+    promise = summary.promise
+    worth = _promise_worth(promise)
+    match promise.status:
+        case Finding.VIOLATED:
+            return Answer("bad", "Promise broken", (_violation(promise, verdicts), *worth))
+        case Finding.UNTESTABLE:
+            text = "No attack recognised anybody even without protection, so this audit tested nothing."
+            return Answer("warn", "Promise not tested", (text, *worth))
+        case Finding.UNDECIDED if not promise.testable:
+            return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
+        case Finding.UNDECIDED:
+            rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"
+            text = (
+                "So few simulated releases could not have shown a violation, even by an attack without "
+                f"errors; {rounds} are needed."
+            )
+            return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
+        case Finding.NOT_VIOLATED:
+            text = (
+                "No attack tried did better than the promise allows. A stronger attack might: an audit can "
+                "refute a promise, not prove it."
+            )
+            words = "Promise not violated"
+            if promise.strength is PromiseStrength.TOO_WEAK:
+                words = "Promise not violated, but too weak to protect"
+            elif promise.strength is PromiseStrength.WEAK:
+                words = "Promise not violated, but weak"
+            return Answer(_weak_tone(promise), words, (text, *worth))
+    text = "Nothing was promised, so nothing could be violated."
+    return Answer("neutral", "No promise stated", (text,))
+
+
+def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
+    """How well can people be identified, and is that within the owner's limits?"""
+    risk = summary.risk
+    if risk.metric == "recognised":
+        return _recognised_answer(risk)
+    success = _success(summary, verdicts)
+    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
+    match risk.status:
+        case RiskStatus.OVER:
+            return Answer("bad", "Risk over the limit", success)
+        case RiskStatus.WITHIN:
+            about = (
+                "This holds for any attacker with this knowledge, by the noise distribution."
+                if risk.scope == ANY_ATTACKER
+                else "This holds for the attackers tried; a stronger one may do better."
+            )
+            return Answer("good", "Risk within the limit", (*success, about))
+        case RiskStatus.UNDECIDED:
+            rounds = ()
+            if risk.rounds_needed is not None:
+                rounds = (f"About {count(risk.rounds_needed)} simulated releases would decide.",)
+            return Answer("warn", "Risk undecided", (*success, *reason, *rounds))
+    return Answer("neutral" if success else "warn", "No limit stated", success or reason)
+
+
+def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """What the attacker of the risk achieves, in one sentence."""
+    risk = summary.risk
+    if risk.metric is None or risk.value is None:
+        return ()
+    subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else _attacker(summary, verdicts)
+    limit = "" if risk.limit is None else f"; your limit is {_written(risk.metric, risk.limit)}"
+    known = [end for end in (risk.low, risk.high) if end is not None]
+    interval = ""
+    if len(known) == 2 and risk.scope != ANY_ATTACKER:
+        interval = f" ({_written(risk.metric, known[0])} to {_written(risk.metric, known[1])})"
+    if risk.metric.startswith("accuracy"):
+        toss = "" if risk.limit is not None else " (coin toss: 50%)"
+        how = _assumption(risk.metric)
+        right = percent(risk.value)
+        return (f"{subject} is right {right} of the time{interval}{toss}{how}{limit}.",)
+    title = catalog.metric_descriptions()[risk.metric].title_in_sentence
+    return (f"{subject} reaches {title} {_written(risk.metric, risk.value)}{interval}{limit}.",)
+
+
+def _assumption(metric: str) -> str:
+    """What a number assumes that the attacker may not have."""
+    if metric in ("accuracy_mean", "accuracy"):
+        return ", if it can calibrate its threshold on labelled releases"
+    return ", for the person it identifies best" if metric == "accuracy_worst" else ""
+
+
+def _attacker(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
+    found = next(
+        (
+            verdict
+            for verdict in verdicts
+            if verdict.label == summary.risk.attacker and summary.audit in (None, verdict.audit)
+        ),
+        None,
+    )
+    if found is None:
+        return "An attacker"
+    title = catalog.knowledge_term(found.domain, found.knowledge).title
+    article = "An" if title[:1].lower() in "aeiou" else "A"
+    return f"{article} {title}" if " " in title else f"The attacker {found.label}"
+
+
+def _written(metric: str, value: float) -> str:
+    described = catalog.metric_descriptions().get(metric)
+    return percent(value) if described is None or described.is_share else number(value)
+
+
+def _recognised_answer(risk: Risk) -> Answer:
+    limit = percent(risk.limit)
+    if risk.value is None:
+        return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
+    text = f"{percent(risk.value)} of the people can be recognised; your limit is {limit}."
+    reason = () if risk.reason is None else (f"{risk.reason[0].upper()}{risk.reason[1:]}.",)
+    tone, words = {
+        RiskStatus.OVER: ("bad", "Risk over the limit"),
+        RiskStatus.WITHIN: ("good", "Risk within the limit"),
+    }.get(risk.status, ("warn", "Risk undecided"))
+    return Answer(tone, words, (text, *reason))
+
+
+def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
+    found = next(
+        verdict
+        for verdict in verdicts
+        if verdict.finding is Finding.VIOLATED and verdict.label == promise.attacker
+    )
+    if found.certain and found.evidence:
+        return found.evidence[0]
+    bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
+    if bound is not None and stated is not None and bound > stated:
+        return (
+            f"The attack {found.label} shows that ε is at least {lower(bound, above=stated)}, but "
+            f"ε = {number(stated)} was promised."
+        )
+    what = "the promised trade-off curve" if found.about == "curve" else "the promise"
+    return f"The attack {found.label} succeeds more often than {what} allows."
+
+
+def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
+    """What the promise allows an attacker, where that is much."""
+    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRONG):
+        return ()
+    unit = UNIT_NAMES.get(promise.unit or "", promise.unit or "one record")
+    epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
+    nominal = ""
+    if promise.nominal_epsilon is not None and promise.nominal_unit != promise.unit:
+        stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
+        nominal = f" (stated as ε = {number(promise.nominal_epsilon)} for {stated})"
+    if not promise.testable:
+        return (
+            f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
+            "not violate it. More simulated releases cannot help.",
+        )
+    allowed = percent(promise.allowed_accuracy)
+    return (
+        f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time.",
+    )
+
+
+def _weak_tone(promise: PromiseSummary, at_best: str = "good") -> str:
+    """Red for a promise that protects nobody, amber for a weak one."""
+    if promise.strength is PromiseStrength.TOO_WEAK:
+        return "bad"
+    return "warn" if promise.strength is PromiseStrength.WEAK else at_best
