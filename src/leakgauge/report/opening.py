@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from leakgauge.report.adversary_names import LONGEST_IN_CHART, SEPARATOR, clip
+from leakgauge.report.adversary_names import SEPARATOR, clip
 from leakgauge.report.charts import chart_style
 from leakgauge.report.charts.identifications import AttackerRow, LimitLine, identification_chart
 from leakgauge.report.decision import (
@@ -82,7 +82,7 @@ def _chart(run: JudgedRun) -> Chart | None:
         return None
     rivals = [verdict for verdict in by_audit(run.verdicts)[leading.audit] if leading_estimate(verdict)]
     shown = _strongest_first(rivals)
-    rows = [_row(verdict) for verdict in shown]
+    rows = [_row(name, verdict) for name, verdict in zip(_names(shown), shown, strict=True)]
     limits = _limits(run, leading)
     several = f" in audit {clip(leading.audit)}" if len({v.audit for v in run.verdicts}) > 1 else ""
     left_off = (
@@ -112,17 +112,24 @@ def _strongest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
     return [verdict for verdict in ordered if not is_control(verdict)][: MOST_ROWS - len(controls)] + controls
 
 
-def _row(verdict: Verdict) -> AttackerRow:
-    name, estimate = leading_metric(verdict.metrics) or "", leading_estimate(verdict)
+def _names(verdicts: Sequence[Verdict]) -> list[str]:
+    """Who attacks, by what they know; with the label too where several know the same."""
+    titles = [attacker_title(verdict).removeprefix("attacker ") for verdict in verdicts]
+    return [
+        clip(title, 46) if titles.count(title) == 1 else f"{clip(title, 32)}: {clip(verdict.label, 24)}"
+        for title, verdict in zip(titles, verdicts, strict=True)
+    ]
+
+
+def _row(name: str, verdict: Verdict) -> AttackerRow:
+    metric, estimate = leading_metric(verdict.metrics) or "", leading_estimate(verdict)
     if estimate is None or estimate.value is None:
         raise ValueError(f"{verdict.label} has no number to draw")
     known = estimate.low is not None and estimate.high is not None
     drawn = known and (estimate.high or 0.0) - (estimate.low or 0.0) <= WIDEST
-    interval = interval_text(name, estimate) if drawn or not known else "interval too wide to draw"
-    title = attacker_title(verdict).removeprefix("attacker ")
-    who = clip(verdict.label, LONGEST_IN_CHART)
+    interval = interval_text(metric, estimate) if drawn or not known else "interval too wide to draw"
     return AttackerRow(
-        label=f"{clip(title, 44)}{SEPARATOR}{who}: {percent(estimate.value)} ({interval})",
+        label=f"{name}{SEPARATOR}{percent(estimate.value)} ({interval})",
         value=estimate.value,
         low=estimate.low if drawn else None,
         high=estimate.high if drawn else None,

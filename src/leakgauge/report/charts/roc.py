@@ -95,7 +95,7 @@ def roc_chart(
     )
     zoom = alt.selection_interval(name="zoom", bind="scales")
     names = alt.param(name="names", value=[key.label for key in keys])
-    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=260)
+    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=230)
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 

@@ -50,6 +50,8 @@ at results make them too narrow.
 computed elsewhere this cannot be checked.{% endif %}</li>
 <li><strong>An ε shown is a lower bound</strong>, never an estimate of the whole leak.</li>
 </ul>
+<details>
+<summary>How each attacker was judged, methods and settings</summary>
 <div class="scroll" role="region" aria-label="How each attacker was judged" tabindex="0">
 <table>
 <caption>How each attacker was judged. {{ omitted }}</caption>
@@ -82,8 +84,6 @@ computed elsewhere this cannot be checked.{% endif %}</li>
 </tbody>
 </table>
 </div>
-<details>
-<summary>Settings of each audit</summary>
 {% for audit, domain, parts in audits %}
 <h3>{{ audit }}</h3>
 <dl class="settings">

@@ -38,7 +38,7 @@ _TEMPLATE = """
 {% for audit in audits %}
 <h3>{{ audit.title }}</h3>
 <p>{{ audit.text }}</p>
-<div class="pair">
+<div class="row">
 {% for chart in audit.charts %}
 {{ chart.figure }}
 {% endfor %}
@@ -72,20 +72,8 @@ _TEMPLATE = """
 </ul>
 {% endif %}
 {% if audit.promised %}
-<p>{{ audit.promised.text }}</p>
-<div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
-<table class="narrow">
-<caption>ε of one person: median / 95th percentile / maximum</caption>
-<thead><tr>
-<th scope="col">Composition over a person's own {{ audit.part }}s</th>
-<th scope="col" class="n">ε at most</th></tr></thead>
-<tbody>
-{% for name, spread in audit.promised.rows %}
-<tr><th scope="row">{{ name }}</th><td class="n">{{ spread }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
+<p>{{ audit.promised.text }} Median / 95th percentile / maximum of ε:
+{% for name, spread in audit.promised.rows %}{{ spread }} {{ name }}{{ '; ' if not loop.last else '.' }}{% endfor %}</p>
 {% endif %}
 {% endfor %}
 <h3>What these numbers are based on</h3>

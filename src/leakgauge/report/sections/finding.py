@@ -82,7 +82,7 @@ def promise_badge(verdict: Verdict) -> tuple[str, str]:
     allowed = verdict.bounds.get("accuracy")
     strength = promise_strength(1.0 if allowed is None else allowed)
     if strength is PromiseStrength.TOO_WEAK:
-        return "bad", f"{words}, too weak to protect"
+        return "bad", "Too weak"
     if strength is PromiseStrength.WEAK:
         return "warn", f"{words}, weak"
     return ("warn" if finding is Finding.UNDECIDED else "good"), words

@@ -33,10 +33,18 @@ _WORDS = (
 
 _TEMPLATE = """
 <dl class="words">
-{% for word, meaning in entries %}
+{% for word, meaning in words %}
 <div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
 {% endfor %}
 </dl>
+<details>
+<summary>What each number means</summary>
+<dl class="words">
+{% for word, meaning in metrics %}
+<div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
+{% endfor %}
+</dl>
+</details>
 """
 
 
@@ -48,4 +56,4 @@ def section(run: JudgedRun) -> Section:
         for name, term in catalog.metric_descriptions().items()
         if name in used
     ]
-    return Section("Words used here", render_html(_TEMPLATE, entries=[*_WORDS, *metrics]))
+    return Section("Words used here", render_html(_TEMPLATE, words=_WORDS, metrics=metrics))

@@ -30,15 +30,14 @@ unnoticed.</dd></div>
 <caption>Check of the audit for each attacker. {{ omitted }}</caption>
 <thead><tr>
 <th scope="col">Attacker</th><th scope="col" class="n">False-alarm rate</th>
-<th scope="col" class="n">Interval</th><th scope="col" class="n">Smallest ε it would notice</th>
-<th scope="col" class="n">Noticed in simulation</th>
+<th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
 {% if remarks %}<th scope="col">Remark</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td><td class="n">{{ row.interval }}</td>
-<td class="n">{{ row.seen }}</td><td class="n">{{ row.found }}</td><td class="n">{{ row.violating }}</td>
+<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td>
+<td class="n">{{ row.seen }}</td><td class="n">{{ row.violating }}</td>
 {% if remarks %}<td>{{ row.remark }}</td>{% endif %}
 </tr>
 {% endfor %}
@@ -86,7 +85,6 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         if low is None or high is None
         else f"{lower_percent(low)} to {upper_percent(high)}",
         "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
-        "found": percent(planted.get("found")),
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,

@@ -1,18 +1,17 @@
 """What was promised: epsilon and delta, what is protected, and what the label says."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.metric_text import bound_text
 from leakgauge.report.number_format import NOTHING, count, number, upper
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
 
 ORDER = 25
 MOST_ROWS = 40
-LARGEST_MEANT = 15.0  # an epsilon beyond it allows odds of millions to one
 _ALL_REPLACED = "data in which they are all replaced by others"
 INDEPENDENT = "advantage_independent"  # a bound for records that do not depend on one another
 UNITS: Mapping[str, str] = {
@@ -80,6 +79,7 @@ def section(run: JudgedRun) -> Section | None:
     if not promises:
         return None
     shown = list(promises.items())[:MOST_ROWS]
+    allowed = {verdict.audit: verdict.bounds.get("accuracy") for verdict in run.verdicts}
     composed = any(promised.get("composed") for _, promised in shown)
     rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
     omitted = omission_note(len(rows), len(promises), "promises")
@@ -88,7 +88,9 @@ def section(run: JudgedRun) -> Section | None:
         rows=rows,
         composed=composed,
         omitted=omitted,
-        meanings=list(dict.fromkeys(map(promise_meaning, (promised for _, promised in shown)))),
+        meanings=list(
+            dict.fromkeys(promise_meaning(promised, allowed.get(audit)) for audit, promised in shown)
+        ),
         dependent=_dependence_notes(run, dict(shown)),
     )
     return Section("What was promised", html)
@@ -108,19 +110,16 @@ def promise_text(promised: Mapping[str, Any]) -> str:
     )
 
 
-def promise_meaning(promised: Mapping[str, Any]) -> str:
+def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None) -> str:
     """What a promise means in practice, and where its ε comes from if the plan states another one.
 
-    >>> promise_meaning({"epsilon": 1.0, "unit": "user"})
-    'ε\xa0=\xa01 for one person: the release may change the odds of a guess by a factor of at most 2.72.'
+    >>> promise_meaning({"epsilon": 1.0, "unit": "user"}, 0.7310)
+    'ε\xa0=\xa01 for one person allows an attacker to be right up to 73.1% of the time (coin toss: 50%).'
     """
-    epsilon = promised.get("epsilon")
     text = promise_text({key: promised.get(key) for key in ("epsilon", "unit")})
-    if epsilon is None:
-        return f"{text}: no limit at all on what the release may reveal."
-    if epsilon <= LARGEST_MEANT:
-        factor = number(math.exp(epsilon))
-        return f"{text}: the release may change the odds of a guess by a factor of at most {factor}."
+    allowed = bound_text("accuracy", allowed_accuracy)
+    right = f"up to {allowed}" if allowed else "all"
+    meaning = f"{text} allows an attacker to be right {right} of the time (coin toss: 50%)."
     nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
     origin = (
         f" It follows from the plan, which promises {promise_text(nominal)}: this audit is about "
@@ -128,7 +127,7 @@ def promise_meaning(promised: Mapping[str, Any]) -> str:
         if nominal.get("epsilon") is not None and nominal.get("unit") != unit
         else ""
     )
-    return f"{text}: no protection in practice. A promise this weak allows an attacker to be certain.{origin}"
+    return f"{meaning}{origin}"
 
 
 def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:

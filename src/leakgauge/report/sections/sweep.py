@@ -7,6 +7,7 @@ from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.metric_text import (
     AVERAGED,
+    LARGEST_LIMIT,
     describe_metric,
     headline_metric,
     interval_text,
@@ -14,6 +15,7 @@ from leakgauge.report.metric_text import (
 )
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
+from leakgauge.report.sections.metrics import LARGEST_DRAWN
 from leakgauge.verdict import Verdict
 
 ORDER = 40
@@ -111,9 +113,12 @@ def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
 def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
     labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
     kept = [point for point in points if point.label in labels]
-    charts = [_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon")]
+    charts = []
     if any("accuracy" in point.verdict.metrics for point in kept):
         charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
+    bounds = [point.verdict.bounds.get("epsilon") for point in kept]
+    if not charts or all(bound is not None and bound <= LARGEST_DRAWN for bound in bounds):
+        charts.append(_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon"))
     return charts
 
 
@@ -122,7 +127,9 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
     ]
     bounded = [(p.x, p.verdict.bounds.get(headline_metric(p.verdict, metric))) for p in points]
-    allowed = {(x, bound) for x, bound in bounded if bound is not None}
+    is_share = describe_metric(metric).is_share
+    limiting = [(x, bound) for x, bound in bounded if bound is not None]
+    allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= LARGEST_LIMIT}
     one_each = len({x for x, _ in allowed}) == len(allowed)
     bounds = (
         [ChartLine(PROMISED, tuple(ChartPoint(x=x, value=bound) for x, bound in sorted(allowed)))]
@@ -147,7 +154,7 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         y_title=title,
         caption=f"{title} against {clip(axis, 44)}",
         alternative=clip(read, 2000),
-        share=describe_metric(metric).is_share,
+        share=is_share,
     )
 
 

@@ -7,53 +7,39 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
-from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.report.page import Chart, Section, render_html
+from leakgauge.report.run_report import JudgedRun, most_severe
 from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
 ORDER = 50
-MOST_ROWS, MOST_TARGETS = 80, 10
+MOST_COMPARED, MOST_TARGETS = 80, 10
 PREFERRED = ("auc", "accuracy", "advantage", "tpr_at_fpr_0.01", "epsilon")
 
 _TEMPLATE = """
 <p>People whose data stand out are easier to identify. Targets are numbered by their position in the run; this
-report holds no name and no identifier. The top-ranked target is partly chance; do not read it as exact.</p>
+report holds no name and no identifier. The top-ranked target is partly chance; do not read it as exact.
+verdicts.json holds the targets of all attackers.</p>
 {{ chart.figure }}
-{% if table %}{{ table }}{% endif %}
 """
 
 
 def section(run: JudgedRun) -> Section | None:
-    """The most exposed targets of the strongest attacker, where rounds have several targets; then the others."""
+    """The most exposed targets of the strongest attacker, where rounds have several targets."""
     verdicts = run.verdicts
     concerned = [verdict for verdict in verdicts if verdict.n_targets > 1 and _metric(verdict)]
     if not concerned:
         return None
-    shown = most_severe(concerned, MOST_ROWS)
+    shown = most_severe(concerned, MOST_COMPARED)
     names = adversary_names(shown, verdicts)
     ranks = [_ranked(verdict) for verdict in shown]
     worst = max(range(len(shown)), key=lambda place: (not is_control(shown[place]), ranks[place][0][1].value))
     chart = _chart(names[worst], _metric(shown[worst]), ranks[worst])
-    rows = [_row(name, _metric(verdict), ranked) for name, verdict, ranked in zip(names, shown, ranks)]
-    table = html_table(
-        "Least and most exposed target",
-        [("Measured by", ""), ("Least exposed", ""), ("Most exposed", "")],
-        rows,
-        caption="Least and most exposed target of each attacker. "
-        + omission_note(len(shown), len(concerned), "attackers"),
-    )
-    html = render_html(_TEMPLATE, chart=chart, table=table if len(rows) > 1 else "")
-    return Section("Who is exposed", html, (chart,))
+    return Section("Who is exposed", render_html(_TEMPLATE, chart=chart), (chart,))
 
 
 def _ranked(verdict: Verdict) -> list[tuple[int, Estimate]]:
     return sorted(_estimates(verdict, _metric(verdict)), key=lambda pair: -(pair[1].value or 0.0))
-
-
-def _row(name: str, metric: str, ranked: Sequence[tuple[int, Estimate]]) -> HtmlTableRow:
-    ends = (f"{value_text(metric, estimate.value)} (target {n})" for n, estimate in (ranked[-1], ranked[0]))
-    return HtmlTableRow(name, (describe_metric(metric).title, *ends))
 
 
 def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> Chart:
