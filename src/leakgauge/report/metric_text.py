@@ -10,6 +10,7 @@ from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
+from leakgauge.risk import leading_metric
 from leakgauge.verdict import CURVE_CHECKS, Verdict
 
 COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
@@ -131,6 +132,11 @@ def headline_metric(verdict: Verdict, name: str) -> str:
         if estimate.value is not None and describe_metric(metric).mean_of == name
     )
     return next(known, name) if verdict.n_targets > 1 else name
+
+
+def leading_name(verdict: Verdict) -> str:
+    """The metric that says how often an attacker is right, at its own threshold where it has one."""
+    return leading_metric(verdict.metrics) or "accuracy"
 
 
 def is_averaged(verdict: Verdict, name: str) -> bool:

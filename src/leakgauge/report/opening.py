@@ -31,7 +31,7 @@ _TEMPLATE = """
 <p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.risk.words }}</p>
 {% if number %}
 <p class="leading"><strong id="leading-number">{{ number.value }}</strong>
-<span>correct identifications by the {{ number.attacker }} (coin toss: 50%)
+<span>correct identifications
 {%- if number.worst %}; most exposed target: <b>{{ number.worst }}</b>{% endif %}
 {%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
 {% endif %}
@@ -98,7 +98,7 @@ def _chart(run: JudgedRun) -> Chart | None:
         alternative="; ".join(
             [
                 "Correct identifications, from 50% (coin toss) to 100%",
-                *(row.label.replace(SEPARATOR, ", ") for row in rows),
+                *(f"{row.label.replace(SEPARATOR, ', ')} ({row.interval})" for row in rows),
                 *(f"{limit.label}: {percent(limit.value)}" for limit in limits),
             ]
         ),
@@ -116,7 +116,7 @@ def _names(verdicts: Sequence[Verdict]) -> list[str]:
     """Who attacks, by what they know; with the label too where several know the same."""
     titles = [attacker_title(verdict).removeprefix("attacker ") for verdict in verdicts]
     return [
-        clip(title, 46) if titles.count(title) == 1 else f"{clip(title, 32)}: {clip(verdict.label, 24)}"
+        f"{clip(title, 46)}{SEPARATOR}" + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
         for title, verdict in zip(titles, verdicts, strict=True)
     ]
 
@@ -129,7 +129,8 @@ def _row(name: str, verdict: Verdict) -> AttackerRow:
     drawn = known and (estimate.high or 0.0) - (estimate.low or 0.0) <= WIDEST
     interval = interval_text(metric, estimate) if drawn or not known else "interval too wide to draw"
     return AttackerRow(
-        label=f"{name}{SEPARATOR}{percent(estimate.value)} ({interval})",
+        label=f"{name}{percent(estimate.value)}",
+        interval=interval,
         value=estimate.value,
         low=estimate.low if drawn else None,
         high=estimate.high if drawn else None,

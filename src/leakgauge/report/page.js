@@ -3,7 +3,7 @@
 // Colours are CSS variables, so the page's theme is the charts' theme.
 (async () => {
   const { config, specs } = JSON.parse(document.getElementById("specs").textContent);
-  config.axisY.labelLimit = Math.max(110, 0.4 * Math.min(innerWidth, 700));
+  config.axisY.labelLimit = Math.min(280, innerWidth / 2);
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config, tooltip: { theme: "custom" } };
   const views = (window.leakgaugeViews = {});
 

@@ -20,6 +20,7 @@ class AttackerRow:
 
     label: str  # in one line, or in several with " · " between them
     value: float
+    interval: str  # in words
     low: float | None = None
     high: float | None = None
     is_control: bool = False
@@ -57,6 +58,7 @@ def identification_chart(
             axis=alt.Axis(domain=False, ticks=False, labelExpr=f"split(datum.label, '{SEPARATOR}')"),
         ),
         color=alt.Color("kind:N", scale=scale, legend=None),
+        tooltip=[alt.Tooltip("label:N", title="who"), alt.Tooltip("interval:N", title="interval")],
     )
     whisker = base.mark_rule(clip=True, strokeWidth=3).encode(x=along("low"), x2="high:Q")
     point = base.mark_point(filled=True, size=90, opacity=1).encode(x=along("value"))
@@ -81,6 +83,7 @@ def _values(row: AttackerRow) -> dict[str, Any]:
 
     return {
         "label": row.label,
+        "interval": row.interval,
         "kind": CONTROL if row.is_control else MEASURED,
         "value": shown(row.value),
         "low": shown(row.low),

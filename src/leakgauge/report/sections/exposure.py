@@ -36,8 +36,7 @@ _TEMPLATE = """
 <p>How well attackers would identify each {{ one }}, computed from the noise distribution without simulation.
 <code>exposure.csv</code> lists individuals: keep it private. This page names nobody. {{ omitted }}</p>
 {% for audit in audits %}
-<h3>{{ audit.title }}</h3>
-<p>{{ audit.text }}</p>
+<h3>{{ audit.title }}: {{ audit.text }}</h3>
 <div class="row">
 {% for chart in audit.charts %}
 {{ chart.figure }}
@@ -76,12 +75,14 @@ _TEMPLATE = """
 {% for name, spread in audit.promised.rows %}{{ spread }} {{ name }}{{ '; ' if not loop.last else '.' }}{% endfor %}</p>
 {% endif %}
 {% endfor %}
-<h3>What these numbers are based on</h3>
+<details>
+<summary>What these numbers are based on</summary>
 <ul>
 {% for note in notes %}
 <li>{{ note }}</li>
 {% endfor %}
 </ul>
+</details>
 """
 
 
@@ -136,7 +137,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
     unit = unit_plural(audit)
     return {
         "title": clip(audit["audit"]),
-        "text": f"{count(audit['people'])} {unit}, each taken in turn as the target.",
+        "text": f"{count(audit['people'])} {unit}, each taken in turn as the target",
         "many": unit,
         "spent": spent_lines(audit),
         "rows": [_row(attacker) for attacker in audit["adversaries"]],
@@ -268,7 +269,7 @@ def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str
     if "recognised" not in against:
         return ""
     sure = level(against["recognised"]["accuracy"])
-    return f"{_people_share(audit, against)} recognised, right about them at least {sure} of the time"
+    return f"{_people_share(audit, against)} recognised ({sure} right)"
 
 
 def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -5,9 +5,10 @@ from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.metric_text import has_epsilon_bound
-from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, upper, upper_percent
+from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, times, upper, upper_percent
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.summary import control_status, is_control
 from leakgauge.verdict import Verdict
 
 ORDER = 60
@@ -16,7 +17,8 @@ NO_BOUND = "none: no bound on ε"
 
 _TEMPLATE = """
 {% if rows %}
-<p>We checked the audit itself.</p>
+<p>We checked the audit itself: with no leak, with a known leak, and, where possible, with your release
+unprotected.</p>
 <dl class="check">
 <div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The false-alarm
 rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
@@ -24,7 +26,12 @@ most about {{ tolerated }}.</dd></div>
 <div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
 targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
 unnoticed.</dd></div>
+<div><dt>Unprotected</dt><dd>{{ unprotected }}</dd></div>
 </dl>
+<p>
+{% if remarks %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{% endif %}</p>
+<details{{ ' open' if remarks }}>
+<summary>Check of the audit for each attacker</summary>
 <div class="scroll" role="region" aria-label="Check of the audit" tabindex="0">
 <table>
 <caption>Check of the audit for each attacker. {{ omitted }}</caption>
@@ -32,18 +39,21 @@ unnoticed.</dd></div>
 <th scope="col">Attacker</th><th scope="col" class="n">False-alarm rate</th>
 <th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
+<th scope="col">Unprotected</th>
 {% if remarks %}<th scope="col">Remark</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
 <tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td>
 <td class="n">{{ row.seen }}</td><td class="n">{{ row.violating }}</td>
+<td>{{ row.unprotected }}</td>
 {% if remarks %}<td>{{ row.remark }}</td>{% endif %}
 </tr>
 {% endfor %}
 </tbody>
 </table>
 </div>
+</details>
 {% else %}
 <p class="note">The audit itself was not checked: how often it raises false alarms, and which leak it could
 have found, is not known.</p>
@@ -67,6 +77,7 @@ def section(run: JudgedRun) -> Section:
         tolerated=level(tolerated),
         rows=rows,
         draws=_draws(shown),
+        unprotected=_unprotected(shown),
         remarks=any(row["remark"] for row in rows),
         omitted=omission_note(len(shown), len(checked), "attackers"),
     )
@@ -80,16 +91,28 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
     alarming = low is not None and low > tolerated
     return {
         "name": name,
-        "rate": percent(null.get("rate")),
-        "interval": NOTHING
-        if low is None or high is None
-        else f"{lower_percent(low)} to {upper_percent(high)}",
+        "rate": percent(null.get("rate"))
+        + (f" ({lower_percent(low)} to {upper_percent(high)})" if low is not None and high is not None else ""),
+        "unprotected": control_status(verdict),
         "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
         "remark": "More false alarms than tolerated: do not rely on this attacker." if alarming else "",
     }
+
+
+def _unprotected(shown: Sequence[Verdict]) -> str:
+    """Who identified people when the same release had no protection: whoever did not can show nothing."""
+    statuses = [control_status(verdict) for verdict in shown if not is_control(verdict)]
+    failed, passed = statuses.count("failed"), statuses.count("passed")
+    if failed and not passed:
+        return "No attacker identified anybody even without protection: this audit tested nothing."
+    if failed:
+        return f"{times(failed, 'attacker')} identified nobody even without protection: do not rely on them."
+    if passed:
+        return "Without protection the attackers identified people through the same path, as they should."
+    return "A release without protection could not be made here, so this check was not possible."
 
 
 def _draws(shown: Sequence[Verdict]) -> str:

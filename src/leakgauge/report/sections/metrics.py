@@ -21,6 +21,7 @@ from leakgauge.report.metric_text import (
 from leakgauge.report.number_format import NOTHING, confidence
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.summary import TOO_WEAK_ACCURACY
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 20
@@ -48,12 +49,9 @@ larger. A bar beyond the red line means the promise is broken.</p>
 
 _TABLES = """
 {{ main }}
-{% if further %}
 <details>
-<summary>Further metrics</summary>
+<summary>Further numbers, and why some intervals are missing</summary>
 {{ further }}
-</details>
-{% endif %}
 {% if reasons %}
 <ol class="footnotes">
 {% for reason in reasons %}
@@ -61,6 +59,7 @@ _TABLES = """
 {% endfor %}
 </ol>
 {% endif %}
+</details>
 """
 
 _TABLE = """
@@ -100,7 +99,7 @@ def section(run: JudgedRun) -> Section:
         alone=any(_passes_alone(verdict) for verdict in run.verdicts),
         single=any(verdict.rounds == 1 < verdict.n_targets for verdict in run.verdicts),
     )
-    return Section("All numbers", html, (chart,) if chart else ())
+    return Section("The numbers", html, (chart,) if chart else ())
 
 
 def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
@@ -207,9 +206,14 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": bound_text(metric, bound),
+        "allowed": bound_text(metric, bound) if exceeds_bound(verdict, metric) or _limits(verdict) else "",
         "beyond": exceeds_bound(verdict, metric),
     }
+
+
+def _limits(verdict: Verdict) -> bool:
+    """Whether the promise limits an attacker enough to be worth comparing with."""
+    return (verdict.bounds.get("accuracy") or 0.0) < TOO_WEAK_ACCURACY
 
 
 def _footnote(reason: str, reasons: dict[str, int]) -> int:

@@ -3,7 +3,7 @@
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.metric_text import headline_metric
+from leakgauge.report.metric_text import leading_name
 from leakgauge.report.number_format import NOTHING, percent
 from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
 from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
@@ -90,4 +90,4 @@ def _useful(verdict: Verdict, name: str) -> str:
 
 
 def _risk(verdict: Verdict) -> Estimate:
-    return verdict.metrics[headline_metric(verdict, "accuracy")]
+    return verdict.metrics[leading_name(verdict)]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import headline_metric, value_text
+from leakgauge.report.metric_text import leading_name, value_text
 from leakgauge.report.number_format import (
     NOTHING,
     lower,
@@ -42,7 +42,7 @@ def section(run: JudgedRun) -> Section | None:
     terms = study_terms(shown)
     rows = []
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
-        metric, studied = headline_metric(verdict, "accuracy"), verdict.studied or {}
+        metric, studied = leading_name(verdict), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
         measured = value_text(metric, estimate.value) if estimate else NOTHING
         numbers = (

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.metric_text import (
-    AVERAGED,
     LARGEST_LIMIT,
     describe_metric,
-    headline_metric,
     interval_text,
-    is_averaged,
+    leading_name,
 )
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
@@ -126,7 +124,7 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
     lines = [
         ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
     ]
-    bounded = [(p.x, p.verdict.bounds.get(headline_metric(p.verdict, metric))) for p in points]
+    bounded = [(p.x, p.verdict.bounds.get(metric)) for p in points]
     is_share = describe_metric(metric).is_share
     limiting = [(x, bound) for x, bound in bounded if bound is not None]
     allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= LARGEST_LIMIT}
@@ -136,15 +134,13 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         if allowed
         else []
     )
-    title = describe_metric(metric).title + (
-        " (lower bound)" if describe_metric(metric).is_lower_bound else ""
-    )
-    if all(is_averaged(p.verdict, metric) for p in points):
-        title = f"{title} {AVERAGED}"
+    names = {_shown_metric(p.verdict, metric) for p in points}
+    title = describe_metric(names.pop() if len(names) == 1 else metric).title
+    title += " (lower bound)" if describe_metric(metric).is_lower_bound else ""
     read = "; ".join(
         f"{axis} {p.x:g}, {p.label}: {interval_text(metric, estimate)}"
         for p in points
-        if (estimate := p.verdict.metrics.get(headline_metric(p.verdict, metric)))
+        if (estimate := p.verdict.metrics.get(_shown_metric(p.verdict, metric)))
     )
     return line_chart(
         name,
@@ -158,8 +154,12 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
     )
 
 
+def _shown_metric(verdict: Verdict, metric: str) -> str:
+    return leading_name(verdict) if metric == "accuracy" else metric
+
+
 def _point(point: SweepPoint, metric: str) -> ChartPoint:
-    estimate = point.verdict.metrics.get(headline_metric(point.verdict, metric))
+    estimate = point.verdict.metrics.get(_shown_metric(point.verdict, metric))
     if estimate is None:
         return ChartPoint(x=point.x, value=None)
     if describe_metric(metric).is_lower_bound:

@@ -67,7 +67,7 @@ def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> 
         span=None if describe_metric(metric).is_lower_bound else _span(rows),
         chance=describe_metric(metric).chance_level,
         share=describe_metric(metric).is_share,
-        step=22,
+        step=17,
     )
 
 
