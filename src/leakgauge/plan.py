@@ -18,7 +18,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.limits import NO_LIMITS, Limits, read_limits
+from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
 
@@ -273,6 +273,17 @@ def check_limits(plan: Plan) -> None:
             "limits need a fixed number of rounds, but stop = 'decided' may end an audit early; "
             "write stop = 'rounds', or remove the limits"
         )
+
+
+def with_policy(plan: Plan, policy: str | Path | None) -> Plan:
+    """Return the plan with the limits of a policy file instead of its own."""
+    if policy is None:
+        return plan
+    limits = read_policy(policy)
+    try:
+        return replace(plan, limits=limits)
+    except BadInput as error:
+        raise BadInput(f"{policy}: {error}") from None
 
 
 def sweep_size(audit: Audit, plan: Plan) -> int:

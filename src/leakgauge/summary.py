@@ -1,4 +1,4 @@
-"""The answer of a whole run: is the promise kept, is the risk within the limits, and which exit code follows."""
+"""The answer of a whole run: is the promise kept, is the risk within the limits, and the exit code."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -35,12 +35,12 @@ class PromiseStrength(StrEnum):
     """How much a promise protects, if it is kept.
 
     Attributes:
-        STRONG: It keeps any attacker's accuracy below 75 %.
+        STRICT: It keeps any attacker's accuracy below 75 %.
         WEAK: It allows an accuracy of 75 % or more.
         TOO_WEAK: It allows an accuracy of 90 % or more, or one above the owner's limit: it protects nobody.
     """
 
-    STRONG = "strong"
+    STRICT = "strict"
     WEAK = "weak"
     TOO_WEAK = "too weak to protect"
 
@@ -291,7 +291,7 @@ def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> Pro
     """How much a promise protects that allows an attacker this accuracy."""
     if allowed_accuracy >= min(TOO_WEAK_ACCURACY, limits.metrics.get("accuracy", 1.0)):
         return PromiseStrength.TOO_WEAK
-    return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRONG
+    return PromiseStrength.WEAK if allowed_accuracy >= WEAK_ACCURACY else PromiseStrength.STRICT
 
 
 def _allowed_accuracy(verdict: Verdict) -> float:
@@ -346,7 +346,8 @@ def _exit_code(
         return 1, tuple(failed)
     findings = [verdict.finding for verdict in verdicts]
     all_within = limits.any_stated and risk.status is RiskStatus.WITHIN
-    reasons, warnings = [], []
+    reasons: list[str] = []
+    warnings: list[str] = []
     if Finding.UNTESTABLE in findings:
         reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
     if promise.rounds_needed is not None:
@@ -360,7 +361,7 @@ def _exit_code(
         reasons.append(f"the risk is undecided: {risk.reason}")
     if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:
         reasons.append(
-            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to the "
-            "plan, or none = true for research"
+            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to "
+            "the plan, or none = true for research"
         )
     return (3, tuple(reasons)) if reasons else (0, tuple(warnings))

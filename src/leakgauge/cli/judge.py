@@ -12,10 +12,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "judge",
         help="judge a run folder, or a file of scores",
         description="Judge a run folder, or a CSV file with the columns member and score, and optionally "
-        "round and target. Exit code: 0 not violated or no promise, 1 violated, 3 undecided or "
-        "incomplete.",
+        "round and target. Exit code: 0 the promise is not violated and the risk is within the "
+        "limits, 1 violated or over a limit, 2 bad input, 3 undecided, incomplete or nothing asked.",
     )
     parser.add_argument("what", metavar="DIR|SCORES.csv", type=Path)
+    parser.add_argument(
+        "--policy", metavar="FILE", type=Path, help="limits from this file instead of those of the run"
+    )
     scores = parser.add_argument_group("for a file of scores")
     scores.add_argument(
         "--epsilon", metavar="E", type=float, help="the promised epsilon (default: no promise)"
@@ -38,9 +41,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 def run(arguments: argparse.Namespace) -> int:
     """Judge and print verdicts."""
     from leakgauge.cli import verdict_table
+    from leakgauge.limits import read_policy
     from leakgauge.runner.in_memory import judge_file
     from leakgauge.runner.run_verdicts import judge_folder
 
+    limits = None if arguments.policy is None else read_policy(arguments.policy)
     names = ("epsilon", "delta", "confidence", "coins", "seed")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     if arguments.what.is_dir():
@@ -48,13 +53,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise BadInput(
                 f"--{next(iter(given))} is for a file of scores; a run folder holds its own promise"
             )
-        verdicts = judge_folder(arguments.what)
+        result = judge_folder(arguments.what, limits)
     else:
         if "delta" in given and "epsilon" not in given:
             raise BadInput(f"--delta {given['delta']} needs an epsilon; add --epsilon")
-        verdicts = [judge_file(arguments.what, **{"coins": "given", **given})]
+        result = judge_file(arguments.what, limits=limits, **{"coins": "given", **given})
     if arguments.json:
-        verdict_table.print_json(verdicts)
+        verdict_table.print_json(result)
     else:
-        verdict_table.print_table(verdicts)
-    return verdict_table.exit_code(verdicts)
+        verdict_table.print_table(result)
+    return result.summary.exit_code

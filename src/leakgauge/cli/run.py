@@ -17,7 +17,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "run",
         help="run a plan, or continue it",
-        description="Run a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided.",
+        description="Run a plan, or continue it. Exit code: 0 the promise is not violated and the risk is "
+        "within the limits, 1 violated or over a limit, 2 bad input, 3 undecided, incomplete or nothing "
+        "asked.",
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(
@@ -25,6 +27,9 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         metavar="DIR",
         type=Path,
         help="the run folder (default: runs/<name of the plan>, for plan.toml the name of its folder)",
+    )
+    parser.add_argument(
+        "--policy", metavar="FILE", type=Path, help="limits from this file instead of those in the plan"
     )
     add_engine_options(parser)
     parser.add_argument("--seed", metavar="N", type=int, help="use this seed instead of the one in the plan")
@@ -40,14 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the plan and print its verdicts."""
     from leakgauge import api
     from leakgauge.cli import verdict_table
-    from leakgauge.plan import read_plan
+    from leakgauge.plan import read_plan, with_policy
     from leakgauge.runner import manifest
 
-    plan = read_plan(arguments.plan, seed=arguments.seed)
+    plan = with_policy(read_plan(arguments.plan, seed=arguments.seed), arguments.policy)
     if arguments.dry_run:
         return _dry_run(plan, arguments)
     folder = arguments.out or api.default_folder(plan)
-    verdicts = api.run(
+    result = api.run(
         plan,
         out=folder,
         fresh=arguments.fresh,
@@ -58,15 +63,15 @@ def run(arguments: argparse.Namespace) -> int:
     notes = manifest.data_notes(manifest.load(folder))
     if arguments.json:
         verdict_table.print_json(
-            verdicts, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
+            result, folder=str(folder), report=str(folder / "report.html"), data=list(notes)
         )
     else:
-        verdict_table.print_table(verdicts)
+        verdict_table.print_table(result)
         for note, audits in notes.items():
             everywhere = len(audits) == len(plan.audits)
             print(f"Data: {note}" if everywhere else f"Data of {', '.join(audits)}: {note}")
         print(f"Report: {folder / 'report.html'}")
-    return verdict_table.exit_code(verdicts)
+    return result.summary.exit_code
 
 
 def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:

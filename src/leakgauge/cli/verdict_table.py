@@ -1,16 +1,20 @@
 """Verdicts printed on the terminal; not a command."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from leakgauge.summary import RunResult
     from leakgauge.verdict import Verdict
 
 MOST_TABLE_ROWS = 40
 _WIDE_TERMINAL = 120  # columns
-_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
-_ORDER = ("violated", "undecided", "not violated", None)
+_COLOURS = {"violated": "red", "untestable": "yellow", "undecided": "yellow"}
+_TONES = {"good": "green", "warn": "yellow", "bad": "red", "neutral": "default"}
+_ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 
 def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
@@ -90,39 +94,30 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
     )
 
 
-def exit_code(verdicts: "Sequence[Verdict]") -> int:
-    """Return 1 if any promise is violated, else 3 if any is undecided, else 0."""
-    findings = {verdict.finding for verdict in verdicts}
-    return 1 if "violated" in findings else 3 if "undecided" in findings else 0
-
-
-def print_json(verdicts: "Sequence[Verdict]", **more: Any) -> None:
+def print_json(result: "RunResult", **more: Any) -> None:
     """Print what verdicts.json holds, and more."""
-    from leakgauge.verdict import verdicts_to_json
+    from leakgauge.summary import result_to_json
 
-    print(json.dumps({**verdicts_to_json(verdicts), **more}, ensure_ascii=False, default=str))
+    print(json.dumps({**result_to_json(result), **more}, ensure_ascii=False, default=str))
 
 
-def print_table(verdicts: "Sequence[Verdict]") -> None:
-    """Print the findings first, then what was measured beside what was promised, then the instrument."""
+def print_table(result: "RunResult") -> None:
+    """Print the two answers first, then what was measured beside what was promised, then the instrument."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     from leakgauge.report.adversary_names import adversary_names
-    from leakgauge.report.headline import IDENTIFICATION_QUESTION, identification_answer
     from leakgauge.report.metric_text import headline_metric, interval_text, value_text
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
     from leakgauge.report.sections.study_results import study_sentences
 
+    verdicts = result.verdicts
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDE_TERMINAL
-    worst = min((verdict.finding for verdict in verdicts), key=_ORDER.index)
-    console.print(Text(_headline(verdicts), style=f"bold {_COLOURS.get(worst or '', 'default')}"))
-    if answered := identification_answer(verdicts):
-        console.print(Text(f"{IDENTIFICATION_QUESTION} {answered}"), soft_wrap=True)
+    _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
     metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
@@ -149,35 +144,36 @@ def print_table(verdicts: "Sequence[Verdict]") -> None:
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)
     for line in _footnotes(verdicts):
         console.print(Text(line), soft_wrap=True)
+    _print_reasons(result, console)
 
 
-def _headline(verdicts: "Sequence[Verdict]") -> str:
-    from leakgauge.report.headline import all_promises_too_weak, weak_promise_text, weak_promises
-    from leakgauge.report.number_format import times
+def print_answers(result: "RunResult") -> None:
+    """Print the two answers and the reasons for the exit code."""
+    from rich.console import Console
 
-    counts = {finding: sum(verdict.finding == finding for verdict in verdicts) for finding in _ORDER}
-    everyone = times(len(verdicts), "attacker")
-    if counts["violated"]:
-        return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
-    if all_promises_too_weak(verdicts):
-        return f"UNDECIDED: the promise is too weak to be broken. {weak_promise_text(verdicts)}"
-    if weak := weak_promises(verdicts):
-        return f"UNDECIDED: {_headline_parts(counts, len(weak), everyone)}. {weak_promise_text(weak)}"
-    if counts["undecided"]:
-        return f"UNDECIDED: {counts['undecided']} of {everyone} could show no violation in so few rounds"
-    if counts["not violated"]:
-        return f"NOT VIOLATED by {everyone} in these rounds (an audit refutes a promise, never proves it)"
-    return "NO PROMISE to compare with; this is what the attackers could tell"
+    console = Console(highlight=False)
+    _print_answers(result, console)
+    _print_reasons(result, console)
 
 
-def _headline_parts(counts: Mapping[str | None, int], n_weak: int, everyone: str) -> str:
-    """How many promises are too weak, how many rounds too few, and how many attackers got nowhere."""
-    parts = [f"for {n_weak} of {everyone} the promise is too weak to be broken"]
-    if n_short := counts["undecided"] - n_weak:
-        parts.append(f"{n_short} could show no violation in so few rounds")
-    if kept := counts["not violated"]:
-        parts.append(f"{kept} did not get past their promise")
-    return "; ".join(parts)
+def _print_answers(result: "RunResult", console: "Console") -> None:
+    from rich.text import Text
+
+    from leakgauge.report.answers import promise_answer, risk_answer
+
+    for write in (risk_answer, promise_answer):
+        answer = write(result.summary, result.verdicts)
+        console.print(Text(answer.words, style=f"bold {_TONES[answer.tone]}"), soft_wrap=True)
+        for sentence in answer.sentences:
+            console.print(Text(f"  {sentence}"), soft_wrap=True)
+
+
+def _print_reasons(result: "RunResult", console: "Console") -> None:
+    from rich.text import Text
+
+    code = result.summary.exit_code
+    for reason in result.summary.reasons:
+        console.print(Text(f"{f'Exit code {code}' if code else 'Warning'}: {reason}."), soft_wrap=True)
 
 
 def _interval_cell(verdict: "Verdict", name: str, write: Any) -> str:

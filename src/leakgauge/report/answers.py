@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leakgauge import catalog
+from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.number_format import count, lower, number, percent
 from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
 from leakgauge.summary import PromiseStrength, PromiseSummary, RunSummary
@@ -21,7 +22,7 @@ UNIT_NAMES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as a lamp: its tone (good, warn, bad, neutral), a few words, and sentences that explain it."""
+    """An answer: its tone (good, warn, bad or neutral), a few words, and sentences that explain it."""
 
     tone: str
     words: str
@@ -33,7 +34,7 @@ class Answer:
 
 
 def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """Is the promise kept? A promise that is too weak to protect is never good news."""
+    """Say whether the promise is kept; one that is too weak to protect is never good news."""
     promise = summary.promise
     worth = _promise_worth(promise)
     match promise.status:
@@ -67,7 +68,7 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
 
 
 def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
-    """How well can people be identified, and is that within the owner's limits?"""
+    """Say how well people can be identified, and whether that is within the owner's limits."""
     risk = summary.risk
     if risk.metric == "recognised":
         return _recognised_answer(risk)
@@ -84,10 +85,9 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             )
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
-            rounds = ()
-            if risk.rounds_needed is not None:
-                rounds = (f"About {count(risk.rounds_needed)} simulated releases would decide.",)
-            return Answer("warn", "Risk undecided", (*success, *reason, *rounds))
+            needed = count(risk.rounds_needed)
+            more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
+            return Answer("warn", "Risk undecided", (*success, *reason, *more))
     return Answer("neutral" if success else "warn", "No limit stated", success or reason)
 
 
@@ -97,7 +97,7 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     if risk.metric is None or risk.value is None:
         return ()
     subject = "The best possible attacker" if risk.scope == ANY_ATTACKER else _attacker(summary, verdicts)
-    limit = "" if risk.limit is None else f"; your limit is {_written(risk.metric, risk.limit)}"
+    limit = "" if risk.limit is None else f"; your limit is {limit_text(risk.metric, risk.limit)}"
     known = [end for end in (risk.low, risk.high) if end is not None]
     interval = ""
     if len(known) == 2 and risk.scope != ANY_ATTACKER:
@@ -139,8 +139,18 @@ def _written(metric: str, value: float) -> str:
     return percent(value) if described is None or described.is_share else number(value)
 
 
+def limit_text(metric: str, limit: float) -> str:
+    """Write a limit as the owner set it, without digits that nobody stated.
+
+    >>> limit_text("accuracy", 0.6), limit_text("auc", 0.65)
+    ('60%', '0.65')
+    """
+    described = catalog.metric_descriptions().get(metric)
+    return f"{100 * limit:.6g}%" if described is None or described.is_share else f"{limit:.6g}"
+
+
 def _recognised_answer(risk: Risk) -> Answer:
-    limit = percent(risk.limit)
+    limit = limit_text("recognised", risk.limit or 0.0)
     if risk.value is None:
         return Answer("warn", "Risk undecided", (f"{(risk.reason or '').capitalize()}.",))
     text = f"{percent(risk.value)} of the people can be recognised; your limit is {limit}."
@@ -156,23 +166,29 @@ def _violation(promise: PromiseSummary, verdicts: Sequence[Verdict]) -> str:
     found = next(
         verdict
         for verdict in verdicts
-        if verdict.finding is Finding.VIOLATED and verdict.label == promise.attacker
+        if verdict.finding is Finding.VIOLATED
+        and (verdict.audit, verdict.label) == (promise.audit, promise.attacker)
     )
     if found.certain and found.evidence:
         return found.evidence[0]
     bound, stated = found.metrics["epsilon"].low, (found.promised or {}).get("epsilon")
     if bound is not None and stated is not None and bound > stated:
+        shown = lower(bound, above=stated)
         return (
-            f"The attack {found.label} shows that ε is at least {lower(bound, above=stated)}, but "
+            f"The attack {_named(found, verdicts)} shows that ε is at least {shown}, but "
             f"ε = {number(stated)} was promised."
         )
     what = "the promised trade-off curve" if found.about == "curve" else "the promise"
-    return f"The attack {found.label} succeeds more often than {what} allows."
+    return f"The attack {_named(found, verdicts)} succeeds more often than {what} allows."
+
+
+def _named(found: Verdict, verdicts: Sequence[Verdict]) -> str:
+    return adversary_names([found], verdicts)[0]
 
 
 def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
     """What the promise allows an attacker, where that is much."""
-    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRONG):
+    if promise.allowed_accuracy is None or promise.strength in (None, PromiseStrength.STRICT):
         return ()
     unit = UNIT_NAMES.get(promise.unit or "", promise.unit or "one record")
     epsilon = "no finite ε" if promise.epsilon is None else f"ε = {number(promise.epsilon)}"
@@ -181,14 +197,14 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
         nominal = f" (stated as ε = {number(promise.nominal_epsilon)} for {stated})"
     if not promise.testable:
-        return (
+        text = (
             f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
-            "not violate it. More simulated releases cannot help.",
+            "not violate it. More simulated releases cannot help."
         )
+        return (text,)
     allowed = percent(promise.allowed_accuracy)
-    return (
-        f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time.",
-    )
+    text = f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time."
+    return (text,)
 
 
 def _weak_tone(promise: PromiseSummary, at_best: str = "good") -> str:

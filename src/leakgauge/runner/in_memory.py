@@ -1,6 +1,7 @@
 """Audits without a run folder: of a mechanism given as a function, and of scores from elsewhere."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import numpy.typing as npt
 from leakgauge import verdict
 from leakgauge.catalog import PreparedAudit, domain_with_function_audit
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins
+from leakgauge.core.game import Coins, Trials
 from leakgauge.core.guarantee import Guarantee
+from leakgauge.limits import NO_LIMITS, Limits
 from leakgauge.plan import MetricsTable
+from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence
 from leakgauge.runner.engines import map_in_order, open_engine
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
+from leakgauge.summary import RunResult, apply_controls, summarise_run
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict, VerdictSubject
@@ -74,7 +78,7 @@ def audit_mechanism(
         for trials in map_in_order(engine, play_block, split_rounds(whole, ROUNDS_PER_BLOCK)):
             blocks.add(trials)
     name = getattr(release, "__name__", type(release).__name__)
-    return verdict.judge_trials(
+    found = verdict.judge_trials(
         blocks.trials(label),
         guarantee=promise,
         subject=VerdictSubject(
@@ -93,6 +97,7 @@ def audit_mechanism(
         ),
         metrics=MetricsTable(),
     )
+    return _with_risk(found, blocks.trials(label), NO_LIMITS, MetricsTable().confidence)
 
 
 def judge(
@@ -106,6 +111,7 @@ def judge(
     confidence: float = 0.95,
     coins: str = "fair",
     seed: int = 0,
+    limits: Limits = NO_LIMITS,
 ) -> Verdict:
     """Judge the scores of any other attack.
 
@@ -119,12 +125,13 @@ def judge(
         confidence: The confidence level of all intervals.
         coins: "fair" if membership was decided by independent fair coins, else "given".
         seed: The seed of the random numbers that the statistics need.
+        limits: What the owner of the release allows; the `risk` of the verdict is about them.
 
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
-    return verdict.judge_trials(
+    found = verdict.judge_trials(
         trials,
         guarantee=_promise(epsilon, delta),
         subject=VerdictSubject(
@@ -138,6 +145,21 @@ def judge(
         ),
         metrics=MetricsTable(confidence=confidence),
     )
+    return _with_risk(found, trials, limits, confidence)
+
+
+def _with_risk(found: Verdict, trials: Trials, limits: Limits, confidence: float) -> Verdict:
+    """Add how the success of the one attacker compares with limits."""
+    risk = assess_risk(
+        trials,
+        found.metrics,
+        limits=limits,
+        attacker=found.label,
+        counted=limits.counts(found.knowledge, found.label),
+        n_rounds=found.rounds,
+        context=RiskContext(confidence=confidence, comparisons=count_comparisons(limits, 1)),
+    )
+    return apply_controls([replace(found, risk=risk)])[0]
 
 
 def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
@@ -148,10 +170,18 @@ def _promise(epsilon: float | None, delta: float) -> Guarantee | None:
     )
 
 
-def judge_file(path: Path, **settings: Any) -> Verdict:
-    """Judge the scores in a CSV file."""
+def judge_file(path: Path, *, limits: Limits | None = None, **settings: Any) -> RunResult:
+    """Judge the scores in a CSV file against a promise and against limits."""
     table = read_scores(path)
     try:
-        return judge(table.members, table.scores, rounds=table.rounds, targets=table.targets, **settings)
+        found = judge(
+            table.members,
+            table.scores,
+            rounds=table.rounds,
+            targets=table.targets,
+            limits=limits or NO_LIMITS,
+            **settings,
+        )
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
+    return RunResult((found,), summarise_run([found], limits=limits or NO_LIMITS))

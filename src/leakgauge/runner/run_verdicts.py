@@ -70,7 +70,7 @@ def _judge(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
     verdicts: list[Verdict] = []
     blind_over = set()
     for audit in run.plan.audits:
-        sequence = _collect_blocks(audit, run, content, folder)
+        sequence = collect_blocks(audit, run, content, folder)
         judged = _judge_audit(audit, run, sequence)
         blind_over |= {found.audit for found in judged if is_control(found) and _is_over(found)}
         verdicts += apply_controls([_without_control_risk(found) for found in judged])
@@ -115,7 +115,7 @@ def refuse_unjudgeable(audit: Audit, metadata: AuditMetadata) -> None:
         raise
 
 
-def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder: Path) -> BlockSequence:
+def collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder: Path) -> BlockSequence:
     """Read the blocks of an audit up to its end; stop if one of them is missing."""
     sequence, stores = empty_sequence(audit, run), run.stores(folder, audit)
     for block in split_rounds(audit.rounds, audit.block):

@@ -1,0 +1,130 @@
+"""What a release pipeline reads: a JUnit file, and a comment in Markdown."""
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from leakgauge import catalog
+from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.answers import Answer, limit_text, promise_answer, risk_answer
+from leakgauge.report.metric_text import interval_text
+from leakgauge.report.number_format import number, percent
+from leakgauge.risk import RiskStatus
+from leakgauge.runner.baseline import TOLERANCE, BaselineComparison
+from leakgauge.summary import RunResult
+from leakgauge.verdict import Finding, Verdict
+
+LAMPS = {"good": "🟢", "warn": "🟠", "bad": "🔴", "neutral": "⚪"}
+MOST_ROWS = 40
+
+
+def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
+    """Write one test case for the promise and one for the risk of each attacker.
+
+    A violated promise or a limit that is exceeded is a failure; what could not be decided is an error.
+    """
+    suite = ElementTree.Element("testsuite", name="leakgauge")
+    for verdict in result.verdicts:
+        if verdict.audit not in result.summary.covers:
+            continue
+        if verdict.finding is not None:
+            problem = _finding_problem(verdict)
+            _add_case(suite, f"promise: {verdict.audit}, {verdict.label}", problem)
+        if verdict.risk is not None and verdict.risk.status is not RiskStatus.NO_LIMIT:
+            _add_case(suite, f"risk: {verdict.audit}, {verdict.label}", _risk_problem(verdict))
+    for comparison in comparisons:
+        problem = None
+        if comparison.status != "not worse":
+            kind = "failure" if comparison.status == "worse" else "error"
+            problem = (kind, f"{comparison.status}: accuracy rose by {_increase(comparison)}")
+        _add_case(suite, f"baseline: {comparison.audit}, {comparison.label}", problem)
+    gate = _gate_problem(result)
+    _add_case(suite, "gate", gate)
+    for kind, name in (("failure", "failures"), ("error", "errors")):
+        suite.set(name, str(len(suite.findall(f"testcase/{kind}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_case(suite: ElementTree.Element, name: str, problem: tuple[str, str] | None) -> None:
+    case = ElementTree.SubElement(suite, "testcase", classname="leakgauge", name=name)
+    if problem is not None:
+        ElementTree.SubElement(case, problem[0], message=problem[1])
+
+
+def _finding_problem(verdict: Verdict) -> tuple[str, str] | None:
+    match verdict.finding:
+        case Finding.VIOLATED:
+            return "failure", "the promise is violated"
+        case Finding.UNTESTABLE:
+            return "error", "no attacker recognised anybody even without protection"
+        case Finding.UNDECIDED if verdict.rounds_needed is not None:
+            return "error", f"too few rounds; {verdict.rounds_needed:,} could show a violation"
+        case Finding.UNDECIDED:
+            return "error", "the promise is too weak to test"
+    return None
+
+
+def _risk_problem(verdict: Verdict) -> tuple[str, str] | None:
+    risk = verdict.risk
+    if risk is None or risk.status is RiskStatus.WITHIN or risk.metric is None:
+        return None
+    title = catalog.metric_descriptions()[risk.metric].title_in_sentence
+    text = f"{title} {_value(risk.metric, risk.value)}, limit {limit_text(risk.metric, risk.limit or 0.0)}"
+    if risk.status is RiskStatus.OVER:
+        return "failure", f"over the limit: {text}"
+    return "error", f"undecided: {text}; {risk.reason}"
+
+
+def _gate_problem(result: RunResult) -> tuple[str, str] | None:
+    code = result.summary.exit_code
+    kind = "failure" if code == 1 else "error"
+    return None if code == 0 else (kind, "; ".join(result.summary.reasons))
+
+
+def _value(metric: str, value: float | None) -> str:
+    return percent(value) if catalog.metric_descriptions()[metric].is_share else number(value)
+
+
+def _increase(comparison: BaselineComparison) -> str:
+    difference = comparison.difference
+    if difference.value is None or difference.low is None or difference.high is None:
+        return "an unknown amount"
+    low, value, high = (f"{100 * end:+.1f}" for end in (difference.low, difference.value, difference.high))
+    return f"{value} percentage points ({low} to {high}; {100 * TOLERANCE:g} are tolerated)"
+
+
+def markdown_text(result: RunResult, *, title: str, comparisons: Sequence[BaselineComparison] = ()) -> str:
+    """Write the two answers, the attackers and what to do, as a comment on a change."""
+    summary, verdicts = result.summary, result.verdicts
+    lines = [f"## {_plain(title)}", ""]
+    for answer in (risk_answer(summary, verdicts), promise_answer(summary, verdicts)):
+        lines += [_lamp(answer), ""]
+    if summary.reasons:
+        lines += [f"Exit code {summary.exit_code}: {_plain('; '.join(summary.reasons))}.", ""]
+    shown = [verdict for verdict in verdicts if verdict.audit in summary.covers][:MOST_ROWS]
+    lines += ["| attacker | correct identifications | limit | risk | promise |", "|---|---|---|---|---|"]
+    for name, verdict in zip(adversary_names(shown, verdicts), shown):
+        lines.append(f"| {_plain(name)} | {' | '.join(_cells(verdict))} |")
+    for comparison in comparisons:
+        who = _plain(f"{comparison.audit}, {comparison.label}")
+        lines += ["", f"Baseline, {who}: {comparison.status}; {_increase(comparison)}."]
+    return "\n".join(lines) + "\n"
+
+
+def _lamp(answer: Answer) -> str:
+    return f"{LAMPS[answer.tone]} **{answer.words}.** {_plain(answer.text)}"
+
+
+def _cells(verdict: Verdict) -> list[str]:
+    risk = verdict.risk
+    finding = "no promise" if verdict.finding is None else str(verdict.finding)
+    if risk is None or risk.metric is None:
+        return ["–", "–", "–", finding]
+    estimate = verdict.metrics[risk.metric]
+    limit = "–" if risk.limit is None else limit_text(risk.metric, risk.limit)
+    return [interval_text(risk.metric, estimate), limit, str(risk.status), finding]
+
+
+def _plain(text: str) -> str:
+    """Text from a user, so that it cannot break a table or start markup."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

@@ -1,0 +1,142 @@
+"""Limits are compared with bounds that are wrong as seldom as they say."""
+
+import numpy as np
+import pytest
+
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.limits import NO_LIMITS, Limits
+from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
+from leakgauge.risk import ANY_ATTACKER, RiskContext, RiskStatus, assess_risk, count_comparisons
+
+LIMIT = 0.6
+KNOWN = Estimate(value=0.5, confidence=0.95, method="any; it only has to be there")
+LIMITS = Limits(metrics={"accuracy": LIMIT})
+AUDITS = 1000
+MOST_WRONG = 0.05  # of the audits, as the confidence says
+
+
+def answers(accuracy, n_rounds, n_targets, rng, shared=0.5):
+    """Trials of an attacker who is right about every target with exactly this chance.
+
+    With probability ``shared`` the targets of a round are right or wrong together.
+    """
+    members = rng.random((n_rounds, n_targets)) < 0.5
+    chance = rng.random((n_rounds, n_targets))
+    together = rng.random(n_rounds) < shared
+    chance[together] = chance[together, :1]
+    right = chance < accuracy
+    rounds, targets = np.indices(members.shape)
+    scores = np.where(members == right, 1.0, -1.0)
+    reading = Reading(threshold=0.0, signed=True)
+    return Trials(rounds.ravel(), targets.ravel(), members.ravel(), scores.ravel(), Coins.FAIR, reading)
+
+
+def risk(trials, limits=LIMITS, **context):
+    names = ("accuracy_own", "accuracy_mean", "accuracy") if limits is NO_LIMITS else ("accuracy_own",)
+    metrics = {name: evaluate_rate(rate_metrics()[name](), trials, 0.95) for name in names}
+    metrics |= {name: KNOWN for name in ("accuracy_mean", "accuracy") if name not in metrics}
+    return assess_risk(
+        trials,
+        metrics,
+        limits=limits,
+        attacker="it",
+        counted=True,
+        n_rounds=np.unique(trials.rounds).size,
+        context=RiskContext(confidence=0.95, **context),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_targets", "attackers", "points"),
+    [
+        (1, 1, 1),
+        (5, 1, 1),
+        pytest.param(1, 3, 1, marks=pytest.mark.nightly),
+        pytest.param(1, 1, 4, marks=pytest.mark.nightly),
+        pytest.param(4, 2, 3, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attackers, points):
+    rng = np.random.default_rng([20240501, n_targets, attackers, points])
+    context = {"comparisons": count_comparisons(LIMITS, attackers * points), "sweep_points": points}
+    over = within = 0
+    for _ in range(AUDITS):
+        found = [
+            [risk(answers(LIMIT, 120, n_targets, rng), **context).status for _ in range(attackers)]
+            for _ in range(points)
+        ]
+        over += any(RiskStatus.OVER in point for point in found)
+        within += any(set(point) == {RiskStatus.WITHIN} for point in found)  # somebody picks that point
+    assert over <= MOST_WRONG * AUDITS
+    assert within <= MOST_WRONG * AUDITS
+
+
+def test_clear_cases_are_decided():
+    rng = np.random.default_rng(1)
+    assert risk(answers(0.52, 2000, 3, rng)).status is RiskStatus.WITHIN
+    found = risk(answers(0.70, 2000, 3, rng))
+    assert found.status is RiskStatus.OVER
+    assert found.low > LIMIT
+
+
+def test_more_comparisons_and_more_points_need_more_evidence():
+    trials = answers(0.65, 700, 1, np.random.default_rng(2))
+    assert risk(trials).low > risk(trials, comparisons=100).low
+    trials = answers(0.55, 700, 1, np.random.default_rng(3))
+    assert risk(trials).high < risk(trials, sweep_points=100).high
+
+
+def test_a_badly_placed_threshold_does_not_clear_a_release():
+    rng = np.random.default_rng(4)
+    trials = answers(0.9, 1000, 1, rng)
+    shifted = Trials(
+        trials.rounds, trials.targets, trials.members, trials.scores, Coins.FAIR, Reading(threshold=5.0)
+    )
+    found = risk(shifted)  # it never says member, but whoever calibrates it is right nine times in ten
+    assert found.status is RiskStatus.OVER
+    assert found.metric == "accuracy_mean"
+
+
+def test_undecided_says_how_many_rounds_would_decide():
+    rng = np.random.default_rng(5)
+    found = risk(answers(0.57, 300, 1, rng))
+    assert found.status is RiskStatus.UNDECIDED
+    again = risk(answers(found.value, 2 * found.rounds_needed, 1, rng))
+    assert again.status is (RiskStatus.WITHIN if found.value < LIMIT else RiskStatus.OVER)
+
+
+def test_rounds_added_after_a_look_leave_the_risk_undecided():
+    trials = answers(0.9, 1000, 1, np.random.default_rng(6))
+    found = risk(trials, obstacle="rounds were added")
+    assert (found.status, found.reason) == (RiskStatus.UNDECIDED, "rounds were added")
+
+
+def test_an_exact_optimum_below_the_limit_needs_no_rounds():
+    trials = answers(0.55, 40, 1, np.random.default_rng(7))
+    assert risk(trials).status is RiskStatus.UNDECIDED
+    found = risk(trials, optimum={"accuracy": 0.58})
+    assert (found.status, found.scope, found.high) == (RiskStatus.WITHIN, ANY_ATTACKER, 0.58)
+    assert risk(trials, optimum={"accuracy": 0.6}).status is RiskStatus.UNDECIDED
+
+
+def test_without_a_limit_the_leading_number_is_that_of_the_own_threshold():
+    trials = answers(0.8, 400, 2, np.random.default_rng(8))
+    found = risk(trials, limits=NO_LIMITS)
+    assert (found.status, found.metric) == (RiskStatus.NO_LIMIT, "accuracy_own")
+    other = Trials(trials.rounds, trials.targets, trials.members, trials.scores, Coins.FAIR, Reading())
+    assert risk(other, limits=NO_LIMITS).metric == "accuracy_mean"
+
+
+def test_constant_scores_are_no_evidence_of_safety_by_chance():
+    trials = answers(0.8, 400, 2, np.random.default_rng(9))
+    constant = Trials(
+        trials.rounds,
+        trials.targets,
+        trials.members,
+        np.zeros(len(trials)),
+        Coins.FAIR,
+        Reading(threshold=0.0),
+    )
+    assert risk(constant).value == pytest.approx(0.5)

@@ -1,0 +1,145 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leakgauge.core.game import Coins
+from leakgauge.limits import Limits
+from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.runner.in_memory import judge
+from leakgauge.summary import (
+    PromiseStrength,
+    RunResult,
+    apply_controls,
+    promise_strength,
+    recognised_risk,
+    result_from_json,
+    result_to_json,
+    summarise_run,
+)
+from leakgauge.verdict import Finding
+
+WITHIN = Risk(status=RiskStatus.WITHIN, metric="accuracy_own", value=0.55, high=0.58, limit=0.6)
+OVER, UNDECIDED = replace(WITHIN, status=RiskStatus.OVER), replace(WITHIN, status=RiskStatus.UNDECIDED)
+NO_LIMIT = Risk(status=RiskStatus.NO_LIMIT, metric="accuracy_own", value=0.97)
+LIMITS = Limits(metrics={"accuracy": 0.6})
+PROMISE = {"epsilon": 1.0, "delta": 0.0, "unit": "user", "nominal": None}
+
+
+@pytest.fixture(scope="module")
+def verdict():
+    rng = np.random.default_rng(1)
+    members = rng.random(500) < 0.5
+    return judge(members, members + rng.normal(size=500), coins=Coins.FAIR)
+
+
+def found(verdict, finding, risk, **fields):
+    promised = None if finding is None else PROMISE
+    return replace(verdict, finding=finding, risk=risk, promised=promised, rounds_needed=None, **fields)
+
+
+@pytest.mark.parametrize(
+    ("finding", "risk", "needed", "limits", "code"),
+    [
+        (Finding.NOT_VIOLATED, NO_LIMIT, None, Limits(), 0),
+        (Finding.NOT_VIOLATED, WITHIN, None, LIMITS, 0),
+        (None, WITHIN, None, LIMITS, 0),
+        (Finding.VIOLATED, WITHIN, None, LIMITS, 1),
+        (Finding.NOT_VIOLATED, OVER, None, LIMITS, 1),
+        (None, OVER, None, LIMITS, 1),
+        (Finding.NOT_VIOLATED, UNDECIDED, None, LIMITS, 3),
+        (Finding.UNDECIDED, WITHIN, 5000, LIMITS, 3),  # more rounds would test the promise
+        (Finding.UNDECIDED, WITHIN, None, LIMITS, 0),  # no rounds would, but the limits are kept
+        (Finding.UNDECIDED, NO_LIMIT, None, Limits(), 3),
+        (Finding.UNTESTABLE, WITHIN, None, LIMITS, 3),
+        (None, NO_LIMIT, None, Limits(), 3),  # nothing was asked
+        (None, NO_LIMIT, None, Limits(none=True), 0),
+    ],
+)
+def test_exit_code_follows_from_promise_and_risk(verdict, finding, risk, needed, limits, code):
+    judged = replace(found(verdict, finding, risk), rounds_needed=needed)
+    summary = summarise_run([judged], limits=limits)
+    assert summary.exit_code == code
+    assert bool(summary.reasons) == (code != 0 or finding is Finding.UNDECIDED)
+
+
+def test_the_worst_attacker_decides_and_a_published_point_stands_alone(verdict):
+    bad = found(verdict, Finding.VIOLATED, OVER, audit="a@epsilon=1")
+    good = found(verdict, Finding.NOT_VIOLATED, WITHIN, audit="a@epsilon=0.1")
+    both = summarise_run([good, bad], limits=LIMITS)
+    assert (both.exit_code, both.audit, both.promise.status) == (1, "a@epsilon=1", "violated")
+    alone = summarise_run([good, bad], limits=LIMITS, publish="a@epsilon=0.1")
+    assert (alone.exit_code, alone.covers) == (0, ("a@epsilon=0.1",))
+
+
+def test_nobody_is_within_limits_without_a_positive_control_that_passed(verdict):
+    def with_control(status, knowledge="k", risk=WITHIN):
+        control = {"control": {"status": status}}
+        return found(verdict, None, risk, knowledge=knowledge, instrument={**verdict.instrument, **control})
+
+    (failed,) = apply_controls([with_control("failed")])
+    assert failed.risk.status is RiskStatus.UNDECIDED
+    weak, strong = apply_controls([with_control("failed"), with_control("passed")])
+    assert {weak.risk.status, strong.risk.status} == {RiskStatus.WITHIN}  # another with this knowledge passed
+    weak, _ = apply_controls([with_control("failed"), with_control("passed", knowledge="other")])
+    assert weak.risk.status is RiskStatus.UNDECIDED
+    (absent,) = apply_controls([with_control("not possible")])
+    assert absent.risk.status is RiskStatus.WITHIN
+    assert "not possible" in absent.risk.scope
+    exact = replace(WITHIN, scope=ANY_ATTACKER)
+    assert apply_controls([with_control("failed", risk=exact)])[0].risk == exact
+    (still_over,) = apply_controls([with_control("failed", risk=OVER)])
+    assert still_over.risk.status is RiskStatus.OVER
+
+
+def test_members_that_differ_without_the_release_leave_the_risk_undecided(verdict):
+    judged = found(verdict, None, OVER, audit="one-group")
+    summary = summarise_run([judged], limits=LIMITS, blind_over={"one-group"})
+    assert summary.risk.status is RiskStatus.UNDECIDED
+    assert "even without the release" in summary.risk.reason
+    assert summary.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("allowed", "limit", "strength"),
+    [
+        (0.74, 1.0, "strict"),
+        (0.75, 1.0, "weak"),
+        (0.90, 1.0, "too weak to protect"),
+        (0.73, 0.6, "too weak to protect"),
+    ],
+)
+def test_a_promise_is_worth_what_it_keeps_an_attacker_from(allowed, limit, strength):
+    assert promise_strength(allowed, Limits(metrics={"accuracy": limit})) == PromiseStrength(strength)
+
+
+def exposure(people, at_least, at_most):
+    places = [round(0.51 + n / 100, 2) for n in range(50)]
+    counts = {"accuracy": places, "at_least": [at_least] * 50, "at_most": [at_most] * 50}
+    return {
+        "audits": [
+            {"audit": "a", "people": people, "adversaries": [{"adversary": "k", "identified": counts}]}
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("counts", "status"),
+    [((1000, 4, 5), "within"), ((1000, 20, 21), "over"), ((1000, 9, 11), "undecided"), (None, "undecided")],
+)
+def test_people_recognised_are_compared_with_their_limit(verdict, counts, status):
+    limits = Limits(recognised=0.01)
+    risk = recognised_risk(None if counts is None else exposure(*counts), ["a"], limits)
+    assert risk.status == status
+    summary = summarise_run([found(verdict, None, NO_LIMIT)], limits=limits, recognised=risk)
+    assert summary.exit_code == {"within": 0, "over": 1, "undecided": 3}[status]
+    assert recognised_risk(None, ["a"], LIMITS) is None
+
+
+def test_a_result_reads_back_as_it_was_written(verdict):
+    judged = found(verdict, Finding.NOT_VIOLATED, WITHIN)
+    result = RunResult((judged,), summarise_run([judged], limits=LIMITS))
+    content = result_to_json(result)
+    assert content["schema"] == 2
+    assert result_to_json(result_from_json(content)) == content
+    assert result_from_json(content).summary == result.summary
