@@ -79,7 +79,7 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
 
 def _stronger_promise(run: JudgedRun) -> list[str]:
     promise = run.summary.promise
-    if promise.status == NO_PROMISE or promise.strength in (PromiseStrength.STRONG, None):
+    if promise.status == NO_PROMISE or promise.strength not in (PromiseStrength.WEAK, PromiseStrength.TOO_WEAK):
         return []
     unit = UNITS.get(promise.unit or "", "one person")
     nominal = UNITS.get(promise.nominal_unit or "", "")
