@@ -1,6 +1,7 @@
 """What the owner of a release should do next: at most three concrete actions."""
 
 from leakgauge import catalog
+from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.number_format import count, percent
 from leakgauge.report.run_report import JudgedRun
@@ -50,7 +51,7 @@ def _stop(run: JudgedRun, value: float | None) -> list[str]:
 
 
 def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
-    """The setting of a sweep in which the strongest attacker does worst, if it is another one."""
+    """The setting of a sweep in which the strongest attacker does worst, if it may be acceptable."""
     if leading is None or "@" not in leading.audit:
         return []
     base = leading.audit.partition("@")[0]
@@ -58,8 +59,13 @@ def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
     for verdict in run.verdicts:
         if verdict.audit.partition("@")[0] == base and not is_control(verdict):
             strongest[verdict.audit] = max(strongest.get(verdict.audit, 0.0), _value(verdict) or 0.0)
-    least = min(strongest, key=lambda audit: strongest[audit])
-    if least == leading.audit or not strongest[least]:
+    broken = {verdict.audit for verdict in run.verdicts if verdict.finding is Finding.VIOLATED}
+    acceptable = min(run.summary.limits.get("accuracy", 1.0), TOO_WEAK_ACCURACY)
+    better = {
+        audit: value for audit, value in strongest.items() if 0 < value < acceptable and audit not in broken
+    }
+    least = min(better, key=lambda audit: better[audit], default=leading.audit)
+    if least == leading.audit:
         return []
     setting = clip(least.partition("@")[2])
     return [
@@ -79,6 +85,8 @@ def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) ->
 
 def _stronger_promise(run: JudgedRun) -> list[str]:
     promise = run.summary.promise
+    if promise.unit == Unit.GROUP:
+        return []  # records that depend on one another are not helped by a smaller epsilon for each
     if promise.status == NO_PROMISE or promise.strength not in (PromiseStrength.WEAK, PromiseStrength.TOO_WEAK):
         return []
     unit = UNITS.get(promise.unit or "", "one person")

@@ -1,6 +1,7 @@
 """The first screen of the report: two lamps, one chart, the people concerned, and what to do next."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from leakgauge.report.adversary_names import SEPARATOR, clip
 from leakgauge.report.charts import chart_style
@@ -21,6 +22,7 @@ from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
 MOST_ROWS = 6
+LONGEST_LINE = 40  # characters of a title in the chart
 WIDEST = 0.4  # an interval that is wider says nothing, and is not drawn
 CHART = "identifications"
 
@@ -116,7 +118,7 @@ def _names(verdicts: Sequence[Verdict]) -> list[str]:
     """Who attacks, by what they know; with the label too where several know the same."""
     titles = [attacker_title(verdict).removeprefix("attacker ") for verdict in verdicts]
     return [
-        f"{clip(title, 46)}{SEPARATOR}" + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
+        SEPARATOR.join([*wrap(title, LONGEST_LINE), ""]) + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
         for title, verdict in zip(titles, verdicts, strict=True)
     ]
 

@@ -11,7 +11,7 @@ from leakgauge.report.page import Chart, LegendEntry, Stroke
 
 COIN_TOSS, CERTAINTY = 0.5, 1.0
 MEASURED, CONTROL = "correct identifications", "control: never sees the release"
-ROW_HEIGHT = 34
+LINE_HEIGHT, ROW_MARGIN = 14, 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,7 @@ def identification_chart(
     import altair as alt
 
     keys = _keys(rows, limits)
+    lines = max(len(row.label.split(SEPARATOR)) for row in rows)
     scale = alt.Scale(**chart_style.colour_scale(keys))
     across = alt.Scale(domain=[COIN_TOSS, CERTAINTY], nice=False)
     axis = alt.Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0], grid=True)
@@ -72,7 +73,7 @@ def identification_chart(
         )
         layers.append(line.encode(x=along("value")))
     chart = alt.layer(*layers, data=alt.Data(values=[_values(row) for row in rows])).properties(
-        height=ROW_HEIGHT * len(rows)
+        height=(LINE_HEIGHT * lines + ROW_MARGIN) * len(rows)
     )
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 

@@ -30,7 +30,6 @@ _TEMPLATE = """
 {% for title, answer in answers %}
 <p class="answer">{% if answers|length > 1 %}<strong>{{ title }}</strong>: {% endif %}{{ answer }}</p>
 {% endfor %}
-<p>A coin toss is right half of the time.</p>
 </div>
 {% endif %}
 <p>How well attackers would identify each {{ one }}, computed from the noise distribution without simulation.

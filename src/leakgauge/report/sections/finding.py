@@ -22,14 +22,14 @@ _TEMPLATE = """
 the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
 <div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
 <table>
-<caption>Result for each attacker. {{ omitted }}</caption>
+<caption{{ '' if omitted else ' class="unseen"'|safe }}>Result for each attacker. {{ omitted }}</caption>
 <thead><tr><th scope="col">Attacker</th><th scope="col">Who</th><th scope="col">Promise</th>
 <th scope="col">Risk</th><th scope="col" class="n">Correct identifications</th>
 <th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th></tr></thead>
 <tbody>
 {% for row in rows %}
 <tr><th scope="row">{{ row.name }}</th><td>{{ row.who }}</td>
-<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td><td>{{ row.risk }}</td>
+<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td><td class="w">{{ row.risk }}</td>
 <td class="n">{{ row.right }}</td><td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
 {% endfor %}
 </tbody>
