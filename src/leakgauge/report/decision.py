@@ -86,7 +86,7 @@ def leading_value(verdict: Verdict) -> float | None:
 
 def attacker_title(verdict: Verdict) -> str:
     """Who attacks, in the words of the domain: by what they know."""
-    return clip(catalog.knowledge_term(verdict.domain, verdict.knowledge).title)
+    return clip(catalog.knowledge_term(verdict.domain, verdict.knowledge).title, 100)
 
 
 def _risk_lamp(run: JudgedRun, leading: Verdict | None) -> Answer:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that writes the specs
+PADDING = {"left": 34, "right": 10, "top": 4, "bottom": 4}  # fonts of readers may be wider than ours
 WIDTH = 640  # pixels of a static chart; the page scales it to the space that there is
 _IDS = re.compile(r'( id="|url\(#)(clip|gradient)')
 _SOFT, _LINE = "var(--soft, #545d68)", "var(--line, #d8dbdf)"
@@ -35,7 +36,7 @@ CONFIG: dict[str, Any] = {
 
 def draw_svg(name: str, spec: dict[str, Any], width: int = WIDTH) -> str:
     """Draw a chart; ``name`` comes before every id, because a page has many charts."""
-    return _drawn(json.dumps(_without_pointer(spec) | {"width": width}), name)
+    return _drawn(json.dumps(_without_pointer(spec) | {"width": width, "padding": PADDING}), name)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ from typing import Any
 from markupsafe import Markup
 
 from leakgauge import catalog
-from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.adversary_names import SEPARATOR, adversary_names, clip
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.metric_text import (
     bound_text,
@@ -119,7 +119,7 @@ def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
         caption="ε shown by each attacker, and ε promised. "
         + omission_note(len(shown), len(compared), "attackers"),
         alternative="; ".join(text for _, text in rows),
-        step=24,
+        step=34 if any(SEPARATOR in row.label for row, _ in rows) else 24,
     )
 
 
@@ -198,6 +198,7 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
     if estimate is None:
         return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
     one_sided = describe_metric(metric).is_lower_bound
+    known = estimate.value is not None or estimate.low is not None
     note = _footnote(estimate.reason, reasons) if estimate.reason else ""
     interval = interval_text(metric, estimate, bound)
     return {
@@ -206,7 +207,7 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": bound_text(metric, bound) if exceeds_bound(verdict, metric) or _limits(verdict) else "",
+        "allowed": bound_text(metric, bound) if exceeds_bound(verdict, metric) or known and _limits(verdict) else "",
         "beyond": exceeds_bound(verdict, metric),
     }
 

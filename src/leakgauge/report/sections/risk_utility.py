@@ -70,6 +70,7 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
             for point in line.points
         ),
         share=True,
+        x_share=True,
     )
 
 
