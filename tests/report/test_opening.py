@@ -10,7 +10,11 @@ def opened(*verdicts, limits=None, **manifest):
 
 
 def values(chart):
-    return chart.spec["datasets"][chart.spec["data"]["name"]] if "datasets" in chart.spec else chart.spec["data"]["values"]
+    return (
+        chart.spec["datasets"][chart.spec["data"]["name"]]
+        if "datasets" in chart.spec
+        else chart.spec["data"]["values"]
+    )
 
 
 def right(make_estimate, value, low, high):
@@ -60,10 +64,17 @@ def test_own_limit_and_promise_are_drawn_if_they_limit_something(make):
 
 def test_many_attackers_are_cut_but_the_control_stays(make, make_estimate):
     many = [
-        make(domain="models", label=f"n{n}", knowledge="black_box", metrics=right(make_estimate, 0.6 + n / 50, 0.55, 0.9))
+        make(
+            domain="models",
+            label=f"n{n}",
+            knowledge="black_box",
+            metrics=right(make_estimate, 0.6 + n / 50, 0.55, 0.9),
+        )
         for n in range(9)
     ]
-    control = make(domain="models", label="c", knowledge="blind", metrics=right(make_estimate, 0.5, 0.45, 0.55))
+    control = make(
+        domain="models", label="c", knowledge="blind", metrics=right(make_estimate, 0.5, 0.45, 0.55)
+    )
     (chart,) = opened(*many, control).charts
     assert len(values(chart)) == MOST_ROWS
     assert "control" in chart.alternative

@@ -87,7 +87,10 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
     promise = run.summary.promise
     if promise.unit == Unit.GROUP:
         return []  # records that depend on one another are not helped by a smaller epsilon for each
-    if promise.status == NO_PROMISE or promise.strength not in (PromiseStrength.WEAK, PromiseStrength.TOO_WEAK):
+    if promise.status == NO_PROMISE or promise.strength not in (
+        PromiseStrength.WEAK,
+        PromiseStrength.TOO_WEAK,
+    ):
         return []
     unit = UNITS.get(promise.unit or "", "one person")
     nominal = UNITS.get(promise.nominal_unit or "", "")

@@ -118,7 +118,8 @@ def _names(verdicts: Sequence[Verdict]) -> list[str]:
     """Who attacks, by what they know; with the label too where several know the same."""
     titles = [attacker_title(verdict).removeprefix("attacker ") for verdict in verdicts]
     return [
-        SEPARATOR.join([*wrap(title, LONGEST_LINE), ""]) + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
+        SEPARATOR.join([*wrap(title, LONGEST_LINE), ""])
+        + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
         for title, verdict in zip(titles, verdicts, strict=True)
     ]
 

@@ -5,7 +5,16 @@ from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.metric_text import has_epsilon_bound
-from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, times, upper, upper_percent
+from leakgauge.report.number_format import (
+    NOTHING,
+    count,
+    level,
+    lower_percent,
+    percent,
+    times,
+    upper,
+    upper_percent,
+)
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
 from leakgauge.summary import control_status, is_control
@@ -92,7 +101,11 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
     return {
         "name": name,
         "rate": percent(null.get("rate"))
-        + (f" ({lower_percent(low)} to {upper_percent(high)})" if low is not None and high is not None else ""),
+        + (
+            f" ({lower_percent(low)} to {upper_percent(high)})"
+            if low is not None and high is not None
+            else ""
+        ),
         "unprotected": control_status(verdict),
         "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
         "violating": _smallest(planted, "violating_epsilon")

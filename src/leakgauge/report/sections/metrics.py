@@ -207,7 +207,9 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": bound_text(metric, bound) if exceeds_bound(verdict, metric) or known and _limits(verdict) else "",
+        "allowed": bound_text(metric, bound)
+        if exceeds_bound(verdict, metric) or known and _limits(verdict)
+        else "",
         "beyond": exceeds_bound(verdict, metric),
     }
 

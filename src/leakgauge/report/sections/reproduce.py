@@ -9,7 +9,7 @@ from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun
 
 ORDER = 90
-LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 100_000, 60, 5
+LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 50_000, 60, 5
 UNKNOWN = "not recorded"
 
 _TEMPLATE = """

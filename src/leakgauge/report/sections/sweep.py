@@ -112,7 +112,7 @@ def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
     labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
     kept = [point for point in points if point.label in labels]
     charts = []
-    if any("accuracy" in point.verdict.metrics for point in kept):
+    if any(leading_name(point.verdict) in point.verdict.metrics for point in kept):
         charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
     bounds = [point.verdict.bounds.get("epsilon") for point in kept]
     if not charts or all(bound is not None and bound <= LARGEST_DRAWN for bound in bounds):
@@ -124,7 +124,7 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
     lines = [
         ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
     ]
-    bounded = [(p.x, p.verdict.bounds.get(metric)) for p in points]
+    bounded = [(p.x, _bound(p.verdict, metric)) for p in points]
     is_share = describe_metric(metric).is_share
     limiting = [(x, bound) for x, bound in bounded if bound is not None]
     allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= LARGEST_LIMIT}
@@ -152,6 +152,10 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         alternative=clip(read, 2000),
         share=is_share,
     )
+
+
+def _bound(verdict: Verdict, metric: str) -> float | None:
+    return verdict.bounds.get(_shown_metric(verdict, metric), verdict.bounds.get(metric))
 
 
 def _shown_metric(verdict: Verdict, metric: str) -> str:
