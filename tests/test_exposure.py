@@ -13,6 +13,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, PersonalGuarantees
 from leakgauge.exposure import AuditExposure
 from leakgauge.plan import read_plan
+from leakgauge.runner.run_verdicts import read_exposure_summary
 from leakgauge.support.progress import progress_bar
 
 PLAN = """
@@ -78,7 +79,7 @@ def test_csv_is_private_and_only_file_with_names(tmp_path):
     for text in (json.dumps(summary), (tmp_path / "exposure.json").read_text()):
         assert "Ada" not in text
         assert "Turing" not in text
-    assert exposure.read_summary(tmp_path) == summary
+    assert read_exposure_summary(tmp_path) == summary
 
 
 def test_summary_has_quantiles_and_histogram():
@@ -145,8 +146,8 @@ def test_report_mentions_exposure_without_names(plan, tmp_path):
 def test_damaged_summary_is_reported(tmp_path):
     (tmp_path / "exposure.json").write_text("{")
     with pytest.raises(BadInput, match="damaged"):
-        exposure.read_summary(tmp_path)
-    assert exposure.read_summary(tmp_path / "nowhere") is None
+        read_exposure_summary(tmp_path)
+    assert read_exposure_summary(tmp_path / "nowhere") is None
 
 
 def with_promises(kairouz, tight):

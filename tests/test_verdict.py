@@ -28,6 +28,8 @@ METRIC_NAMES = {
     "auc_mean",
     "accuracy",
     "accuracy_mean",
+    "accuracy_own",
+    "accuracy_worst",
     "advantage",
     "advantage_own",
     "advantage_per_release",
@@ -293,7 +295,7 @@ def test_json_round_trips():
         metrics=MetricsTable(),
     )
     content = json.loads(json.dumps(verdicts_to_json([found]), allow_nan=False))
-    assert content["schema"] == 1
+    assert content["schema"] == 2
     one = content["verdicts"][0]
     assert one["promised"] == {
         "epsilon": None,

@@ -84,6 +84,8 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
     {'accuracy': 0.6}
     """
     table = convert_value(dict[str, Any], table, where)
+    if not table:
+        return NO_LIMITS
     known = list(limited_metrics())
     if "epsilon" in table:
         raise BadInput(

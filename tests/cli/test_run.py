@@ -16,7 +16,10 @@ def _no_report(monkeypatch, request):
 def test_kept_promise_exits_with_code_0(call, plan, tmp_path):
     outcome = call("run", plan(), "--out", "here")
     assert outcome.code == 0
-    assert outcome.out.startswith("NOT VIOLATED by 1 attacker in these rounds (an audit refutes a promise")
+    assert outcome.out.startswith(
+        "No limit stated\n  An attacker who sees the coin is right 73.5% of the time"
+    )
+    assert "\nPromise not violated" in outcome.out
     assert "Instrument: false alarms on a null release" in outcome.out
     assert outcome.out.endswith("Report: here/report.html\n")
     assert outcome.err == ""
@@ -26,20 +29,32 @@ def test_kept_promise_exits_with_code_0(call, plan, tmp_path):
 def test_broken_promise_exits_with_code_1(call, plan):
     outcome = call("run", plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 5.0 }")))
     assert outcome.code == 1
-    assert outcome.out.startswith("VIOLATED: 1 of 1 attacker showed a larger leak than was promised")
+    assert "\nPromise broken\n" in outcome.out
+    assert "Exit code 1: the promise is violated." in outcome.out
 
 
 def test_too_few_rounds_exit_with_code_3(call, plan):
     outcome = call("run", plan(("promised = 1.0", "promised = 8.0")))
     assert outcome.code == 3
-    assert outcome.out.startswith("UNDECIDED")
-    assert "a violation could show from" in outcome.out
+    assert "Exit code 3: too few rounds to test the promise" in outcome.out
 
 
-def test_no_promise_exits_with_code_0(call, plan):
-    outcome = call("run", plan(("promised = 1.0", "targets = 1")))
+def test_neither_promise_nor_limit_exits_with_code_3(call, plan):
+    path = plan(("promised = 1.0", "targets = 1"))
+    outcome = call("run", path)
+    assert outcome.code == 3
+    assert "Exit code 3: nothing was asked" in outcome.out
+
+
+def test_limits_of_a_policy_file_decide(call, plan, tmp_path):
+    path = plan(("promised = 1.0", "targets = 1"))
+    (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.99\n")
+    outcome = call("run", path, "--out", "here", "--policy", "policy.toml")
     assert outcome.code == 0
-    assert outcome.out.startswith("NO PROMISE")
+    assert outcome.out.startswith("Risk within the limit")
+    (tmp_path / "policy.toml").write_text("[limits]\naccuracy = 0.55\n")
+    assert call("judge", "here", "--policy", "policy.toml").code == 1
+    assert call("gate", "here").code == 1  # the limits that it was judged by last
 
 
 def test_folder_is_named_after_plan(call, plan, tmp_path):
@@ -52,7 +67,7 @@ def test_folder_is_named_after_plan(call, plan, tmp_path):
 def test_json_prints_nothing_else(call, plan):
     outcome = call("run", plan(), "--json")
     found = json.loads(outcome.out)
-    assert found["schema"] == 1
+    assert found["schema"] == 2
     assert found["verdicts"][0]["finding"] == "not violated"
     assert (found["folder"], found["report"]) == ("runs/coin", "runs/coin/report.html")
     with open("runs/coin/verdicts.json") as file:  # noqa: PTH123

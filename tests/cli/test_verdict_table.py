@@ -5,6 +5,7 @@ import pytest
 
 from leakgauge.cli import verdict_table as shown
 from leakgauge.runner.in_memory import judge
+from leakgauge.summary import RunResult, summarise_run
 from leakgauge.verdict import Finding
 
 
@@ -12,28 +13,19 @@ from leakgauge.verdict import Finding
 def verdict():
     rng = np.random.default_rng(1)
     members = rng.random(500) < 0.5
-    return judge(members, members + rng.normal(size=500), epsilon=1.0)
+    return judge(members, members + rng.normal(size=500), epsilon=1.0, coins="fair")
 
 
-@pytest.mark.parametrize(
-    ("findings", "code"),
-    [
-        (["not violated"], 0),
-        ([None], 0),
-        (["not violated", "undecided"], 3),
-        (["undecided", "violated", "not violated"], 1),
-    ],
-)
-def test_worst_finding_decides_exit_code(verdict, findings, code):
-    assert shown.exit_code([replace(verdict, finding=finding) for finding in findings]) == code
+def print_table(*verdicts):
+    shown.print_table(RunResult(verdicts, summarise_run(verdicts)))
 
 
 def test_worst_verdicts_come_first_and_table_is_truncated(verdict, capsys):
-    many = [replace(verdict, label=f"kept-{n}", finding="not violated") for n in range(60)]
-    worst = replace(verdict, label="the-worst", finding="violated")
-    shown.print_table([*many, worst])
+    many = [replace(verdict, label=f"kept-{n}", finding=Finding.NOT_VIOLATED) for n in range(60)]
+    worst = replace(verdict, label="the-worst", finding=Finding.VIOLATED)
+    print_table(*many, worst)
     out = capsys.readouterr().out
-    assert out.startswith("VIOLATED: 1 of 61 attackers")
+    assert "\nPromise broken\n" in out
     rows = [line.split()[0] for line in out.splitlines() if "violated  " in line]
     assert rows[0] == "the-worst"
     assert len(rows) == shown.MOST_TABLE_ROWS
@@ -42,17 +34,19 @@ def test_worst_verdicts_come_first_and_table_is_truncated(verdict, capsys):
 
 def test_insensitive_instrument_is_reported(verdict, capsys):
     blind = {"null": {"rate": 0.0, "low": 0.0, "high": 0.02}, "planted": {"epsilon": None}}
-    shown.print_table([verdict, replace(verdict, label="blind", instrument=blind)])
+    print_table(verdict, replace(verdict, label="blind", instrument=blind))
     assert "smallest ε it could have detected: none at these rounds." in capsys.readouterr().out
 
 
 def test_untestable_promise_is_reported(verdict, capsys):
-    shown.print_table([replace(verdict, finding="undecided", rounds_needed=None)])
-    assert "no number of rounds would do" in capsys.readouterr().out
+    print_table(replace(verdict, finding=Finding.UNDECIDED, rounds_needed=None))
+    out = capsys.readouterr().out
+    assert "Promise too weak to protect" in out
+    assert "even certain identification would not violate it" in out
 
 
 def test_names_are_escaped(verdict, capsys):
-    shown.print_table([replace(verdict, label="[bold]x[/bold]")])
+    print_table(replace(verdict, label="[bold]x[/bold]"))
     assert "[bold]x[/bold]" in capsys.readouterr().out
 
 
@@ -63,14 +57,13 @@ def test_shows_means_over_several_targets(verdict, capsys):
         "auc_mean": replace(known["auc"], value=0.97, low=0.961, high=0.979),
     }
     several = replace(verdict, n_targets=5, metrics=metrics)
-    shown.print_table([several])
+    print_table(several)
     out = capsys.readouterr().out
     assert "91.0% to 95.0%   0.961 to 0.979" in out
-    assert "was right 93.0% of the time on average over the targets (91.0% to 95.0%)" in out
     assert "Accuracy and AUC: on average over the targets, each with a threshold of its own." in out
-    shown.print_table([several, replace(several, n_targets=1)])
+    print_table(several, replace(several, n_targets=1))
     assert "over the targets where several are the same in all rounds, each" in capsys.readouterr().out
-    shown.print_table([verdict])
+    print_table(verdict)
     assert "average" not in capsys.readouterr().out
 
 
@@ -82,19 +75,18 @@ def test_missing_epsilon_bound_is_not_called_too_few_rounds(verdict, capsys):
         metrics=verdict.metrics | {"epsilon": none},
         instrument=verdict.instrument | {"planted": {"epsilon": None}},
     )
-    shown.print_table([verdict, given])
+    print_table(verdict, given)
     out = capsys.readouterr().out
     assert "none at these rounds" not in out
     assert "(where there is a bound on ε)." in out
-    shown.print_table([given])
+    print_table(given)
     assert "could have detected: none, without a bound on ε." in capsys.readouterr().out
 
 
-def test_weak_promises_are_counted_separately(verdict, capsys):
+def test_a_weak_promise_is_never_good_news(verdict, capsys):
     promised = {**(verdict.promised or {}), "epsilon": 24_026.0, "unit": "group"}
     weak = replace(verdict, label="weak", finding=Finding.UNDECIDED, promised=promised, rounds_needed=None)
-    shown.print_table([weak, replace(verdict, finding="not violated")])
+    weak = replace(weak, bounds={**weak.bounds, "accuracy": 1.0})
+    print_table(weak, replace(verdict, finding=Finding.NOT_VIOLATED))
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith("UNDECIDED: for 1 of 2 attackers the promise is too weak to be broken; 1 did not")
-    assert "ε = 24,026, is next to none" in out
-    assert "so few rounds" not in out
+    assert "Promise too weak to protect The promise to all records together is so weak (ε = 24,026)" in out

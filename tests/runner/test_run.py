@@ -53,7 +53,8 @@ def test_run_folder_has_documented_files(plan, tmp_path):
     }
     assert (out / "plan.toml").read_text() == (tmp_path / "plan.toml").read_text()
     written = json.loads((out / "verdicts.json").read_text())
-    assert written["schema"] == 1
+    assert written["schema"] == 2
+    assert written["summary"]["exit_code"] == verdicts.summary.exit_code
     assert [table["label"] for table in written["verdicts"]] == [verdict.label for verdict in verdicts]
     assert [verdict.rounds for verdict in verdicts] == [100, 100]
     assert [verdict.corrected_for for verdict in verdicts] == [2, 2]

@@ -1,13 +1,11 @@
 """How much better an attacker does against one release than against another, in the same rounds or not."""
 
 import numpy as np
-from scipy.special import stdtrit
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Trials
+from leakgauge.core.game import Bits, Trials
 from leakgauge.referee.estimate import Estimate
-from leakgauge.referee.intervals import FEWEST_ROUNDS, jackknife_variance, rate_high
-from leakgauge.referee.jackknife import JackknifeStatistic
+from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.per_target import has_lasting_targets
 from leakgauge.referee.sample_split import selection_half
 from leakgauge.referee.thresholds import (
@@ -22,35 +20,36 @@ def accuracy_difference(new: Trials, old: Trials, confidence: float) -> Estimate
     """Accuracy against ``new`` minus accuracy against ``old``, with a two-sided interval.
 
     Decisions are those of the attack's own threshold, or of one chosen on other rounds where it sets none.
-    Rounds that both share, with the same members, are compared one by one: the jackknife leaves out the same
-    round of both. Otherwise both are independent. Where nothing varies, as many rounds are assumed to differ
-    as could without being seen.
+    In rounds that both share, with the same members, the difference is the rate of trials that are right only
+    now, minus the rate of those that were right only before; otherwise it is that of two independent
+    accuracies. The intervals of both rates are combined (MOVER; Zou and Donner 2008).
     """
-    first, second = _accuracy(new), _accuracy(old)
+    new, right_now = _right(new)
+    old, right_before = _right(old)
     paired = np.array_equal(new.rounds, old.rounds) and np.array_equal(new.members, old.members)
     if paired:
-        variance, n = jackknife_variance(first.values - second.values), first.values.size
+        gained = _rate(new, right_now & ~right_before, confidence)
+        lost = _rate(new, right_before & ~right_now, confidence)
     else:
-        variance = jackknife_variance(first.values) + jackknife_variance(second.values)
-        n = min(first.values.size, second.values.size)
-    difference = first.value - second.value
+        gained, lost = _rate(new, right_now, confidence), _rate(old, right_before, confidence)
     method = "difference of accuracies, " + ("in the same rounds" if paired else "independent rounds")
-    if n < FEWEST_ROUNDS:
-        reason = f"{n} rounds; an interval needs {FEWEST_ROUNDS}"
+    if gained.value is None or lost.value is None:
+        raise BadInput("a difference of accuracies needs members and non-members in both runs")
+    difference = gained.value - lost.value
+    if gained.low is None or gained.high is None or lost.low is None or lost.high is None:
+        reason = gained.reason or lost.reason
         return Estimate(value=difference, confidence=confidence, method=method, reason=reason)
-    error = 1 - confidence
-    margin = -float(stdtrit(n - 1, error / 2)) * float(np.sqrt(variance))
-    margin = max(margin, float(rate_high(0, min(first.n_independent, second.n_independent), error / 2)) / 2)
     return Estimate(
         value=difference,
-        low=difference - margin,
-        high=difference + margin,
+        low=difference - float(np.hypot(gained.value - gained.low, lost.high - lost.value)),
+        high=difference + float(np.hypot(gained.high - gained.value, lost.value - lost.low)),
         confidence=confidence,
         method=method,
     )
 
 
-def _accuracy(trials: Trials) -> JackknifeStatistic:
+def _right(trials: Trials) -> tuple[Trials, Bits]:
+    """The trials that count, and on which of them the attacker is right."""
     if (says_member := own_decisions(trials)) is None:
         counted = ~selection_half(trials)
         if counted.all() or not counted.any():
@@ -61,5 +60,11 @@ def _accuracy(trials: Trials) -> JackknifeStatistic:
         thresholds = best_thresholds(groups[~counted], choose.scores, choose.members, int(groups.max()) + 1)
         says_member = (trials.scores >= thresholds[groups])[counted]
         trials = trials.where(counted)
+    return trials, says_member == trials.members
+
+
+def _rate(trials: Trials, happened: Bits, confidence: float) -> Estimate:
+    """How often something happened, members and non-members weighted equally, averaged over targets."""
     statistic = jackknife_mean_accuracy if has_lasting_targets(trials) else jackknife_accuracy
-    return statistic(trials, says_member)
+    as_decision = np.where(happened, trials.members, ~trials.members)
+    return rate_estimate(statistic(trials, as_decision), confidence, "jackknife over rounds")

@@ -10,6 +10,8 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.referee.metrics import (
     accuracy,
     accuracy_mean,
+    accuracy_own,
+    accuracy_worst,
     advantage,
     auc,
     auc_mean,
@@ -316,3 +318,70 @@ def test_uninformative_scores_have_no_advantage():
 def test_shared_cells_are_counted_by_round():
     answer = auc.Metric()(shared_cell(60, 10, 1.0, stream_for(26)))
     assert answer.low < answer.value < answer.high
+
+
+def test_own_accuracy_is_the_mean_over_targets_of_both_rates():
+    rows = normal(60, stream_for(40), 3)
+    says_member = rows.scores >= SHIFT / 2
+    by_hand = []
+    for target in range(3):
+        own = rows.targets == target
+        hits = says_member[own & rows.members].mean()
+        silences = (~says_member)[own & ~rows.members].mean()
+        by_hand.append((hits + silences) / 2)
+    assert accuracy_own.Metric()(rows).value == pytest.approx(np.mean(by_hand))
+    assert accuracy_worst.Metric()(rows).value == pytest.approx(max(by_hand))
+
+
+def test_own_accuracy_needs_a_threshold_and_takes_no_other():
+    rows = normal(200, stream_for(41))
+    without = trials(rows.members, rows.scores)
+    assert accuracy_own.Metric()(without).value is None
+    assert "no threshold" in accuracy_own.Metric()(without).reason
+    badly_placed = trials(rows.members, rows.scores, Reading(threshold=9.0))
+    assert accuracy_own.Metric()(badly_placed).value == 0.5  # calibrated it would be right 73 % of the time
+    assert accuracy.Metric()(badly_placed).value > 0.65
+
+
+@pytest.mark.parametrize(("n_targets", "together"), [(1, 0.0), (6, 0.7)])
+def test_own_accuracy_intervals_hold(n_targets, together):
+    rng = stream_for(42, n_targets)
+    found = [accuracy_own.Metric()(normal(80, rng, n_targets, together)) for _ in range(300)]
+    outside = [not answer.low <= TRUTH["accuracy"] <= answer.high for answer in found]
+    assert np.mean(outside) <= 0.08  # 24 of 300 or more: 1 chance in 60 if 5 % is exact
+    assert np.median([answer.high - answer.low for answer in found]) < 0.25
+
+
+def test_worst_target_interval_holds_for_all_targets_together():
+    """All targets are equally exposed: the largest value is luck, its lower bound is not."""
+    rng = stream_for(43)
+    found = [accuracy_worst.Metric()(normal(100, rng, 20, 0.3)) for _ in range(200)]
+    assert np.mean([answer.value > TRUTH["accuracy"] + 0.05 for answer in found]) > 0.9
+    assert np.mean([answer.low > TRUTH["accuracy"] for answer in found]) <= 0.05
+    assert np.mean([answer.high < TRUTH["accuracy"] for answer in found]) <= 0.05
+
+
+def test_worst_target_is_found():
+    rng = stream_for(44)
+    rows = normal(600, rng, 10)
+    exposed = rows.targets == 7
+    scores = np.where(exposed, np.where(rows.members, 9.0, -9.0), rows.scores)
+    answer = accuracy_worst.Metric()(trials(rows.members, scores, rows.reading, n_targets=10))
+    assert (answer.value, answer.high) == (1.0, 1.0)
+    assert answer.low > 0.95
+
+
+def test_worst_target_without_an_own_threshold_is_not_chosen_on_counted_rounds():
+    """Scores without information: a threshold fitted to the counted rounds would look right."""
+    rng = stream_for(45)
+    found = []
+    for _ in range(100):
+        members = coins(60 * 5, rng)
+        found.append(accuracy_worst.Metric()(trials(members, rng.normal(size=300), n_targets=5)))
+    assert np.mean([answer.low > 0.5 for answer in found]) <= 0.05
+
+
+def test_worst_target_needs_targets_in_several_rounds():
+    rows = normal(1, stream_for(46), 40)
+    with pytest.raises(BadInput, match="every target is in one round"):
+        accuracy_worst.Metric()(rows)

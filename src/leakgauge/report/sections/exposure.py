@@ -212,8 +212,8 @@ def unit_plural(audit: Mapping[str, Any]) -> str:
 
 def exposure_question(audits: Sequence[Mapping[str, Any]]) -> str:
     """The question that ``exposure_answer`` answers."""
-    units = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
-    return f"How many {units} could be recognised?"
+    everyone = " and ".join(dict.fromkeys(map(unit_plural, audits))) or "people"
+    return f"How many {everyone} could be recognised?"
 
 
 def part_noun(audit: Mapping[str, Any]) -> str:

@@ -111,5 +111,5 @@ def test_failing_pipeline_is_named(publish, problem):
 
 
 def test_missing_distribution_is_not_invented():
-    with pytest.raises(BadInput, match=r"give mechanism\.law"):
+    with pytest.raises(BadInput, match=r"set mechanism\.law"):
         UserReleaseChain(noisy, 3, 4).log_law(np.zeros(1), np.zeros(1))

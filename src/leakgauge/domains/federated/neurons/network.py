@@ -42,7 +42,8 @@ class CraftedNeuron:
     def values(self, rows: Floats) -> Reals:
         """Return the value of the chosen neuron at each row; it is active above zero."""
         hidden = np.maximum(rows @ self.first.T + self.first_bias, 0)
-        return (hidden @ self.second).astype(np.float64) + self.bias
+        with np.errstate(invalid="ignore"):  # some BLAS kernels set that flag though all values are finite
+            return (hidden @ self.second).astype(np.float64) + self.bias
 
     def scaled(self, factor: float) -> "CraftedNeuron":
         """Return the neuron with its values times a positive factor; it is active for the same rows."""

@@ -82,7 +82,7 @@ def refused(folder, **table):
             r"data.window: no visit .* run from 2013-11-01T00:30 to 2013-11-01T01:00",
         ),
         ({"window": ["2013-11-02", "2013-11-01"]}, r"data.window ends \(2013-11-01T00:00\) before it begins"),
-        ({"window": ["2013-11-01T00:30", "2013-11-02"]}, r"no whole number of epochs"),
+        ({"window": ["2013-11-01T00:30", "2013-11-02"]}, r"not a whole number of epochs"),
         ({"window": ["first", "2013-11-02"]}, r"data.window: not a date or time: 'first'"),
         ({"window": [1, 2]}, r"data.window: not a date or time: 1"),
         ({"window": ["2013-11-01"]}, r"data.window: expected 2 values"),

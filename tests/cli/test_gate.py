@@ -1,0 +1,87 @@
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+
+@pytest.fixture
+def folder(call, plan):
+    call("run", plan(), "--out", "here")
+    return "here"
+
+
+def policy(tmp_path, text):
+    (tmp_path / "policy.toml").write_text(text)
+    return "policy.toml"
+
+
+@pytest.mark.parametrize(("limit", "code"), [(0.95, 0), (0.55, 1), (0.73, 3)])
+def test_gate_judge_and_run_agree(call, folder, tmp_path, limit, code):
+    path = policy(tmp_path, f"[limits]\naccuracy = {limit}\n")  # the attacker is right 73.1 % of the time
+    assert call("gate", folder, "--policy", path).code == code
+    assert call("run", "coin.toml", "--out", folder, "--policy", path).code == code
+    assert call("judge", folder).code == code
+
+
+def test_gate_leaves_the_folder_as_it_is(call, folder, tmp_path):
+    before = {path: path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file()}
+    call("gate", folder, "--policy", policy(tmp_path, "[limits]\naccuracy = 0.55\n"))
+    after = {path: path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file()}
+    assert before == after
+
+
+def test_junit_counts_failures_and_errors(call, folder, tmp_path):
+    call("gate", folder, "--policy", policy(tmp_path, "[limits]\naccuracy = 0.55\n"), "--junit", "gate.xml")
+    suite = ElementTree.parse(tmp_path / "gate.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "2", "0")
+    names = {case.get("name") for case in suite if case.find("failure") is not None}
+    assert names == {"risk: coin, peek-nothing", "gate"}
+    call("gate", folder, "--policy", policy(tmp_path, "[limits]\naccuracy = 0.73\n"), "--junit", "gate.xml")
+    assert ElementTree.parse(tmp_path / "gate.xml").getroot().get("errors") == "2"
+
+
+def test_markdown_gives_both_answers(call, folder, tmp_path):
+    call("gate", folder, "--policy", policy(tmp_path, "[limits]\naccuracy = 0.55\n"), "--markdown", "gate.md")
+    text = (tmp_path / "gate.md").read_text()
+    assert "🔴 **Risk over the limit.**" in text
+    assert "**Promise not violated" in text
+    assert "your limit is 55%" in text
+    assert "| 55% | over | not violated |" in text
+
+
+def test_a_baseline_stops_a_release_that_leaks_more(call, folder, plan):
+    worse = plan(("mechanism = { epsilon = 1.0 }", "mechanism = { epsilon = 3.0 }"), ("1.0 }", "4.0 }"))
+    call("run", worse, "--out", "worse")
+    assert call("gate", "worse", "--baseline", folder).code == 1
+    assert call("gate", folder, "--baseline", "worse").code == 0
+    assert call("gate", folder, "--baseline", folder).code == 0
+    compared = json.loads(call("gate", "worse", "--baseline", folder, "--json").out)["baseline"]
+    assert [entry["status"] for entry in compared] == ["worse"]
+
+
+def test_a_baseline_without_the_same_attacker_is_refused(call, folder, plan):
+    call("run", plan(('name = "coin"', 'name = "another"')), "--out", "other")
+    outcome = call("gate", folder, "--baseline", "other")
+    assert outcome.code == 2
+    assert "no attacker of the same audit and label" in outcome.err
+
+
+@pytest.mark.parametrize("words", [("gate", "nowhere"), ("gate", "here", "--policy", "absent.toml")])
+def test_bad_input_is_one_line(call, folder, words):
+    outcome = call(*words)
+    assert outcome.code == 2
+    assert outcome.err.count("\n") == 1
+
+
+def test_an_incomplete_run_does_not_pass(call, folder, tmp_path):
+    next((tmp_path / folder).rglob("block-00000001.npz")).unlink()
+    assert call("gate", folder).code == 3
+
+
+def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, tmp_path):
+    path = policy(tmp_path, "[limits]\naccuracy = 0.95\n")
+    assert call("gate", folder, "--policy", path).code == 0
+    call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder)
+    outcome = call("gate", folder, "--policy", path)
+    assert outcome.code == 3
+    assert "Rounds were added after the result of 200 rounds was known" in outcome.out

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from known_trials import coins, trials
+from leakgauge.core.game import Reading
+from leakgauge.referee.accuracy_difference import accuracy_difference
+
+OWN = Reading(threshold=0.0)
+
+
+def answers(members, accuracy, chance, reading=OWN):
+    """An attacker who is right with exactly this chance, by the same luck in every release it faces."""
+    return trials(members, np.where(members == (chance < accuracy), 1.0, -1.0), reading)
+
+
+def pair(new, old, n, rng, *, paired):
+    members, luck = coins(n, rng), rng.random(n)
+    others = (members, luck) if paired else (coins(n, rng), rng.random(n))
+    return answers(members, new, luck), answers(others[0], old, others[1])
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_intervals_hold_at_the_tolerance(paired):
+    rng = np.random.default_rng([20240501, paired])
+    found = [accuracy_difference(*pair(0.72, 0.70, 300, rng, paired=paired), 0.9) for _ in range(400)]
+    assert np.mean([answer.low > 0.02 for answer in found]) <= 0.075  # 5 % each side
+    assert np.mean([answer.high < 0.02 for answer in found]) <= 0.075
+
+
+def test_the_same_rounds_are_compared_one_by_one():
+    rng = np.random.default_rng(1)
+    paired = accuracy_difference(*pair(0.75, 0.70, 1000, rng, paired=True), 0.95)
+    apart = accuracy_difference(*pair(0.75, 0.70, 1000, rng, paired=False), 0.95)
+    assert paired.high - paired.low < (apart.high - apart.low) / 2
+    assert paired.low > 0.02
+
+
+def test_equal_runs_differ_by_nothing_but_what_could_not_be_seen():
+    rng = np.random.default_rng(2)
+    new, _ = pair(0.7, 0.7, 400, rng, paired=True)
+    answer = accuracy_difference(new, new, 0.95)
+    assert answer.value == 0.0
+    assert 0.0 < answer.high < 0.02
+
+
+def test_few_rounds_have_no_interval():
+    answer = accuracy_difference(*pair(0.9, 0.5, 20, np.random.default_rng(3), paired=True), 0.95)
+    assert answer.low is None
+    assert "needs 30" in answer.reason
+
+
+def test_thresholds_are_chosen_on_other_rounds_where_the_attack_sets_none():
+    rng = np.random.default_rng(4)
+    members = coins(2000, rng)
+    new = trials(members, 5 + 2.0 * members + rng.normal(size=2000))
+    old = trials(members, rng.normal(size=2000))
+    answer = accuracy_difference(new, old, 0.95)
+    assert answer.low > 0.2  # 84 % against a coin toss
