@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +146,7 @@ def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Pat
     from leakgauge.report.run_report import JudgedRun, write_run_report
     from leakgauge.report.text_formats import write_text_report
 
-    judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime).date()
+    judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime, tz=UTC).date()
     known = {
         **report_fields(folder),
         "exposure": read_exposure_summary(folder),

@@ -131,8 +131,8 @@ def exposure(**changes):
 def test_people_are_counted_for_the_best_attacker(make):
     run = judged(make(audit="city"), exposure=exposure())
     assert people_sentence(run, "city") == (
-        "Of 5,000 people, 2,527 (50.5%) can be recognised by the attacker who knows everyone else's data: right "
-        "about them at least 90% of the time."
+        "Of 5,000 people, 2,527 (50.5%) can be recognised by the attacker who knows everyone else's data: "
+        "right about them at least 90% of the time."
     )
 
 

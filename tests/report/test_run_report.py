@@ -103,6 +103,16 @@ def test_decision_is_first_and_glossary_last(everything, plain):
     assert positions == sorted(positions)
 
 
+def test_title_owner_release_and_date_are_at_the_top(make, write, plain):
+    html = write(
+        [make()], title="Hourly counts, May", owner="City of Ham", release="counts-v2", date="2026-05-01"
+    )
+    assert "<h1>Hourly counts, May</h1>" in html
+    text = plain(html)
+    assert "Owner: City of Ham · Release: counts-v2 · Date: 2026-05-01 · 1 attacker, 1 audit" in text
+    assert text.index("Owner:") < text.index("Risk: how well")
+
+
 def test_report_is_valid_html(everything):
     page = Outline(everything)
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3")]

@@ -1,4 +1,4 @@
-"""The two answers of a run in words, for somebody who must decide: is the promise kept, and how large is the risk?"""
+"""What the first screen of a report says: promise, risk, the leading number, people and next steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ WORST_METRIC = "accuracy_worst"
 
 @dataclass(frozen=True, kw_only=True)
 class LeadingNumber:
-    """How often the strongest attacker that counts is right, and how well the most exposed target is identified."""
+    """How often the strongest attacker is right, and how well the most exposed target is identified."""
 
     value: str
     interval: str
@@ -126,7 +126,7 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
 
 def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """What must not be overlooked: certain violations, and a mechanism that is not as stated."""
-    alerts = {}
+    alerts: dict[str, None] = {}
     for verdict in verdicts:
         if verdict.certain or verdict.about == "mechanism":
             said = " ".join(verdict.evidence) or "see the appendix"
@@ -144,10 +144,11 @@ def people_sentence(run: JudgedRun, audit: str | None) -> str:
     chosen = next((one for one in audits if one["audit"] == audit), audits[0])
     best = max(chosen["adversaries"], key=lambda attacker: attacker["recognised"]["people"])
     n, people = best["recognised"]["people"], chosen["people"]
+    share = percent(n / max(people, 1))
     unit = "records" if chosen.get("unit") == "record" else "people"
     who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["adversary"]).title)
     return (
-        f"Of {count(people)} {unit}, {count(n)} ({percent(n / max(people, 1))}) can be recognised by the {who}: "
+        f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised by the {who}: "
         f"right about them at least {level(best['recognised']['accuracy'])} of the time."
     )
 

@@ -11,7 +11,9 @@ from leakgauge.summary import NO_PROMISE, TOO_WEAK_ACCURACY, WEAK_ACCURACY, Prom
 from leakgauge.verdict import Finding, Verdict
 
 MOST_STEPS = 3
-STATE_A_LIMIT = "State how much is acceptable: add [limits] with accuracy = 0.6 to the plan, for instance, and judge again."
+STATE_A_LIMIT = (
+    "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
+)
 
 
 def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
@@ -68,9 +70,8 @@ def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
     if least == leading.audit:
         return []
     setting = clip(least.partition("@")[2])
-    return [
-        f"Of the settings tried, {setting} leaks least: there the best attacker is right {percent(strongest[least])} of the time."
-    ]
+    right = f"the best attacker is right {percent(strongest[least])} of the time"
+    return [f"Of the settings tried, {setting} leaks least: there {right}."]
 
 
 def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) -> list[str]:

@@ -66,8 +66,8 @@ def _answers(decision: Decision) -> str:
     if (number_ := decision.number) is not None:
         worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
         lines.append(
-            f"- **{number_.value}** correct identifications (coin toss: 50%) by the {_plain(number_.attacker)}, "
-            f"interval {number_.interval}.{worst}"
+            f"- **{number_.value}** correct identifications (coin toss: 50%) by the "
+            f"{_plain(number_.attacker)}, interval {number_.interval}.{worst}"
         )
     return "\n".join([*lines, f"- **{decision.promise.words}.** {_plain(decision.promise.text)}"])
 

@@ -30,7 +30,8 @@ def test_no_bound_without_promise(make):
 
 def test_caption_describes_the_chart(make):
     assert (
-        "likelihood-auxiliary: hits at 1% false alarms 2.6% (allowed 2.7%)" in charts(make())[0].alternative
+        "likelihood-auxiliary: members found, 1% wrongly accused 2.6% (allowed 2.7%)"
+        in charts(make())[0].alternative
     )
 
 

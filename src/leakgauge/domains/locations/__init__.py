@@ -11,8 +11,8 @@ DOMAIN = Domain(
         {"name": "one_threshold", "knowledge": "auxiliary"},
     ),
     lower_risk=(
-        "Publish coarser counts: larger cells or longer periods (grid, epoch in the plan), fewer visits counted "
-        "per person (per_day), or more noise (smaller epsilon)."
+        "Publish coarser counts: larger cells or longer periods (grid, epoch in the plan), fewer visits "
+        "counted per person (per_day), or more noise (smaller epsilon)."
     ),
     knowledge_terms={
         "informed": Term(

@@ -24,8 +24,8 @@ class Metric(RateMetric):
     title: ClassVar[str] = "Accuracy, mean of targets"
     meaning: ClassVar[str] = (
         "how often the attacker is right about who is in and who is not, averaged over targets, with a "
-        "threshold for each target calibrated on other releases with known members, which a real attacker may "
-        "not have"
+        "threshold for each target calibrated on other releases with known members, which a real attacker "
+        "may not have"
     )
     rank: ClassVar[int] = 110
     is_share: ClassVar[bool] = True

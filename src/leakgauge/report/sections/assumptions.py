@@ -16,15 +16,16 @@ MOST_ROWS, MOST_AUDITS, MOST_METHODS, LONGEST_SETTING, LONGEST_PART = 80, 30, 40
 
 COINS: Mapping[str, str] = {
     "fair": "assigned at random: each target in or out with probability one half, independently",
-    "tied": "assigned at random, half in and half out; but targets of a release resemble one another, so that "
-    "they are not counted as independent",
+    "tied": "assigned at random, half in and half out; but targets of a release resemble one another, so "
+    "that they are not counted as independent",
     "given": "given by a file or a split, not assigned at random",
 }
 
 _TEMPLATE = """
 <ul>
 {% if single %}
-<li><strong>One release.</strong> For {{ single }} there was a single release. Its rates are over the records of
+<li><strong>One release.</strong> For {{ single }} there was a single release. Its rates are over the
+records of
 that release and say nothing about other releases. An ε shown takes chance in the release into account.</li>
 {% endif %}
 {% if several %}
@@ -34,15 +35,18 @@ in one release are never counted as independent.{% endif %}</li>
 {% for text in coins %}
 <li><strong>Membership</strong> was {{ text }}.</li>
 {% endfor %}
-<li><strong>Many attackers.</strong> Each interval holds by itself. Findings hold together: their chance of error
+<li><strong>Many attackers.</strong> Each interval holds by itself. Findings hold together: their chance
+of error
 is divided by {{ corrected }}, the number of attackers in the plan.</li>
 <li><strong>Number of releases.</strong>
 {% if stopped %}
 For {{ stopped }} the audit stopped as soon as a violation was shown, by a test that may be read at any
-time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of releases are not
+time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of releases
+are not
 valid there.
 {% else %}
-All planned releases were simulated. Intervals hold for a number fixed beforehand; releases added after looking
+All planned releases were simulated. Intervals hold for a number fixed beforehand; releases added after
+looking
 at results make them too narrow.
 {% endif %}
 </li>
@@ -56,7 +60,8 @@ computed elsewhere this cannot be checked.{% endif %}</li>
 <table>
 <caption>How each attacker was judged. {{ omitted }}</caption>
 <thead><tr>
-<th scope="col">Attacker</th><th scope="col">Attack</th><th scope="col">Knows</th><th scope="col">Membership</th>
+<th scope="col">Attacker</th><th scope="col">Attack</th><th scope="col">Knows</th>
+<th scope="col">Membership</th>
 <th scope="col" class="n">Releases</th><th scope="col" class="n">Targets</th>
 <th scope="col" class="n">Corrected for</th><th scope="col">Stopped early</th>
 <th scope="col" class="n">Releases to refute ε without an error</th>

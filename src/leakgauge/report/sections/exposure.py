@@ -71,7 +71,8 @@ _TEMPLATE = """
 {% endif %}
 {% if audit.promised %}
 <p>{{ audit.promised.text }} Median / 95th percentile / maximum of ε:
-{% for name, spread in audit.promised.rows %}{{ spread }} {{ name }}{{ '; ' if not loop.last else '.' }}{% endfor %}</p>
+{% for name, spread in audit.promised.rows %}{{ spread }} {{ name }}{{ '; ' if not loop.last else '.'
+}}{% endfor %}</p>
 {% endif %}
 {% endfor %}
 <details>
@@ -295,7 +296,8 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
 def personal_promise(audit: Mapping[str, Any]) -> str:
     """How the epsilon of a person follows from what is promised."""
     delta = number(audit["promised"]["delta"]["1.0"])
-    return f"For one person, ε adds up over all the {part_noun(audit)}s they affect, here at δ of at most {delta}"
+    parts = f"{part_noun(audit)}s"
+    return f"For one person, ε adds up over all the {parts} they affect, here at δ of at most {delta}"
 
 
 def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:

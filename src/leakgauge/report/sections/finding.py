@@ -18,7 +18,8 @@ ORDER = 10
 MOST_ROWS, MOST_NAMES = 80, 4
 
 _TEMPLATE = """
-<p>Each attacker sees many simulated releases, half of them made with a target and half without, and says in which
+<p>Each attacker sees many simulated releases, half of them made with a target and half without, and says
+in which
 the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
 <div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
 <table>

@@ -25,8 +25,7 @@ _WORDS = (
     ("Not violated", "The attackers tried stayed within the promise. A stronger attack might not."),
     (
         "Undecided",
-        "Even an attack without errors could not have shown a violation: too few simulated releases, or a "
-        "promise that allows any success rate.",
+        "Even an attack without errors could not show a violation: too few releases, or too weak a promise.",
     ),
     ("Control", "An attacker who never sees the release. What it finds out does not come from the release."),
 )

@@ -29,7 +29,8 @@ _TEMPLATE = """
 <p>We checked the audit itself: with no leak, with a known leak, and, where possible, with your release
 unprotected.</p>
 <dl class="check">
-<div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The false-alarm
+<div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The
+false-alarm
 rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
 most about {{ tolerated }}.</dd></div>
 <div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
@@ -38,7 +39,8 @@ unnoticed.</dd></div>
 <div><dt>Unprotected</dt><dd>{{ unprotected }}</dd></div>
 </dl>
 <p>
-{% if remarks %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{% endif %}</p>
+{% if remarks %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
+endif %}</p>
 <details{{ ' open' if remarks }}>
 <summary>Check of the audit for each attacker</summary>
 <div class="scroll" role="region" aria-label="Check of the audit" tabindex="0">

@@ -33,7 +33,8 @@ LONGEST_REASON = 400
 _TEMPLATE = """
 {{ tables }}
 {% if alone %}
-<p class="note">An interval above its bound where the finding is not “violated” exceeds it taken alone, but not
+<p class="note">An interval above its bound where the finding is not “violated” exceeds it taken alone,
+but not
 after the correction for everything that was compared.
 {% if single %}Where there was a single release, intervals are over its records and leave out chance in the
 release.
@@ -41,7 +42,8 @@ release.
 {% endif %}
 {% if chart %}
 <h3>ε shown against ε promised</h3>
-<p>A bar is as long as the ε that the attacker's success proves at the stated confidence; the whole leak may be
+<p>A bar is as long as the ε that the attacker's success proves at the stated confidence; the whole leak
+may be
 larger. A bar beyond the red line means the promise is broken.</p>
 {{ chart.figure }}
 {% endif %}
@@ -65,7 +67,8 @@ _TABLES = """
 _TABLE = """
 <div class="scroll" role="region" aria-label="{{ title }}" tabindex="0">
 <table>
-<caption>{{ title }}: value, interval and, where the promise limits it, the most it allows. {{ omitted }}</caption>
+<caption>{{ title }}: value, interval and, where the promise limits it, the most it allows. {{ omitted
+}}</caption>
 <thead><tr><th scope="col">Attacker</th>
 {% for column, meaning in columns %}
 <th scope="col" class="n" title="{{ meaning }}">{{ column }}</th>
@@ -208,7 +211,7 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
         "allowed": bound_text(metric, bound)
-        if exceeds_bound(verdict, metric) or known and _limits(verdict)
+        if exceeds_bound(verdict, metric) or (known and _limits(verdict))
         else "",
         "beyond": exceeds_bound(verdict, metric),
     }

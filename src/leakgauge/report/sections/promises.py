@@ -31,7 +31,8 @@ RELATIONS: Mapping[str, str] = {
 _EQUALS = "\u00a0=\u00a0"  # keeps an equation in one line
 
 _TEMPLATE = """
-<p>A promise protects one unit: a person, or only one of a person's many visits or days. The plan may state ε for
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. The plan may
+state ε for
 a smaller unit; below, ε is converted to the unit that this audit is about. Where the noise distribution is
 known exactly, a column gives the ε that it really achieves.
 {% if composed %}
@@ -139,9 +140,9 @@ def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     }
     return [
         "The members of some audits depend on one another, as patients of one hospital do. The label, "
-        f"{label}, would keep the advantage (members found minus non-members accused) at or below {upper(bound)} if records "
-        "were independent. That bound does not apply here: the promise in the table is for all records of a "
-        "release together."
+        f"{label}, would keep the advantage (members found minus non-members accused) at or below "
+        f"{upper(bound)} if records were independent. That bound does not apply here: the promise in the "
+        "table is for all records of a release together."
         for label, bound in bounds.items()
     ]
 

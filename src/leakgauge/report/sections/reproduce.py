@@ -14,7 +14,8 @@ UNKNOWN = "not recorded"
 
 _TEMPLATE = """
 <p>All random numbers of leakgauge come from the seed: the same plan with the same versions gives the same
-results, on any machine and with any number of workers. Noise that came from elsewhere, such as a live service,
+results, on any machine and with any number of workers. Noise that came from elsewhere, such as a live
+service,
 differs each time.</p>
 {% if command %}
 <p>{% if saved %}Save the plan below as <code>{{ saved }}</code>, then run:{% else %}Run:{% endif %}</p>
@@ -26,7 +27,8 @@ differs each time.</p>
 <div><dt>Seed</dt><dd>{{ seed }}</dd></div>
 <div><dt>Digest of plan, data and code</dt><dd><code>{{ digest }}</code></dd></div>
 {% for digest, audits in data %}
-<div><dt>Digest of your data and code</dt><dd><code>{{ digest }}</code> <span class="note">({{ audits }})</span>
+<div><dt>Digest of your data and code</dt><dd><code>{{ digest }}</code> <span class="note">({{ audits
+}})</span>
 </dd></div>
 {% endfor %}
 <div><dt>Versions</dt><dd>

@@ -19,7 +19,8 @@ _TEMPLATE = """
 promise allows, but single points may lie above it by chance: the finding is based on intervals. The second
 chart enlarges the corner where few non-members are accused.</p>
 <p class="note">
-{% if together %}An attacker focused on one person can do better than this pooled curve; see “mean of targets”.
+{% if together %}An attacker focused on one person can do better than this pooled curve; see “mean of
+targets”.
 {% endif %}
 {% if thinned %}Curves are simplified to {{ most_points }} points.
 {% endif %}{{ omitted }}</p>
