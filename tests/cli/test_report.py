@@ -27,11 +27,6 @@ def test_report_has_other_formats(call, plan, tmp_path, style):
         assert set(json.loads(text)) >= {"title", "decision", "summary", "verdicts"}
 
 
-def test_unknown_format_exits_with_code_2(call, plan):
-    call("run", plan())
-    assert call("report", "runs/coin", "--format", "pdf").code == 2
-
-
 def test_unjudged_run_has_no_report(call, plan, tmp_path):
     call("run", plan())
     (tmp_path / "runs" / "coin" / "verdicts.json").unlink()
