@@ -18,7 +18,10 @@ audit: $(VENV)/.core
 	@status=0; $(BIN)/leakgauge run $(EXAMPLE) || status=$$?; \
 	case $$status in 0|1|3) echo "Open runs/noisy-count/report.html in a browser." ;; *) exit $$status ;; esac
 
-test: lint docs tests
+# The checks of source and documentation run side by side; the tests use every core.
+test: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j2 --output-sync=target lint docs
+	$(MAKE) --no-print-directory tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

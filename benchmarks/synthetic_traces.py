@@ -9,8 +9,11 @@ from benchmarks.measure import growth, ratio, repeat
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
 from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
-from leakgauge.domains.locations.mobility.place_graph import delaunay_graph
-from leakgauge.domains.locations.mobility.synthetic_traces import PLACES_PER_PERSON, draw_traces
+from leakgauge.domains.locations.mobility.synthetic_traces import (
+    PLACES_PER_PERSON,
+    delaunay_graph,
+    draw_traces,
+)
 
 N, GOAL = 5_000, 8
 

@@ -143,6 +143,16 @@ def test_report_mentions_exposure_without_names(plan, tmp_path):
     assert "Exposure of everybody" in (folder / "report.html").read_text()
 
 
+def test_people_are_counted_by_accuracy_with_the_numerical_error():
+    people = [0.6, 0.8, 0.89995, 0.90005, 0.9002, 0.99]  # the error is 0.0001
+    summary = exposure.summarise([made_up(list("abcdef"), people)])
+    identified = summary["audits"][0]["adversaries"][0]["identified"]
+    place = identified["accuracy"].index(0.9)
+    assert (identified["at_least"][place], identified["at_most"][place]) == (2, 4)
+    assert identified["at_most"][0] == 6
+    assert identified["at_most"][-1] == 0
+
+
 def test_damaged_summary_is_reported(tmp_path):
     (tmp_path / "exposure.json").write_text("{")
     with pytest.raises(BadInput, match="damaged"):

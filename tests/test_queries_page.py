@@ -12,7 +12,7 @@ from leakgauge import catalog
 from leakgauge.core.game import Adversary, play
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries import DOMAIN, accounting
-from leakgauge.domains.queries.oracle_rules import AnswerCache
+from leakgauge.domains.queries.oracle import AnswerCache
 from leakgauge.domains.queries.plan_tables import (
     QueriesChallengerTable,
     QueriesFileTable,
@@ -88,23 +88,23 @@ def test_accountants_caches_noise_and_knowledge_are_documented():
 
 
 def test_attack_success_on_page_matches_theory():
-    from leakgauge.theory import query_splitting, t_test_power
+    from leakgauge.theory import query_splitting
 
     at = ((10, 1.0), (29, 0.33), (10, 0.3))
     rows = {
-        "t-test, textbook, two sides": [t_test_power.success_laplace(m, epsilon) for m, epsilon in at],
+        "t-test, textbook, two sides": [query_splitting.success_laplace(m, epsilon) for m, epsilon in at],
         "t-test, paper, two sides": [
-            t_test_power.success_laplace(m, epsilon, form="paper") for m, epsilon in at
+            query_splitting.success_laplace(m, epsilon, form="paper") for m, epsilon in at
         ],
         "t-test, textbook, one side": [
-            t_test_power.success_laplace(m, epsilon, sides=1) for m, epsilon in at
+            query_splitting.success_laplace(m, epsilon, sides=1) for m, epsilon in at
         ],
         "midpoint": [query_splitting.midpoint_laplace(m, epsilon) for m, epsilon in at],
         "likelihood: nobody can do better": [
             query_splitting.optimum_laplace(m, epsilon)[0] for m, epsilon in at
         ],
         "the formula of theorem 5, as printed": [
-            t_test_power.success_as_printed(m, epsilon / t_test_power.SQRT_2) for m, epsilon in at
+            query_splitting.success_as_printed(m, epsilon / query_splitting.SQRT_2) for m, epsilon in at
         ],
     }
     for name, success in rows.items():

@@ -21,7 +21,7 @@ from leakgauge.domains.queries.remote.plan_tables import (
     QueriesServiceTable,
     RefusalRule,
 )
-from leakgauge.domains.queries.service.rounds import ServiceRounds
+from leakgauge.domains.queries.service.server import ServiceRounds
 
 PAGE = (Path(__file__).parent.parent / "docs" / "service.md").read_text()
 PLAN, OWN = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)

@@ -71,7 +71,33 @@ def test_too_few_rounds_are_undecided_with_rounds_needed():
 
 
 def test_untestable_promise_has_null_rounds_needed():
-    assert judged(randomized_response(1.0, 200, rng(4)), 12.0, delta=1e-3).rounds_needed is None
+    rows = randomized_response(1.0, 200, rng(4))
+    together = trials(rows.members, rows.scores, SIGNED, n_targets=2)
+    assert judged(together, 12.0, delta=1e-3).rounds_needed is None  # all bits may be shown at once
+    assert judged(rows, 40.0).rounds_needed is None
+    assert judged(rows, 12.0, delta=1e-3).rounds_needed == pytest.approx(5.0e5, rel=0.02)
+
+
+@pytest.mark.parametrize("schedule", [None, StoppingSchedule(block=10)])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0, 5.0])
+def test_small_delta_needs_at_most_twice_the_rounds(epsilon, schedule):
+    """Scores without an error, in as many rounds as are said to be needed, do refute the promise."""
+    pure, small = (Guarantee(epsilon=epsilon, delta=delta) for delta in (0.0, 1e-5))
+    n = [verdict.rounds_needed(MetricsTable(), promise, 1, schedule, 1.0) for promise in (pure, small)]
+    assert n[0] <= n[1] <= 2 * n[0]
+    members = np.arange(10 * n[1]) % 2 == 0
+    ask = {"guarantee": small, "metrics": MetricsTable(), "n_verdicts": 1}
+    if schedule is None:
+        rows = trials(members[: n[1]], np.where(members[: n[1]], 1.0, -1.0), replace(SIGNED, fraction=1.0))
+        found = [
+            verdict.decide_finding(played, small, MetricsTable(), 1, None)
+            for played in (rows, rows.where(rows.rounds > 0))
+        ]
+        assert found == [Finding.VIOLATED, Finding.UNDECIDED]
+    else:
+        rows = trials(members, np.where(members, 1.0, -1.0), SIGNED)
+        played = rows.where(rows.rounds < -(-n[1] // 10) * 10)
+        assert promise_refuted(played, schedule=schedule, **ask)
 
 
 def test_no_promise_gives_no_finding():
@@ -178,6 +204,39 @@ def test_kept_curve_in_shared_rounds_is_rarely_called_violated():
     assert np.mean([one is Finding.VIOLATED for one in found]) <= 0.08
 
 
+def one_release(sigma, stream):
+    one = gaussian(sigma, 5_000, stream)
+    return trials(one.members, one.scores, SIGNED, n_targets=5_000)
+
+
+def test_rejected_curve_is_no_rejected_epsilon():
+    """One release of 5,000 canaries, true epsilon 8 and promised 4: the curve is refuted, epsilon is not."""
+    promise = Guarantee(epsilon=4.0, delta=1e-5, curve=gdp.curve(gdp.mu_for(4.0, 1e-5)))
+    rows = one_release(gdp.sigma_for(8.0, 1e-5), rng(24))
+    ask = {"subject": SUBJECT, "metrics": MetricsTable()}
+    found = judge_trials(rows, guarantee=promise, **ask)
+    assert (found.finding, found.about) == (Finding.VIOLATED, "curve")
+    assert found.metrics["epsilon"].low < 4.0
+    assert verdicts_from_json(json.loads(json.dumps(verdicts_to_json([found]))))[0].about == "curve"
+    stated = judge_trials(rows, guarantee=replace(promise, curve=None), **ask)
+    assert (stated.finding, stated.about) == (Finding.NOT_VIOLATED, None)
+    given = judge_trials(replace(rows, coins=Coins.GIVEN), guarantee=promise, **ask)
+    assert given.finding is not Finding.VIOLATED
+    both = judge_trials(one_release(0.1, rng(25)), guarantee=promise, **ask)
+    assert (both.finding, both.about) == (Finding.VIOLATED, None)
+
+
+@pytest.mark.parametrize(("chance", "finding"), [(0.02, Finding.UNDECIDED), (0.01, Finding.VIOLATED)])
+def test_curve_of_one_release_is_tested_at_a_quarter_of_the_error(chance, finding):
+    """A release that shows all bits at once with this chance, and did: 1.25 % may be lost on it, not more."""
+    curve = TradeoffCurve(np.array([0.0, 1.0]), np.array([chance, 1.0]))
+    members = coins(4_000, rng(26))
+    rows = trials(members, np.where(members, 1.0, -1.0), SIGNED, n_targets=4_000)
+    promise = Guarantee(epsilon=0.0, delta=chance, curve=curve)
+    found = verdict.compare_with_promise(rows, promise, MetricsTable(), 1, None)
+    assert found == (finding, "curve" if finding is Finding.VIOLATED else None)
+
+
 def test_rounds_needed_counts_trials_not_names():
     """Every row a target of its own: a round is still one trial."""
     rows = randomized_response(9.0, 200, rng(23))
@@ -232,7 +291,7 @@ def test_every_verdict_checks_its_instrument():
 
 
 def test_early_stopping_keeps_only_the_e_process():
-    schedule = StoppingSchedule(block=100, planned=1_000)
+    schedule = StoppingSchedule(block=100)
     rows = randomized_response(3.0, 500, rng(16))
     guarantee = Guarantee(epsilon=1.0)
     ask = {"guarantee": guarantee, "metrics": MetricsTable(), "n_verdicts": 1, "schedule": schedule}
@@ -278,6 +337,27 @@ def test_utility_is_mean_over_rounds_that_have_it():
     made = judged(replace(rows, utility={"members": np.tile([0.2, 0.4], 20), "others": right}))
     assert made.utility == {"members": pytest.approx(0.3), "others": 0.75}
     assert judged(replace(rows, utility={"others": np.full(40, np.nan)})).utility is None
+
+
+@pytest.mark.parametrize("n_targets", [1, 4])
+def test_rounds_needed_suffice_to_violate_a_curve_that_allows_almost_everything(n_targets):
+    fpr = np.array(
+        [0.0, 0.0, 0.01, 1.0]
+    )  # epsilon is infinite, and an attacker may be right 99 % of the time
+    guarantee = Guarantee(epsilon=math.inf, curve=TradeoffCurve(fpr, np.array([0.0, 0.98, 0.99, 1.0])))
+
+    def perfect(n_rounds):
+        members = coins(n_rounds * n_targets, rng(60, n_rounds))
+        return trials(members, members * 2.0 - 1, SIGNED, n_targets=n_targets)
+
+    def found(n_rounds):
+        return judge_trials(
+            perfect(n_rounds), guarantee=guarantee, subject=SUBJECT, metrics=MetricsTable(), n_verdicts=10
+        )
+
+    few = found(60)
+    assert few.finding is Finding.UNDECIDED
+    assert found(few.rounds_needed).finding is Finding.VIOLATED
 
 
 def test_json_round_trips():

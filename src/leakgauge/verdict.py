@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_evaluation import evaluate, evaluate_rate, rate_metrics
 from leakgauge.referee.metric_protocol import EpsilonMetric
+from leakgauge.referee.one_run_curve import rejects_curve
 from leakgauge.referee.per_target import target_rows
 from leakgauge.referee.roc import roc, thin_curve
 from leakgauge.risk import Risk, RiskStatus
@@ -62,10 +64,9 @@ class VerdictSubject:
 
 @dataclass(frozen=True, kw_only=True)
 class StoppingSchedule:
-    """When an audit that may stop early is looked at: after every block, up to the planned rounds."""
+    """When an audit that may stop early is looked at: after every block."""
 
     block: int
-    planned: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +156,11 @@ def judge_trials(
     targets, n_rounds = np.unique(trials.targets), np.unique(trials.rounds).size
     rng = stream(subject.seed, Role.INSTRUMENT)
     promised = None if guarantee is None else guarantee.epsilon
+    finding, about = (
+        (None, None)
+        if guarantee is None
+        else compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)
+    )
     return Verdict(
         **{**vars(subject), "utility": {**(subject.utility or {}), **_mean_utility(trials)} or None},
         rounds=n_rounds,
@@ -164,9 +170,8 @@ def judge_trials(
         metrics=_estimates(trials, epsilon, metrics, schedule),
         bounds={} if guarantee is None else dict(metric_bounds(guarantee, LOW_FPRS)),
         promised=None if guarantee is None else _promise_fields(guarantee),
-        finding=None
-        if guarantee is None
-        else decide_finding(trials, guarantee, metrics, n_verdicts, schedule),
+        finding=finding,
+        about=about,
         corrected_for=n_verdicts,
         rounds_needed=rounds_needed(
             answers, guarantee, n_verdicts, schedule, trials_per_round=len(trials) / n_rounds
@@ -182,6 +187,7 @@ def judge_trials(
                 epsilon_metric(answers, guarantee, schedule, metrics.confidence) if answers else None,
                 promised,
                 rng,
+                shared_rounds=trials.shared_rounds,
             ),
         },
         studied=trials.reading.studied or None,
@@ -212,9 +218,9 @@ def epsilon_metric(
     name = metrics.epsilon if schedule is None else "e_process"
     parameters: dict[str, Any] = {"delta": guarantee.delta if guarantee else 0.0, "confidence": confidence}
     if schedule is not None:
-        parameters |= asdict(schedule)
+        parameters["block"] = schedule.block
     if metrics.assume is not None and name == "gdp":
-        parameters["assume"] = metrics.assume
+        parameters |= {"assume": metrics.assume, "claimed": None if guarantee is None else guarantee.epsilon}
     return catalog.build(catalog.METRICS, "Metric", f"epsilon_{name}", parameters, "metrics.epsilon")
 
 
@@ -238,31 +244,50 @@ def decide_finding(
     n_verdicts: int,
     schedule: StoppingSchedule | None,
 ) -> Finding:
-    """Compare corrected lower bounds with what the promise allows.
+    """Say whether these trials violate the promise."""
+    return compare_with_promise(trials, guarantee, metrics, n_verdicts, schedule)[0]
+
+
+def compare_with_promise(
+    trials: Trials,
+    guarantee: Guarantee,
+    metrics: MetricsTable,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+) -> tuple[Finding, str | None]:
+    """Compare corrected lower bounds with what the promise allows; say what a violation is about.
 
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
-    the rates share the other half. Undecided means that not even scores without a single error would do.
+    the rates share the other half. Where trials share rounds and coins are fair, the rates leave half of
+    theirs to the one-run test of the curve. A violation shown by these alone is about the curve. Undecided
+    means that not even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
-    checks: dict[str, Callable[[Trials], Estimate]] = {
-        "epsilon": epsilon_metric(metrics, guarantee, schedule, 1 - share)
-    }
-    known = rate_metrics()
-    for name in rates:  # two-sided intervals: only the lower half of their error is at stake
-        checks[name] = known[name](confidence=1 - 2 * share / len(rates))
+    curve = guarantee.curve if rates and trials.shared_rounds and not unfair_coins(trials) else None
+    share_of_rates = share if curve is None else share / 2
+    epsilon, known = epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
+    # two-sided intervals: only the lower half of their error is at stake
+    checks = {name: known[name](confidence=1 - 2 * share_of_rates / len(rates)) for name in rates}
 
-    def exceeds(scored: Trials) -> bool:
-        lows = {name: evaluate(metric, scored, metrics.confidence).low for name, metric in checks.items()}
-        return any(low is not None and low > bounds[name] for name, low in lows.items())
+    def exceeds(name: str, metric: Callable[[Trials], Estimate], scored: Trials) -> bool:
+        low = evaluate(metric, scored, metrics.confidence).low
+        return low is not None and low > bounds[name]
 
-    if exceeds(trials):
-        return Finding.VIOLATED
-    perfect = replace(
-        trials, scores=np.where(trials.members, 1.0, -1.0), reading=Reading(threshold=0.0, signed=True)
-    )
-    return Finding.NOT_VIOLATED if exceeds(perfect) else Finding.UNDECIDED
+    def exceeds_curve(scored: Trials) -> bool:
+        if curve is not None and rejects_curve(scored, curve, share - share_of_rates):
+            return True
+        return any(exceeds(name, metric, scored) for name, metric in checks.items())
+
+    if exceeds("epsilon", epsilon, trials):
+        return Finding.VIOLATED, None
+    if exceeds_curve(trials):
+        return Finding.VIOLATED, "curve"
+    reading = Reading(threshold=0.0, signed=True, fraction=1.0)
+    perfect = replace(trials, scores=np.where(trials.members, 1.0, -1.0), reading=reading)
+    testable = exceeds("epsilon", epsilon, perfect) or exceeds_curve(perfect)
+    return Finding.NOT_VIOLATED if testable else Finding.UNDECIDED, None
 
 
 def rounds_needed(
@@ -272,15 +297,57 @@ def rounds_needed(
     schedule: StoppingSchedule | None,
     trials_per_round: float,
 ) -> int | None:
+    """Count the rounds in which scores without an error would violate the promise; nothing if none do."""
+    if metrics is None or guarantee is None:
+        return None
+    counts = (
+        _rounds_for_epsilon(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+        _rounds_for_rates(metrics, guarantee, n_verdicts, schedule, trials_per_round),
+    )
+    return min((count for count in counts if count is not None), default=None)
+
+
+def _rounds_for_rates(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> int | None:
+    """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
+
+    With n rounds of the scarcer world and no error the lower bound is error^(1/n). Half of the rounds choose
+    the threshold of the accuracy; with one target per round half of the rest are of each world.
+    """
+    if not (rates := curve_checks(guarantee, schedule)):
+        return None
+    error = (1 - metrics.confidence) / n_verdicts / 4 / len(rates)
+    bounds, worlds = metric_bounds(guarantee, LOW_FPRS), 2 if trials_per_round <= 1 else 1
+    counts = [
+        halves * worlds * np.log(error) / np.log(bounds[name])
+        for name, halves in (("accuracy", 2), ("auc", 1))
+        if 0.5 <= bounds[name] < 1
+    ]
+    needed = min(counts, default=np.inf)
+    return ceil(1.1 * needed + 50) if needed < MOST_ROUNDS else None
+
+
+def _rounds_for_epsilon(
+    metrics: MetricsTable,
+    guarantee: Guarantee,
+    n_verdicts: int,
+    schedule: StoppingSchedule | None,
+    trials_per_round: float,
+) -> int | None:
     """Count the rounds in which scores without an error would refute epsilon; nothing if none do."""
-    if metrics is None or guarantee is None or not np.isfinite(guarantee.epsilon):
+    if not np.isfinite(guarantee.epsilon):
         return None
     error = (1 - metrics.confidence) / n_verdicts / (2 if curve_checks(guarantee, schedule) else 1)
     metric = epsilon_metric(metrics, guarantee, schedule, 1 - error)
 
     def bound(n_rounds: int) -> float:
         n = round(n_rounds * trials_per_round)
-        return metric.from_counts(n - n // 2, 0, 0, n // 2)
+        return metric.from_counts(n - n // 2, 0, 0, n // 2, shared_rounds=trials_per_round > 1)
 
     high, before = 1, 0.0
     while not (shown := bound(high)) > guarantee.epsilon:

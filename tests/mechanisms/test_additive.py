@@ -9,7 +9,7 @@ import pytest
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.counts.count_ratios import log_ratios
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import exponential, gaussian, geometric, laplace, mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import (
     AdditiveMechanism,

@@ -8,6 +8,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 
+import leakgauge
 from leakgauge import catalog, mechanisms
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Adversary, play
@@ -59,6 +60,24 @@ class Mechanism(sech.Mechanism):
     def best_attack(self, shifts):
         return None
 '''
+WITHOUT_BOUND = '''
+"""The same noise, of which neither a trade-off nor a bound on the privacy loss is known."""
+
+from dataclasses import dataclass
+
+from leakgauge.mechanisms import sech
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(sech.Mechanism):
+    """Add the same noise, and know nothing of it."""
+
+    def largest_loss(self, shift):
+        return float("inf")
+
+    def best_attack(self, shifts):
+        return None
+'''
 TABLES = {
     "blackbox": ({}, {"pair": [[0, 0], [1, 1]]}, "likelihood"),
     "locations": (
@@ -82,8 +101,8 @@ TABLES = {
 
 @pytest.fixture
 def new_files(tmp_path, monkeypatch):
-    """A folder beside that of the mechanisms, with two files in it."""
-    names = {"sech": SECH, "sech_without_curve": BLIND_TO_CURVES}
+    """A folder beside that of the mechanisms, with three files in it."""
+    names = {"sech": SECH, "sech_without_curve": BLIND_TO_CURVES, "sech_without_bound": WITHOUT_BOUND}
     for name, text in names.items():
         (tmp_path / f"{name}.py").write_text(dedent(text).lstrip())
     monkeypatch.setattr(mechanisms, "__path__", [*mechanisms.__path__, str(tmp_path)])
@@ -148,6 +167,38 @@ def test_new_file_passes_the_release_chain(new_files, rounded, tmp_path):
     )
     assert np.isfinite(trials(prepared).scores).all()
     assert prepared.challenger.guarantee.nominal_epsilon is None
+
+
+def expose_log(tmp_path, rows):
+    (tmp_path / "log.csv").write_text("query,records,mechanism,epsilon\n" + rows)
+    found = leakgauge.expose_log(tmp_path / "log.csv").exposure
+    return found, found.against[0].accuracy
+
+
+def test_new_file_may_be_stated_in_a_query_log(new_files, tmp_path):
+    """One answer: the best threshold is the midpoint, P(noise < shift / 2); two: summed over a grid."""
+    found, accuracy = expose_log(tmp_path, "1,a;b,sech,1.5\n2,b,sech,0.8\n")
+    places = np.linspace(-40, 40, 1601)
+    worlds = [
+        np.multiply.outer(*(1 / np.cosh(places - shift) for shift in (moved * 1.5, moved * 0.8)))
+        for moved in (1, 0)
+    ]
+    distance = np.abs(worlds[0] / worlds[0].sum() - worlds[1] / worlds[1].sum()).sum() / 2
+    expected = [2 / np.pi * np.arctan(np.exp(0.75)), (1 + distance) / 2]
+    np.testing.assert_allclose(accuracy, expected, atol=1e-4)
+    np.testing.assert_allclose(found.spent.epsilon, [1.5, 2.3])
+
+
+def test_log_of_noise_without_curve_states_upper_bound(new_files, tmp_path):
+    found, accuracy = expose_log(tmp_path, "1,a,sech_without_curve,1.5\n2,b,sech,1.5\n")
+    np.testing.assert_allclose(accuracy[0], 1 / (1 + np.exp(-1.5)), atol=1e-5)
+    assert accuracy[0] > accuracy[1]
+    assert any("sech_without_curve noise is not known" in note for note in found.notes)
+
+
+def test_log_of_noise_without_any_bound_is_refused_with_row(new_files, tmp_path):
+    with pytest.raises(BadInput, match=r"log.csv, row 2: mechanism = sech_without_bound: neither its best"):
+        expose_log(tmp_path, "1,a,sech,1.5\n2,b,sech_without_bound,1.5\n")
 
 
 @pytest.mark.parametrize("name", mechanism_names(adds_noise))

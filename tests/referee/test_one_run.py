@@ -4,8 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from known_trials import trials
 from leakgauge.core.game import Reading
-from leakgauge.referee.one_run import one_run_lower_bound, one_run_p_value, order_guesses
+from leakgauge.referee.one_run import (
+    one_run_lower_bound,
+    one_run_p_value,
+    order_every_trial,
+    order_guesses,
+)
 
 
 def brute_force(n_coins, n_guesses, n_right, epsilon, delta):
@@ -117,6 +123,31 @@ def test_order_of_rows_changes_nothing(scores, signed, random):
         first = sorted(zip(scores[one.order[:end]], one.says_member[:end], strict=True))
         second = sorted(zip(scores[mixed][other.order[:end]], other.says_member[:end], strict=True))
         assert first == second
+
+
+@given(SCORES, st.booleans(), st.randoms())
+def test_ties_are_broken_whatever_the_order_of_rows(scores, signed, random):
+    """Every number of guesses can be made, on the same rounds, with the same said of each."""
+    rows = trials(np.zeros(scores.size, bool), scores, Reading(signed=signed))
+    mixed = rows.where(np.array(random.sample(range(scores.size), scores.size)))
+    one, other = order_every_trial(rows), order_every_trial(mixed)
+    assert rows.rounds[one.order].tolist() == mixed.rounds[other.order].tolist()
+    assert one.says_member.tolist() == other.says_member.tolist()
+    evidence = order_guesses(scores, rows.reading)
+    assert sorted(one.order.tolist()) == (list(range(scores.size)) if evidence.order.size else [])
+    strongest = one.order[: evidence.order.size]
+    assert set(strongest.tolist()) == set(evidence.order.tolist())
+    said = dict(zip(one.order.tolist(), one.says_member.tolist(), strict=True))
+    assert all(said[row] == says for row, says in zip(evidence.order, evidence.says_member, strict=True))
+
+
+def test_trials_without_evidence_are_decided_by_coin():
+    scores = np.append(np.zeros(2_000), 1.0)
+    guesses = order_every_trial(trials(np.zeros(2_001, bool), scores, Reading(signed=True)))
+    assert guesses.sizes((0.1, 1.0), 2_001) == [201, 2_001]
+    assert guesses.order[0] == 2_000
+    assert guesses.order[1:201].max() > 1_500  # not the first rows
+    assert 900 < guesses.says_member[1:].sum() < 1_100
 
 
 @given(SCORES, st.booleans())

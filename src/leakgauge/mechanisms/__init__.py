@@ -23,6 +23,15 @@ def mechanism_class(name: str) -> Any:
     return import_module(f"{__name__}.{name}").Mechanism
 
 
+def mechanism_fits(name: object, fits: Callable[[type], bool]) -> bool:
+    """Return whether there is a mechanism of this name and it satisfies a condition; no other is loaded.
+
+    >>> mechanism_fits("laplace", lambda kind: True), mechanism_fits("laplase", lambda kind: True)
+    (True, False)
+    """
+    return isinstance(name, str) and name in mechanism_names() and fits(mechanism_class(name))
+
+
 def name_of(mechanism: object) -> str:
     """Return the name of a mechanism: that of its file."""
     return type(mechanism).__module__.rpartition(".")[2]

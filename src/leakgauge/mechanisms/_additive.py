@@ -32,6 +32,7 @@ from leakgauge.mechanisms._loss_bins import NoiseCell
 from leakgauge.mechanisms._output_grid import on_grid
 from leakgauge.mechanisms._validation import require_positive, require_whole, scale_from
 from leakgauge.theory import loss_composition, tradeoff
+from leakgauge.theory.privacy_loss import NoisyCell
 
 Shifts: TypeAlias = Sequence[tuple[float, int]]  # distances of moved values, and how many each
 
@@ -118,6 +119,10 @@ class AdditiveNoise(Mechanism, Protocol):
 
     def largest_loss(self, shift: float) -> float:
         """The largest log-likelihood ratio of one value moved by ``shift``; infinite where there is none."""
+        ...
+
+    def loss_cell(self, shift: float) -> NoisyCell | None:
+        """Return the privacy loss of one value moved by ``shift``, or None where it is unknown."""
         ...
 
     def best_attack(self, shifts: Shifts) -> AttackBounds | None:
@@ -263,12 +268,15 @@ class AdditiveMechanism:
         """The largest log-likelihood ratio of one value moved by ``shift``: none is known."""
         return np.inf
 
+    def loss_cell(self, shift: float) -> NoisyCell | None:
+        """The privacy loss of one moved value, tabulated where the noise is log-concave."""
+        cell = NoiseCell(self, shift)
+        return cell if cell.monotone else None
+
     def best_attack(self, shifts: Shifts) -> AttackBounds | None:
-        """The best attack on these moved values, by the tabulated privacy losses of log-concave noise."""
-        cells = [(NoiseCell(self, float(shift)), n) for shift, n in shifts]
-        if not all(cell.monotone for cell, _ in cells):
-            return None
-        return loss_composition.best_attack(cells)
+        """The best attack on these moved values, by the privacy loss of each."""
+        cells = [(cell, n) for shift, n in shifts if (cell := self.loss_cell(float(shift))) is not None]
+        return loss_composition.best_attack(cells) if len(cells) == len(shifts) else None
 
     def epsilon_at(self, shifts: Shifts, delta: float) -> float:
         """Without delta the sum of the largest losses; otherwise from the best attack, where it is known."""

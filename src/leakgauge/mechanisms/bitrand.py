@@ -8,8 +8,7 @@ from scipy.special import logsumexp
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation, Unit
-from leakgauge.mechanisms._bit_law import BitLaw
-from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitMechanism
+from leakgauge.mechanisms._bit_mechanism import BitCalibration, BitLaw, BitMechanism
 from leakgauge.mechanisms._fixed_point import FixedPoint
 from leakgauge.mechanisms._validation import require_positive, require_whole
 

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
-from leakgauge.mechanisms._additive import AttackBounds, PureNoise, Shifts, largest_ratio_at_values
+from leakgauge.mechanisms._additive import PureNoise, largest_ratio_at_values
 from leakgauge.mechanisms._count_noise import NEGLIGIBLE, CountNoise, TwoSidedGeometricNoise
-from leakgauge.theory import loss_composition
 from leakgauge.theory.privacy_loss import GeometricCell
 
 
@@ -34,10 +33,8 @@ class Mechanism(PureNoise):
     def log_cdf(self, distances: Reals) -> Reals:
         return TwoSidedGeometricNoise.geometric(self.noise_scale).log_at_most(np.floor(distances))
 
-    def best_attack(self, shifts: Shifts) -> AttackBounds:
-        return loss_composition.best_attack(
-            [(GeometricCell(1 / self.noise_scale, int(shift)), n) for shift, n in shifts]
-        )
+    def loss_cell(self, shift: float) -> GeometricCell:
+        return GeometricCell(1 / self.noise_scale, int(shift))
 
     def epsilon_between(self, low: Reals, high: Reals) -> float:
         return largest_ratio_at_values(self, low, high)

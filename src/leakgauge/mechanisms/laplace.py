@@ -6,14 +6,13 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reals
-from leakgauge.mechanisms._additive import AttackBounds, PureNoise, Shifts, largest_ratio_at_values
+from leakgauge.mechanisms._additive import PureNoise, largest_ratio_at_values
 from leakgauge.mechanisms._count_noise import (
     NEGLIGIBLE,
     CountNoise,
     PiecewiseExponential,
     TwoSidedGeometricNoise,
 )
-from leakgauge.theory import loss_composition
 from leakgauge.theory.privacy_loss import LaplaceCell
 
 
@@ -45,10 +44,8 @@ class Mechanism(PureNoise):
         chance = np.where(distances > 0, tail, 1 - tail)
         return chance, scale * tail - below, chance * 2 * scale**2 + below**2
 
-    def best_attack(self, shifts: Shifts) -> AttackBounds:
-        return loss_composition.best_attack(
-            [(LaplaceCell(float(shift) / self.noise_scale), n) for shift, n in shifts]
-        )
+    def loss_cell(self, shift: float) -> LaplaceCell:
+        return LaplaceCell(shift / self.noise_scale)
 
     def epsilon_between(self, low: Reals, high: Reals) -> float:
         return largest_ratio_at_values(self, low, high)

@@ -1,6 +1,6 @@
 """Check of the statistics themselves: false alarms on a null release, and the smallest leak they detect."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -37,7 +37,12 @@ def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: 
 
 
 def planted_leak(
-    n_trials: int, metric: EpsilonMetric | None, promised: float | None, rng: Generator
+    n_trials: int,
+    metric: EpsilonMetric | None,
+    promised: float | None,
+    rng: Generator,
+    *,
+    shared_rounds: bool = False,
 ) -> dict[str, Any]:
     """The smallest epsilon of randomized response that is detected, and that is found to break the promise.
 
@@ -46,12 +51,16 @@ def planted_leak(
     """
     if metric is None:
         return {"epsilon": None, "violating_epsilon": None, "found": None, "draws": DRAWS}
-    seen = _smallest(n_trials, metric, 0.0)
-    breaks = None if promised is None else _smallest(n_trials, metric, promised)
+
+    def bound(hits: int, misses: int, alarms: int, silences: int) -> float:
+        return metric.from_counts(hits, misses, alarms, silences, shared_rounds=shared_rounds)
+
+    seen = _smallest(n_trials, bound, 0.0)
+    breaks = None if promised is None else _smallest(n_trials, bound, promised)
     return {
         "epsilon": seen,
         "violating_epsilon": breaks,
-        "found": None if seen is None else _simulate(n_trials, metric, seen, rng),
+        "found": None if seen is None else _simulate(n_trials, bound, seen, rng),
         "draws": DRAWS,
     }
 
@@ -66,12 +75,12 @@ def _fresh_worlds(trials: Trials, flipped: bool, rng: Generator) -> Iterator[Bit
             yield rng.permutation(trials.members)
 
 
-def _smallest(n_trials: int, metric: EpsilonMetric, above: float) -> float | None:
+def _smallest(n_trials: int, bound: Callable[[int, int, int, int], float], above: float) -> float | None:
     """Smallest epsilon of randomized response whose bound exceeds ``above`` with the wanted power."""
     few, many = -1, n_trials + 1  # wrong guesses that still leave the bound above, and that do not
     while many - few > 1:
         middle = (few + many) // 2
-        if metric.from_counts(*_counts(n_trials, middle)) > above:
+        if bound(*_counts(n_trials, middle)) > above:
             few = middle
         else:
             many = middle
@@ -89,12 +98,14 @@ def _smallest(n_trials: int, metric: EpsilonMetric, above: float) -> float | Non
     return high
 
 
-def _simulate(n_trials: int, metric: EpsilonMetric, epsilon: float, rng: Generator) -> float:
+def _simulate(
+    n_trials: int, bound: Callable[[int, int, int, int], float], epsilon: float, rng: Generator
+) -> float:
     n_in = rng.binomial(n_trials, 0.5, DRAWS)
     lie = 1 / (1 + np.exp(epsilon))
     misses, alarms = rng.binomial(n_in, lie), rng.binomial(n_trials - n_in, lie)
     violations = [
-        metric.from_counts(int(ins - miss), int(miss), int(alarm), int(n_trials - ins - alarm)) > 0
+        bound(int(ins - miss), int(miss), int(alarm), int(n_trials - ins - alarm)) > 0
         for ins, miss, alarm in zip(n_in, misses, alarms)
     ]
     return float(np.mean(violations))

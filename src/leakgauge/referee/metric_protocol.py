@@ -96,6 +96,11 @@ class EpsilonMetric(MetricDescription, Protocol):
         """Bounds of the same scores, had membership been that of each world."""
         return [self(replace(trials, members=members)).low or 0.0 for members in worlds]
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
-        """Bound for an attack that says "in" or "out" on every trial, with these counts."""
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
+        """Bound for an attack that says "in" or "out" on every trial, with these counts.
+
+        ``shared_rounds`` says whether any two of the trials share a release.
+        """
         ...

@@ -1,15 +1,18 @@
 """The one-run bound: guesses, and how many right ones a guarantee allows (Steinke et al. 2023)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincinv, gammaln
 
-from leakgauge.core.game import Bits, Reading, Reals
+from leakgauge.core.game import Bits, Reading, Reals, Trials
+from leakgauge.core.randomness import Role, stream
 
 # Shares of the trials on which to guess, fixed before any trial is seen.
 FRACTIONS = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_TIES = 4  # block of the stream of ties: which of the trials of equal strength come first
 
 
 def one_run_p_value(
@@ -46,15 +49,21 @@ def one_run_lower_bound(n_coins: int, n_guesses: int, n_right: int, *, delta: fl
     high = float(np.log(rate) - np.log1p(-rate))
     if delta == 0:
         return high
-    if one_run_p_value(n_coins, n_guesses, n_right, epsilon=0.0, delta=delta) >= alpha:
-        return 0.0
+    return largest_refuted(
+        lambda epsilon: one_run_p_value(n_coins, n_guesses, n_right, epsilon=epsilon, delta=delta),
+        high,
+        alpha,
+    )
+
+
+def largest_refuted(p_value: Callable[[float], float], high: float, alpha: float) -> float:
+    """Return the largest epsilon below ``high`` whose p-value, which rises with it, is below alpha."""
     low = 0.0
+    if p_value(low) >= alpha:
+        return low
     while high - low > 1e-9 * (1 + high):
         middle = (low + high) / 2
-        if one_run_p_value(n_coins, n_guesses, n_right, epsilon=middle, delta=delta) < alpha:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if p_value(middle) < alpha else (low, middle)
     return low
 
 
@@ -81,8 +90,8 @@ def _steepest_mean(n_guesses: int, n_right: int, rate: float) -> float:
 class Guesses:
     """Trials with evidence, the strongest first.
 
-    Trials of equal strength are guessed on together or not at all, so nothing depends on the order of
-    rows: ``ends`` lists how many guesses there are after each group of trials of equal strength.
+    ``ends`` lists how many guesses there may be: after each group of trials of equal strength, which are
+    guessed on together or not at all, or after every trial, where a stream broke the ties.
     """
 
     order: npt.NDArray[np.intp]
@@ -111,12 +120,36 @@ def order_guesses(scores: Reals, reading: Reading) -> Guesses:
     >>> order_guesses(np.array([0.5, -2.0, 0.0]), Reading(signed=True)).order.tolist()
     [1, 0]
     """
-    evidence = scores if reading.signed else _centred_ranks(scores)
+    evidence = _evidence(scores, reading)
     strength = np.abs(evidence)
     order = np.argsort(-strength, kind="stable")
     order = order[strength[order] > 0]
     ends = np.append(np.flatnonzero(np.diff(strength[order])) + 1, order.size) if order.size else order
     return Guesses(order, evidence[order] > 0, ends)
+
+
+def order_every_trial(trials: Trials) -> Guesses:
+    """Order all trials by strength of evidence, so that any number of guesses can be made exactly.
+
+    A number drawn for each round and target breaks ties, whatever the order of rows, and decides on trials
+    without evidence like a coin. Where no trial has evidence there are no guesses.
+    """
+    evidence = _evidence(trials.scores, trials.reading)
+    if not evidence.any():
+        none = np.zeros(0, np.intp)
+        return Guesses(none, none.astype(bool), none)
+    drawn = stream(0, Role.TIES, _TIES).random((2, len(trials)))
+    places = np.lexsort((trials.targets, trials.rounds))
+    first, coin = np.empty_like(drawn)
+    first[places], coin[places] = drawn
+    order = np.lexsort((first, -np.abs(evidence)))
+    says_member = np.where(evidence == 0, coin < 0.5, evidence > 0)
+    return Guesses(order, says_member[order], np.arange(1, len(trials) + 1))
+
+
+def _evidence(scores: Reals, reading: Reading) -> Reals:
+    """How strongly each score speaks for a member; negative if against."""
+    return scores if reading.signed else _centred_ranks(scores)
 
 
 def _centred_ranks(scores: Reals) -> Reals:

@@ -45,6 +45,9 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             return Answer("warn", "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
+        case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
+            text = "Even an attack without errors could not have violated it in so few simulated releases."
+            return Answer("bad", "Promise too weak to protect", (*worth, text))
         case Finding.UNDECIDED:
             rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"
             text = (
@@ -103,10 +106,10 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
     if len(known) == 2 and risk.scope != ANY_ATTACKER:
         interval = f" ({_written(risk.metric, known[0])} to {_written(risk.metric, known[1])})"
     if risk.metric.startswith("accuracy"):
-        toss = "" if risk.limit is not None else " (coin toss: 50%)"
+        toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
         how = _assumption(risk.metric)
         right = percent(risk.value)
-        return (f"{subject} is right {right} of the time{interval}{toss}{how}{limit}.",)
+        return (f"{subject} is right {right} of the time{interval}{how}{toss}{limit}.",)
     title = catalog.metric_descriptions()[risk.metric].title_in_sentence
     return (f"{subject} reaches {title} {_written(risk.metric, risk.value)}{interval}{limit}.",)
 
@@ -195,7 +198,7 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
     nominal = ""
     if promise.nominal_epsilon is not None and promise.nominal_unit != promise.unit:
         stated = UNIT_NAMES.get(promise.nominal_unit or "", promise.nominal_unit or "")
-        nominal = f" (stated as ε = {number(promise.nominal_epsilon)} for {stated})"
+        nominal = f", stated as ε = {number(promise.nominal_epsilon)} for {stated}"
     if not promise.testable:
         text = (
             f"The promise to {unit} is so weak ({epsilon}{nominal}) that even certain identification would "
@@ -203,7 +206,7 @@ def _promise_worth(promise: PromiseSummary) -> tuple[str, ...]:
         )
         return (text,)
     allowed = percent(promise.allowed_accuracy)
-    text = f"The promise to {unit}, {epsilon}{nominal}, allows an attacker to be right {allowed} of the time."
+    text = f"The promise to {unit} ({epsilon}{nominal}) allows an attacker to be right {allowed} of the time."
     return (text,)
 
 

@@ -70,7 +70,7 @@ def empty_sequence(audit: Audit, run: Manifest) -> BlockSequence:
 
 def stopping_schedule(audit: Audit) -> StoppingSchedule | None:
     """Return when an audit that may stop early is evaluated."""
-    return None if audit.stop is Stop.ROUNDS else StoppingSchedule(block=audit.block, planned=audit.rounds)
+    return None if audit.stop is Stop.ROUNDS else StoppingSchedule(block=audit.block)
 
 
 def load_block(stores: Mapping[str, BlockStore], block: RoundBlock) -> dict[str, Trials] | None:

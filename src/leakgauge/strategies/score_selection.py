@@ -7,7 +7,8 @@ import numpy as np
 
 from leakgauge.core.game import Bits, Reading, Reals
 from leakgauge.referee.intervals import rate_low
-from leakgauge.referee.one_run import one_run_lower_bound, order_guesses
+from leakgauge.referee.one_run import order_guesses
+from leakgauge.referee.one_run_delta import any_count_lower_bound
 
 _SHARES = tuple(float(share) for share in np.geomspace(0.0005, 1.0, 44))
 _ALPHA = 0.05
@@ -80,7 +81,7 @@ def _best(options: Sequence[_GuessOption], n_rounds: int, delta: float, error: f
         if tried[option.share] > _MAX_CANDIDATES_PER_SHARE:
             continue
         lowered = int(rates[place] * option.n_guesses)
-        bound = one_run_lower_bound(n_rounds, option.n_guesses, lowered, delta=delta, alpha=_ALPHA)
+        bound = any_count_lower_bound(n_rounds, option.n_guesses, lowered, delta=delta, alpha=_ALPHA)
         excess = (2 * option.n_right - option.n_guesses) / np.sqrt(option.n_guesses)
         if (bound, excess) > largest:
             best, largest = option, (bound, excess)

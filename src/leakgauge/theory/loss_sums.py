@@ -1,12 +1,13 @@
 """The best possible attack on very many targets at once, each of whom moves noisy cells of many kinds.
 
 ``loss_composition`` encloses the rates for one target; here they are computed for all of them, by the
-characteristic functions of the losses: these are known in closed form, and their logarithms add up in one
-sparse product. The loss of a non-member is distributed as minus the loss of a member, so that one world is
-enough.
+characteristic functions of the losses: these are known in closed form or from a table, and their logarithms
+add up in one sparse product. The loss of a non-member is distributed as minus the loss of a member, so that
+one world is enough.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from scipy.special import expit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.theory.characteristic_functions import CharacteristicTable, Resolution, Waves
+from leakgauge.theory.loss_tables import LossTables
 from leakgauge.theory.score_sums import (
     FEWEST_SMOOTH,
     LUMPY,
@@ -36,11 +38,13 @@ _FEW_KINDS, _FEW_TARGETS = 1000, 10_000
 class LossKinds:
     """Kinds of cells: a whole shift under geometric noise of some rate, or a ratio under Laplace noise.
 
-    ``shift`` is 0 for Laplace noise, whose ``rate`` is the shift in scales.
+    ``shift`` is 0 for Laplace noise, whose ``rate`` is the shift in scales. Cells of other noise come after
+    these, ``tabulated``.
     """
 
     rate: Reals
     shift: npt.NDArray[np.int64]
+    tabulated: LossTables = field(default_factory=lambda: LossTables.of(()))
 
     def __post_init__(self) -> None:
         if not ((self.rate > 0) & (self.rate < np.inf)).all():
@@ -48,18 +52,22 @@ class LossKinds:
                 "every rate of a cell must be > 0 and finite; leave out cells that no target changes"
             )
 
-    @property
+    def __len__(self) -> int:
+        return int(self.rate.size) + len(self.tabulated.cells)
+
+    @cached_property
     def largest(self) -> Reals:
         """The largest loss of each kind."""
-        return self.rate * np.maximum(self.shift, 1)
+        return np.append(self.rate * np.maximum(self.shift, 1), self.tabulated.largest)
 
-    @property
+    @cached_property
     def variance(self) -> Reals:
         """The variance of a member's loss, or an upper bound of it."""
         laplace = np.minimum(self.rate**2, 4.0)
-        return np.where(self.shift == 0, laplace, self.largest**2)
+        geometric = self.largest[: self.rate.size] ** 2
+        return np.append(np.where(self.shift == 0, laplace, geometric), self.tabulated.variance)
 
-    @property
+    @cached_property
     def mean(self) -> Reals:
         """The mean of a member's loss, from the derivative of the logarithm of its moments."""
         laplace = self.rate + np.expm1(-self.rate)
@@ -67,7 +75,8 @@ class LossKinds:
         fall = np.exp(-rate)
         ends = expit(rate) * shift * -np.expm1(-rate * shift)
         inner = np.tanh(rate / 2) * _inner_sum(fall, shift)
-        return np.where(self.shift == 0, laplace, rate * (ends + inner))
+        known = np.where(self.shift == 0, laplace, rate * (ends + inner))
+        return np.append(known, self.tabulated.mean)
 
     def waves(self, frequencies: Reals) -> Waves:
         """Characteristic functions of a member's loss: kinds x frequencies.
@@ -86,7 +95,7 @@ class LossKinds:
         ends = expit(rate) * (turn + np.exp(-rate * shift) / turn)
         inner = turn * step * (1 - step ** (shift - 1)) / (1 - step)
         values[~laplace] = ends + np.tanh(rate / 2) * inner
-        return values
+        return np.vstack([values, self.tabulated.waves(frequencies)])
 
 
 def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> AttackRates:
@@ -110,7 +119,7 @@ def loss_sum_rates(kinds: LossKinds, cells: csr_array, mu_squared: Reals) -> Att
         lumps: Bits = few_cells[rows] | table.lumpy(own)
         rates.fill(some[rows], table, own, -reach[rows], ~lumps, _BLOCK)
         if lumps.any():
-            few = kinds.rate.size <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
+            few = len(kinds) <= _FEW_KINDS and np.count_nonzero(lumps) <= _FEW_TARGETS
             fine = _table(kinds, period, LUMPY.finer(_FINER if few else 1))
             rates.fill(some[rows], fine, own, -reach[rows], lumps, _BLOCK)
     return rates

@@ -107,8 +107,7 @@ def metric_bounds(guarantee: Guarantee, fprs: Sequence[float]) -> dict[str, floa
     accuracy, area = tradeoff.max_accuracy(guarantee), tradeoff.max_auc(guarantee)
     bounds = {
         "epsilon": float(guarantee.epsilon),
-        "accuracy": accuracy,
-        "accuracy_mean": accuracy,
+        **dict.fromkeys(("accuracy", "accuracy_mean", "accuracy_own", "accuracy_worst"), accuracy),
         **dict.fromkeys(("advantage", "advantage_own", "advantage_per_release"), 2 * accuracy - 1),
         "auc": area,
         "auc_mean": area,

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from leakgauge.domains.locations.data.traces import CellMap, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, total_variation
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import laplace
 
 SETTINGS = [

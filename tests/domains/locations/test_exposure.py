@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from domains.locations.small_town import LAPLACE, game, pipeline_file, town, traces
 from leakgauge.core.errors import BadInput
@@ -11,11 +12,168 @@ from leakgauge.domains.locations.attacks.likelihood import Attack
 from leakgauge.domains.locations.challenger import Challenger
 from leakgauge.domains.locations.data.population_split import PopulationSplit
 from leakgauge.domains.locations.data.traces import Traces
-from leakgauge.domains.locations.exposure import expose
+from leakgauge.domains.locations.exposure import CrowdCells, expose, informed_optimum_by_cells
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
+from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, laplace, logistic
 from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.theory import asymmetric_composition
+from leakgauge.theory.asymmetric_composition import DistributionPair
 from leakgauge.theory.loss_composition import best_attack
-from leakgauge.theory.privacy_loss import LaplaceCell
+from leakgauge.theory.privacy_loss import GeometricCell, LaplaceCell
+from mechanisms import independent_optimum
+
+VISITS = np.array(
+    [
+        [1, 0, 0],  # a target
+        [1, 1, 0],  # the pool
+        [0, 1, 0],
+        [1, 1, 0],
+        [1, 0, 1],  # the reference
+        [0, 0, 1],
+    ]
+)
+PEOPLE = PopulationSplit(targets=np.array([0]), pool=np.array([1, 2, 3]), reference=np.array([4, 5]))
+
+
+@pytest.fixture
+def crowd() -> CrowdCells:
+    return CrowdCells.of(traces(VISITS), PEOPLE)
+
+
+def test_others_exclude_the_person(crowd):
+    kinds = crowd.by_count()
+    counts = [np.repeat(kinds.visitors, row).tolist() for row in kinds.cells.toarray()]
+    # The first cell has two visitors in the pool, the second three, the third none.
+    assert counts == [[2], [1, 2], [2], [1, 2], [0, 2], [0]]
+
+
+def test_kinds_differ_by_assumed_rate(crowd):
+    rates = np.array([[0.1, 0.2, 0.3]] * 3)
+    kinds = crowd.by_belief(rates, exactly=True)
+    assert kinds.rates is not None
+    for person, row in enumerate(kinds.cells.toarray()):
+        believed = np.repeat(kinds.rates, row)
+        np.testing.assert_allclose(np.sort(believed), rates[0][VISITS[person] == 1])
+
+
+def test_reference_counts_exclude_the_person(crowd):
+    rates = rates_from_reference(traces(VISITS).of(PEOPLE.reference))
+    believed = crowd.believed(rates)
+    np.testing.assert_allclose(believed[0], rates(np.arange(3), 1.0))  # the target is one visitor more
+    np.testing.assert_allclose(
+        believed[2], rates(np.arange(3), 0.0)
+    )  # and in the reference it is there already
+
+
+def test_subset_of_people_keeps_the_crowd(crowd):
+    kinds = crowd.only(np.array([3, 0])).by_count()
+    counts = [np.repeat(kinds.visitors, row).tolist() for row in kinds.cells.toarray()]
+    assert counts == [[1, 2], [2]]
+
+
+NUMBERS = np.array([3, 0, 60, 1, 20, 3])
+
+
+@pytest.mark.parametrize(
+    ("noise", "cell"),
+    [
+        (laplace.Mechanism(scale=2.0), LaplaceCell(0.5)),
+        (geometric.Mechanism(scale=2.0), GeometricCell(0.5)),
+    ],
+    ids=["laplace", "geometric"],
+)
+def test_unrounded_noise_matches_tight_composition(noise, cell):
+    found, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), NUMBERS)
+    assert error < 1e-5
+    for i, n in enumerate(NUMBERS.tolist()):
+        best = best_attack([(cell, n)])
+        assert best.accuracy[0] - 1e-12 <= found.accuracy[i] <= best.accuracy[1] + 1e-12
+        assert best.auc[0] - 1e-12 <= found.auc[i] <= best.auc[1] + 1e-12
+        low, high = best.tpr_at(0.01)
+        assert low - 1e-12 <= found.tpr[i] <= high + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("noise", "losses"),
+    [
+        (logistic.Mechanism(scale=2.0), independent_optimum.logistic_losses(2.0)),
+        (
+            discrete_gaussian.Mechanism(sigma=3.0, delta=1e-5),
+            independent_optimum.discrete_gaussian_losses(3.0),
+        ),
+    ],
+    ids=["logistic", "discrete_gaussian"],
+)
+def test_other_noise_matches_textbook_distribution(noise, losses):
+    found, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), NUMBERS)
+    assert error < 1e-4
+    expected = [independent_optimum.best_accuracy(*losses, n) for n in NUMBERS.tolist()]
+    np.testing.assert_allclose(found.accuracy, expected, atol=3e-4)
+
+
+@pytest.mark.parametrize("noise", [logistic.Mechanism(scale=2.0), laplace.Mechanism(scale=2.0)])
+def test_rounding_does_not_increase_optimum(noise):
+    """Rounded noise is computed by another way than noise alone."""
+    numbers = np.array([1, 5, 20])
+    plain, _ = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9), numbers)
+    less, error = informed_optimum_by_cells(ReleaseChain(noise=noise, group_size=9, round=True), numbers)
+    assert (less.accuracy <= plain.accuracy + error + 1e-5).all()
+    assert (less.accuracy >= 0.5).all()
+
+
+def test_gaussian_noise_matches_closed_form():
+    found, error = informed_optimum_by_cells(
+        ReleaseChain(noise=gaussian.Mechanism(sigma=8.0, delta=1e-5), group_size=9), NUMBERS
+    )
+    assert error == 0
+    np.testing.assert_allclose(found.accuracy, ndtr(np.sqrt(NUMBERS) / 16))
+    np.testing.assert_allclose(found.auc, ndtr(np.sqrt(NUMBERS / 2) / 8))
+
+
+def test_rounded_laplace_has_three_losses():
+    """Laplace noise rounded down leaves a loss of +-epsilon or of zero."""
+    found, _ = informed_optimum_by_cells(
+        ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=9, round=True), NUMBERS
+    )
+    falls = np.exp(-1.0)
+    members = np.array([1, 1 - falls, falls]) / 2
+    for i, n in enumerate(NUMBERS.tolist()):
+        best = asymmetric_composition.best_attack([(DistributionPair.of(members, members[::-1]), n)])
+        assert found.accuracy[i] == pytest.approx(best.accuracy[0], abs=2e-5)
+        assert found.auc[i] == pytest.approx(best.auc[0], abs=2e-5)
+
+
+def test_raw_counts_reveal_everyone_to_informed_attacker():
+    found, _ = informed_optimum_by_cells(ReleaseChain(noise=None, group_size=9), NUMBERS)
+    np.testing.assert_array_equal(found.auc, np.where(NUMBERS > 0, 1.0, 0.5))
+
+
+def test_many_cells_stay_within_stated_error():
+    numbers = np.arange(1, 400)
+    found, error = informed_optimum_by_cells(
+        ReleaseChain(noise=laplace.Mechanism(scale=10.0), group_size=9), numbers
+    )
+    assert error < 1e-5
+    for n in (1, 2, 37, 111, 253):
+        best = best_attack([(LaplaceCell(0.1), n)])
+        assert found.accuracy[n - 1] == pytest.approx(np.mean(best.accuracy), abs=2e-5)
+        assert found.auc[n - 1] == pytest.approx(np.mean(best.auc), abs=2e-5)
+        assert found.tpr[n - 1] == pytest.approx(float(np.mean(best.tpr_at(0.01))), abs=2e-5)
+
+
+def test_no_cells_are_no_exposure():
+    found, error = informed_optimum_by_cells(
+        ReleaseChain(noise=laplace.Mechanism(scale=1.0), group_size=9), np.zeros(2, dtype=np.int64)
+    )
+    assert (found.accuracy.tolist(), found.auc.tolist(), found.tpr.tolist()) == (
+        [0.5] * 2,
+        [0.5] * 2,
+        [0.01] * 2,
+    )
+    assert error == 0
+
 
 SUPPRESSED = {"name": "laplace", "epsilon": 1.0, "round": True, "clamp": True, "suppress": 1}
 

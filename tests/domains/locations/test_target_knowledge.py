@@ -5,8 +5,8 @@ import pytest
 
 from domains.locations.small_town import game, town, traces
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.friends import Friends
 from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.data.visit_data import Friends
 from leakgauge.domains.locations.knowledge import build
 from leakgauge.domains.locations.plan_tables import read_knowledge_table
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from leakgauge.domains.models.data.sources import load_table
-from leakgauge.domains.models.games.dependence import (
+from leakgauge.domains.models.games.member_split import (
     BiasDependence,
     ClusterDependence,
     SourceDependence,
+    SplitSizes,
     kmeans_clusters,
 )
-from leakgauge.domains.models.games.member_split import SplitSizes
 
 FOLDER = os.environ.get("LEAKGAUGE_DATA")
 pytestmark = pytest.mark.skipif(

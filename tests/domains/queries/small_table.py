@@ -6,8 +6,7 @@ import numpy as np
 
 from leakgauge.domains.queries.challenger import build
 from leakgauge.domains.queries.knowledge import build as know
-from leakgauge.domains.queries.oracle import LocalOracle
-from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
+from leakgauge.domains.queries.oracle import AnswerCache, LocalOracle, OracleRules
 from leakgauge.domains.queries.records import OracleRecords, OracleTable
 from leakgauge.domains.queries.sql.conditions import ColumnType
 from leakgauge.mechanisms import laplace

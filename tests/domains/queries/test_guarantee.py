@@ -4,7 +4,7 @@ from scipy.stats import norm
 
 from leakgauge.core.guarantee import Relation, Unit
 from leakgauge.domains.queries.guarantee import oracle_guarantee
-from leakgauge.domains.queries.oracle_rules import OracleRules
+from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.mechanisms import gaussian, geometric, laplace
 from leakgauge.theory.tradeoff import max_tpr
 

@@ -3,7 +3,7 @@ import pytest
 
 from domains.queries.small_table import game
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.queries.oracle_rules import AnswerCache
+from leakgauge.domains.queries.oracle import AnswerCache
 from leakgauge.domains.queries.plan_tables import QueriesTargetOrder, read_challenger_table, read_oracle_rules
 from leakgauge.domains.queries.query import QueryKind
 

@@ -5,7 +5,7 @@ from scipy.special import expit
 from leakgauge.catalog import prepare_audit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex
+from leakgauge.domains.locations.classifiers.mlp import RuleIndex
 from leakgauge.papers.comparison import Agreement
 from leakgauge.papers.liu24 import network_weights
 from leakgauge.papers.liu24.network_weights import NetworkWeights

@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.federated.clients.gradients import GradientNoise
-from leakgauge.domains.federated.data.featurizers import (
+from leakgauge.domains.federated.data.dataset import (
     DEFAULT_DIMENSIONS,
     Featurizer,
     IdentityFeaturizer,

@@ -14,9 +14,9 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.data.friends import Friends
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
 from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.data.visit_data import Friends
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
 from leakgauge.domains.locations.plan_tables import (
@@ -26,8 +26,7 @@ from leakgauge.domains.locations.plan_tables import (
     read_mechanism_table,
 )
 from leakgauge.domains.locations.release import LocationsBlock, RoundGroups
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.user_code import UserCodeLoader
 
@@ -100,8 +99,8 @@ def build(
     *, data: dict[str, Any], challenger: dict[str, Any], mechanism: dict[str, Any], folder: Path, seed: int
 ) -> Challenger:
     """Build the challenger that the tables of a plan describe."""
-    from leakgauge.domains.locations.data.contribution_bounds import bound_contributions
     from leakgauge.domains.locations.data.data_loader import load_visits
+    from leakgauge.domains.locations.data.traces import bound_contributions
 
     table = read_challenger_table(challenger)
     release_steps = read_mechanism_table(mechanism, table)

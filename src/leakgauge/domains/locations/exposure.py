@@ -1,32 +1,43 @@
 """How exposed each person is in counts per place and hour, computed without simulating releases."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure
+from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.cell_exposure.cell_kinds import PLACES, CrowdCells
-from leakgauge.domains.locations.cell_exposure.informed_optimum import informed_optimum_by_cells
-from leakgauge.domains.locations.cell_exposure.score_distributions import (
+from leakgauge.domains.locations.challenger import Challenger
+from leakgauge.domains.locations.data.population_split import PopulationSplit
+from leakgauge.domains.locations.data.traces import Ints, Traces
+from leakgauge.domains.locations.guarantee import guarantee_per_person
+from leakgauge.domains.locations.mobility.cell_rates import ReferenceRates, rates_from_reference
+from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.domains.locations.score_distributions import (
     GroupDraws,
     believed_score_laws,
     informed_score_laws,
+    round_counts,
+    round_rates,
 )
-from leakgauge.domains.locations.challenger import Challenger
-from leakgauge.domains.locations.data.traces import Ints, Traces
-from leakgauge.domains.locations.guarantee import guarantee_per_person
-from leakgauge.domains.locations.mobility.cell_rates import rates_from_reference
-from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
+from leakgauge.mechanisms._additive import AttackBounds
+from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.score_sums import AttackRates, score_sum_rates
 
+PLACES = TARGET, POOL, REFERENCE = range(3)  # the part of the population that a person belongs to
+_MOST = 72  # up to this many different numbers of cells, each optimum is bounded separately
+_CHECKED_NUMBERS = 7  # numbers of cells checked if there are more
+_FINER_OPTIMUM = 8  # factor of the resolution
 _CHECKED, _VISITS = 60, 1500  # people recomputed to measure the error, and their visits in total
 _FINER = 4  # factor of the resolution when recomputing
 _RATE_RANGE = 1e-9, 0.999  # of rates that an attacker estimates from a release
-
 INFORMED = {
     Relation.ADD_REMOVE: (
         "the best possible attack, by somebody who knows everybody else in the group: nobody can do better, "
@@ -40,8 +51,124 @@ INFORMED = {
 }
 AUXILIARY = "the likelihood attack by somebody who knows the person's trace and the traces of other people"
 ZERO = "the likelihood attack by somebody who knows the person's trace and has seen one earlier release"
-
 ADVERSARIES = ("informed", "auxiliary", "zero")  # the strongest first
+
+
+@dataclass(frozen=True, eq=False)
+class CellKinds:
+    """Kinds of cells by number of other visitors and assumed rate, and how many of each kind people visit."""
+
+    visitors: Ints  # of each kind
+    rates: Reals | None  # assumed by the attacker, of each kind
+    cells: csr_array  # people x kinds
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdCells:
+    """The cells of all people, and how many others of the pool visit them."""
+
+    traces: Traces
+    places: npt.NDArray[np.int8]  # of the people: target, pool or reference
+    in_pool: Ints  # how many of the pool visit each cell
+
+    @classmethod
+    def of(cls, traces: Traces, people: PopulationSplit) -> "CrowdCells":
+        places = np.full(traces.n_people, TARGET, dtype=np.int8)
+        places[people.pool], places[people.reference] = POOL, REFERENCE
+        in_pool = traces.visits.indices[np.repeat(places == POOL, traces.n_visits)]
+        return cls(traces, places, np.bincount(in_pool, minlength=traces.map.n_cells).astype(np.int64))
+
+    def only(self, people: Ints) -> "CrowdCells":
+        """The same pool, with the cells of some people only."""
+        return CrowdCells(self.traces.of(people), self.places[people], self.in_pool)
+
+    @property
+    def others(self) -> Ints:
+        """How many of the pool visit each cell, without the person itself: places x cells."""
+        return np.stack([np.maximum(self.in_pool - (place == POOL), 0) for place in PLACES])
+
+    def by_count(self, *, exactly: bool = False) -> CellKinds:
+        """Kinds by the number of others only."""
+        counts = self.others if exactly else round_counts(self.others)
+        kinds, cells = self._kinds(counts.astype(np.float64))
+        return CellKinds(kinds.astype(np.int64), None, cells)
+
+    def by_belief(self, rates: Reals, *, exactly: bool = False) -> CellKinds:
+        """Kinds by the number of others and by the rate that an attacker assumes: places x cells."""
+        counts = self.others if exactly else round_counts(self.others)
+        kinds, cells = self._kinds(counts + 1j * (rates if exactly else round_rates(rates)))
+        return CellKinds(kinds.real.astype(np.int64), kinds.imag, cells)
+
+    def believed(self, rates: ReferenceRates) -> Reals:
+        """The rates from the reference without the person itself: places x cells."""
+        cells = np.arange(self.in_pool.size)
+        return np.stack([rates(cells, weight) for weight in (1.0, 1.0, 0.0)])
+
+    def _kinds(self, keys: npt.NDArray[np.inexact[Any]]) -> tuple[npt.NDArray[Any], csr_array]:
+        """The distinct keys (places x cells) of visited cells, and the matrix people x keys."""
+        visits, n_cells = self.traces.visits, keys.shape[1]
+        owners = np.repeat(self.places, self.traces.n_visits)
+        seen = np.zeros(keys.shape, dtype=bool)
+        for place in PLACES:
+            seen[place, visits.indices[owners == place]] = True
+        distinct, kind = np.unique(keys[seen], return_inverse=True)
+        kinds = np.zeros(keys.size, dtype=np.int32)
+        kinds[np.flatnonzero(seen)] = kind
+        kind_of_visit = kinds[owners.astype(np.int64) * n_cells + visits.indices]
+        ones = np.ones(kind_of_visit.size, dtype=np.uint8)
+        return distinct, csr_array(
+            (ones, kind_of_visit, visits.indptr), shape=(self.traces.n_people, distinct.size)
+        )
+
+
+def informed_optimum_by_cells(chain: ReleaseChain, numbers: Ints) -> tuple[AttackRates, float]:
+    """The rates of the best attack for each number of cells, and their maximum error.
+
+    A chain that neither clamps nor suppresses shifts its output distribution with the count, so only the
+    noise matters.
+    """
+    distinct = np.unique(numbers[numbers > 0])
+    values, error = _values(chain, distinct) if distinct.size else (np.empty((3, 0)), 0.0)
+    full = np.column_stack([[0.5, 0.5, FPR], values])
+    rows = np.where(numbers > 0, np.searchsorted(distinct, numbers) + 1, 0)
+    accuracy, auc, tpr = (column[rows] for column in full)
+    return AttackRates(accuracy, auc, tpr), error
+
+
+def _values(chain: ReleaseChain, numbers: Ints) -> tuple[Reals, float]:
+    """Accuracy, AUC and TPR: metrics x numbers of cells; and their maximum error."""
+    if numbers.size <= _MOST or (chain.noise is not None and chain.noise.closed_form):
+        low, high = _lower_and_upper(chain, numbers)
+        return (low + high) / 2, float(np.max(high - low)) / 2
+    values = _summed(chain, numbers)
+    checked = np.unique(np.linspace(0, numbers.size - 1, _CHECKED_NUMBERS).astype(np.int64))
+    low, high = _lower_and_upper(chain, numbers[checked])
+    return values, float(np.max(np.abs(values[:, checked] - (low + high) / 2)))
+
+
+def _lower_and_upper(chain: ReleaseChain, numbers: Ints) -> tuple[Reals, Reals]:
+    """Lower and upper bounds of accuracy, AUC and TPR."""
+    noise = chain.noise
+    if noise is not None and (noise.lattice or not chain.round):
+        bests = [noise.best_attack([(1.0, n)]) for n in numbers.tolist()]
+        if None not in bests:
+            ends = np.array([_ends(best) for best in bests if best is not None])
+            return ends[:, :, 0].T, ends[:, :, 1].T
+    values, finer = (_summed(chain, numbers, more) for more in (1, 2))
+    return np.minimum(values, finer), np.maximum(values, finer)
+
+
+def _summed(chain: ReleaseChain, numbers: Ints, finer: int = 1) -> Reals:
+    laws = informed_score_laws(chain, GroupDraws(1, 0, 0), np.zeros(1, dtype=np.int64))
+    rates = score_sum_rates(laws, csr_array(numbers[:, None]), finer=finer * _FINER_OPTIMUM)
+    return np.stack([rates.accuracy, rates.auc, rates.tpr])
+
+
+def _ends(best: AttackBounds) -> list[tuple[float, float]]:
+    """Accuracy, AUC and TPR of the best attack, each with a lower and an upper bound."""
+    below, above = map(float, best.tpr_at(FPR))
+    return [best.accuracy, best.auc, (below, above)]
+
 
 Solve = Callable[[CrowdCells, bool], AttackRates]
 

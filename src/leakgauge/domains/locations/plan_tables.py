@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.mechanisms import mechanism_class, mechanism_names
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.mechanisms import mechanism_class, mechanism_fits, mechanism_names
 from leakgauge.mechanisms._additive import Norm, adds_noise
 from leakgauge.support import target_choice
 from leakgauge.support.table_reader import read_dataclass, require_known
@@ -253,7 +253,8 @@ def read_mechanism_table(
     if "name" not in parameters:
         raise BadInput(f"mechanism: 'name' is missing; one of {', '.join(mechanism_lines())}")
     name = parameters.pop("name")
-    require_known(name, list(mechanism_lines()), "mechanism: none")
+    if name not in (RAW, OWN) and not mechanism_fits(name, adds_noise):
+        require_known(name, list(mechanism_lines()), "mechanism: none")
     if name == OWN:
         own = read_dataclass(LocationsUserMechanismTable, parameters, "mechanism 'own'")
         _require_unit(own.unit)

@@ -19,8 +19,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
-from leakgauge.domains.models.games.group import GroupGame
-from leakgauge.domains.models.games.membership_game import MembershipGame
+from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean import challenger as means
 from leakgauge.domains.models.plan_tables import (
@@ -31,7 +30,7 @@ from leakgauge.domains.models.plan_tables import (
     read_challenger_table,
     read_training_mechanism,
 )
-from leakgauge.domains.models.property_inference.blind_control import blind_control
+from leakgauge.domains.models.property_inference import blind_control
 from leakgauge.domains.models.release import TrainingRound
 from leakgauge.domains.models.training.noise_calibration import TrainingMechanism
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer, Trainer

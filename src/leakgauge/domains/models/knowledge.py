@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models import DOMAIN
 from leakgauge.domains.models.challenger import Challenger
-from leakgauge.domains.models.games.strong import StrongGame
+from leakgauge.domains.models.games.membership_game import StrongGame
 from leakgauge.domains.models.release import (
     LazyModels,
     ModelsView,

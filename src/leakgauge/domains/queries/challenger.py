@@ -16,7 +16,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
-from leakgauge.domains.queries.oracle_rules import OracleRules
+from leakgauge.domains.queries.oracle import OracleRules
 from leakgauge.domains.queries.plan_tables import (
     QueriesTargetOrder,
     QueriesTargetsTable,
@@ -26,8 +26,7 @@ from leakgauge.domains.queries.plan_tables import (
 from leakgauge.domains.queries.query import Id, Query
 from leakgauge.domains.queries.records import Ints, OracleRecords, OracleTable
 from leakgauge.domains.queries.release import QueriesBlock
-from leakgauge.domains.queries.remote.adapter import ServiceAdapter
-from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock
+from leakgauge.domains.queries.remote.remote_oracle import RemoteQueriesBlock, ServiceAdapter
 from leakgauge.mechanisms import name_of
 from leakgauge.support.target_choice import rows_by_name
 

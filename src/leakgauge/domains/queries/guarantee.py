@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from leakgauge.core.guarantee import ComposedGuarantee, Guarantee, Relation, Unit
-from leakgauge.domains.queries.oracle_rules import OracleNoise, OracleRules
+from leakgauge.domains.queries.oracle import OracleNoise, OracleRules
 from leakgauge.mechanisms import opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.theory import composition

@@ -11,13 +11,13 @@ from typing import Any
 from leakgauge.core.errors import BadInput
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.mechanisms._additive import AdditiveNoise, ApproximateNoise, adds_noise
-from leakgauge.mechanisms._opendp_measurement import (
+from leakgauge.mechanisms.opendp import (
     MeasurementFactory,
+    Mechanism,
     make_measurement,
     one_line_error,
     privacy_cost,
 )
-from leakgauge.mechanisms.opendp import Mechanism
 from leakgauge.support.table_reader import read_dataclass, require_known
 from leakgauge.support.user_code import UserCodeLoader
 

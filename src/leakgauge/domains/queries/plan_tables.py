@@ -9,7 +9,7 @@ from typing import Any
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.opendp_noise import read_opendp
-from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleNoise, OracleRules
+from leakgauge.domains.queries.oracle import AnswerCache, OracleNoise, OracleRules
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote.plan_tables import QueriesServiceTable
 from leakgauge.mechanisms import mechanism_class, mechanism_names

@@ -16,10 +16,11 @@ from leakgauge.domains.queries.sql.conditions import (
     Condition,
     IsIn,
     Operand,
+    ValueRange,
     quote_identifier,
+    value_ranges,
     where_clause,
 )
-from leakgauge.domains.queries.sql.disjointness import ValueRange, value_ranges
 from leakgauge.domains.queries.sql.parser import parse_predicate
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, lock_database, open_database

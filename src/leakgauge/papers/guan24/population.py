@@ -12,7 +12,7 @@ from leakgauge.domains.locations.challenger import Challenger, build
 from leakgauge.domains.locations.mobility import deconvolution, marginals
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
 from leakgauge.domains.locations.plan_tables import read_mechanism_table
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.papers.comparison import OurNumber
 from leakgauge.papers.guan24.plans import TARGETS, LocationDataSet, ReleaseSetting
 from leakgauge.papers.paper import Scale

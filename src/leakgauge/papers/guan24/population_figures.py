@@ -6,8 +6,12 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.mobility.place_graph import delaunay_graph
-from leakgauge.domains.locations.mobility.synthetic_traces import Activity, VisitRounding, draw_visits
+from leakgauge.domains.locations.mobility.synthetic_traces import (
+    Activity,
+    VisitRounding,
+    delaunay_graph,
+    draw_visits,
+)
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.guan24.plans import (
     CDR,

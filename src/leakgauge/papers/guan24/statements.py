@@ -6,7 +6,14 @@ from itertools import pairwise
 from math import hypot, sqrt
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Agreement, Claim, ComparedNumber, OurNumber, PublishedNumber
+from leakgauge.papers.comparison import (
+    Agreement,
+    Claim,
+    ComparedNumber,
+    OurNumber,
+    PublishedNumber,
+    read_published,
+)
 from leakgauge.papers.guan24.plans import (
     GROUP,
     KNOCK_KNOCK,
@@ -21,7 +28,6 @@ from leakgauge.papers.guan24.plans import (
     LocationDataSet,
     ReleaseSetting,
 )
-from leakgauge.papers.published_numbers import read_published
 from leakgauge.verdict import Verdict
 
 PUBLISHED = read_published(__package__)

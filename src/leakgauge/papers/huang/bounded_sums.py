@@ -11,7 +11,7 @@ from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
-from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
 M, EPSILON = 10, 1.0  # answers, and what each costs
@@ -42,7 +42,7 @@ def exact_success(label: str, share: float) -> float:
     ratio = query_splitting.laplace_ratio(EPSILON, share)
     match label:
         case "t-test":
-            return float(t_test_power.success_laplace(M, [ratio], form="textbook", level=LEVEL)[0])
+            return float(query_splitting.success_laplace(M, [ratio], form="textbook", level=LEVEL)[0])
         case "midpoint":
             return float(query_splitting.midpoint_laplace(M, ratio))
         case _:

@@ -15,7 +15,7 @@ from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
-from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
 FEWEST_ANSWERS, MOST_ANSWERS = 4, 29  # answers, section 5
@@ -84,15 +84,15 @@ class SuccessSurface:
     def printed(self, budget: float, *, misprint: bool = False) -> Reals:
         """Theorem 5 for 4 to 29 answers; with ``misprint``, the two formulas that follow it."""
         epsilons = np.array([self.epsilon(budget, m) for m in ALL_ANSWERS])
-        return t_test_power.success_as_printed(
-            ALL_ANSWERS, epsilons / t_test_power.SQRT_2, level=LEVEL, misprint=misprint
+        return query_splitting.success_as_printed(
+            ALL_ANSWERS, epsilons / query_splitting.SQRT_2, level=LEVEL, misprint=misprint
         )
 
     def tested(self, numbers: tuple[int, ...]) -> Reals:
         """Success of the t-test of section 4.4 under Laplace noise: numbers of answers x budgets."""
         return np.array(
             [
-                t_test_power.success_laplace(
+                query_splitting.success_laplace(
                     m, [self.epsilon(budget, m) for budget in self.budgets], form="paper", level=LEVEL
                 )
                 for m in numbers

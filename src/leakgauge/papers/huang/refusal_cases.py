@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, with_numeric_error
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
-from leakgauge.papers.published_numbers import read_published
-from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
 EPSILON, BUDGET = 0.3, 3.0
@@ -53,11 +52,13 @@ def _show(played: PlayedItem) -> ItemResult:
 def _computed() -> Sequence[ComparedNumber]:
     """Theoretical values of cases 1 to 3."""
     low, high = query_splitting.optimum_laplace(FEW, EPSILON)
-    printed = float(t_test_power.success_as_printed([FEW], EPSILON / t_test_power.SQRT_2, level=LEVEL)[0])
+    printed = float(
+        query_splitting.success_as_printed([FEW], EPSILON / query_splitting.SQRT_2, level=LEVEL)[0]
+    )
     return [
         ComparedNumber(
             setting=f"case 3: non-members found by the t-test of {ENOUGH} answers",
-            ours=with_numeric_error(1 - t_test_power.size_laplace(ENOUGH, form="paper", level=LEVEL)),
+            ours=with_numeric_error(1 - query_splitting.size_laplace(ENOUGH, form="paper", level=LEVEL)),
             published=CERTAIN,
             why=ALWAYS_FIVE,
         ),
@@ -76,7 +77,7 @@ def _computed() -> Sequence[ComparedNumber]:
 
 
 def _success() -> float:
-    return float(t_test_power.success_laplace(FEW, [EPSILON], form="paper", level=LEVEL)[0])
+    return float(query_splitting.success_laplace(FEW, [EPSILON], form="paper", level=LEVEL)[0])
 
 
 def _enough(verdicts: dict[tuple[str, str], Verdict]) -> list[ComparedNumber]:

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from functools import cache
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.huang.figures_3_and_4 import CENTRAL_T
 from leakgauge.papers.huang.plans import LEVEL, audit_table, t_test_attack, with_numeric_error
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
-from leakgauge.papers.published_numbers import read_published
-from leakgauge.theory import t_test_power
+from leakgauge.theory import query_splitting
 from leakgauge.verdict import Verdict
 
 NUMBERS = (4, 10, 29)  # answers
 EPSILON = 1.0  # of each
-FORMS: tuple[t_test_power.TTestForm, ...] = ("paper", "textbook")
+FORMS: tuple[query_splitting.TTestForm, ...] = ("paper", "textbook")
 TOO_OFTEN = (
     "S with 1/m, sqrt(m) and m - 1 degrees of freedom is too small a standard deviation: normal samples are "
     "rejected more often than in 5 % of cases."
@@ -31,20 +30,20 @@ def _show(played: PlayedItem) -> ItemResult:
 
 
 @cache
-def _size(m: int, form: t_test_power.TTestForm) -> float:
-    return t_test_power.size_laplace(m, form=form, level=LEVEL)
+def _size(m: int, form: query_splitting.TTestForm) -> float:
+    return query_splitting.size_laplace(m, form=form, level=LEVEL)
 
 
 @cache
-def _power(m: int, form: t_test_power.TTestForm) -> float:
-    success = float(t_test_power.success_laplace(m, [EPSILON], form=form, level=LEVEL)[0])
+def _power(m: int, form: query_splitting.TTestForm) -> float:
+    success = float(query_splitting.success_laplace(m, [EPSILON], form=form, level=LEVEL)[0])
     return 2 * success - 1 + _size(m, form)
 
 
 def _printed_power(m: int) -> float:
     """1 - delta by theorem 5, where success is (2 - level - delta) / 2."""
     return (
-        2 * float(t_test_power.success_as_printed([m], EPSILON / t_test_power.SQRT_2, level=LEVEL)[0])
+        2 * float(query_splitting.success_as_printed([m], EPSILON / query_splitting.SQRT_2, level=LEVEL)[0])
         - 1
         + LEVEL
     )
@@ -55,7 +54,7 @@ def _kept() -> list[ComparedNumber]:
     printed = read_published(__package__)["table_1_accept_h0"]
     cells = []
     for m in NUMBERS:
-        normal = 1 - float(t_test_power.size_normal(m, form="paper", level=LEVEL))
+        normal = 1 - float(query_splitting.size_normal(m, form="paper", level=LEVEL))
         differs = abs(normal - printed.value) > printed.slack
         cells += [
             ComparedNumber(
@@ -94,7 +93,7 @@ def _found() -> list[ComparedNumber]:
 def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
     cells = []
     for verdict in verdicts:
-        form: t_test_power.TTestForm = "paper" if verdict.label.startswith("paper") else "textbook"
+        form: query_splitting.TTestForm = "paper" if verdict.label.startswith("paper") else "textbook"
         m = int(verdict.label.rpartition("-")[2])
         here = f"Laplace noise, {m} answers" + ("" if form == "paper" else ", textbook form")
         for name, metric, exact in (

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from leakgauge.papers import data_sets, metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.humphries23.experiment_figures import (
     COLOURS,
     PARTS,
@@ -33,7 +33,6 @@ from leakgauge.papers.humphries23.plans import (
     VerdictsByLabel,
 )
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
-from leakgauge.papers.published_numbers import read_published
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke

@@ -6,9 +6,8 @@ from math import exp, log
 import numpy as np
 
 from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
-from leakgauge.papers.published_numbers import read_published
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from leakgauge.papers import data_sets, metric_intervals
-from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, read_published
 from leakgauge.papers.humphries23.experiment_figures import (
     ExperimentFigure,
     advantage,
@@ -24,7 +24,6 @@ from leakgauge.papers.humphries23.plans import (
     source_group,
 )
 from leakgauge.papers.paper import Scale, Scope
-from leakgauge.papers.published_numbers import read_published
 
 PUBLISHED = read_published(__package__)
 TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}

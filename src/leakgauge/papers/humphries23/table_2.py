@@ -1,6 +1,6 @@
 """Table II: features, classes, members, non-members and rows for shadows, by our readers."""
 
-from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.humphries23.attribute_bias import EDUCATION, GENDER
 from leakgauge.papers.humphries23.experiment_figures import FILES
@@ -14,7 +14,6 @@ from leakgauge.papers.humphries23.member_groups import (
 )
 from leakgauge.papers.humphries23.plans import Experiment
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
-from leakgauge.papers.published_numbers import read_published
 
 SEED = 1  # of the split; sizes do not depend on it
 TABLE = read_published(__package__).tables["table_2"]
@@ -70,8 +69,7 @@ def _sizes(experiment: Experiment, rows: DataSet) -> tuple[int, ...]:
     import numpy as np
 
     from leakgauge.domains.models.data.sources import load_table
-    from leakgauge.domains.models.games.dependence import read_dependence
-    from leakgauge.domains.models.games.member_split import SplitSizes
+    from leakgauge.domains.models.games.member_split import SplitSizes, read_dependence
 
     loaded = load_table(dict(rows.table), Path(), SEED)
     dependence = read_dependence(dict(experiment.dependence))

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.classifiers.sigmoid_network import SigmoidNetwork, sum_network, vote_network
+from leakgauge.domains.locations.classifiers.mlp import SigmoidNetwork, sum_network, vote_network
 from leakgauge.papers.comparison import Claim, ComparedNumber, OurNumber, PublishedNumber, exact_number
 from leakgauge.papers.liu24 import exact_values
 from leakgauge.papers.liu24.plans import SCALE, SIXTY_CELLS

@@ -12,7 +12,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
-from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex
+from leakgauge.domains.locations.classifiers.mlp import RuleIndex
 from leakgauge.domains.locations.scorers.per_target_scorer import PerTargetScorer
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label

@@ -9,13 +9,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
-from leakgauge.domains.federated.certificates.neuron_certificate import (
+from leakgauge.domains.federated.certificates import (
     CERTIFICATE_ERROR,
     DRAWS,
     NeuronCertificate,
     feature_bounds,
+    value_range,
 )
-from leakgauge.domains.federated.certificates.value_range import value_range
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values

@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from leakgauge.papers import data_sets
-from leakgauge.papers.comparison import Agreement, ComparedNumber, OurNumber, PublishedNumber
+from leakgauge.papers.comparison import Agreement, ComparedNumber, OurNumber, PublishedNumber, read_published
 from leakgauge.papers.data_sets import DataSet
 from leakgauge.papers.paper import Scope
-from leakgauge.papers.published_numbers import read_published
 
 PUBLISHED = read_published(__package__)
 BUGS = (

@@ -45,7 +45,9 @@ class Metric(EpsilonMetric):
             method="Clopper-Pearson at a threshold chosen on other rounds",
         )
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
         """Bound for an attack that says "in" or "out" on every trial; half of them count."""
         halves = [count // 2 for count in (hits, misses, alarms, silences)]
         return errors_bound(*halves, delta=self.delta, error=(1 - self.confidence) / 2)

@@ -44,7 +44,9 @@ class Metric(EpsilonMetric):
             reason="a band has no point estimate",
         )
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
         kept = [round(count * (1 - 1 / GRID_SHARE)) for count in (hits, misses, alarms, silences)]
         return errors_bound(*kept, delta=self.delta, error=(1 - self.confidence) / 2)

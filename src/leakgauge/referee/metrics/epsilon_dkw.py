@@ -35,7 +35,9 @@ class Metric(EpsilonMetric):
             reason="a band has no point estimate",
         )
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
         n_members, n_others, error = hits + misses, alarms + silences, (1 - self.confidence) / 2
         if not n_members or not n_others:

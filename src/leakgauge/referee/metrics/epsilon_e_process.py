@@ -20,46 +20,43 @@ class Metric(EpsilonMetric):
     For a rate of right guesses of at most q, the ratio of a Beta(1/2, 1/2) mixture above q to q^s (1 - q)^f
     is a test supermartingale (Robbins 1970); thirteen of them, one per share of the trials of a block on
     which to guess, are averaged. Blocks are read in order, at their ends. Under (epsilon, delta)-DP a round
-    shows its bit with chance delta and obeys epsilon otherwise (Murtagh and Vadhan 2016), so the chance that
-    any of the planned rounds does is taken off the error; delta > 0 therefore needs one target per round.
+    shows its bit with chance delta and obeys epsilon otherwise (Murtagh and Vadhan 2016). A right guess
+    multiplies the wealth by at most 1 / q, so its mean grows by at most 1 + delta (1 - q) / q per round, with
+    or without a guess, and is divided by that; delta > 0 therefore needs one target per round.
     """
 
     delta: float = 0.0
     confidence: float = 0.95
     block: int = 1000  # rounds between two readings
-    planned: int | None = None  # rounds that may be played at most; only delta > 0 needs it
 
     def __call__(self, trials: Trials) -> Estimate:
         need_fair_coins(trials, "e_process")
         if self.delta:
             need_independent_rounds(trials, "e_process with delta > 0")
-        planned = max(self.planned or 0, len(trials))
-        alpha = 1 - self.confidence - planned * self.delta
-        right, wrong = self._counts(trials)
+        right, wrong, played = self._counts(trials)
         return Estimate(
             value=None,
-            low=_best_bound(right, wrong, alpha) if alpha > 0 else 0.0,
+            low=self._best_bound(right, wrong, played),
             confidence=self.confidence,
             method=f"e-process read after every {self.block} rounds, valid at any time",
-            reason="an e-process has no point estimate" if alpha > 0 else "too many rounds for this delta",
+            reason="an e-process has no point estimate",
         )
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
-        n = hits + misses + alarms + silences
-        alpha = 1 - self.confidence - max(self.planned or 0, n) * self.delta
-        if not alpha > 0:
-            return 0.0
-        return _best_bound(np.array([[hits + silences]]), np.array([[misses + alarms]]), alpha)
+        right, wrong = hits + silences, misses + alarms
+        return self._best_bound(np.array([[right]]), np.array([[wrong]]), np.array([right + wrong]))
 
-    def _counts(self, trials: Trials) -> tuple[Reals, Reals]:
-        """Right and wrong guesses so far: one row per block, one column per share of the trials."""
+    def _counts(self, trials: Trials) -> tuple[Reals, Reals, Reals]:
+        """Right and wrong guesses so far: one row per block, one column per share; and trials so far."""
         if self.block < 1:
             raise BadInput(f"e_process: block must be at least 1, got {self.block}")
         fixed = trials.reading.fraction
         fractions = FRACTIONS if fixed is None else (fixed,)
         blocks = trials.rounds // self.block
-        right, wrong = [], []
+        right, wrong, played = [], [], []
         order = np.argsort(blocks, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1):
             guesses = order_guesses(trials.scores[rows], trials.reading)
@@ -68,23 +65,32 @@ class Metric(EpsilonMetric):
             hits = true[sizes]
             right.append(hits)
             wrong.append(sizes - hits)
-        return np.cumsum(right, axis=0), np.cumsum(wrong, axis=0)
+            played.append(rows.size)
+        return np.cumsum(right, axis=0), np.cumsum(wrong, axis=0), np.cumsum(played)
 
+    def _best_bound(self, right: Reals, wrong: Reals, played: Reals) -> float:
+        """Largest epsilon whose averaged wealth reached 1 / alpha at the end of some block; 0 if none.
 
-def _best_bound(right: Reals, wrong: Reals, alpha: float) -> float:
-    """Largest epsilon whose averaged wealth reached 1 / alpha at the end of some block; 0 if none."""
-    needed = -np.log(alpha)
-    low, high, running = 0.0, 36.0, log_wealth(0.5, right, wrong) >= needed
-    if not running.any():
-        return 0.0
-    while high - low > 1e-5:
-        middle = (low + high) / 2
-        right, wrong = right[running], wrong[running]  # only blocks that refuted the last low can go higher
-        refutes = log_wealth(1 / (1 + np.exp(-middle)), right, wrong) >= needed
-        low, high, running = (
-            (middle, high, refutes) if refutes.any() else (low, middle, np.full(len(right), True))
-        )
-    return low
+        Where the wealth refutes epsilon 0 it refutes all up to a single one. With delta it may not refute 0
+        and yet refute a larger epsilon: that counts as 0, because only one epsilon is the true one.
+        """
+        needed = -np.log(1 - self.confidence)
+        low, high, running = 0.0, 36.0, np.full(len(right), True)
+        middle = low
+        while True:
+            right, wrong, played = right[running], wrong[running], played[running]
+            growth = played * np.log1p(self.delta * np.exp(-middle))
+            refutes = log_wealth(1 / (1 + np.exp(-middle)), right, wrong) - growth >= needed
+            # only blocks that refuted the last low can go higher
+            if refutes.any():
+                low, running = middle, refutes
+            elif middle == 0:
+                return 0.0
+            else:
+                high, running = middle, np.full(len(right), True)
+            if high - low <= 1e-5:
+                return low
+            middle = (low + high) / 2
 
 
 def log_wealth(rate: float, right: Reals, wrong: Reals) -> Reals:

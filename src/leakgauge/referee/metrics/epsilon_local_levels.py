@@ -30,7 +30,9 @@ class Metric(EpsilonMetric):
             reason="a band has no point estimate",
         )
 
-    def from_counts(self, hits: int, misses: int, alarms: int, silences: int) -> float:
+    def from_counts(
+        self, hits: int, misses: int, alarms: int, silences: int, *, shared_rounds: bool = False
+    ) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
         fpr, fnr = band_errors(hits, misses, alarms, silences, 1 - self.confidence)
         return float(epsilon_from_rates(fpr, fnr, self.delta))

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from leakgauge.domains.federated.neurons.feature_distributions import ClippedBasis, ReluScore
 from leakgauge.domains.federated.neurons.perturbed_rows import (
     PerturbedLevelRows,
     PerturbedRealRows,
@@ -8,7 +9,6 @@ from leakgauge.domains.federated.neurons.perturbed_rows import (
     draw_perturbed_rows,
     perturb,
 )
-from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, ReluScore
 from leakgauge.mechanisms import bitrand, feature_laplace
 
 FEATURES = 6

@@ -10,7 +10,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import DOMAIN
 from leakgauge.domains.locations.attacks.one_threshold import Attack, expected_sum
 from leakgauge.domains.locations.knowledge import build
-from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
+from leakgauge.domains.locations.scorers.thresholds import known_tail_distribution
 from leakgauge.theory.threshold_attacks import group_variance
 from leakgauge.theory.threshold_attacks import one_threshold as known_accuracy
 

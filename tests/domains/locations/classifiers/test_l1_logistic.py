@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.classifiers import l1_logistic
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel
-from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
+from leakgauge.domains.locations.shadows.simulator import LabelledShadows
 
 
 def learn(rows, members, **strength):

@@ -10,8 +10,7 @@ from leakgauge.domains.locations.counts.cell_expectations import (
     cell_votes,
 )
 from leakgauge.domains.locations.counts.count_priors import CountPrior
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
+from leakgauge.domains.locations.release_chain import OutputDistribution, ReleaseChain
 from leakgauge.mechanisms import laplace
 
 

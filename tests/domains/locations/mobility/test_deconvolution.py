@@ -22,10 +22,8 @@ from leakgauge.domains.locations.mobility.deconvolution import (
     profile_from_release,
     profiles_from_releases,
 )
-from leakgauge.domains.locations.mobility.mobility_profile import true_profile
-from leakgauge.domains.locations.mobility.popularity import PopularityPrior
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.mobility.mobility_profile import PopularityPrior, true_profile
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.mechanisms import gaussian, geometric, laplace
 

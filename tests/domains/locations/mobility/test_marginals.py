@@ -20,7 +20,7 @@ from leakgauge.domains.locations.mobility.mobility_profile import (
     true_profile,
 )
 from leakgauge.domains.locations.mobility.synthetic_traces import TraceSampler, draw_traces
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import laplace
 
 PEOPLE = homely()

@@ -4,7 +4,7 @@ from scipy.special import logsumexp
 from scipy.stats import poisson
 
 from leakgauge.domains.locations.mobility.rate_likelihood import rate_likelihood
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.mechanisms import gaussian, geometric, laplace
 
 CHAINS = {

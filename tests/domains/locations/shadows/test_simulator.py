@@ -14,10 +14,25 @@ from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import count_prior
 from leakgauge.domains.locations.partial_traces import PartialTrace, known_cells
 from leakgauge.domains.locations.plan_tables import LocationsChallengerTable, LocationsTargetsTable
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
-from leakgauge.domains.locations.shadows.simulator import OtherMembers, PublicParameters, ShadowSimulator
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+from leakgauge.domains.locations.shadows.simulator import (
+    OtherMembers,
+    PublicParameters,
+    ShadowReleases,
+    ShadowSimulator,
+)
 from leakgauge.mechanisms import laplace
+
+
+def test_columns_can_be_selected():
+    outputs, known = np.arange(12.0).reshape(3, 4), np.ones((3, 4), np.int32)
+    shadows = ShadowReleases(outputs, known, np.array([True, False, True]), known + 1)
+    cut = shadows.on(np.array([0, 3]))
+    np.testing.assert_array_equal(cut.outputs, [[0, 3], [4, 7], [8, 11]])
+    np.testing.assert_array_equal(cut.left, [[-1, 2], [3, 6], [7, 10]])
+    assert cut.counts.tolist() == [[2, 2]] * 3
+    assert cut.members is shadows.members
+
 
 # Ten people: five of them in cell 0, everybody in cell 1, nobody in cell 2.
 TEN = traces([[i < 5, 1, 0, i % 2] for i in range(10)])

@@ -12,14 +12,13 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.attacks.strong import Attack, StepRatio, subsampled_log_ratio
 from leakgauge.domains.models.challenger import Challenger
+from leakgauge.domains.models.games.membership_game import StrongGame
 from leakgauge.domains.models.games.setup import GameSetup
-from leakgauge.domains.models.games.strong import StrongGame
 from leakgauge.domains.models.noisy_mean.knowledge import NoisyMeansView, StrongMeanKnowledge
 from leakgauge.domains.models.release import StepView
-from leakgauge.domains.models.training.accounting import sigma_for
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape
-from leakgauge.domains.models.training.noise_calibration import DpSgdNoise, DpTraining
+from leakgauge.domains.models.training.noise_calibration import DpSgdNoise, DpTraining, sigma_for
 from leakgauge.domains.models.training.optimizers import Sgd
 from leakgauge.domains.models.training.schedule import BatchSampling, TrainingSchedule
 from leakgauge.domains.models.training.trainer import Examples

@@ -7,7 +7,7 @@ from scipy.stats import chi2_contingency
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.data.synthetic import generate_mixture
+from leakgauge.domains.models.data.sources import generate_mixture
 from leakgauge.domains.models.games.setup import set_up_game
 from leakgauge.domains.models.plan_tables import ModelsSyntheticDataTable, read_challenger_table
 

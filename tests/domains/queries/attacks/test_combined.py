@@ -7,7 +7,7 @@ from domains.queries.fake_oracle import FakeSeen, knowledge, played, success
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attacks import split_likelihood, split_t_test
 from leakgauge.domains.queries.attacks.combined import Attack
-from leakgauge.theory import t_test_power
+from leakgauge.theory import query_splitting
 
 FLAWED = {"epsilon": 0.3, "accountant": "per_row", "budget": 3.0}
 
@@ -38,7 +38,7 @@ def test_t_test_alone_misses_absent_targets():
         attack.study(known, np.random.default_rng(0)).score(nobody, np.random.default_rng(0))
         for attack in (split_t_test.Attack(queries=100), Attack(queries=100))
     )
-    assert (by_test >= 0).mean() == pytest.approx(t_test_power.size_laplace(100), abs=0.012)
+    assert (by_test >= 0).mean() == pytest.approx(query_splitting.size_laplace(100), abs=0.012)
     assert (by_case < 0).all()
 
 

@@ -10,7 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.domains.queries.attacks import split_likelihood, split_midpoint, split_t_test
 from leakgauge.domains.queries.query import Query
 from leakgauge.mechanisms import discrete_gaussian, gaussian, geometric, logistic
-from leakgauge.theory import query_splitting, t_test_power
+from leakgauge.theory import query_splitting
 from mechanisms import independent_optimum
 
 NUMBERS = [(10, 1.0), (29, 0.33), (10, 0.3), (4, 2.5)]
@@ -30,7 +30,7 @@ def test_measured_success_matches_theory(m, epsilon):
     assert near(
         success(split_likelihood.Attack(queries=m), known), query_splitting.optimum_laplace(m, epsilon)[0]
     )
-    assert near(success(split_t_test.Attack(queries=m), known), t_test_power.success_laplace(m, epsilon))
+    assert near(success(split_t_test.Attack(queries=m), known), query_splitting.success_laplace(m, epsilon))
 
 
 @pytest.mark.slow
@@ -45,14 +45,14 @@ def test_measured_success_matches_theory(m, epsilon):
 def test_success_matches_published_values(m, epsilon, textbook, paper, one_sided, midpoint, likelihood):
     known, n = knowledge(epsilon=epsilon), 200_000
     expected = {
-        split_t_test.Attack(queries=m): (textbook, t_test_power.success_laplace(m, epsilon)),
+        split_t_test.Attack(queries=m): (textbook, query_splitting.success_laplace(m, epsilon)),
         split_t_test.Attack(queries=m, form="paper"): (
             paper,
-            t_test_power.success_laplace(m, epsilon, form="paper"),
+            query_splitting.success_laplace(m, epsilon, form="paper"),
         ),
         split_t_test.Attack(queries=m, sides=1): (
             one_sided,
-            t_test_power.success_laplace(m, epsilon, sides=1),
+            query_splitting.success_laplace(m, epsilon, sides=1),
         ),
         split_midpoint.Attack(queries=m): (midpoint, query_splitting.midpoint_laplace(m, epsilon)),
         split_likelihood.Attack(queries=m): (likelihood, query_splitting.optimum_laplace(m, epsilon)[0]),
@@ -66,8 +66,8 @@ def test_success_matches_published_values(m, epsilon, textbook, paper, one_sided
 @pytest.mark.slow
 def test_measured_success_differs_from_theorem_5():
     found, error = success(split_t_test.Attack(queries=10), knowledge(epsilon=1.0), 200_000)
-    printed = t_test_power.success_as_printed(10, 1 / t_test_power.SQRT_2)
-    normal = t_test_power.success_normal(10, 1 / t_test_power.SQRT_2)
+    printed = query_splitting.success_as_printed(10, 1 / query_splitting.SQRT_2)
+    normal = query_splitting.success_normal(10, 1 / query_splitting.SQRT_2)
     assert found > normal + 10 * error > printed + 10 * error
 
 
@@ -79,7 +79,7 @@ def test_success_on_sum_depends_on_value_over_bound(value):
     assert near(success(split_midpoint.Attack(), known), query_splitting.midpoint_laplace(10, ratio))
     assert near(success(split_likelihood.Attack(), known), query_splitting.optimum_laplace(10, ratio)[0])
     assert near(
-        success(split_t_test.Attack(sides=1), known), t_test_power.success_laplace(10, ratio, sides=1)
+        success(split_t_test.Attack(sides=1), known), query_splitting.success_laplace(10, ratio, sides=1)
     )
 
 
@@ -90,7 +90,7 @@ def test_likelihood_equals_midpoint_under_gaussian_noise():
     _, likelihood, _ = played(split_likelihood.Attack(), known)
     np.testing.assert_allclose(scores / 9.0, likelihood, atol=1e-9)
     assert near(success(split_likelihood.Attack(), known), expected)
-    assert near(success(split_t_test.Attack(), known), t_test_power.success_normal(10, 1 / 3))
+    assert near(success(split_t_test.Attack(), known), query_splitting.success_normal(10, 1 / 3))
 
 
 def test_geometric_success_matches_theory():

@@ -5,9 +5,11 @@ import numpy as np
 from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.files import QueryLogFiles
 from leakgauge.domains.queries.log.incidence import build_incidence
+from leakgauge.domains.queries.log.noise_families import NoiseFamily
 from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_pairs import CodedPairs
 
+FAMILIES = tuple(map(NoiseFamily, ("laplace", "geometric", "gaussian", "logistic", "discrete_gaussian")))
 RECORDS = "id,age,income\n1,20,5\n2,30,50\n3,40,500\n4,50,-20\n"
 
 
@@ -34,7 +36,8 @@ def answers(scales, *, noise=0, bound=1.0):
     n = len(scales)
     ids, noises = np.arange(n), np.broadcast_to(noise, n).astype(np.int64)
     bounds = np.broadcast_to(np.asarray(bound, dtype=float), n)
-    return LoggedAnswers(ids, ids + 1, noises, np.array(scales, dtype=float), bounds, bounds != 1)
+    scales = np.array(scales, dtype=float)
+    return LoggedAnswers(ids, ids + 1, FAMILIES, noises, scales, bounds, bounds != 1)
 
 
 def pairs(queries, records, contributions=None):

@@ -15,14 +15,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 
 from domains.queries.small_table import table
-from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
-from leakgauge.domains.queries.remote.adapter import ServiceAdapter
+from leakgauge.domains.queries.oracle import AnswerCache, OracleRules
 from leakgauge.domains.queries.remote.plan_tables import (
     SERVE_ORACLE_REQUESTS,
     AskRequest,
     QueriesServiceTable,
 )
-from leakgauge.domains.queries.remote.remote_oracle import HttpOracle
+from leakgauge.domains.queries.remote.remote_oracle import HttpOracle, ServiceAdapter
 from leakgauge.mechanisms import laplace
 
 WITHOUT_KEY = AskRequest(

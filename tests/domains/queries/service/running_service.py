@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from leakgauge.domains.queries.service import server as service_server
-from leakgauge.domains.queries.service.app import build_app
+from leakgauge.domains.queries.service.server import build_app
 
 TOKEN = "a-token-of-ours"
 

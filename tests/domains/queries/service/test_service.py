@@ -12,10 +12,10 @@ from scipy.stats import laplace as laplace_law
 from domains.queries.remote.faulty_service import ADAPTERS, adapter
 from domains.queries.service.running_service import TOKEN, served
 from domains.queries.small_table import table
-from leakgauge.domains.queries.oracle_rules import AnswerCache, OracleRules
+from leakgauge.domains.queries.oracle import AnswerCache, OracleRules
 from leakgauge.domains.queries.query import Query, QueryKind
 from leakgauge.domains.queries.remote.remote_oracle import HttpOracle
-from leakgauge.domains.queries.service.rounds import ServiceRounds
+from leakgauge.domains.queries.service.server import ServiceRounds
 from leakgauge.mechanisms import laplace
 
 TARGETS = (3, 9)

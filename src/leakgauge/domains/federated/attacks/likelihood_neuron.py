@@ -12,8 +12,11 @@ from leakgauge.core.game import Mechanism, Reals, Scorer
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.batch_threshold import best_batch_threshold
 from leakgauge.domains.federated.neurons.feature_distributions import (
+    ClippedBasis,
     FeatureMoments,
+    HingeBasis,
     TabulatedNoise,
+    best_relu_score,
     feature_distribution,
 )
 from leakgauge.domains.federated.neurons.gradient_scores import study_neurons
@@ -23,7 +26,6 @@ from leakgauge.domains.federated.neurons.perturbed_rows import (
     draw_perturbed_real_rows,
     draw_perturbed_rows,
 )
-from leakgauge.domains.federated.neurons.relu_scores import ClippedBasis, HingeBasis, best_relu_score
 from leakgauge.domains.federated.release import FederatedView
 from leakgauge.support.parallel import parallel_map
 

@@ -7,8 +7,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
-from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints
-from leakgauge.domains.federated.data.featurizers import RawRows
+from leakgauge.domains.federated.data.dataset import FederatedDataset, Ints, RawRows
 from leakgauge.support.target_choice import TargetChoice, rows_by_name
 
 GLANCE_FEATURES = 16  # compared first, because most rows differ in one of them

@@ -1,4 +1,7 @@
-"""Distributions of single features of a perturbed target, and of rows from the same source."""
+"""Distributions of single features of a perturbed target, and of rows from the same source.
+
+Their likelihood ratios, approximated by sums over features of piecewise linear functions, are neurons.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +12,12 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.game import Mechanism, Reals
-from leakgauge.domains.federated.neurons.network import Floats
+from leakgauge.domains.federated.data.dataset import Ints
+from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
 
 FunctionBasis: TypeAlias = Callable[[Reals], Reals]  # values -> values x functions
 DRAWS = 2_000  # of a target, if the distribution is sampled
+RIDGE = 1e-6  # of the mean variance, because neighbouring hinges are almost the same function
 
 
 class LevelEncoding(Protocol):
@@ -107,3 +112,97 @@ def _level_probabilities(rows: Floats, mechanism: TabulatedNoise) -> Reals:
         counts = np.stack([np.bincount(places[:, feature], minlength=n_levels) for feature in same])
         probabilities[same] = counts @ np.exp(logs) / len(rows)
     return probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class ReluScore:
+    """A sum over features and hinges of weight x max(value - knot, 0)."""
+
+    features: Ints  # indices
+    knots: Reals
+    weights: Reals
+
+    @property
+    def clips(self) -> bool:
+        """Whether every function clips a value to the range between two knots, up to scale and constant."""
+        return self.knots.size == 2 and bool((self.weights[:, 0] == -self.weights[:, 1]).all())
+
+    def function(self, values: Reals) -> Reals:
+        """Return features x values: the contribution of each value to the score."""
+        return self.weights @ np.maximum(values - self.knots[:, None], 0)
+
+    def neuron(self, threshold: float, n_features: int) -> CraftedNeuron:
+        """Return the neuron that is active if the score exceeds the threshold, with one unit per hinge."""
+        of_unit = np.repeat(self.features, self.knots.size)
+        first = np.zeros((of_unit.size, n_features), dtype=np.float32)
+        first[np.arange(of_unit.size), of_unit] = 1.0
+        biases = -np.tile(self.knots, self.features.size).astype(np.float32)
+        return CraftedNeuron(first, biases, self.weights.ravel().astype(np.float32), -float(threshold))
+
+
+@dataclass(frozen=True)
+class ClippedBasis:
+    """One function of a feature: the value clipped to -reach .. reach, as two hinges."""
+
+    reach: float
+
+    def __call__(self, values: Reals) -> Reals:
+        return np.clip(values, -self.reach, self.reach)[:, None]
+
+    @property
+    def knots(self) -> Reals:
+        return np.array([-self.reach, self.reach])
+
+    def on_hinges(self, weights: Reals) -> Reals:
+        """Return the hinge weights of the weighted function, up to a constant."""
+        return weights * np.array([1.0, -1.0])
+
+
+@dataclass(frozen=True)
+class HingeBasis:
+    """One function per hinge of a feature, with hinges at equal distances."""
+
+    least: float
+    most: float
+    n: int
+
+    def __call__(self, values: Reals) -> Reals:
+        return np.maximum(values[:, None] - self.knots, 0)
+
+    @property
+    def knots(self) -> Reals:
+        return np.linspace(self.least, self.most, self.n, endpoint=False)
+
+    def on_hinges(self, weights: Reals) -> Reals:
+        """Return the weights unchanged."""
+        return weights
+
+
+def best_relu_score(
+    own: FeatureDistribution, others: dict[ClippedBasis | HingeBasis, FeatureMoments], units: int
+) -> ReluScore:
+    """Return the linear discriminants (Fisher 1936) of the features, with the basis that separates best.
+
+    Weights are the difference of the means over the mean of the two covariances. If more than ``units``
+    hinges are needed, the most informative features are kept. With a hinge at every level this is, up to
+    scale and constant, tanh(L / 2) with L the exact log-likelihood ratio: about L / 2 if small, bounded if
+    large.
+    """
+    candidates: list[tuple[float, ClippedBasis | HingeBasis, Ints, Reals]] = []
+    for basis, of_others in others.items():
+        apart, weights = _discriminant(own.moments(basis), of_others)
+        kept = np.sort(np.argsort(-apart, kind="stable")[: max(units // basis.knots.size, 1)])
+        candidates.append((float(apart[kept].sum()), basis, kept, weights[kept]))
+    _, basis, kept, weights = max(candidates, key=lambda one: one[0])
+    return ReluScore(kept, basis.knots, basis.on_hinges(weights))
+
+
+def _discriminant(first: FeatureMoments, other: FeatureMoments) -> tuple[Reals, Reals]:
+    """Return the separation of two distributions in each feature, and the discriminant weights."""
+    difference, pooled = first.means - other.means, (first.covariances + other.covariances) / 2
+    n = pooled.shape[1]
+    size = np.trace(pooled, axis1=1, axis2=2) / n
+    ridge = RIDGE * size + max(RIDGE * float(size.mean()), np.finfo(np.float64).tiny)
+    spread = pooled + ridge[:, None, None] * np.eye(n)
+    weights = np.linalg.solve(spread, difference[:, :, None])[:, :, 0]
+    return (weights * difference).sum(axis=1), weights

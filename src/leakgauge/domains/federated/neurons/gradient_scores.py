@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.federated.certificates.neuron_certificate import certified_rates
+from leakgauge.domains.federated.certificates import certified_rates
 from leakgauge.domains.federated.clients.gradients import clipped_neuron_gradient
 from leakgauge.domains.federated.knowledge import ServerKnowledge
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats, PlantedNetwork

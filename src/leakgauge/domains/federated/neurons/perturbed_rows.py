@@ -8,9 +8,8 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.game import Mechanism, Reals
-from leakgauge.domains.federated.neurons.feature_distributions import TabulatedNoise
+from leakgauge.domains.federated.neurons.feature_distributions import ReluScore, TabulatedNoise
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, Floats
-from leakgauge.domains.federated.neurons.relu_scores import ReluScore
 
 CHUNK_ROWS = 256  # rows at a time, which fit into the cache of a processor
 MAX_HELD_VALUES = 2**22  # numbers that are in memory at once

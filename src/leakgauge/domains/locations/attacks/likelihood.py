@@ -1,17 +1,27 @@
 """Likelihood-ratio test on the target's cells: the optimal attack when the noise distribution is known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import ndtr
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.counts.count_priors import CountPrior
+from leakgauge.domains.locations.counts.count_priors import CountPrior, count_bulk
+from leakgauge.domains.locations.counts.count_ratios import (
+    PrecomputedRatios,
+    log_ratios,
+    precompute_ratios,
+    precompute_ratios_between,
+    total_log_ratio,
+)
+from leakgauge.domains.locations.counts.estimated_distribution import EstimatedDistribution
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -20,27 +30,186 @@ from leakgauge.domains.locations.knowledge import (
     ZeroKnowledge,
     count_prior,
 )
-from leakgauge.domains.locations.mobility.cell_rates import rates_from_past, rates_from_reference
-from leakgauge.domains.locations.mobility.deconvolution import profile_from_release
-from leakgauge.domains.locations.mobility.group_effects import group_effects_model
-from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.scorers.likelihood_scorer import (
-    FixedRates,
-    GroupFittedRates,
-    LikelihoodRatioScorer,
-    ReleaseRates,
-    ScoredShadows,
-    TargetRates,
-    precompute_for_targets,
-    release_distribution,
-    score_shadows,
+from leakgauge.domains.locations.mobility.cell_rates import (
+    GroupEffectsModel,
+    group_effects_model,
+    rates_from_past,
+    rates_from_reference,
 )
+from leakgauge.domains.locations.mobility.deconvolution import profile_from_release, profiles_from_releases
+from leakgauge.domains.locations.partial_traces import PartialTrace
+from leakgauge.domains.locations.release import LocationsView
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.domains.locations.scorers.per_target_scorer import TargetTask
+from leakgauge.domains.locations.shadows.simulator import PublicParameters
 from leakgauge.strategies.score_selection import choose_score
+from leakgauge.support.parallel import parallel_map
 
+_N_PAIRS = 400_000  # pairs of count and output from which a pipeline's noise distribution is estimated
+_N_RELEASES = (20, 2_000)  # least and largest number of simulated releases for it
+_MIN_RATE, _MAX_RATE = 1e-9, 0.999  # estimated rates are clipped to this range
+_RATE_RANGE_FACTOR = 4.0  # tables cover rates down to the smallest / factor and up to the largest * factor
+_MIN_PARALLEL_OUTPUTS = 5e7  # for less work, sending the traces to the workers takes longer than scoring
+_MAX_LOG_RATIO = 20.0  # log ratios are clipped to +- this in averages
 _MIN_SHADOWS = 10
 _MIN_AUC_LOSS = 0.01  # smallest loss of AUC for which fit = "auto" fits the rates
 _MIN_TOTAL_SHADOWS = 5_000  # over all targets; the standard error of an AUC is then 0.001 to 0.002
+
+
+def release_distribution(knowledge: LocationsKnowledge, rng: Generator) -> ReleaseDistribution:
+    """Return the chain's noise distribution, or estimate that of a user's pipeline from shadows."""
+    chain: Any = knowledge.public.chain
+    if isinstance(chain, ReleaseChain) or chain.law is not None:
+        return chain
+    if not isinstance(knowledge, AuxiliaryKnowledge):
+        kind = "past" if isinstance(knowledge, PastReleasesKnowledge) else "zero"
+        raise BadInput(
+            f"likelihood: knowledge {kind!r} has no traces to estimate the noise distribution of "
+            'mechanism.release from; set mechanism.law, or use knowledge = "auxiliary"'
+        )
+    cells = np.arange(knowledge.public.map.n_cells)
+    n = int(np.clip(_N_PAIRS // cells.size, *_N_RELEASES))
+    shadows = knowledge.simulator.independent(0, cells, n, rng)
+    return EstimatedDistribution.of(shadows.counts, shadows.outputs)
+
+
+class TargetRates(Protocol):
+    """The attacker's estimate of the probability that one person is in each of a target's cells."""
+
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        """Return for each target its rates: by cell, or rounds x cells where they vary by round."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FixedRates:
+    """Rates that are the same in every round."""
+
+    rates: tuple[Reals, ...]
+
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        return self.rates
+
+
+@dataclass(frozen=True, eq=False)
+class GroupFittedRates:
+    """Reference rates, adjusted to how busy places and epochs are in each release."""
+
+    rates: tuple[Reals, ...]
+    sketches: tuple[PartialTrace, ...]
+    fit: GroupEffectsModel
+
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        factors = self.fit.factors(view.whole)
+        return [
+            _clip_rates(factors.at(sketch.cells) * rates) for sketch, rates in zip(self.sketches, self.rates)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseRates:
+    """Rates estimated from each release alone.
+
+    If the target is a member, it is in the release too; its effect on the rates of a large group is small.
+    """
+
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]
+
+    def of(self, view: LocationsView) -> Sequence[Reals]:
+        profiles = view.once("habits", partial(profiles_from_releases, public=self.public))
+        return [_clip_rates(profiles.rates(sketch.cells)) for sketch in self.sketches]
+
+
+@dataclass(frozen=True, eq=False)
+class LikelihoodRatioScorer:
+    """Scores every target by the sum of the log-likelihood ratios of its cells (Neyman and Pearson 1933)."""
+
+    ratios: PrecomputedRatios
+    sketches: tuple[PartialTrace, ...]
+    priors: tuple[CountPrior, ...]  # their rates are replaced in every round
+    rates: TargetRates
+    n_known: int
+
+    def __call__(self, view: LocationsView, rng: Generator) -> Reals:
+        scores = []
+        for sketch, prior, rates in zip(self.sketches, self.priors, self.rates.of(view)):
+            known = view.known(sketch.cells) if self.n_known else 0
+            own = replace(prior, rates=rates)
+            scores.append(
+                total_log_ratio(self.ratios.log_ratios(view.at(sketch.cells), known, own, sketch.weights))
+            )
+        return np.column_stack(scores)
+
+
+def precompute_for_targets(
+    law: ReleaseDistribution,
+    priors: Sequence[CountPrior],
+    usual: Sequence[Reals],
+    n_known: int,
+    *,
+    vary: bool,
+) -> PrecomputedRatios:
+    """Build tables for all targets: for the ``usual`` rates, or with ``vary`` for a range around them."""
+    n_in, n_out, rates = priors[0].n_in, priors[0].n_out, np.concatenate(usual)
+    most_known = min(n_known, ceil(count_bulk(n_known, float(_clip_rates(rates).max()), 0).stop))
+    coins = np.unique(np.concatenate([prior.coins for prior in priors])).tolist()
+    if not vary:
+        return precompute_ratios(law, n_in, n_out, rates, coins, most_known)
+    low, high = _clip_rates(np.array([rates.min() / _RATE_RANGE_FACTOR, rates.max() * _RATE_RANGE_FACTOR]))
+    return precompute_ratios_between(law, n_in, n_out, low, high, coins, most_known)
+
+
+def _clip_rates(rates: Reals) -> Reals:
+    return np.clip(rates, _MIN_RATE, _MAX_RATE)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredShadows:
+    """Scores of shadows of one target; ``auc_loss`` is due to people who visit several of its cells."""
+
+    scores: Reals
+    members: Bits
+    auc_loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class _ScoreShadows:
+    knowledge: AuxiliaryKnowledge
+    law: ReleaseDistribution
+    rates: tuple[Reals, ...]
+    n: int
+
+    def __call__(self, task: TargetTask) -> ScoredShadows:
+        sketch, rates = self.knowledge.sketches[task.target], self.rates[task.target]
+        simulator = self.knowledge.simulator
+        shadows = simulator.independent(task.target, sketch.cells, self.n, task.rng)
+        prior = simulator.other_members(task.target).prior(sketch, rates, simulator.n_known)
+        ratios = log_ratios(self.law, shadows.outputs, shadows.known, prior, sketch.weights)
+        return ScoredShadows(
+            total_log_ratio(ratios), shadows.members, _auc_lost_to_joint_visits(ratios, shadows.members)
+        )
+
+
+def score_shadows(
+    knowledge: AuxiliaryKnowledge, law: ReleaseDistribution, rates: Sequence[Reals], n: int, rng: Generator
+) -> list[ScoredShadows]:
+    """Score ``n`` shadows of each target."""
+    tasks = [TargetTask(target, own) for target, own in enumerate(rng.spawn(len(rates)))]
+    work = _ScoreShadows(knowledge, law, tuple(rates), n)
+    long = n * sum(own.size for own in rates) > _MIN_PARALLEL_OUTPUTS
+    return parallel_map(work, tasks) if long else list(map(work, tasks))
+
+
+def _auc_lost_to_joint_visits(ratios: Reals, members: Bits) -> float:
+    """Return how much higher the AUC would be with independent cells, for normally distributed sums."""
+    worlds = [np.clip(ratios[rows], -_MAX_LOG_RATIO, _MAX_LOG_RATIO) for rows in (members, ~members)]
+    distance = float(worlds[0].sum(axis=1).mean() - worlds[1].sum(axis=1).mean())
+    apart = sum(float(world.var(axis=0).sum()) for world in worlds)
+    together = sum(float(world.sum(axis=1).var()) for world in worlds)
+    if not (apart > 0 and together > 0):
+        return 0.0
+    return float(ndtr(distance / np.sqrt(apart)) - ndtr(distance / np.sqrt(together)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,26 +8,27 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.locations.counts import cell_expectations
-from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_sum
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
-from leakgauge.domains.locations.scorers.computed_thresholds import (
-    ExpectationsFromRelease,
-    ExpectationsFromTraces,
-    PerRoundSumScorer,
-    known_tail_distribution,
-    same_every_round,
-    sampling_variance,
-    shared_variance,
-    typical_known,
-)
+from leakgauge.domains.locations.release_chain import OutputDistribution
 from leakgauge.domains.locations.scorers.per_target_scorer import (
     PerTargetScorer,
     TargetRule,
     TargetTask,
     study_targets,
+)
+from leakgauge.domains.locations.scorers.thresholds import (
+    ExpectationsFromRelease,
+    ExpectationsFromTraces,
+    NormalScore,
+    PerRoundSumScorer,
+    known_tail_distribution,
+    normal_sum,
+    same_every_round,
+    sampling_variance,
+    shared_variance,
+    typical_known,
 )
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
 from leakgauge.strategies.threshold_rules import SumRule

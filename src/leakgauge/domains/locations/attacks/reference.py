@@ -9,12 +9,12 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.locations.counts.score_thresholds import NormalScore
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.release import LocationsView
 from leakgauge.domains.locations.scorers.per_target_scorer import TargetRule, TargetTask, study_targets
+from leakgauge.domains.locations.scorers.thresholds import NormalScore
 from leakgauge.domains.locations.shadows.shadow_sources import (
     DEFAULT_N_SHADOWS,
     MIN_N_SHADOWS,

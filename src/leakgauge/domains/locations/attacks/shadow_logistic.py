@@ -7,9 +7,8 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Reading, Reals, Scorer
+from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.locations.classifiers.l1_logistic import SparseLinearModel, fit_l1_logistic
-from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
@@ -21,17 +20,14 @@ from leakgauge.domains.locations.mobility.simulated_people import MarginalsChoic
 from leakgauge.domains.locations.mobility.synthetic_traces import Activity, log_variance
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.scorers.contradiction_rule import (
-    ContradictionRule,
-    any_cell_empty,
-    contradiction_applies,
-)
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.scorers.per_target_scorer import (
     PerTargetScorer,
     TargetRule,
     TargetTask,
     study_targets,
 )
+from leakgauge.domains.locations.scorers.thresholds import best_cutoff
 from leakgauge.domains.locations.shadows.shadow_sources import (
     ShadowSampling,
     SplitPastReleases,
@@ -41,7 +37,50 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
 )
 from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
 
+CERTAIN = 1e6  # the score of a certain decision, on the scale of a log-likelihood ratio
 SHADOWS, VALIDATION = 400, 100  # Pyrgelis et al. (2018), Guan et al. (2024)
+
+
+def contradiction_applies(public: PublicParameters, sketch: PartialTrace) -> bool:
+    """Whether raw counts are published and the target's whole trace is known with certainty."""
+    chain = public.chain
+    raw = isinstance(chain, ReleaseChain) and chain.noise is None and chain.suppress == 0
+    return raw and sketch.complete and sketch.certain
+
+
+def any_cell_empty(outputs: Reals) -> Bits:
+    """Whether any cell of the target is empty, for each release; ``outputs`` is releases x target cells.
+
+    >>> any_cell_empty(np.array([[1.0, 3.0], [2.0, 0.0]])).tolist()
+    [False, True]
+    """
+    return np.asarray((outputs < 1).any(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class ContradictionRule:
+    """Marks targets whose membership the release contradicts as non-members (Guan et al. 2024, section 6.1).
+
+    The paper's rule looks for empty cells of the target. A cell that the target did not visit contradicts its
+    membership too if its count is the size of the whole group.
+    """
+
+    public: PublicParameters
+    sketches: tuple[PartialTrace, ...]
+
+    def __call__(self, view: LocationsView, scores: Reals) -> Reals:
+        """Set the scores of contradicted memberships to -CERTAIN; scores are rounds x targets."""
+        usable = [contradiction_applies(self.public, sketch) for sketch in self.sketches]
+        if not any(usable):
+            return scores
+        rounds, cells = np.nonzero(view.whole >= self.public.group_size)
+        adjusted = scores.copy()
+        for target in np.flatnonzero(usable):
+            own = self.sketches[target].cells
+            out = any_cell_empty(view.at(own))
+            out[rounds[~np.isin(cells, own)]] = True
+            adjusted[out, target] = -CERTAIN
+        return adjusted
 
 
 @dataclass(frozen=True, kw_only=True)

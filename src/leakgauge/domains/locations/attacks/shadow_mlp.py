@@ -8,9 +8,7 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.locations.classifiers.mlp import ScaledNetwork, fit_mlp
-from leakgauge.domains.locations.classifiers.sigmoid_network import RuleIndex, rule_index
-from leakgauge.domains.locations.counts.score_thresholds import best_cutoff
+from leakgauge.domains.locations.classifiers.mlp import RuleIndex, ScaledNetwork, fit_mlp, rule_index
 from leakgauge.domains.locations.knowledge import (
     AuxiliaryKnowledge,
     LocationsKnowledge,
@@ -31,7 +29,7 @@ from leakgauge.domains.locations.scorers.per_target_scorer import (
     TargetTask,
     study_targets,
 )
-from leakgauge.domains.locations.shadows.shadow_releases import TrainCheckShadows
+from leakgauge.domains.locations.scorers.thresholds import best_cutoff
 from leakgauge.domains.locations.shadows.shadow_sources import (
     SplitPastReleases,
     TraceShadowSource,
@@ -39,6 +37,7 @@ from leakgauge.domains.locations.shadows.shadow_sources import (
     refuse_shadows_with_past,
     split_traces,
 )
+from leakgauge.domains.locations.shadows.simulator import TrainCheckShadows
 
 SHADOWS = 2_000
 

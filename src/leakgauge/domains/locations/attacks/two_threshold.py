@@ -8,28 +8,30 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
 from leakgauge.domains.locations.counts import cell_expectations
-from leakgauge.domains.locations.counts.score_thresholds import NormalScore, normal_votes, votes_needed
 from leakgauge.domains.locations.knowledge import AuxiliaryKnowledge, LocationsKnowledge, ZeroKnowledge
 from leakgauge.domains.locations.partial_traces import PartialTrace
 from leakgauge.domains.locations.release import LocationsView
-from leakgauge.domains.locations.release_chain.output_distribution import OutputDistribution
-from leakgauge.domains.locations.scorers.computed_thresholds import (
-    ExpectationsFromRelease,
-    ExpectationsFromTraces,
-    PerRoundVoteScorer,
-    known_tail_distribution,
-    same_every_round,
-    shared_variance,
-    typical_known,
-)
+from leakgauge.domains.locations.release_chain import OutputDistribution
 from leakgauge.domains.locations.scorers.per_target_scorer import (
     PerTargetScorer,
     TargetRule,
     TargetTask,
     study_targets,
 )
-from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
+from leakgauge.domains.locations.scorers.thresholds import (
+    ExpectationsFromRelease,
+    ExpectationsFromTraces,
+    NormalScore,
+    PerRoundVoteScorer,
+    known_tail_distribution,
+    normal_votes,
+    same_every_round,
+    shared_variance,
+    typical_known,
+    votes_needed,
+)
 from leakgauge.domains.locations.shadows.shadow_sources import ShadowSource, n_shadows, shadow_source
+from leakgauge.domains.locations.shadows.simulator import LabelledShadows
 from leakgauge.strategies.threshold_rules import TO_MEMBER, VoteRule, cuts_reached_by
 
 

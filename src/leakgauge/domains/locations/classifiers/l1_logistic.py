@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
-from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows, ShadowRows
+from leakgauge.domains.locations.shadows.simulator import LabelledShadows, ShadowRows
 
 Ints = npt.NDArray[np.int64]
 

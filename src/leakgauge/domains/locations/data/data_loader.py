@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.friends import WHERE as FRIENDS
-from leakgauge.domains.locations.data.friends import read_friends
 from leakgauge.domains.locations.data.synthetic_city import SyntheticCity, generate_city
-from leakgauge.domains.locations.data.visit_data import VisitData
+from leakgauge.domains.locations.data.visit_data import WHERE as FRIENDS
+from leakgauge.domains.locations.data.visit_data import VisitData, read_friends
 from leakgauge.domains.locations.data.visit_files.file_formats import digest_files, find_files
 from leakgauge.domains.locations.plan_tables import LocationsDataTable, LocationsPlacesTable
 from leakgauge.support.cache import RecentCache, file_identity

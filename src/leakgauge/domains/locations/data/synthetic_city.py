@@ -16,8 +16,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.traces import CellMap, Ints, Traces
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
-from leakgauge.domains.locations.data.visit_files.epochs import parse_epoch_length
-from leakgauge.domains.locations.data.visit_files.time_zones import DAY
+from leakgauge.domains.locations.data.visit_files.epochs import DAY, parse_epoch_length
 
 # Relative numbers of visits by hour of the day, on weekdays and at weekends.
 _WEEKDAY = (3, 2, 1, 1, 1, 2, 4, 8, 10, 9, 8, 9, 11, 11, 9, 9, 10, 12, 13, 12, 10, 9, 7, 5)

@@ -1,12 +1,76 @@
-"""Loaded visits, and how many rows of the files were used or left out."""
+"""Loaded visits and friends of the people in them, and how many rows of the files were used or left out."""
 
+import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from leakgauge.domains.locations.data.friends import Friends
-from leakgauge.domains.locations.data.traces import Traces
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.data.traces import Ints, Traces, people_by_name, unknown_person_message
+from leakgauge.support.table_reader import require_known
+
+WHERE = "data.friends"
+TARGET, FRIEND = "target", "friend"
+
+
+@dataclass(frozen=True, eq=False)
+class Friends:
+    """Pairs of people by their rows in the traces: targets in rising order, and a friend of each."""
+
+    targets: Ints
+    friends: Ints
+
+    def of(self, person: int) -> Ints:
+        """The friends of a person, without duplicates."""
+        first, last = np.searchsorted(self.targets, [person, person + 1])
+        return np.unique(self.friends[first:last])
+
+
+def read_friends(path: Path, traces: Traces) -> Friends:
+    """Read a CSV file with the columns ``target`` and ``friend``; both must be people of the data."""
+    rows = list(_rows(path))
+    if not rows:
+        raise BadInput(f"{WHERE}: {path.name} has no rows; each row needs a {TARGET} and a {FRIEND}")
+    known = people_by_name(traces)
+    for line, *pair in rows:
+        for name in pair:
+            if name not in known:
+                raise BadInput(f"{WHERE}: line {line} of {path.name}: {unknown_person_message(name)}")
+        if pair[0] == pair[1]:
+            raise BadInput(
+                f"{WHERE}: line {line} of {path.name}: {pair[0]!r} is their own friend; remove the line"
+            )
+    targets = np.array([known[target] for _, target, _ in rows], dtype=np.int64)
+    friends = np.array([known[friend] for _, _, friend in rows], dtype=np.int64)
+    order = np.argsort(targets, kind="stable")
+    return Friends(targets[order], friends[order])
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The pairs of names, each with its line number."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file)
+            header = [name.strip() for name in next(lines, [])]
+            for name in (TARGET, FRIEND):
+                require_known(name, header, f"{WHERE}: {path.name}: no column")
+            columns = [header.index(name) for name in (TARGET, FRIEND)]
+            for row in lines:
+                if row:
+                    target, friend = (row[column].strip() if column < len(row) else "" for column in columns)
+                    if not (target and friend):
+                        raise BadInput(
+                            f"{WHERE}: line {lines.line_num} of {path.name}: a {TARGET} or {FRIEND} is "
+                            "missing; fix or remove the line"
+                        )
+                    yield lines.line_num, target, friend
+    except FileNotFoundError:
+        raise BadInput(f"{WHERE}: there is no file {path.name!r} in {path.parent}; check the path") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(f"{WHERE}: {path.name} cannot be read ({error}); it must be CSV in UTF-8") from None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,5 +1,9 @@
-"""The people that groups are drawn from: random groups of them, and their counts per cell."""
+"""The people that groups are drawn from: random groups of them, and their counts per cell.
 
+Shadow groups on some cells sample only the people who visit one of these cells.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,21 +11,153 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.group_sampling.count_kernels import count_visits, ranges
-from leakgauge.domains.locations.group_sampling.shadow_groups import (
-    PairedGroups,
-    VisitorSampler,
-    require_enough_people,
-)
+from leakgauge.domains.locations.group_sampling.subset_sampler import Counts, SubsetSampler, fastest_entry
 
-Counts = npt.NDArray[np.int32]
+MOST_COLUMNS = 64  # a pattern of visits is a 64-bit integer
+NANOSECONDS = 100.0  # approximate time to draw the members of one class in one group
+_CLASSES_AT_ONCE = 1 << 20  # rounds x classes drawn together
+_PLACES = 1 << 21  # positions drawn together
+
 Drawn = npt.NDArray[np.int32]
 
-_AT_ONCE = 1 << 22  # people drawn per block of rounds
+_PEOPLE_AT_ONCE = 1 << 22  # people drawn per block of rounds
+
+
+@dataclass(frozen=True, eq=False)
+class VisitorClasses:
+    """The visitors of a crowd of ``n_people``, grouped into classes with the same visited columns."""
+
+    n_people: int
+    sizes: Ints  # visitors in each class; the last class is all other people
+    patterns: csr_array  # the visits of each class; none in the last
+
+    @classmethod
+    def of(cls, n_people: int, visits: csr_array) -> "VisitorClasses":
+        """Group visitors into classes; at most ``MOST_COLUMNS`` columns."""
+        powers = np.left_shift(np.uint64(1), np.arange(visits.shape[1], dtype=np.uint64))
+        _, first, sizes = np.unique(visits @ powers, return_index=True, return_counts=True)
+        nothing = csr_array((1, visits.shape[1]), dtype=visits.dtype)
+        return cls(
+            n_people,
+            np.append(sizes, n_people - visits.shape[0]).astype(np.int64),
+            vstack([visits[first], nothing], format="csr"),
+        )
+
+    def groups(self, n_rounds: int, size: int, rng: Generator) -> Counts:
+        """Counts of random groups."""
+        counts = np.empty((n_rounds, self.patterns.shape[1]), np.int32)
+        for rows, members in self._blocks(n_rounds, size, rng):
+            counts[rows] = members @ self.patterns
+        return counts
+
+    def pairs(self, n_rounds: int, size: int, rng: Generator) -> tuple[Counts, csr_array]:
+        """Counts of random groups, and the visits of one further person for each."""
+        counts = np.empty((n_rounds, self.patterns.shape[1]), np.int32)
+        classes = np.empty(n_rounds, np.int64)
+        for rows, members in self._blocks(n_rounds, size, rng):
+            counts[rows] = members @ self.patterns
+            left = np.cumsum(self.sizes - members, axis=1)
+            classes[rows] = (rng.integers(0, self.n_people - size, (len(members), 1)) >= left).sum(axis=1)
+        return counts, self.patterns[classes]
+
+    def _blocks(self, n_rounds: int, size: int, rng: Generator) -> Iterator[tuple[slice, Ints]]:
+        most = max(1, _CLASSES_AT_ONCE // self.sizes.size)
+        for first in range(0, n_rounds, most):
+            n = min(most, n_rounds - first)
+            yield (
+                slice(first, first + n),
+                rng.multivariate_hypergeometric(self.sizes, size, n, method="marginals"),
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class PairedGroups:
+    """Random groups, and for each of them one further person who is not in it.
+
+    The group with the target and the group with the further person instead differ in one person only: the
+    paired sampling of Guan et al. (2024).
+    """
+
+    common: Counts  # a row for each group
+    extra: csr_array  # the visits of the further person, a row for each group
+
+    def completed(self) -> Counts:
+        """The counts of the groups with the further person added."""
+        counts = self.common.copy()
+        counts[np.repeat(np.arange(len(counts)), np.diff(self.extra.indptr)), self.extra.indices] += 1
+        return counts
+
+
+@dataclass(frozen=True, eq=False)
+class VisitorSampler:
+    """The people of a crowd who visit one of some cells, for repeated draws of shadow groups."""
+
+    n_people: int  # of the crowd that groups are drawn from
+    visits: csr_array  # a row for each visitor, a column for each cell
+
+    def counts(self, n_rounds: int, size: int, rng: Generator) -> Counts:
+        """How many of a random group visit each cell: a row for each of the groups."""
+        require_enough_people(n_rounds, size, self.n_people)
+        if self.visits.nnz * n_rounds == 0:
+            return np.zeros((n_rounds, self.visits.shape[1]), np.int32)
+        return self._sampler(size).groups(n_rounds, size, rng)
+
+    def pairs(self, n_rounds: int, size: int, rng: Generator) -> PairedGroups:
+        """The counts of random groups, and for each group one further person of the crowd."""
+        require_enough_people(n_rounds, size + 1, self.n_people)
+        if self.visits.nnz * n_rounds == 0:
+            shape = (n_rounds, self.visits.shape[1])
+            return PairedGroups(np.zeros(shape, np.int32), csr_array(shape, dtype=np.uint8))
+        return PairedGroups(*self._sampler(size).pairs(n_rounds, size, rng))
+
+    def parts(self, bounds: npt.NDArray[np.int64], rng: Generator) -> list[Counts]:
+        """Shuffle all people and split them: how many people of each part visit each cell.
+
+        A row of ``bounds`` holds the positions in one round at which parts begin and the last ends. Positions
+        are drawn for visitors only.
+        """
+        n_rounds, n_parts = len(bounds), bounds.shape[1] - 1
+        n, by_column = self.visits.shape[0], csr_array(self.visits.T, dtype=np.int32)
+        parts = [np.empty((n_rounds, self.visits.shape[1]), np.int32) for _ in range(n_parts)]
+        for first in range(0, n_rounds, most := max(1, _PLACES // max(n, 1))):
+            rows = slice(first, first + most)
+            places = np.array([rng.choice(self.n_people, n, replace=False) for _ in bounds[rows]])
+            for i, part in enumerate(parts):
+                within = (places >= bounds[rows, i, None]) & (places < bounds[rows, i + 1, None])
+                part[rows] = (by_column @ within.T.astype(np.int32)).T
+        return parts
+
+    def _sampler(self, size: int) -> VisitorClasses | SubsetSampler:
+        """Sample class by class if that is faster, else visitor by visitor."""
+        n, share = self.visits.shape[0], size / self.n_people
+        if self._classes and NANOSECONDS * self._classes.sizes.size < fastest_entry(n, share).nanoseconds(
+            n, share
+        ):
+            return self._classes
+        return self._subsets
+
+    @cached_property
+    def _subsets(self) -> SubsetSampler:
+        return SubsetSampler(self.n_people, self.visits)
+
+    @cached_property
+    def _classes(self) -> VisitorClasses | None:
+        return VisitorClasses.of(self.n_people, self.visits) if self.visits.shape[1] <= MOST_COLUMNS else None
+
+
+def require_enough_people(n_rounds: int, size: int, n_people: int) -> None:
+    """Refuse to draw more people than there are."""
+    if n_rounds < 0 or size < 0:
+        raise BadInput(
+            f"groups: {n_rounds} groups of {size} people requested; neither number may be negative"
+        )
+    if size > n_people:
+        raise BadInput(f"groups: {size} people cannot be drawn from {n_people}; lower the group size")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +217,7 @@ class Crowd:
         require_enough_people(n_rounds, size + extra, self.n_people)
         counts = np.empty((n_rounds, self.visits.shape[1]), np.int32)
         further = np.empty((n_rounds, extra), np.int32)
-        most = max(1, _AT_ONCE // (size + 1))
+        most = max(1, _PEOPLE_AT_ONCE // (size + 1))
         for first in range(0, n_rounds, most):
             rows = slice(first, min(first + most, n_rounds))
             people = self.people(rows.stop - first, size + extra, rng)

@@ -15,19 +15,19 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.locations.counts.release_distribution import ReleaseDistribution
 from leakgauge.domains.locations.data.traces import CellMap
-from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, MobilityProfiles
-from leakgauge.domains.locations.mobility.popularity import (
+from leakgauge.domains.locations.mobility.mobility_profile import (
     CENTRES,
     COARSE_STEP,
     FINE_PER_COARSE,
+    MobilityProfile,
+    MobilityProfiles,
     Popularity,
     PopularityPrior,
     popularity_of,
     similar_epochs,
 )
 from leakgauge.domains.locations.mobility.rate_likelihood import RateLikelihood, rate_likelihood
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
 _MAX_ITERATIONS = 10

@@ -17,7 +17,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.traces import CellMap, Ints
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile
 from leakgauge.domains.locations.mobility.synthetic_traces import TraceSampler, VisitRounding
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 
 _MAX_ITERATIONS = 20
 _TOLERANCE = 1e-3  # of visits per person, absolute or relative

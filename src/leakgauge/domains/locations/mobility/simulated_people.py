@@ -21,7 +21,7 @@ from leakgauge.domains.locations.mobility.deconvolution import expected_group_si
 from leakgauge.domains.locations.mobility.mobility_profile import MobilityProfile, true_profile
 from leakgauge.domains.locations.mobility.synthetic_traces import Activity
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
+from leakgauge.domains.locations.release_chain import ReleaseChain
 from leakgauge.domains.locations.shadows.simulator import PublicParameters
 
 MarginalsChoice: TypeAlias = Literal["deconvolution", "guan24", "log", "power", "raw", "published"]

@@ -19,10 +19,9 @@ from leakgauge.domains.locations.knowledge import (
 )
 from leakgauge.domains.locations.mobility.simulated_people import SimulatedPeople, known_profile
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.scorers.computed_thresholds import known_tail_distribution
-from leakgauge.domains.locations.shadows.shadow_releases import LabelledShadows
-from leakgauge.domains.locations.shadows.simulator import PublicParameters, ShadowSimulator
+from leakgauge.domains.locations.release_chain import ReleaseChain
+from leakgauge.domains.locations.scorers.thresholds import known_tail_distribution
+from leakgauge.domains.locations.shadows.simulator import LabelledShadows, PublicParameters, ShadowSimulator
 
 ShadowSampling: TypeAlias = Literal["paired", "independent"]
 

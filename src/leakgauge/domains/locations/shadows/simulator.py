@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, Reals
@@ -13,9 +15,47 @@ from leakgauge.domains.locations.counts.count_priors import CountPrior
 from leakgauge.domains.locations.data.traces import CellMap, Ints
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.partial_traces import PartialTrace
-from leakgauge.domains.locations.release_chain.chain import ReleaseChain
-from leakgauge.domains.locations.release_chain.user_chain import UserReleaseChain
-from leakgauge.domains.locations.shadows.shadow_releases import ShadowCounts, ShadowReleases
+from leakgauge.domains.locations.release_chain import ReleaseChain, UserReleaseChain
+
+ShadowCounts: TypeAlias = npt.NDArray[np.int32]
+ShadowRows: TypeAlias = npt.NDArray[Any]  # float32 or float64
+
+
+@dataclass(frozen=True, eq=False)
+class ShadowReleases:
+    """Simulated releases over some cells; ``known`` counts the people whose traces the attacker knows."""
+
+    outputs: Reals
+    known: ShadowCounts
+    members: Bits
+    counts: ShadowCounts  # the true counts behind the outputs
+
+    @property
+    def left(self) -> Reals:
+        """The published outputs minus the known counts."""
+        return self.outputs - self.known
+
+    def on(self, places: Ints) -> "ShadowReleases":
+        """Return the same releases restricted to some columns."""
+        return ShadowReleases(
+            self.outputs[:, places], self.known[:, places], self.members, self.counts[:, places]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledShadows:
+    """Rows of shadows, and whether the target is a member in each."""
+
+    rows: ShadowRows
+    members: Bits
+
+
+@dataclass(frozen=True, eq=False)
+class TrainCheckShadows:
+    """Shadows for training, and others for early stopping; neither contains a round that is scored."""
+
+    train: LabelledShadows
+    check: LabelledShadows
 
 
 @dataclass(frozen=True, eq=False)

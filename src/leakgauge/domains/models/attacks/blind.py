@@ -7,8 +7,7 @@ from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
 from leakgauge.domains.models.knowledge import BlindKnowledge
-from leakgauge.domains.models.property_inference import record_component
-from leakgauge.domains.models.property_inference.record_component import RecordScorer, one_against_rest
+from leakgauge.domains.models.property_inference import RecordScorer, fit_record_classifier, one_against_rest
 from leakgauge.domains.models.release import RecordsView
 
 
@@ -25,6 +24,6 @@ class Attack:
 
     def study(self, knowledge: BlindKnowledge, rng: Generator) -> Scorer[RecordsView]:
         members = 0 if knowledge.fixed is None else knowledge.fixed
-        records = record_component.fit_record_classifier(one_against_rest(knowledge.components, members), rng)
+        records = fit_record_classifier(one_against_rest(knowledge.components, members), rng)
         reading = Reading(threshold=0.0, signed=True, studied={"component_of_record": records.accuracy})
         return Scorer(RecordScorer(records), reading)

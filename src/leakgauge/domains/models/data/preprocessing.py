@@ -1,7 +1,10 @@
-"""Prepare the columns of a file for a game: no missing values, no duplicates, one-hot encoded and scaled."""
+"""Prepare the columns of a file for a game: no missing values, no duplicates, one-hot encoded and scaled.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+Missing values are imputed. Columns that alone predict the class of a row, or its group, are target leakage.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -10,6 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models.data.dataset import (
     DUPLICATES_STREAM,
@@ -20,12 +24,155 @@ from leakgauge.domains.models.data.dataset import (
     RawTable,
     TableColumn,
 )
-from leakgauge.domains.models.data.imputation import require_complete
-from leakgauge.domains.models.data.target_leakage import leakage_warnings
 
 DuplicatePolicy: TypeAlias = Literal["remove", "keep"]
 
+WARNING_AUC = 0.95  # from which a report warns about the column
+MIN_ROWS = 20  # of a class or group, for a meaningful AUC
+MAX_BINS = 64  # of a numeric column
+GOLDEN_RATIO = (5**0.5 - 1) / 2
 MAX_CATEGORIES = 1_000  # in a column of texts; more are likely names or identifiers
+
+
+def missing_mask(column: TableColumn) -> Bits:
+    """The rows in which a column has a missing value."""
+    return column.missing if isinstance(column, CategoricalColumn) else np.isnan(column)
+
+
+def impute_column(column: TableColumn, name: str, *, by_mode: bool = False) -> TableColumn:
+    """Impute a column: numbers by the mean of all rows, texts (and ``by_mode``) by the most frequent value.
+
+    Among equally frequent values the first in sorted order is taken.
+    """
+    lost = missing_mask(column)
+    if not lost.any():
+        return column
+    if lost.all():
+        raise BadInput(f"data: {name!r} has no value in any of {lost.size} rows; drop the column")
+    if isinstance(column, CategoricalColumn):
+        usual = np.bincount(column.codes[~lost]).argmax()
+        return CategoricalColumn(np.where(lost, usual, column.codes), column.values)
+    if not by_mode:
+        return np.where(lost, column[~lost].mean(), column)
+    values, counts = np.unique(column[~lost], return_counts=True)
+    return np.where(lost, values[counts.argmax()], column)
+
+
+def impute_table(sheet: RawTable, by_mode: tuple[str, ...] = ()) -> RawTable:
+    """Impute all columns from all rows together, so that imputed values do not reveal a group."""
+    gaps = {name: int(missing_mask(column).sum()) for name, column in sheet.features.items()}
+    total, columns = sum(gaps.values()), sum(n > 0 for n in gaps.values())
+    if not total:
+        return sheet
+    features: Mapping[str, TableColumn] = {
+        name: impute_column(column, name, by_mode=name in by_mode) for name, column in sheet.features.items()
+    }
+    note = (
+        f"{total:,} missing values in {columns} column{'s' * (columns > 1)} were imputed by the mean or the "
+        "most frequent value of all rows"
+    )
+    return replace(sheet, features=features, notes=(*sheet.notes, note))
+
+
+def require_complete(sheet: RawTable, way_out: str) -> None:
+    """Refuse a table with missing values or infinite numbers."""
+    for name, column in sheet.features.items():
+        if n := int(missing_mask(column).sum()):
+            raise BadInput(
+                f"data: {name!r} has no value (or NaN) in {n} of {len(sheet)} rows; a model needs one in "
+                f"each: {way_out}"
+            )
+        if not isinstance(column, CategoricalColumn) and not np.isfinite(column).all():
+            row = int(np.flatnonzero(~np.isfinite(column))[0])
+            raise BadInput(
+                f"data: {name!r} holds an infinity in row {row} (the first is 0); fix or remove the row"
+            )
+
+
+def leakage_warnings(sheet: RawTable) -> tuple[str, ...]:
+    """Warnings for reports: columns that almost always predict the class or a group."""
+    notes = []
+    for name, column in sheet.features.items():
+        if isinstance(column, CategoricalColumn) and len(column.values) == len(column) >= MIN_ROWS:
+            notes.append(
+                f"WARNING: {name!r} has a different text in every row, which a model memorises; if it "
+                "identifies the rows, drop it"
+            )
+        bins = _binned(column)
+        auc = _mean_auc(column_aucs(bins, sheet.label))
+        if auc >= WARNING_AUC:
+            notes.append(
+                f"WARNING: {name!r} alone predicts the label (AUC {auc:.3f}); if it was "
+                "derived from the label, drop it"
+            )
+        notes.extend(_group_warnings(name, bins, sheet.groups))
+    return tuple(notes)
+
+
+def _group_warnings(name: str, bins: Ints, groups: Mapping[str, CategoricalColumn]) -> list[str]:
+    notes = []
+    for of, group in groups.items():
+        aucs = column_aucs(bins, group)
+        auc, value = max(((auc, value) for value, (auc, _) in aucs.items()), default=(0.0, ""))
+        if auc >= WARNING_AUC:
+            notes.append(
+                f"WARNING: {name!r} alone predicts {of} = {value!r} (AUC {auc:.3f}); where {of} decides "
+                "who is a member, members are known without the model: drop it"
+            )
+    return notes
+
+
+def column_aucs(bins: Ints, of: CategoricalColumn) -> dict[str, tuple[float, int]]:
+    """How well a binned column predicts each value: the AUC, and the number of rows with the value.
+
+    The share of the value in each bin is estimated on one half of the rows, and the AUC computed on the other
+    half, so that a column of different names predicts nothing. The halves follow no period of the file.
+    """
+    halves = (np.arange(bins.size) * GOLDEN_RATIO % 1 < 0.5).astype(np.int64)
+    shape = (2, int(bins.max()) + 1, len(of.values))
+    flat = np.ravel_multi_index((halves, bins, of.codes), shape)
+    counts = np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+    estimated, counted = counts
+    totals = estimated.sum(axis=1, keepdims=True)
+    overall = estimated.sum(axis=0) / max(estimated.sum(), 1)
+    shares = np.where(totals > 0, estimated / np.maximum(totals, 1), overall)
+    rows = counts.sum(axis=(0, 1)).astype(int).tolist()
+    aucs = _aucs(shares, counted, counted.sum(axis=1, keepdims=True) - counted).tolist()
+    return {
+        value: (aucs[i], rows[i])
+        for i, value in enumerate(of.values)
+        if rows[i] >= MIN_ROWS and sum(rows) - rows[i] >= MIN_ROWS
+    }
+
+
+def _mean_auc(aucs: dict[str, tuple[float, int]]) -> float:
+    """The AUC of one class against the others, averaged over rows."""
+    total = sum(rows for _, rows in aucs.values())
+    return sum(auc * rows for auc, rows in aucs.values()) / total if total else 0.0
+
+
+def _aucs(scores: Reals, hits: Reals, others: Reals) -> Reals:
+    """The AUC of each column, from the scores of bins and how many positives and others are in each.
+
+    Bins of equal score count one half: the mean over both orders of tied bins.
+    """
+    before = np.zeros(scores.shape[1])
+    for turn in (slice(None), slice(None, None, -1)):
+        order = np.argsort(scores[turn], axis=0, kind="stable")
+        ours, theirs = (np.take_along_axis(counts[turn], order, axis=0) for counts in (hits, others))
+        before += (ours * (np.cumsum(theirs, axis=0) - theirs / 2)).sum(axis=0) / 2
+    pairs = hits.sum(axis=0) * others.sum(axis=0)
+    return np.where(pairs > 0, before / np.maximum(pairs, 1), 0.5)
+
+
+def _binned(column: TableColumn) -> Ints:
+    if isinstance(column, CategoricalColumn):
+        return column.codes
+    values, bins = np.unique(column, return_inverse=True)
+    if values.size <= MAX_BINS:
+        return bins
+    edges = np.unique(np.quantile(column, np.linspace(0, 1, MAX_BINS + 1)[1:-1]))
+    return np.searchsorted(edges, column, side="right").astype(np.int64)
 
 
 def deduplicated_rows(rows: FeatureRows, labels: Ints, rng: Generator) -> Ints:

@@ -14,7 +14,7 @@ from leakgauge.domains.models.data.dataset import (
     as_tuple,
     categorical,
 )
-from leakgauge.domains.models.data.imputation import impute_table, require_complete
+from leakgauge.domains.models.data.preprocessing import impute_table, require_complete
 from leakgauge.domains.models.plan_tables import ModelsFileDataTable
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file

@@ -8,13 +8,14 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.dataset import CategoricalColumn, EncodedTable, Ints
-from leakgauge.domains.models.games.dependence import BiasDependence, read_dependence
-from leakgauge.domains.models.games.group import GroupGame
-from leakgauge.domains.models.games.independent import IndependentGame
-from leakgauge.domains.models.games.member_split import SplitSizes
-from leakgauge.domains.models.games.membership_game import MembershipGame
-from leakgauge.domains.models.games.mixture import MixtureGame
-from leakgauge.domains.models.games.strong import StrongGame
+from leakgauge.domains.models.games.member_split import BiasDependence, SplitSizes, read_dependence
+from leakgauge.domains.models.games.membership_game import (
+    GroupGame,
+    IndependentGame,
+    MembershipGame,
+    MixtureGame,
+    StrongGame,
+)
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsGame
 
 

@@ -12,7 +12,7 @@ from leakgauge.domains.models.noisy_mean.knowledge import (
     ReferenceMeanKnowledge,
     StrongMeanKnowledge,
 )
-from leakgauge.domains.models.property_inference.record_component import mixture_ratio
+from leakgauge.domains.models.property_inference import mixture_ratio
 
 LOG_RATIO_READING = Reading(threshold=0.0, signed=True)
 _MAX_DISTINCT, _BINS = 64, 32  # more different values than the first are binned

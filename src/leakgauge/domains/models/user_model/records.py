@@ -12,13 +12,13 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.models.data.dataset import MAX_VALUES_SHOWN, Ints
-from leakgauge.domains.models.user_model.model_outputs import (
+from leakgauge.domains.models.user_model.model_query import (
     ModelAnswers,
     from_losses,
     from_outputs,
     from_true_probabilities,
+    query_model,
 )
-from leakgauge.domains.models.user_model.model_query import query_model
 from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable, UserModelDataTable
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file

@@ -8,7 +8,7 @@ from leakgauge.core.game import Bits
 from leakgauge.domains.queries.accounting import AnswerCounts
 from leakgauge.domains.queries.query import Id
 from leakgauge.domains.queries.records import Ints, ResolvedQuery
-from leakgauge.domains.queries.sql.disjointness import are_disjoint
+from leakgauge.domains.queries.sql.conditions import are_disjoint
 
 _Answer: TypeAlias = tuple[ResolvedQuery, Bits]  # and the worlds in which it was given
 

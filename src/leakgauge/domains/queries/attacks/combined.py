@@ -8,11 +8,17 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Reals, Scorer
-from leakgauge.domains.queries.answer_scores import LikelihoodScore, MidpointScore, ScoreAnswers
 from leakgauge.domains.queries.attacks.refusal import refusal_scores
 from leakgauge.domains.queries.attacks.split_t_test import TTestOptions
 from leakgauge.domains.queries.knowledge import KnownRecords
-from leakgauge.domains.queries.query_splitting import AskAndScore, TargetQuestions, require_enough_records
+from leakgauge.domains.queries.query_splitting import (
+    AskAndScore,
+    LikelihoodScore,
+    MidpointScore,
+    ScoreAnswers,
+    TargetQuestions,
+    require_enough_records,
+)
 from leakgauge.domains.queries.release import QueriesView
 
 _CERTAIN_SCORE = 1e6  # larger than any score of answers

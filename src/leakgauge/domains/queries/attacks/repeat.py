@@ -8,11 +8,11 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.answer_scores import MidpointScore
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query import Id
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
+    MidpointScore,
     SplitQuery,
     TargetQuestions,
     require_n_queries,

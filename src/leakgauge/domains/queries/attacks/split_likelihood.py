@@ -6,10 +6,10 @@ from typing import ClassVar
 from numpy.random import Generator
 
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.answer_scores import LikelihoodScore
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
+    LikelihoodScore,
     SelectBy,
     TargetQuestions,
     require_n_queries,

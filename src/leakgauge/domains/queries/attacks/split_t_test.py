@@ -7,16 +7,17 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reading, Scorer
-from leakgauge.domains.queries.answer_scores import TTest, TTestScore
 from leakgauge.domains.queries.knowledge import KnownRecords
 from leakgauge.domains.queries.query_splitting import (
     AskAndScore,
     SelectBy,
     TargetQuestions,
+    TTest,
+    TTestScore,
     require_n_queries,
 )
 from leakgauge.domains.queries.release import QueriesView
-from leakgauge.theory.t_test_power import TTestForm
+from leakgauge.theory.query_splitting import TTestForm
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The answers in a query log, one row per release: their noise and their sensitivity."""
 
-from dataclasses import dataclass
-from enum import IntEnum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,23 @@ import numpy.typing as npt
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.log.files import LogSource, duckdb_errors_as_bad_input
+from leakgauge.domains.queries.log.noise_families import (
+    DEFAULT_NOISE,
+    DEFAULT_SIGMA_NOISE,
+    LossForm,
+    NoiseFamily,
+    logged_noise_names,
+)
 from leakgauge.domains.queries.records import Ints
+from leakgauge.mechanisms import mechanism_names
 from leakgauge.support.tabular import Connection
-from leakgauge.theory import gdp
 
 LARGEST_EPSILON = 1e9  # epsilon of one answer
-MOST_STEPS = 1_000_000  # largest bound of an answer with geometric noise
+MOST_STEPS = 1_000_000  # largest bound of an answer with noise on whole numbers
 NUMBER_FIELDS = ("epsilon", "scale", "sigma", "delta", "bound")
 _NAME_FIELDS = ("mechanism", "kind")
 _TEXT_FIELDS = ("column", "where")
 LOG_FIELDS = (*NUMBER_FIELDS, *_NAME_FIELDS, *_TEXT_FIELDS)
-
-
-class LoggedNoise(IntEnum):
-    """The noise distribution of an answer."""
-
-    LAPLACE = 0
-    GEOMETRIC = 1
-    GAUSSIAN = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +35,31 @@ class LoggedAnswers:
 
     ids: npt.NDArray[Any]  # whole numbers or texts
     rows: Ints  # of the log, counted from 1
-    noise: Ints
-    scale: Reals  # of Laplace or geometric noise; the standard deviation of Gaussian noise
+    families: tuple[NoiseFamily, ...]  # the mechanisms that occur
+    noise: Ints  # the mechanism of each answer, as a position in ``families``
+    scale: Reals  # or the standard deviation, where the mechanism has one
     bound: Reals  # how much one record can change the answer: 1 for a count
     is_sum: Bits
 
     def __len__(self) -> int:
         return int(self.ids.size)
+
+    @property
+    def forms(self) -> Ints:
+        """How the privacy loss under each of the mechanisms is computed."""
+        return np.array([family.form for family in self.families])
+
+    def has_form(self, form: LossForm) -> Bits:
+        """Return which answers have a privacy loss of this form."""
+        return np.asarray(self.forms == form)[self.noise]
+
+    def where(self, chosen: Sequence[bool]) -> Bits:
+        """Return which answers have one of the chosen mechanisms."""
+        return np.asarray(chosen, dtype=bool)[self.noise]
+
+    def name_of(self, answer: int) -> str:
+        """Return the name of the mechanism of an answer."""
+        return self.families[int(self.noise[answer])].name
 
 
 def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[LoggedAnswers, int]:
@@ -51,10 +68,7 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     Where both are given, the scale is used and epsilon is only a label, as in a plan.
     """
     rows, columns = np.asarray(table["n"], dtype=np.int64), _LogColumns(table, where)
-    noise = columns.choice("mechanism", ("laplace", "geometric", "gaussian"))
-    noise = np.where(
-        noise < 0, np.where(columns.given("sigma"), LoggedNoise.GAUSSIAN, LoggedNoise.LAPLACE), noise
-    )
+    families, noise = _read_noise(columns)
     is_sum = columns.choice("kind", ("count", "sum")) == 1
     for name in NUMBER_FIELDS:
         bad = columns.given(name) & ~((columns.values(name) > 0) & (columns.values(name) < np.inf))
@@ -67,24 +81,36 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
         ~is_sum & columns.given("bound"), "bound", "a count has none; leave it out, or set kind = sum"
     )
     bound = np.where(is_sum, columns.values("bound"), 1.0)
-    normal = noise == LoggedNoise.GAUSSIAN
-    columns.refuse(~normal & columns.given("sigma"), "sigma", "is for gaussian noise; use scale or epsilon")
-    uneven = (noise == LoggedNoise.GEOMETRIC) & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
-    rule = f"must be a whole number up to {MOST_STEPS:,} under geometric noise; use larger units"
-    columns.refuse(uneven, "bound", rule)
-    scale = np.where(normal & columns.given("sigma"), columns.values("sigma"), columns.values("scale"))
-    by_epsilon_only = ~(columns.given("scale") | (normal & columns.given("sigma")))
+    answers = LoggedAnswers(table["query"], rows, families, noise, bound, bound, is_sum)
+    by_sigma = answers.where([family.by_sigma for family in families])
+    without_sigma = ~by_sigma & columns.given("sigma")
+    if without_sigma.any():
+        known = ", ".join(name for name in logged_noise_names() if NoiseFamily(name).by_sigma)
+        columns.refuse(without_sigma, "sigma", f"is for {known} noise; use scale or epsilon")
+    whole = answers.where([family.lattice for family in families])
+    uneven = whole & ~((bound == np.floor(bound)) & (bound <= MOST_STEPS))
+    rule = f"must be a whole number up to {MOST_STEPS:,} under {{}} noise; use larger units"
+    columns.refuse(uneven, "bound", rule, answers)
+    columns.refuse(
+        answers.where([not (family.known or family.bounded) for family in families]),
+        "mechanism",
+        "neither its best attack nor a bound on its privacy loss is known, so that nothing can be said about "
+        "the records in this answer; leave it out",
+    )
+    scale = np.where(by_sigma & columns.given("sigma"), columns.values("sigma"), columns.values("scale"))
+    by_epsilon_only = ~(columns.given("scale") | (by_sigma & columns.given("sigma")))
     columns.refuse(
         by_epsilon_only & ~columns.given("epsilon"), "epsilon", "is missing, and so is scale; add one of them"
     )
     columns.refuse(
-        by_epsilon_only & normal & ~columns.given("delta"),
+        by_epsilon_only & by_sigma & ~columns.given("delta"),
         "epsilon",
-        "of gaussian noise needs delta too; add delta, or use sigma",
+        "of {} noise needs delta too; add delta, or use sigma",
+        answers,
     )
-    by_epsilon = _scale_for(columns.values("epsilon"), columns.values("delta"), bound, normal)
+    by_epsilon = _scale_for(answers, columns, by_epsilon_only)
     disagree = (
-        ~by_epsilon_only & ~normal & columns.given("epsilon") & ~np.isclose(scale, by_epsilon, rtol=1e-6)
+        ~by_epsilon_only & ~by_sigma & columns.given("epsilon") & ~np.isclose(scale, by_epsilon, rtol=1e-6)
     )
     scale = np.where(by_epsilon_only, by_epsilon, scale)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -93,18 +119,41 @@ def read_answers(table: dict[str, npt.NDArray[Any]], where: str) -> tuple[Logged
     columns.refuse(
         unprotected, name, f"gives no protection: epsilon of the answer is above {LARGEST_EPSILON:g}; fix it"
     )
-    return LoggedAnswers(table["query"], rows, noise, scale, bound, is_sum), int(np.count_nonzero(disagree))
+    return replace(answers, scale=scale), int(np.count_nonzero(disagree))
 
 
-def _scale_for(epsilon: Reals, delta: Reals, bound: Reals, normal: Bits) -> Reals:
-    """Return the scale that follows from epsilon; for Gaussian noise by analytic calibration."""
+def _read_noise(columns: "_LogColumns") -> tuple[tuple[NoiseFamily, ...], Ints]:
+    """Return the mechanisms that occur, and that of each answer."""
+    names = mechanism_names()
+    noise = columns.choice("mechanism", tuple(names), lambda: ", ".join(logged_noise_names()))
+    default, with_sigma = names.index(DEFAULT_NOISE), names.index(DEFAULT_SIGMA_NOISE)
+    noise = np.where(noise < 0, np.where(columns.given("sigma"), with_sigma, default), noise)
+    used, which = np.unique(noise, return_inverse=True)
+    families = tuple(NoiseFamily(names[place]) for place in used.tolist())
+    unfit = np.array([not family.fits for family in families])[which.reshape(-1)]
+    if unfit.any():
+        columns.refuse(unfit, "mechanism", f"known: {', '.join(logged_noise_names())}")
+    return families, which.reshape(-1)
+
+
+def _scale_for(answers: LoggedAnswers, columns: "_LogColumns", only: Bits) -> Reals:
+    """Return the scale that follows from epsilon: bound / epsilon, or what the mechanism says.
+
+    That is computed once for each different (epsilon, delta, bound), where there is no scale.
+    """
+    epsilon, delta = columns.values("epsilon"), columns.values("delta")
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        scale = bound / epsilon
-    rows = np.flatnonzero(normal & np.isfinite(epsilon) & np.isfinite(delta))
-    if rows.size:
-        pairs, which = np.unique(np.stack([epsilon[rows], delta[rows]]), axis=1, return_inverse=True)
-        mus = np.array([gdp.mu_for(*pair) for pair in pairs.T.tolist()])
-        scale[rows] = bound[rows] / mus[which.ravel()]
+        scale = answers.bound / epsilon
+    for place, family in enumerate(answers.families):
+        if family.scale_is_ratio:
+            continue
+        rows = np.flatnonzero((answers.noise == place) & only)
+        if not rows.size:
+            continue
+        stated = np.stack([epsilon[rows], delta[rows], answers.bound[rows]])
+        triples, which = np.unique(stated, axis=1, return_inverse=True)
+        scales = np.array([family.scale_for(*triple) for triple in triples.T.tolist()])
+        scale[rows] = scales[which.ravel()]
     return scale
 
 
@@ -121,20 +170,26 @@ class _LogColumns:
     def values(self, name: str) -> Reals:
         return np.ma.filled(np.ma.asarray(self.table[name]), np.nan)
 
-    def choice(self, name: str, known: tuple[str, ...]) -> Ints:
+    def choice(self, name: str, known: tuple[str, ...], shown: Callable[[], str] | None = None) -> Ints:
         """Return the position of each row's value among the known ones, -1 for no value."""
         values = np.ma.asarray(self.table[name])
         positions = np.full(values.size, -1)
-        given = self.given(name)
+        left = given = self.given(name)
         for place, name_known in enumerate(known):
+            if not left.any():
+                break
             positions[given & (values.data == name_known)] = place
-        self.refuse(given & (positions < 0), name, f"known: {', '.join(known)}")
+            left = given & (positions < 0)
+        if left.any():
+            self.refuse(left, name, f"known: {', '.join(known) if shown is None else shown()}")
         return positions
 
-    def refuse(self, bad: Bits, name: str, rule: str) -> None:
+    def refuse(self, bad: Bits, name: str, rule: str, answers: LoggedAnswers | None = None) -> None:
+        """Refuse bad rows; with ``answers``, the rule has a gap for the name of the row's mechanism."""
         if not bad.any():
             return
         first = int(np.argmax(bad))
+        rule = rule if answers is None else rule.format(answers.name_of(first))
         value = f" = {self.table[name][first]}" if self.given(name)[first] else ""
         raise BadInput(f"{self.where}, row {self.table['n'][first]}: {name}{value}: {rule}")
 

@@ -9,8 +9,11 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.incidence import Incidence
+from leakgauge.domains.queries.log.noise_families import LossForm
+from leakgauge.domains.queries.log.signatures import count_kinds, group_records, without_unmoved
+from leakgauge.domains.queries.log.tabulated_kinds import CERTAIN, TabulatedKinds, tabulated_kinds
 from leakgauge.domains.queries.records import Ints
 from leakgauge.theory.characteristic_functions import FPR
 from leakgauge.theory.loss_composition import AnyCell
@@ -25,7 +28,6 @@ MOST_KINDS = 4096
 STEP = 0.001  # rounding up increases a shift by at most this share
 LARGE = (1000, 300, 100, 30, 10)  # shifts from which on geometric noise is replaced by Laplace noise
 MOST_ROUNDED = 4 * MOST_KINDS  # kinds of geometric noise, beyond which the next of these shifts is used
-CERTAIN = 700.0  # a shift of this many scales is always detected
 _ONE_BY_ONE = 400  # kinds of cells over all signatures, up to which every signature is bracketed
 _STEEPEST = float(np.log(1 / FPR))  # largest slope of any rate in the shift: that of TPR e^shift x 1 %
 _CHECKED = 12  # signatures that are bracketed for comparison, where there are more
@@ -42,55 +44,65 @@ class RecordSignatures:
     rounded: float  # the share by which rounding may have increased shifts
 
 
-def record_signatures(answers: LoggedAnswers, sparse: Incidence, mu_squared: Reals) -> RecordSignatures:
+def record_signatures(
+    answers: LoggedAnswers, sparse: Incidence, mu_squared: Reals, tabulated: TabulatedKinds | None = None
+) -> RecordSignatures:
     """Count the kinds of answers that contain each record, and group records with equal counts."""
     kinds, large = _kinds(answers, sparse)
-    blocks = [_count_kinds(*block, kinds.size) for block in _kind_positions(answers, sparse, kinds, large)]
-    empty = csr_array((0, max(kinds.size, 1)), dtype=np.float32)
+    tabulated = tabulated_kinds(answers, sparse) if tabulated is None else tabulated
+    n_kinds = kinds.size + len(tabulated)
+    positions = _kind_positions(answers, sparse, kinds, large, tabulated)
+    blocks = [count_kinds(*block, n_kinds) for block in positions]
+    empty = csr_array((0, max(n_kinds, 1)), dtype=np.float32)
     cells = vstack([empty, *blocks], format="csr")
     blocks.clear()
-    first, which = _group_records(cells, mu_squared)
-    loss_kinds = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64))
-    if not kinds.size:
+    first, which = group_records(cells, mu_squared)
+    loss_kinds = LossKinds(kinds.real.copy(), kinds.imag.astype(np.int64), tabulated.tables)
+    if not n_kinds:
         loss_kinds = LossKinds(np.ones(1), np.zeros(1, dtype=np.int64))
-    return RecordSignatures(
-        loss_kinds, cells[first], mu_squared[first], which, _rounding_share(answers, large)
-    )
+    rounded = max(_rounding_share(answers, large), tabulated.rounded)
+    return RecordSignatures(loss_kinds, cells[first], mu_squared[first], which, rounded)
 
 
 def _kind_positions(
-    answers: LoggedAnswers, sparse: Incidence, kinds: Keys, large: int
+    answers: LoggedAnswers, sparse: Incidence, kinds: Keys, large: int, tabulated: TabulatedKinds
 ) -> Iterator[tuple[Ints, npt.NDArray[np.int32]]]:
-    """Return for blocks of records where the answers of each start, and their kinds as positions."""
+    """Return for blocks of records where the answers of each start, and their kinds as positions.
 
-    def places(keys: Keys) -> npt.NDArray[np.int32]:
+    Tabulated kinds come after the others.
+    """
+
+    def places(queries: npt.NDArray[np.integer], sizes: Reals) -> npt.NDArray[np.int32]:
+        keys = _key(answers, queries, sizes)
         positions = np.searchsorted(kinds, _rounded(keys, large) if large else keys).astype(np.int32)
         positions[keys.real <= 0] = -1
+        if len(tabulated):
+            own = tabulated.positions(queries, sizes)
+            positions = np.where(own >= 0, own + np.int32(kinds.size), positions)
         return positions
 
-    by_query = places(_key(answers, np.arange(len(answers)), answers.bound))
+    by_query = places(np.arange(len(answers)), answers.bound)
     for block in sparse.blocks():
         starts = sparse.starts[block.start : block.stop + 1]
         own = slice(int(starts[0]), int(starts[-1]))
         if sparse.contributions is None:
             codes = by_query[sparse.queries[own]]
         else:
-            codes = places(_key(answers, sparse.queries[own], np.abs(sparse.contributions[own])))
-        moved = codes >= 0
-        if moved.all():
-            yield starts - starts[0], codes
-        else:
-            before = np.concatenate([[0], np.cumsum(moved)])
-            yield before[starts - starts[0]], codes[moved]
+            codes = places(sparse.queries[own], np.abs(sparse.contributions[own]))
+        yield without_unmoved(starts - starts[0], codes)
 
 
 def _key(answers: LoggedAnswers, queries: npt.NDArray[np.integer], sizes: Reals) -> Keys:
-    """Return the kind of an answer that a record shifts by some size; 0 if Gaussian or not shifted."""
-    noise, rate = answers.noise[queries], 1 / answers.scale[queries]
+    """Return the kind of an answer that a record shifts by some size.
+
+    0 if it is not shifted, or if its noise is Gaussian or tabulated.
+    """
+    form, rate = answers.forms[answers.noise[queries]], 1 / answers.scale[queries]
     ratio = sizes * rate
-    keys = np.where(noise == LoggedNoise.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
+    keys = np.where(form == LossForm.GEOMETRIC, rate + 1j * sizes, ratio.astype(np.complex128))
+    keys = np.where(form == LossForm.TABULATED, 0j, keys)
     keys = np.where(ratio > CERTAIN, CERTAIN + 0j, keys)
-    return np.where((noise == LoggedNoise.GAUSSIAN) | (ratio <= 0), 0j, keys)
+    return np.where((form == LossForm.GAUSSIAN) | (ratio <= 0), 0j, keys)
 
 
 def _kinds(answers: LoggedAnswers, sparse: Incidence) -> tuple[Keys, int]:
@@ -148,32 +160,8 @@ def _rounding_share(answers: LoggedAnswers, large: int) -> float:
     """Return the largest share by which rounding may have increased a shift."""
     if not large:
         return 0.0
-    reaching = (answers.noise == LoggedNoise.GEOMETRIC) & (answers.bound >= large)
+    reaching = answers.has_form(LossForm.GEOMETRIC) & (answers.bound >= large)
     return STEP * (1 if large == LARGE[0] else 2) + (1.01 / large if reaching.any() else 0.0)
-
-
-def _count_kinds(starts: Ints, codes: npt.NDArray[np.int32], n_kinds: int) -> csr_array:
-    """Count the answers of each kind: records x kinds."""
-    ones = np.ones(codes.size, dtype=np.float32)
-    cells = csr_array((ones, codes, starts), shape=(starts.size - 1, max(n_kinds, 1)))
-    cells.sum_duplicates()
-    return cells
-
-
-def _group_records(cells: csr_array, mu_squared: Reals) -> tuple[Ints, Ints]:
-    """Return the first record of each signature, and the signature of every record.
-
-    Signatures are compared by 64 random bits: two of a million records collide with a chance of 1e-8.
-    """
-    rng = np.random.default_rng(20240501)
-    multipliers = rng.integers(2**63, size=cells.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    hashes = mu_squared.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    rows = np.flatnonzero(np.diff(cells.indptr))
-    if rows.size:
-        products = cells.data.astype(np.uint64) * multipliers[cells.indices]
-        hashes[rows] += np.add.reduceat(products, cells.indptr[rows])
-    _, first, which = np.unique(hashes, return_index=True, return_inverse=True)
-    return first, which
 
 
 def best_attack_per_record(signatures: RecordSignatures) -> tuple[AttackRates, float]:
@@ -218,6 +206,13 @@ def _bracketed(signatures: RecordSignatures, which: Ints) -> tuple[Reals, Reals]
 
 
 def _cells(signatures: RecordSignatures, row: csr_array) -> list[tuple[AnyCell, int]]:
-    rates, shifts = signatures.kinds.rate[row.indices].tolist(), signatures.kinds.shift[row.indices].tolist()
-    kinds = [GeometricCell(rate, shift) if shift else LaplaceCell(rate) for rate, shift in zip(rates, shifts)]
-    return list(zip(kinds, map(int, row.data.tolist()), strict=True))
+    return [
+        (_cell(signatures.kinds, kind), int(n)) for kind, n in zip(row.indices.tolist(), row.data.tolist())
+    ]
+
+
+def _cell(kinds: LossKinds, kind: int) -> AnyCell:
+    if kind >= kinds.rate.size:
+        return kinds.tabulated.cells[kind - kinds.rate.size]
+    rate, shift = float(kinds.rate[kind]), int(kinds.shift[kind])
+    return GeometricCell(rate, shift) if shift else LaplaceCell(rate)

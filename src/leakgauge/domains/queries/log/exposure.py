@@ -8,11 +8,12 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.exposure import AdversaryExposure, Exposure, SpentBudgets
-from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
 from leakgauge.domains.queries.log.best_attack import best_attack_per_record, record_signatures
 from leakgauge.domains.queries.log.files import DEFAULT_DELTA, QueryLogFiles
+from leakgauge.domains.queries.log.noise_families import LossForm
 from leakgauge.domains.queries.log.reader import read_query_log
 from leakgauge.domains.queries.log.record_epsilon import epsilon_per_record
+from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds, tabulated_kinds
 
 BASIS = (
     "the best possible attack on all answers of the log, by an attacker who knows every other record and "
@@ -48,9 +49,10 @@ def expose_query_log(
     begin("files")
     log = read_query_log(files)
     begin("accounts")
-    spending = epsilon_per_record(log.answers, log.incidence, delta)
+    tabulated = tabulated_kinds(log.answers, log.incidence)
+    spending = epsilon_per_record(log.answers, log.incidence, delta, tabulated)
     begin("best attack")
-    kinds = record_signatures(log.answers, log.incidence, spending.mu_squared)
+    kinds = record_signatures(log.answers, log.incidence, spending.mu_squared, tabulated)
     attack, error = best_attack_per_record(kinds)
     against = AdversaryExposure(
         adversary="informed",
@@ -62,7 +64,7 @@ def expose_query_log(
     )
     spent = SpentBudgets(
         epsilon=spending.epsilon,
-        delta=np.where(spending.mu_squared > 0, delta, 0.0),
+        delta=np.where(spending.at_delta, delta, 0.0),
         queries=_texts(log.answers.ids),
         top=spending.top,
         top_epsilon=spending.top_epsilon,
@@ -71,7 +73,7 @@ def expose_query_log(
         names=_texts(log.names),
         cells=log.incidence.numbers,
         against=(against,),
-        notes=(*log.notes, *_notes(log.answers, delta, kinds.rounded), FRESH, ALONE),
+        notes=(*log.notes, *_notes(tabulated, delta, kinds.rounded), FRESH, ALONE),
         spent=spent,
     )
 
@@ -80,11 +82,25 @@ def _texts(ids: npt.NDArray[np.generic]) -> npt.NDArray[np.str_]:
     return np.ma.getdata(ids).astype(np.str_)
 
 
-def _notes(answers: LoggedAnswers, delta: float, rounded: float) -> Iterator[str]:
-    if (answers.noise == LoggedNoise.GAUSSIAN).any():
+def _notes(kinds: TabulatedKinds, delta: float, rounded: float) -> Iterator[str]:
+    answers = kinds.answers
+    if answers.has_form(LossForm.GAUSSIAN).any():
         yield f"Epsilon of Gaussian answers is exact, for all answers of a record, at delta = {delta:g}."
+    composed = [family.name for family in answers.families if family.composed and not family.bounded]
+    if composed:
+        yield (
+            f"Epsilon of answers with {' or '.join(composed)} noise is an upper bound, for all answers of a "
+            f"record, at delta = {delta:g}."
+        )
+    if unknown := kinds.bounded_names:
+        yield (
+            f"The best attack on answers with {' or '.join(unknown)} noise is not known. Each is counted as "
+            "the most revealing answer that its epsilon allows: the success of attacks may be overstated, "
+            "and is not understated."
+        )
     if rounded:
+        exact = "Epsilon is exact." if not composed else "Epsilon of these answers is not understated either."
         yield (
             f"There are very many different shifts, so each was rounded up by up to {rounded:.1%}: the "
-            "success of attacks is not understated. Epsilon is exact."
+            f"success of attacks is not understated. {exact}"
         )

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.domains.queries.log.answers import LoggedAnswers
 from leakgauge.domains.queries.log.record_pairs import CodedPairs, Positions
 from leakgauge.domains.queries.records import Ints, OracleRecords
 from leakgauge.support.tabular import Connection
@@ -39,10 +39,10 @@ def clip_contributions(
         notes = (f"Contributions clipped to the bound of their sum: {np.count_nonzero(beyond):,}.",)
     uneven = values != np.floor(values)
     if uneven.any():
-        uneven &= answers.noise[pairs.queries] == LoggedNoise.GEOMETRIC
-        _refuse(
-            pairs, answers, uneven, where, "geometric noise is for whole numbers; fix the noise or the value"
-        )
+        uneven &= answers.where([family.lattice for family in answers.families])[pairs.queries]
+        name = answers.name_of(pairs.queries[int(np.argmax(uneven))])
+        rule = f"{name} noise is for whole numbers; fix the noise or the value"
+        _refuse(pairs, answers, uneven, where, rule)
     return replace(pairs, contributions=values), notes
 
 
@@ -121,6 +121,10 @@ class Incidence:
     def numbers(self) -> Ints:
         """How many queries contain each record."""
         return np.diff(self.starts)
+
+    def sizes(self, own: slice, bound: Reals) -> Reals:
+        """Return by how much records change answers in some pairs; ``bound`` is that of all answers."""
+        return bound[self.queries[own]] if self.contributions is None else np.abs(self.contributions[own])
 
     def blocks(self) -> Iterator[slice]:
         """Return consecutive records in blocks with about equally many pairs."""

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, ndtr
 
-from leakgauge.core.game import Reals
-from leakgauge.domains.queries.log.answers import LoggedAnswers, LoggedNoise
+from leakgauge.core.game import Bits, Reals
+from leakgauge.domains.queries.log.answers import LoggedAnswers
+from leakgauge.domains.queries.log.composed_epsilon import compose_answers
 from leakgauge.domains.queries.log.incidence import Incidence
+from leakgauge.domains.queries.log.noise_families import LossForm
+from leakgauge.domains.queries.log.tabulated_kinds import TabulatedKinds
 from leakgauge.domains.queries.records import Ints
 
 TOP = 3  # costliest answers that are listed
@@ -19,22 +22,28 @@ _NODES = 4096  # of the table that ranks single Gaussian answers
 class RecordEpsilon:
     """For each record: epsilon by sequential composition over its own answers, and the costliest of them.
 
-    ``pure`` is the sum of contribution / scale; ``mu_squared`` is the sum of the squares of contribution /
-    standard deviation over Gaussian answers; ``top`` are positions of answers, -1 for none.
+    ``pure`` is the sum of what answers cost without delta, such as contribution / scale; ``mu_squared`` is
+    the sum of the squares of contribution / standard deviation over Gaussian answers; ``at_delta`` is whether
+    any answer has an epsilon only at a delta; ``top`` are positions of answers, -1 for none.
     """
 
     pure: Reals
     mu_squared: Reals
+    at_delta: Bits
     epsilon: Reals
     top: Ints
     top_epsilon: Reals
 
 
-def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) -> RecordEpsilon:
+def epsilon_per_record(
+    answers: LoggedAnswers, sparse: Incidence, delta: float, tabulated: TabulatedKinds | None = None
+) -> RecordEpsilon:
     """Compute epsilon and the costliest answers of each record, block by block."""
     n = sparse.n_records
     pure, squares, top, costs = np.zeros(n), np.zeros(n), np.full((n, TOP), -1), np.zeros((n, TOP))
-    normal = answers.noise == LoggedNoise.GAUSSIAN
+    normal = answers.has_form(LossForm.GAUSSIAN)
+    composed = compose_answers(answers, sparse, delta, tabulated)
+    apart = normal if composed is None else normal | composed.which
     whole = answers.bound / answers.scale
     single_epsilon = np.where(normal, gaussian_epsilons(np.where(normal, whole, 0.0), delta), whole)
     table = _epsilon_table(answers, delta) if normal.any() else None
@@ -51,19 +60,27 @@ def epsilon_per_record(answers: LoggedAnswers, sparse: Incidence, delta: float) 
         else:
             ratios = np.abs(sparse.contributions[own]) / answers.scale[queries]
             cost = ratios if table is None else np.where(normal[queries], np.interp(ratios, *table), ratios)
+        if composed is not None:
+            prices = composed.prices(queries, sparse.sizes(own, answers.bound))
+            ratios, cost = (np.where(composed.which[queries], prices, known) for known in (ratios, cost))
         places = block.start + rows
-        if table is None:
+        if not apart.any():
             pure[places] = np.add.reduceat(ratios, firsts)
         else:
-            pure[places] = np.add.reduceat(np.where(normal[queries], 0.0, ratios), firsts)
+            pure[places] = np.add.reduceat(np.where(apart[queries], 0.0, ratios), firsts)
+        if table is not None:
             squares[places] = np.add.reduceat(np.where(normal[queries], ratios**2, 0.0), firsts)
         lengths = np.diff(np.append(firsts, queries.size))
         for rank, (which, chosen) in enumerate(_costliest(cost.copy(), firsts, lengths)):
             top[places[which], rank], costs[places[which], rank] = queries[chosen], ratios[chosen]
-    total = pure + gaussian_epsilons(np.sqrt(squares), delta)
     gaussian = (top >= 0) & normal[top]
     costs[gaussian] = gaussian_epsilons(costs[gaussian], delta)
-    return RecordEpsilon(pure, squares, total, top, costs)
+    at_delta = gaussian_epsilons(np.sqrt(squares), delta)
+    if composed is None:
+        return RecordEpsilon(pure, squares, squares > 0, pure + at_delta, top, costs)
+    pure += composed.pure
+    at_delta = composed.epsilons(squares, at_delta)
+    return RecordEpsilon(pure, squares, (squares > 0) | composed.at_delta, pure + at_delta, top, costs)
 
 
 def _costliest(cost: Reals, firsts: Ints, lengths: Ints) -> "list[tuple[Ints, Ints]]":
@@ -83,7 +100,7 @@ def _costliest(cost: Reals, firsts: Ints, lengths: Ints) -> "list[tuple[Ints, In
 
 def _epsilon_table(answers: LoggedAnswers, delta: float) -> tuple[Reals, Reals]:
     """Return a table of mu and epsilon of one Gaussian answer, to rank answers by interpolation."""
-    normal = answers.noise == LoggedNoise.GAUSSIAN
+    normal = answers.has_form(LossForm.GAUSSIAN)
     most = float(np.max(answers.bound[normal] / answers.scale[normal]))
     mus = np.concatenate([[0.0], np.geomspace(most * 1e-9, most, _NODES)])
     return mus, gaussian_epsilons(mus, delta)

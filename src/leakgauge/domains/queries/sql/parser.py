@@ -26,9 +26,12 @@ from leakgauge.domains.queries.sql.conditions import (
     Operand,
     OperandComparison,
     Value,
+    all_of,
+    any_of,
+    negate,
     quote_identifier,
+    simplify,
 )
-from leakgauge.domains.queries.sql.normal_form import all_of, any_of, negate, simplify
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import lock_database, open_database
 

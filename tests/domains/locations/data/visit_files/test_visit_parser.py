@@ -5,7 +5,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.visit_files import visit_parser
-from leakgauge.domains.locations.data.visit_files.duckdb_rows import SqlField
+from leakgauge.domains.locations.data.visit_files.duckdb_reader import SqlField
 from leakgauge.domains.locations.data.visit_files.visit_parser import TimeFormat
 
 PLAIN = TimeFormat()

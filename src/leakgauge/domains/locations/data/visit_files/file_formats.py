@@ -7,16 +7,17 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.visit_files import csv_reader, geojson_reader
-from leakgauge.domains.locations.data.visit_files.csv_reader import CsvDialect, count_malformed_lines
-from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
+from leakgauge.domains.locations.data.visit_files import duckdb_reader, geojson_reader
+from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
     Connection,
+    CsvDialect,
     NumberedRows,
     SqlField,
     VisitRows,
+    count_malformed_lines,
+    open_parquet,
     sql_string,
 )
-from leakgauge.domains.locations.data.visit_files.parquet_reader import open_parquet
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
 
 FORMAT_SUFFIXES = {
@@ -162,10 +163,10 @@ def _open_named(
     match kind:
         case "csv":
             wanted = [name for name in vars(columns).values() if name is not None]
-            dialect = csv_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
+            dialect = duckdb_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
             parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
-            return replace(rows, count_malformed=csv_reader.count_malformed_lines)
+            return replace(rows, count_malformed=duckdb_reader.count_malformed_lines)
         case "parquet":
             parquet = open_parquet(connection, files)
             parts = _parts(columns, lambda name: parquet.field(name, where))

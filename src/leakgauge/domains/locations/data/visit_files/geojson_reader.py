@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.locations.data.visit_files.csv_reader import open_text
-from leakgauge.domains.locations.data.visit_files.duckdb_rows import Connection
+from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connection, open_text
 
 CHUNK = 1 << 20  # characters
 LONGEST = 16 * CHUNK  # of one feature

@@ -11,17 +11,21 @@ from zoneinfo import ZoneInfo
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import CellMap
 from leakgauge.domains.locations.data.visit_data import RowCounts, VisitData
-from leakgauge.domains.locations.data.visit_files import place_coordinates, trace_matrix
-from leakgauge.domains.locations.data.visit_files.csv_reader import MOST_LINES
-from leakgauge.domains.locations.data.visit_files.duckdb_rows import (
+from leakgauge.domains.locations.data.visit_files import trace_matrix
+from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
+    MOST_LINES,
     Connection,
     VisitRows,
     open_visit_database,
 )
 from leakgauge.domains.locations.data.visit_files.epochs import (
+    DAY,
     EpochClock,
     all_days_clock,
+    find_time_zone,
+    format_wall_time,
     parse_epoch_length,
+    to_wall_seconds,
     weekly_clock,
     window_clock,
 )
@@ -32,13 +36,6 @@ from leakgauge.domains.locations.data.visit_files.file_formats import (
     find_files,
     open_visit_rows,
 )
-from leakgauge.domains.locations.data.visit_files.row_filter import (
-    BAD_FIELDS,
-    BadRow,
-    RowFilter,
-    RowStatus,
-    bad_row_locations,
-)
 from leakgauge.domains.locations.data.visit_files.spatial_grid import (
     BoundingBox,
     SpatialGrid,
@@ -46,17 +43,16 @@ from leakgauge.domains.locations.data.visit_files.spatial_grid import (
     metric_grid,
     parse_percentile,
 )
-from leakgauge.domains.locations.data.visit_files.time_zones import (
-    DAY,
-    find_time_zone,
-    format_wall_time,
-    to_wall_seconds,
-)
 from leakgauge.domains.locations.data.visit_files.visit_parser import (
+    BAD_FIELDS,
     UNIT_SECONDS,
+    BadRow,
     DataExtent,
+    RowFilter,
+    RowStatus,
     TimeFormat,
     VisitParser,
+    bad_row_locations,
 )
 from leakgauge.domains.locations.plan_tables import LocationsDataTable, PublishedFormat
 
@@ -187,9 +183,7 @@ def read_visits(table: LocationsDataTable, folder: Path) -> VisitData:
     files = find_files(table.source, folder, table.format, WHERE)
     with open_visit_database(table.source) as connection:
         known = (
-            place_coordinates.insert_places(connection, table.places, folder)
-            if table.places is not None
-            else ()
+            trace_matrix.insert_places(connection, table.places, folder) if table.places is not None else ()
         )
         parser = build_parser(table, open_visit_rows(connection, table, files, WHERE))
         row_filter = build_row_filter(connection, table, parser)

@@ -14,8 +14,7 @@ from leakgauge.domains.models.data.dataset import (
     as_tuple,
     categorical,
 )
-from leakgauge.domains.models.data.imputation import impute_table
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
 from leakgauge.domains.models.data.published_files import (
     columns_by_position,
     find_file,

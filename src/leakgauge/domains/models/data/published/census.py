@@ -9,8 +9,7 @@ import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, TableColumn, categorical
-from leakgauge.domains.models.data.imputation import impute_table
-from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.domains.models.data.preprocessing import DuplicatePolicy, impute_table
 from leakgauge.domains.models.data.published import adult
 from leakgauge.domains.models.data.published_files import (
     columns_by_position,

@@ -1,1 +1,0 @@
-"""Certified properties of crafted neurons, computed before any round."""

@@ -1,1 +1,0 @@
-"""From true counts to published counts: noise, rounding, clamping, suppression, and their probabilities."""

@@ -1,1 +1,0 @@
-"""Classifiers that infer which component of the data a record is of, or a model was trained on."""

@@ -1,0 +1,115 @@
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+from leakgauge.core.errors import BadInput
+from leakgauge.domains.locations.release_chain import UserReleaseChain
+
+COUNTS = np.arange(24).reshape(2, 12)
+
+
+def rng():
+    return np.random.default_rng(1)
+
+
+def noisy(counts, rng):
+    return counts + rng.integers(0, 2, size=counts.shape)
+
+
+def poisson_law(outputs, counts):
+    return np.where(outputs >= counts, -np.log(2), -np.inf)
+
+
+def test_pipeline_gets_one_table_per_round():
+    shapes = []
+
+    def publish(counts, rng):
+        shapes.append(counts.shape)
+        return counts
+
+    published = UserReleaseChain(publish, 3, 4).sample(COUNTS, rng())
+    assert shapes == [(3, 4), (3, 4)]
+    np.testing.assert_array_equal(published, COUNTS)
+
+
+def test_pipeline_cannot_modify_true_counts():
+    def publish(counts, rng):
+        counts[:] = 0
+        return counts
+
+    counts = COUNTS.astype(float)
+    UserReleaseChain(publish, 3, 4).sample(counts, rng())
+    np.testing.assert_array_equal(counts, COUNTS)
+
+
+def test_global_random_state_is_seeded():
+    def publish(counts, rng):
+        return counts + random.random() + np.random.random() + rng.random()  # noqa: NPY002
+
+    chain = UserReleaseChain(publish, 3, 4)
+    np.testing.assert_array_equal(chain.sample(COUNTS, rng()), chain.sample(COUNTS, rng()))
+    first, second = chain.sample(COUNTS, rng()) - COUNTS
+    assert (first != second).all()
+
+
+def test_declared_distribution_is_used():
+    chain = UserReleaseChain(noisy, 3, 4, law=poisson_law)
+    assert chain.log_law(np.array([1.0, 0.0]), np.array([0.0, 1.0])).tolist() == [-np.log(2), -np.inf]
+
+
+def test_distribution_function_gets_arrays_of_one_shape():
+    shapes = []
+
+    def law(outputs, counts):
+        shapes.append((outputs.shape, counts.shape))
+        return np.zeros(outputs.shape)
+
+    found = UserReleaseChain(noisy, 3, 4, law=law).log_law(np.zeros((1, 5)), np.zeros((3, 1)))
+    assert found.shape == (3, 5)
+    assert shapes == [((3, 5), (3, 5))]
+
+
+@pytest.mark.parametrize("wrong", [lambda outputs, counts: 0.0, lambda outputs, counts: outputs * np.nan])
+def test_rejects_invalid_distribution(wrong):
+    with pytest.raises(BadInput, match=r"mechanism\.law: must return the log probability of each of 2"):
+        UserReleaseChain(noisy, 3, 4, law=wrong).log_law(np.zeros(2), np.zeros(2))
+
+
+def test_can_be_pickled():
+    again = pickle.loads(pickle.dumps(UserReleaseChain(noisy, 3, 4, law=poisson_law)))
+    np.testing.assert_array_equal(
+        again.sample(COUNTS, rng()), UserReleaseChain(noisy, 3, 4).sample(COUNTS, rng())
+    )
+
+
+def test_pipeline_stdout_is_suppressed(capsys):
+    def publish(counts, rng):
+        print("hello")
+        return counts
+
+    UserReleaseChain(publish, 3, 4).sample(COUNTS, rng())
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("publish", "problem"),
+    [
+        (lambda counts, rng: counts[:2], r"got 3 x 4 counts and returned \(2, 4\)"),
+        (lambda counts, rng: counts / 0.0 * 0.0, "not finite; publish 0"),
+        (lambda counts, rng: 1 / 0, "raised ZeroDivisionError: division by zero"),
+        (lambda counts, rng: exit(3), "raised SystemExit: 3"),
+        (lambda counts, rng: [["many"] * 4] * 3, "raised ValueError"),
+    ],
+    ids=["shape", "nan", "error", "exit", "words"],
+)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:divide by zero:RuntimeWarning")
+def test_failing_pipeline_is_named(publish, problem):
+    with pytest.raises(BadInput, match=f"mechanism.release.*{problem}"):
+        UserReleaseChain(publish, 3, 4).sample(COUNTS, rng())
+
+
+def test_missing_distribution_is_not_invented():
+    with pytest.raises(BadInput, match=r"set mechanism\.law"):
+        UserReleaseChain(noisy, 3, 4).log_law(np.zeros(1), np.zeros(1))
