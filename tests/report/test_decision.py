@@ -93,6 +93,32 @@ def test_best_of_several_is_called_optimistic(make, make_estimate):
     assert decision_of(judged(poor)).number.among == ""
 
 
+def test_attacker_that_is_not_the_best_is_not_called_so(make, make_estimate):
+    weak, strong = (
+        at_risk(make(label=label, metrics=right(make_estimate, value)), status, limit)
+        for label, value, status, limit in (
+            ("weak", 0.7, RiskStatus.OVER, 0.6),
+            ("strong", 0.9, RiskStatus.NO_LIMIT, None),
+        )
+    )
+    limits = Limits(metrics={"accuracy": 0.6}, attackers=("weak",))
+    number = decision_of(judged(weak, strong, limits=limits)).number
+    assert (number.value, number.among) == ("70.0%", "")
+
+
+def test_number_names_its_attacker_where_the_risk_is_about_another_number(make, make_estimate):
+    metrics = right(make_estimate, 0.7, "accuracy_own", accuracy_mean=make_estimate(0.9, 0.88, 0.92))
+    verdict = make(domain="locations", knowledge="zero", n_targets=9, metrics=metrics)
+    risk = Risk(status=RiskStatus.OVER, metric="accuracy_mean", value=0.9, low=0.88, limit=0.6)
+    run = judged(replace(verdict, risk=risk), limits=Limits(metrics={"accuracy": 0.6}))
+    assert decision_of(run).number.title == "correct identifications by the attacker who has only the release"
+
+
+def test_only_target_is_not_called_the_most_exposed(make, make_estimate):
+    metrics = right(make_estimate, 0.7, accuracy_worst=make_estimate(0.7, 0.6, 0.8))
+    assert decision_of(judged(make(metrics=metrics))).number.worst == ""
+
+
 def test_control_is_beside_the_leading_number_and_never_leads(make, make_estimate):
     seeing = make(domain="models", label="loss", knowledge="black_box", metrics=right(make_estimate, 0.86))
     control = make(domain="models", label="blind", knowledge="blind", metrics=right(make_estimate, 0.97))

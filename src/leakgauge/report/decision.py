@@ -24,6 +24,7 @@ class LeadingNumber:
     """How often the strongest attacker is right, and how well the most exposed target is identified."""
 
     value: str
+    title: str
     interval: str
     attacker: str
     assumes: str
@@ -110,16 +111,19 @@ def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
     name = leading_metric(leading.metrics) or ""
     estimate = leading.metrics[name]
     rivals = [v for v in run.verdicts if v.audit in run.summary.covers and not is_control(v)]
-    worst = leading.metrics.get(WORST_METRIC)
+    worst = leading.metrics.get(WORST_METRIC) if leading.n_targets > 1 else None
+    is_best = len(rivals) > 1 and leading_value(leading) == max(leading_value(v) or 0.0 for v in rivals)
     several = f"The best of {count(len(rivals))} attackers, so its interval is slightly optimistic."
+    attacker, title = attacker_title(leading), "correct identifications"
     controls = [v for v in run.verdicts if v.audit == leading.audit and is_control(v) and leading_estimate(v)]
     return LeadingNumber(
         value=value_text(name, estimate.value),
         interval=interval_text(name, estimate),
-        attacker=attacker_title(leading),
+        attacker=attacker,
+        title=title if run.summary.risk.metric == name else f"{title} by the {attacker}",
         assumes=describe_metric(name).meaning,
         worst="" if worst is None or worst.value is None else value_text(WORST_METRIC, worst.value),
-        among=several if len(rivals) > 1 else "",
+        among=several if is_best else "",
         control="" if not controls else percent(leading_value(controls[0])),
     )
 

@@ -33,7 +33,7 @@ _TEMPLATE = """
 <p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.risk.words }}</p>
 {% if number %}
 <p class="leading"><strong id="leading-number">{{ number.value }}</strong>
-<span>correct identifications
+<span>{{ number.title }}
 {%- if number.worst %}; most exposed target: <b>{{ number.worst }}</b>{% endif %}
 {%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
 {% endif %}
