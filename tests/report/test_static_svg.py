@@ -1,8 +1,12 @@
 import re
+from base64 import b64decode
 from xml.etree import ElementTree
 
+import numpy as np
+
+from leakgauge.report.charts.heat_map import heat_map
 from leakgauge.report.charts.roc import RocCurve, roc_chart
-from leakgauge.report.static_svg import draw_svg
+from leakgauge.report.static_svg import LARGEST_SVG, draw_svg, static_chart
 
 CURVE = RocCurve("a <b> & 'c'", (0.0, 0.2, 1.0), (0.0, 0.7, 1.0))
 
@@ -33,6 +37,19 @@ def test_ids_differ_between_charts():
 
 def test_marks_under_the_pointer_are_left_out():
     assert drawn().count('class="mark-symbol') == 0
+
+
+def test_very_large_chart_is_an_image_in_plain_colours():
+    values = np.random.default_rng(5).normal(size=(64, 168))
+    chart = heat_map("heat", values, x_title="x", y_title="y", caption="c", alternative="a heat map")
+    html = static_chart(chart.name, chart.spec)
+    assert html.startswith('<img alt="" src="data:image/jpeg;base64,')
+    assert b64decode(html.split("base64,")[1].rstrip('">')).startswith(b"\xff\xd8\xff")
+    assert len(html) < LARGEST_SVG
+    assert (
+        static_chart("roc", roc_chart("roc", [CURVE], log=False, caption="c", alternative="a").spec)
+        == drawn()
+    )
 
 
 def test_same_chart_is_drawn_the_same():

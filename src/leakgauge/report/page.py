@@ -93,7 +93,7 @@ class Chart:
     @property
     def figure(self) -> Markup:
         """The HTML element in which it is drawn, to be placed in its section."""
-        svg = Markup(static_svg.draw_svg(self.name, self.spec))
+        svg = Markup(static_svg.static_chart(self.name, self.spec))
         return render_html(_FIGURE, chart=self, svg=svg)
 
 
