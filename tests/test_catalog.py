@@ -149,6 +149,6 @@ def test_metrics_are_sorted_by_rank():
 
 def test_metric_variants_have_distinct_texts():
     found = catalog.metric_descriptions()
-    assert found["tpr_at_fpr_0.001"].title == "Hits at 0.1% false alarms"
+    assert found["tpr_at_fpr_0.001"].title == "Members found, 0.1% wrongly accused"
     assert found["tpr_at_fpr_0.001"].meaning == "members recognised while accusing 1 non-member in 1,000"
-    assert found["tpr_at_fpr_0.01_mean"].title == "Hits at 1% false alarms, mean of targets"
+    assert found["tpr_at_fpr_0.01_mean"].title == "Members found, 1% wrongly accused, mean of targets"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -140,16 +141,22 @@ def default_folder(plan: Plan) -> Path:
     return Path("runs") / (name or "plan")
 
 
-def write_report(folder: Path, result: RunResult) -> Path:
-    """Write the report of a run folder."""
-    from leakgauge.report.run_report import write_run_report
+def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Path:
+    """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
+    from leakgauge.report.run_report import JudgedRun, write_run_report
+    from leakgauge.report.text_formats import write_text_report
 
+    judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime, tz=UTC).date()
     known = {
         **report_fields(folder),
         "exposure": read_exposure_summary(folder),
         "summary": result.summary,
+        "date": judged.isoformat(),
     }
-    return write_run_report(result, known, folder / "report.html")
+    path = folder / f"report.{style}"
+    if style == "html":
+        return write_run_report(result, known, path)
+    return write_text_report(JudgedRun(result, known), style, path)
 
 
 def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:

@@ -180,8 +180,8 @@ def test_log_page_says_records(call, log, tmp_path):
     text = (tmp_path / "here" / "exposure.html").read_text()
     assert "How exposed is every record?" in text
     assert "How many records could be recognised?" in text
-    assert "What the answers have cost already, for half of the records" in text
-    assert "against each record, worked out" in text
+    assert "Spent so far on the records (median / 95th percentile / maximum):" in text
+    assert "would identify each record, computed" in text
 
 
 def test_predicates_need_table_and_its_ids(call, tmp_path):

@@ -70,9 +70,9 @@ def test_page_renders_offline_in_a_browser(page, tmp_path, scheme):
         )
         opened.goto((tmp_path / "out" / "reproduction.html").as_uri())
         opened.wait_for_function("document.documentElement.dataset.drawn === '1'")
-        marks = opened.eval_on_selector_all("#figure-1 svg .role-mark path", "all => all.length")
+        marks = opened.eval_on_selector_all("#figure-1 .live svg .role-mark path", "all => all.length")
         opened.locator("#figure-1").scroll_into_view_if_needed()
-        box = opened.locator("#figure-1 svg").bounding_box()
+        box = opened.locator("#figure-1 .live svg").bounding_box()
         for step in (0, 5):
             opened.mouse.move(box["x"] + box["width"] / 2 + step, box["y"] + box["height"] / 2)
         tooltip = opened.locator("#vg-tooltip-element.visible")

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 import leakgauge.domains
-from leakgauge.report.headline import identification_answer
+from leakgauge.report.decision import decision_of
 from leakgauge.report.run_report import JudgedRun, domains_of
 from leakgauge.report.sections import exposure, privacy_budget, risk_utility, study_results
 
@@ -64,9 +64,10 @@ def test_spending_uses_declared_columns_and_note(invented, plain):
 def test_declared_control_is_never_best(invented, make_estimate):
     right = {"accuracy": make_estimate(0.9, 0.89, 0.91)}
     seeing, control = invented(knowledge="near", metrics=right), invented(knowledge="deaf", metrics=right)
-    assert "Without a look at the release one is right 90.0%" in identification_answer([control, seeing])
+    number = decision_of(JudgedRun([control, seeing], {})).number
+    assert (number.attacker, number.control) == ("near", "90.0%")
 
 
 def test_exposure_uses_declared_terms(invented):
     audit = {"domain": invented().domain, "promised": {"delta": {"1.0": 0.1}}}
-    assert "over all whispers they move" in exposure.personal_promise(audit)
+    assert "over all the whispers they affect" in exposure.personal_promise(audit)

@@ -18,7 +18,7 @@ def read(text: str) -> float:
     match = re.fullmatch(r"(?:([\d.]+) × )?10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", text)
     if match:
         return float(match[1] or 1) * 10.0 ** int(match[2].translate(RAISED))
-    return float(text.rstrip("%").replace(",", ""))
+    return float(text.lstrip("<>").rstrip("%").replace(",", ""))
 
 
 @given(SIZES)
@@ -47,6 +47,15 @@ def test_percentages_enclose_the_value(fraction):
 @given(FRACTIONS.filter(lambda fraction: 1e-9 < fraction < 1 - 1e-9))
 def test_only_certainty_is_shown_as_0_or_100_percent(fraction):
     assert 0 < read(number_format.percent(fraction)) < 100
+
+
+def test_near_certainty_has_few_digits():
+    assert number_format.percent(0.99999999999984) == ">99.999%"
+    assert number_format.lower_percent(0.99999999999984) == "99.999%"
+    assert number_format.upper_percent(0.99999999999984) == "100%"
+    assert number_format.percent(1e-12) == "<0.001%"
+    assert number_format.upper_percent(1e-12) == "0.001%"
+    assert number_format.lower_percent(1e-12) == "0%"
 
 
 @given(st.floats(0.01, 100), st.floats(1e-9, 0.01))

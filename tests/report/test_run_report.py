@@ -43,10 +43,10 @@ def test_audits_are_grouped_in_order(make):
 
 def test_omitted_verdicts_are_counted():
     assert omission_note(3, 3, "curves") == ""
-    assert "3 most telling of 4 curves" in omission_note(3, 4, "curves")
+    assert "3 most important of 4 curves" in omission_note(3, 4, "curves")
 
 
-MOST_BYTES = 1_500_000
+MOST_BYTES = 1_700_000
 NASTY = '</script><script>alert(1)</script><img src=x onerror="alert(2)">{{ 7 * 7 }}'
 
 
@@ -81,24 +81,36 @@ def everything(every_kind, manifest, tmp_path_factory):
     return run_report.write_run_report(every_kind, manifest, path).read_text(encoding="utf-8")
 
 
-def test_verdict_is_first_and_glossary_last(everything, plain):
+def test_decision_is_first_and_glossary_last(everything, plain):
     text = plain(everything)
     parts = [
-        "The verdict",
-        "Measured against promised",
+        "Promise broken",
+        "What to do next",
+        "Appendix",
+        "Result for each attacker",
+        "The numbers",
         "What was promised",
-        "Hits against false alarms",
+        "Members found against non-members accused",
         "Settings compared",
         "Who is exposed",
-        "Was the instrument in order?",
-        "What the numbers rest on",
+        "Was the audit able to find a leak?",
+        "What the numbers are based on",
         "What was not tested",
         "How to reproduce it",
         "Words used here",
     ]
-    contents = text[: text.index("Violated: this release")]
-    positions = [contents.index(part) for part in parts]
+    positions = [text.index(part) for part in parts]
     assert positions == sorted(positions)
+
+
+def test_title_owner_release_and_date_are_at_the_top(make, write, plain):
+    html = write(
+        [make()], title="Hourly counts, May", owner="City of Ham", release="counts-v2", date="2026-05-01"
+    )
+    assert "<h1>Hourly counts, May</h1>" in html
+    text = plain(html)
+    assert "Owner: City of Ham · Release: counts-v2 · Date: 2026-05-01 · 1 attacker, 1 audit" in text
+    assert text.index("Owner:") < text.index("Risk: how well")
 
 
 def test_report_is_valid_html(everything):
@@ -115,7 +127,7 @@ def test_report_is_valid_html(everything):
 
 def test_every_chart_has_place_and_text(everything):
     page = Outline(everything)
-    specs = json.loads(everything.split('id="specs">')[1].split("</script>")[0])
+    specs = json.loads(everything.split('id="specs">')[1].split("</script>")[0])["specs"]
     drawings = [a for a in page.all("div") if a.get("role") == "img"]
     assert [drawing["id"] for drawing in drawings] == list(specs)
     assert all(len(drawing["aria-label"]) > 20 for drawing in drawings)
@@ -179,7 +191,7 @@ def test_many_verdicts_stay_below_size_limit(make, write, n):
     ]
     html = write(verdicts)
     assert len(html.encode()) < MOST_BYTES
-    assert f"most telling of {n:,} adversaries" in html
+    assert f"most important of {n:,} attackers" in html
 
 
 def test_long_names_stay_below_size_limit(make, make_estimate, write):
@@ -232,7 +244,7 @@ def test_verdicts_are_reported_before_and_after_saving(write, plain):
         for promise in promises
     ]
     html = write(verdicts)
-    assert "Violated: this release leaks more than it promises." in plain(html)
+    assert "Promise broken" in plain(html)
     assert "no promise to compare with" in plain(html)
     assert (
         plain(write(verdicts_from_json(json.loads(json.dumps(verdicts_to_json(verdicts)))))).count(

@@ -9,7 +9,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     """Declare the command."""
     parser = commands.add_parser("report", help="write the report of a run")
     parser.add_argument("folder", metavar="DIR", type=Path, help="a run folder")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--format",
+        choices=("html", "md", "csv", "json"),
+        default="html",
+        help="a page to read, Markdown, one line per number, or everything as JSON (default html)",
+    )
+    parser.add_argument("--json", action="store_true", help="print where the report is as JSON")
     parser.set_defaults(command=run)
 
 
@@ -18,6 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     from leakgauge import api
     from leakgauge.runner.run_verdicts import read_verdicts
 
-    path = api.write_report(arguments.folder, read_verdicts(arguments.folder))
+    path = api.write_report(arguments.folder, read_verdicts(arguments.folder), style=arguments.format)
     print(json.dumps({"report": str(path)}) if arguments.json else f"Report: {path}")
     return 0

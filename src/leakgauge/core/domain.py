@@ -98,6 +98,7 @@ class Domain:
     function_audit: Place | None = None  # (release, pair, guarantee, rounds, seed) -> FunctionAudit
     server: ServerSpec | None = None  # that answers as the release of a plan does
 
+    lower_risk: str = ""  # a sentence on what to change in a plan so that people are harder to identify
     attack_terms: Mapping[str, Term] = field(default_factory=dict)  # default: first line of its file
     studied: Mapping[str, Term] = field(default_factory=dict)  # numbers of ``Reading.studied``, in order
     utility: Mapping[str, Term] = field(default_factory=dict)  # numbers of a challenger, in order

@@ -1,6 +1,6 @@
 """Metrics in the report: titles, values and intervals, and which metric stands for an attacker."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,11 +10,20 @@ from leakgauge.referee.low_fpr import LOW_FPRS
 from leakgauge.referee.metric_protocol import MetricDescription
 from leakgauge.report import number_format
 from leakgauge.report.adversary_names import clip
+from leakgauge.risk import leading_metric
 from leakgauge.verdict import CURVE_CHECKS, Verdict
 
 COMPARED_METRICS = ("epsilon", *CURVE_CHECKS)  # those that a finding may rest on
 LOW_RATES = tuple(f"tpr_at_fpr_{fpr}" for fpr in LOW_FPRS)
-TABLE_METRICS = ("epsilon", "accuracy_mean", "accuracy", "auc_mean", "auc", *LOW_RATES)  # of the main table
+TABLE_METRICS = (  # of the main table; of alternatives the first that is known
+    ("epsilon",),
+    ("accuracy_own",),
+    ("accuracy_worst",),
+    ("accuracy_mean", "accuracy"),
+    ("auc_mean", "auc"),
+    ("tpr_at_fpr_0.01",),
+)
+LARGEST_LIMIT = 0.999  # a promise that allows a larger share does not limit it
 AVERAGED = "on average over the targets"
 
 
@@ -51,6 +60,16 @@ def metrics_in(verdicts: Sequence[Verdict]) -> set[str]:
     }
 
 
+def table_metrics(present: Collection[str]) -> list[str]:
+    """The metrics of the main table, among those that are present.
+
+    >>> table_metrics({"accuracy", "auc", "auc_mean", "advantage"})
+    ['accuracy', 'auc_mean']
+    """
+    chosen = (next((name for name in names if name in present), "") for names in TABLE_METRICS)
+    return [name for name in chosen if name]
+
+
 def value_text(name: str, value: float | None) -> str:
     """A measured value of a metric, written in its format.
 
@@ -61,8 +80,8 @@ def value_text(name: str, value: float | None) -> str:
 
 
 def bound_text(name: str, bound: float | None) -> str:
-    """The most a promise allows of a metric; nothing where it sets no bound."""
-    if bound is None:
+    """The most a promise allows of a metric; nothing where it sets no bound, or one that limits nothing."""
+    if bound is None or (describe_metric(name).is_share and bound > LARGEST_LIMIT):
         return ""
     return number_format.percent(bound) if describe_metric(name).is_share else number_format.number(bound)
 
@@ -113,6 +132,11 @@ def headline_metric(verdict: Verdict, name: str) -> str:
         if estimate.value is not None and describe_metric(metric).mean_of == name
     )
     return next(known, name) if verdict.n_targets > 1 else name
+
+
+def leading_name(verdict: Verdict) -> str:
+    """The metric that says how often an attacker is right, at its own threshold where it has one."""
+    return leading_metric(verdict.metrics) or "accuracy"
 
 
 def is_averaged(verdict: Verdict, name: str) -> bool:

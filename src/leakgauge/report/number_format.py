@@ -6,7 +6,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from leakgauge.referee.estimate import Estimate
 
 NOTHING = "–"
-DIGITS, MOST_DIGITS = 3, 15
+DIGITS, MOST_DIGITS, MOST_PLACES = 3, 15, 3
+_NEAREST, _SMALLEST, _LARGEST = 1e-5, "0.001%", "99.999%"  # fractions nearer to 0 or 1 are not told apart
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -56,7 +57,13 @@ def percent(fraction: float | None) -> str:
 
     >>> percent(0.7312), percent(0.99997), percent(0.00012), percent(1.0)
     ('73.1%', '99.997%', '0.012%', '100%')
+    >>> percent(1 - 1e-13), percent(1e-9)
+    ('>99.999%', '<0.001%')
     """
+    if fraction is not None and 1 - _NEAREST < fraction < 1:
+        return f">{_LARGEST}"
+    if fraction is not None and 0 < fraction < _NEAREST:
+        return f"<{_SMALLEST}"
     return _write_percent(fraction, ROUND_HALF_EVEN)
 
 
@@ -86,8 +93,8 @@ def count(n: int | None) -> str:
 def times(n: int, noun: str) -> str:
     """A count with its noun.
 
-    >>> times(1, "audit"), times(2000, "round"), times(2, "adversary")
-    ('1 audit', '2,000 rounds', '2 adversaries')
+    >>> times(1, "audit"), times(2000, "round"), times(2, "study")
+    ('1 audit', '2,000 rounds', '2 studies')
     """
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
     return f"{n:,} {noun if n == 1 else plural}"
@@ -143,12 +150,12 @@ def _write_percent(fraction: float | None, rounding: str, above: float | None = 
     from_an_end = min(abs(exact), abs(100 - exact))
     if not from_an_end:
         return f"{exact:.0f}%"
-    places = 1 if from_an_end >= 1 else 1 - from_an_end.adjusted()
+    places = 1 if from_an_end >= 1 else min(1 - from_an_end.adjusted(), MOST_PLACES)
     shown = _at(exact, places, rounding)
     while above is not None and exact > _exact(above) * 100 >= shown and places < MOST_DIGITS:
         places += 1
         shown = _at(exact, places, rounding)
-    return f"{shown if from_an_end >= 1 else shown.normalize():f}%"
+    return f"{shown if from_an_end >= 1 else shown.normalize():f}%".replace("-0%", "0%")
 
 
 def _round(value: float, digits: int, rounding: str) -> Decimal:

@@ -1,22 +1,10 @@
 "use strict";
-// Draws every chart of the page. Colours are CSS variables, so the page's theme is the charts' theme.
+// Replaces the static charts by ones that can be zoomed and read under the pointer; paper shows the static ones.
+// Colours are CSS variables, so the page's theme is the charts' theme.
 (async () => {
-  const soft = "var(--soft, #545d68)", line = "var(--line, #d9dee4)";
-  const font = "ui-sans-serif, system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
-  const config = {
-    aria: false,
-    background: "transparent",
-    font,
-    view: { stroke: null },
-    axis: {
-      domainColor: line, gridColor: line, tickColor: line, labelColor: soft, titleColor: soft,
-      labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal", titlePadding: 10, labelPadding: 6,
-      gridDash: [1, 3], tickSize: 4, labelOverlap: true,
-    },
-    axisY: { grid: false, labelLimit: Math.max(110, 0.4 * Math.min(innerWidth, 700)) },
-  };
+  const { config, specs } = JSON.parse(document.getElementById("specs").textContent);
+  config.axisY.labelLimit = Math.min(280, innerWidth / 2);
   const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config, tooltip: { theme: "custom" } };
-  const specs = JSON.parse(document.getElementById("specs").textContent);
   const views = (window.leakgaugeViews = {});
 
   // A wheel that is scrolling the page goes on scrolling it when a chart comes by: a chart zooms only under a
@@ -33,14 +21,18 @@
   }, { capture: true, passive: true });
 
   for (const [name, spec] of Object.entries(specs)) {
-    const place = document.getElementById(name);
+    const place = document.getElementById(name), live = document.createElement("div");
+    live.className = "live";
+    place.append(live);
     guard(place);
     try {
-      views[name] = (await vegaEmbed(place, spec, options)).view;
+      views[name] = (await vegaEmbed(live, spec, options)).view; // sets role and label of `live` alone
+      place.classList.add("drawn");
     } catch (error) {
-      place.textContent = "This chart could not be drawn: " + error.message;
+      live.remove(); // the static chart stays
       console.error(name, error);
     }
   }
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((each) => { each.open = true; }));
   document.documentElement.dataset.drawn = String(Object.keys(views).length);
 })();

@@ -16,6 +16,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from leakgauge.core.errors import BadInput
+from leakgauge.report import static_svg
 from leakgauge.support import files as support_files
 from leakgauge.version import VERSION
 
@@ -49,9 +50,6 @@ def _compiled(template: str) -> Template:
     return environment.from_string(template)
 
 
-_VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that writes the specs
-
-
 class Stroke(StrEnum):
     """How a chart draws something; the legend shows the same symbol."""
 
@@ -77,6 +75,8 @@ class LegendEntry:
 class Chart:
     """A Vega-Lite chart, and a description of it for readers who cannot see it.
 
+    A page shows it as static SVG; where JavaScript is on, it can be zoomed and read under the pointer.
+
     ``name`` is its place in the page: lower-case letters, digits and dashes, used once.
     """
 
@@ -93,7 +93,8 @@ class Chart:
     @property
     def figure(self) -> Markup:
         """The HTML element in which it is drawn, to be placed in its section."""
-        return render_html(_FIGURE, chart=self)
+        svg = Markup(static_svg.static_chart(self.name, self.spec))
+        return render_html(_FIGURE, chart=self, svg=svg)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +109,15 @@ class Section:
     charts: tuple[Chart, ...] = field(default=())
 
 
-def write_page(title: str, sections: Sequence[Section], path: Path, *, lead: str = "") -> Path:
-    """Write the page in one step; nothing in it uses the network."""
-    charts = [chart for section in sections for chart in section.charts]
+def write_page(
+    title: str, sections: Sequence[Section], path: Path, *, lead: str = "", opening: Section | None = None
+) -> Path:
+    """Write the page in one step; nothing in it uses the network.
+
+    The ``opening`` is the first screen, and alone on the first printed page; the sections are its appendix.
+    """
+    every = [opening, *sections] if opening else sections
+    charts = [chart for section in every for chart in section.charts]
     twice = {chart.name for chart in charts if sum(other.name == chart.name for other in charts) > 1}
     if twice:
         raise BadInput(f"{path.name}: charts {sorted(twice)} are there twice; use each name once in a page")
@@ -119,10 +126,13 @@ def write_page(title: str, sections: Sequence[Section], path: Path, *, lead: str
         _resource("page.html.jinja"),
         title=title,
         lead=lead,
+        opening=_section_html(opening) if opening else "",
         sections=[
             (f"part-{place}", section, _section_html(section)) for place, section in enumerate(sections, 1)
         ],
-        specs=json_in_html({chart.name: chart.spec for chart in charts}),
+        specs=json_in_html(
+            {"config": static_svg.CONFIG, "specs": {chart.name: chart.spec for chart in charts}}
+        ),
         style=Markup(_resource("page.css")),
         scripts=scripts,
         policy=_content_security_policy(scripts),
@@ -158,7 +168,7 @@ def _vega_bundle() -> str:
     """The JavaScript that draws charts: Vega, Vega-Lite and Vega-Embed, in a scope of their own."""
     import vl_convert
 
-    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_VEGA_LITE)
+    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=static_svg.VEGA_LITE)
     if "</script" in code or "<!--" in code:
         raise RuntimeError("the chart library holds text that would end its own script element")
     return f"(() => {{{code}\n}})();"
@@ -180,7 +190,7 @@ _FIGURE = """
 </ul>
 {% endif %}
 <div class="drawing" id="{{ chart.name }}" role="img" aria-label="{{ chart.alternative }}">
-<p class="note">A chart is drawn here where JavaScript is on. The tables hold the same numbers.</p>
+<div class="static">{{ svg }}</div>
 </div>
 </figure>
 """
@@ -224,7 +234,7 @@ def html_table(
     rows: Sequence[HtmlTableRow],
     *,
     caption: str,
-    first: str = "Adversary",
+    first: str = "Attacker",
 ) -> Markup:
     """Write a table with one line per attacker; a column is its title and its meaning, which may be empty."""
     return render_html(_TABLE, title=title, columns=columns, rows=rows, caption=caption, first=first)

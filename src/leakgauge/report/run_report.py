@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -12,11 +13,19 @@ from leakgauge import catalog
 from leakgauge.core.domain import Domain
 from leakgauge.core.errors import BadInput
 from leakgauge.report import page, sections
+from leakgauge.report.adversary_names import clip
 from leakgauge.report.number_format import times
+from leakgauge.summary import RunSummary, summarise_run
 from leakgauge.verdict import Finding, Verdict
 
 TITLE = "What does this release leak?"
-_SEVERITY = {Finding.VIOLATED: 0, Finding.UNDECIDED: 1, None: 2, Finding.NOT_VIOLATED: 3}
+_SEVERITY = {
+    Finding.VIOLATED: 0,
+    Finding.UNTESTABLE: 1,
+    Finding.UNDECIDED: 2,
+    None: 3,
+    Finding.NOT_VIOLATED: 4,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +35,40 @@ class JudgedRun:
     verdicts: Sequence[Verdict]
     manifest: Mapping[str, Any]
 
+    @cached_property
+    def summary(self) -> RunSummary:
+        """The two answers of the run; without limits where none were recorded."""
+        given: RunSummary | None = self.manifest.get("summary")
+        return given or summarise_run(self.verdicts)
+
 
 def write_run_report(verdicts: Sequence[Verdict], manifest: Mapping[str, Any], path: Path) -> Path:
-    """Write the report: the verdict first, then the numbers, then what they are based on."""
+    """Write the report: the decision first, then an appendix with the numbers and what they are based on."""
+    from leakgauge.report.opening import opening
+
     if not verdicts:
         raise BadInput(f"{path.name}: there is no verdict to report; judge a run that has played some rounds")
     run = JudgedRun(verdicts, manifest)
     parts = (module.section(run) for module in _section_modules())
-    return page.write_page(TITLE, [part for part in parts if part is not None], path, lead=_lead(verdicts))
+    return page.write_page(
+        report_title(run),
+        [part for part in parts if part is not None],
+        path,
+        lead=report_origin(run),
+        opening=opening(run),
+    )
+
+
+def report_title(run: JudgedRun) -> str:
+    """The title that the plan gives, or a general one."""
+    return clip(run.manifest.get("title") or TITLE, 120)
+
+
+def report_origin(run: JudgedRun) -> str:
+    """Whose release this is, which one, when it was judged, and what was tried."""
+    known = [(name.capitalize(), run.manifest.get(name)) for name in ("owner", "release", "date")]
+    given = [f"{name}: {clip(value, 80)}" for name, value in known if value]
+    return " · ".join([*given, _lead(run.verdicts)])
 
 
 def _section_modules() -> list[ModuleType]:
@@ -46,10 +81,8 @@ def _section_modules() -> list[ModuleType]:
 
 def _lead(verdicts: Sequence[Verdict]) -> str:
     audits = {verdict.audit: verdict.rounds for verdict in verdicts}
-    return (
-        f"{times(len(verdicts), 'adversary')} in {times(len(audits), 'audit')} tried to tell who is in the "
-        f"data, over {times(sum(audits.values()), 'round')}."
-    )
+    releases = times(sum(audits.values()), "simulated release")
+    return f"{times(len(verdicts), 'attacker')}, {times(len(audits), 'audit')}, {releases}"
 
 
 def most_severe(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
@@ -82,12 +115,12 @@ def domains_of(verdicts: Sequence[Verdict]) -> list[Domain]:
 def omission_note(shown: int, of: int, things: str) -> str:
     """A sentence that says how many are not shown; empty if nothing is missing.
 
-    >>> omission_note(2, 2, "adversaries"), omission_note(100, 200, "adversaries")
-    ('', 'Shown are the 100 most telling of 200 adversaries; verdicts.json holds them all.')
+    >>> omission_note(2, 2, "attackers"), omission_note(100, 200, "attackers")
+    ('', 'Shown are the 100 most important of 200 attackers; verdicts.json holds them all.')
     """
     if shown >= of:
         return ""
-    return f"Shown are the {shown:,} most telling of {of:,} {things}; verdicts.json holds them all."
+    return f"Shown are the {shown:,} most important of {of:,} {things}; verdicts.json holds them all."
 
 
 def _severity(verdict: Verdict) -> tuple[int, float]:

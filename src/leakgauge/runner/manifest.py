@@ -157,6 +157,7 @@ def report_fields(folder: Path) -> dict[str, Any]:
     name = Path(content["plan_file"]).name if content["plan_file"] else "plan.toml"
     seed = f" --seed {content['seed']}" if content["other_seed"] else ""
     return {
+        **content.get("heading", {}),
         "command": f"leakgauge run {name}{seed}",
         "plan": to_toml(_redacted_plan(from_json(content, folder).plan)),
         "seed": content["seed"],

@@ -28,7 +28,7 @@ def test_legend_names_the_marks():
     bare = draw([IntervalRow(label="x", shown="≥ 1", low=1.0)])
     assert [(key.label, key.stroke) for key in bare.keys] == [("measured", "bar")]
     full = draw([IntervalRow(label="x", shown="s", value=0.7, allowed=0.9, series="AUC")], chance=0.5)
-    assert [key.label for key in full.keys] == ["AUC", "most the promise allows", "blind guessing"]
+    assert [key.label for key in full.keys] == ["AUC", "most the promise allows", "coin toss"]
 
 
 @pytest.mark.parametrize(("promised", "kind"), [(2.0, "linear"), (2207.0, "symlog")])

@@ -16,29 +16,29 @@ def test_every_kind_of_coins_has_a_text():
 
 def test_coin_kinds_are_described_separately(make, read):
     text = read(make(), make("unpromised"))
-    assert "flipped by the challenger" in text
-    assert "given by the data" in text
-    assert "Scores that were made elsewhere" in text
-    assert "Scores that were made elsewhere" not in read(make())
+    assert "assigned at random: each target" in text
+    assert "given by a file or a split" in text
+    assert "For scores computed elsewhere" in text
+    assert "For scores computed elsewhere" not in read(make())
 
 
 def test_shared_rounds_are_mentioned(make, read):
-    assert "share a release" in read(make("many targets"))
-    assert "share a release" not in read(make())
+    assert "Several targets in one release" in read(make("many targets"))
+    assert "Several targets in one release" not in read(make())
 
 
 def test_correction_and_rounds_are_mentioned(make, read):
     text = read(make("undecided", corrected_for=12), make("undecided", rounds_needed=None, label="never"))
-    assert "the number of verdicts in the plan (12)" in text
+    assert "divided by 12, the number of attackers in the plan" in text
     assert "one-threshold one_threshold auxiliary fair 20 1 12 no 66,048" in text
     assert "never enough" in text
 
 
 def test_early_stopping_is_mentioned(make, read):
     text = read(make("violated", stopped_early=True), looks=7)
-    assert "Play against 1 adversary stopped as soon as a violation was shown" in text
+    assert "For 1 attacker the audit stopped as soon as a violation was shown" in text
     assert "at any time (it was read 7 times);" in text
-    assert "Intervals hold for a number of rounds fixed beforehand" in read(make())
+    assert "Intervals hold for a number fixed beforehand" in read(make())
 
 
 def test_methods_are_listed(make, read):

@@ -141,7 +141,7 @@ def test_answer_comes_first(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert text.startswith(
         " How many people could be recognised? Of 250 people, informed would recognise 50 (20.0%) and zero "
-        "50 (20.0%): right about them at least 90% of the time, and about the most exposed one >99.9%. Blind"
+        "50 (20.0%): right about them at least 90% of the time, and about the most exposed one >99.9%."
     )
 
 
@@ -160,7 +160,7 @@ def test_file_without_recognised_count_has_no_answer(plain):
         one["histogram"]["metric"] = "auc"
     section = exposure.exposure_section(older)
     assert "recognise" not in plain(section.html)
-    assert section.charts[0].caption == "informed: half of the people at most 0.731"
+    assert section.charts[0].caption == "informed: median 0.731 over the people"
     assert len(section.charts[0].spec["layer"]) == 1
 
 
@@ -174,8 +174,8 @@ def test_both_compositions_are_shown_beside_nominal_epsilon(plain):
     text = plain(exposure.exposure_section(summary()).html)
     assert "Promised is ε = 0.5 for one event." in text
     assert "at δ of at most 10⁻⁵" in text
-    assert "(Kairouz et al. 2015) 8.47 / 12.9 / ∞" in text
-    assert "(tight) 8.10 / 12.0 / 12.3" in text
+    assert "8.47 / 12.9 / ∞ by the promise to each cell (Kairouz et al. 2015)" in text
+    assert "8.10 / 12.0 / 12.3 by the noise distribution (tight)" in text
 
 
 def test_no_promise_is_shown_for_raw_release(plain):
@@ -191,4 +191,4 @@ def test_section_appears_with_exposure():
     assert exposure.section(JudgedRun([], {"exposure": None})) is None
     found = exposure.section(JudgedRun([], {"exposure": summary()}))
     assert found is not None
-    assert found.title == "Exposure of everybody"
+    assert found.title == "How exposed is everybody?"

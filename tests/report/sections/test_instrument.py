@@ -11,9 +11,9 @@ def read(plain):
 
 def test_false_alarms_and_smallest_leak_are_shown(make, read):
     text = read(make())
-    assert "likelihood-auxiliary 3.5% 1.4% to 7.1% 0.171 81.5% 1.22" in text
-    assert "The share of 200 repetitions" in text
-    assert "At 95% confidence it should be no more than about 5%." in text
+    assert "likelihood-auxiliary 3.5% (1.4% to 7.1%) 0.171 1.22 not possible" in text
+    assert "membership drawn anew, 200 times" in text
+    assert "at 95% confidence it should be at most about 5%." in text
 
 
 def test_unreliable_instrument_is_flagged(make, read):
@@ -33,4 +33,15 @@ def test_missing_epsilon_bound_does_not_blame_rounds(make, make_estimate, read):
 
 
 def test_missing_check_is_mentioned(make, read):
-    assert "No instrument check was recorded" in read(make("unpromised"))
+    assert "The audit itself was not checked" in read(make("unpromised"))
+
+
+def test_positive_control_is_summed_up(make, read):
+    passed, failed = (
+        make(label=status, instrument=make().instrument | {"control": {"status": status}})
+        for status in ("passed", "failed")
+    )
+    assert "the attackers identified people through the same path" in read(passed)
+    assert "1 attacker identified nobody even without protection" in read(passed, failed)
+    assert "this audit tested nothing" in read(failed)
+    assert "not possible" in read(make())

@@ -4,16 +4,14 @@ from leakgauge.report.sections.limitations import section
 
 def test_limitations_are_listed(make, plain):
     text = plain(section(JudgedRun([make(), make("undecided")], {})).html)
-    assert "An audit refutes; it cannot prove." in text
+    assert "An audit can refute a promise, never prove one." in text
     assert "likelihood (knowledge: auxiliary), one_threshold (knowledge: auxiliary)." in text
     assert "(here up to 10⁻⁵)" in text
-    assert "(one in each round)" in text
 
 
 def test_irrelevant_limitations_are_omitted(make, plain):
     text = plain(section(JudgedRun([make("many targets")], {})).html)
-    assert "failure probability" not in text
-    assert "one in each round" not in text
+    assert "Failure of the promise" not in text
 
 
 def test_long_attacker_list_is_truncated(make, plain):

@@ -73,3 +73,20 @@ def test_inapplicable_independent_bound_is_mentioned(make, plain):
     assert "at or below 0.463 if records were independent" in text
     assert "That bound does not apply here" in text
     assert "does not apply" not in plain(section(JudgedRun([make()], {})).html)
+
+
+def test_promise_is_explained_in_words(make, plain):
+    promised = {
+        "epsilon": 29_251_752.0,
+        "delta": 1e-5,
+        "unit": "group",
+        "nominal": {"epsilon": 1.0, "unit": Unit.RECORD},
+    }
+    text = plain(section(JudgedRun([make(promised=promised, bounds={"accuracy": 1.0})], {})).html)
+    assert (
+        "ε = 29,251,752 for all records of a release together allows an attacker to be right all of the time "
+        "(coin toss: 50%). It follows from the plan, which promises ε = 1 for one record: this audit is "
+        "about all records of a release together, for which the ε of all parts add up."
+    ) in text
+    strict = plain(section(JudgedRun([make()], {})).html)
+    assert "ε = 1 for one person allows an attacker to be right up to 73.1% of the time" in strict

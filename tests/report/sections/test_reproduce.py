@@ -20,7 +20,7 @@ def test_plan_text_is_shown_to_save_and_run(manifest, read):
 def test_recorded_command_is_quoted(manifest, read):
     text = read(manifest | {"command": "leakgauge run city.toml --seed 7", "data": {"city": "f00d"}})
     assert "Save the plan below as city.toml , then run: leakgauge run city.toml --seed 7" in text
-    assert "Data of city f00d" in text
+    assert "Digest of your data and code f00d (city)" in text
 
 
 def test_plan_path_is_named_and_read(manifest, read, tmp_path):
@@ -40,6 +40,18 @@ def test_empty_manifest_is_accepted(read):
 
 
 def test_long_plan_is_truncated(manifest, read):
-    text = read(manifest | {"plan": "# long\n" * 10_000})
-    assert "Cut after 10,000 characters" in text
-    assert len(text) < 13_000
+    text = read(manifest | {"plan": "# long\n" * 30_000})
+    assert "Cut after 50,000 characters" in text
+    assert len(text) < 53_000
+
+
+def test_shared_digest_of_data_and_code_is_shown_once(manifest, read):
+    text = read(manifest | {"data": {"a@n=1": "f00d", "a@n=2": "f00d", "b": "beef"}})
+    assert "f00d (a@n=1, a@n=2)" in text
+    assert "beef (b)" in text
+
+
+def test_plan_is_outside_any_closed_box(make, manifest):
+    html = reproduce.section(JudgedRun([make()], manifest)).html
+    assert "<details" not in html
+    assert "counts-by-hour" in html

@@ -12,7 +12,7 @@ def labels(chart):
 
 def test_each_audit_has_linear_and_log_axes(make):
     linear, log = charts(make("violated"), make())
-    assert labels(linear) == ["learned-event", "likelihood-auxiliary", roc.ALLOWED, "blind guessing"]
+    assert labels(linear) == ["learned-event", "likelihood-auxiliary", roc.ALLOWED, "coin toss"]
     assert labels(log) == labels(linear)
     assert linear.spec["layer"][0]["encoding"]["x"]["scale"] == {"domain": [0, 1]}
     assert log.spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
@@ -25,12 +25,13 @@ def test_different_bounds_are_drawn_separately(make):
 
 
 def test_no_bound_without_promise(make):
-    assert labels(charts(make("unpromised"))[0]) == ["scores", "blind guessing"]
+    assert labels(charts(make("unpromised"))[0]) == ["scores", "coin toss"]
 
 
 def test_caption_describes_the_chart(make):
     assert (
-        "likelihood-auxiliary: hits at 1% false alarms 2.6% (allowed 2.7%)" in charts(make())[0].alternative
+        "likelihood-auxiliary: members found, 1% wrongly accused 2.6% (allowed 2.7%)"
+        in charts(make())[0].alternative
     )
 
 
@@ -39,7 +40,7 @@ def test_violated_audits_survive_truncation(make, plain):
     section = roc.section(JudgedRun(verdicts, {}))
     assert len(section.charts) == 2 * roc.MOST_AUDITS
     assert " bad " in plain(section.html)
-    assert f"{roc.MOST_AUDITS} most telling of 31 curves" in plain(section.html)
+    assert f"{roc.MOST_AUDITS} most important of 31 curves" in plain(section.html)
 
 
 def test_no_section_without_curves(make):
@@ -50,5 +51,5 @@ def test_pooled_threshold_is_mentioned_for_several_targets(make, plain):
     def read(verdict):
         return plain(roc.section(JudgedRun([verdict], {})).html)
 
-    assert "under one threshold" in read(make("many targets"))
-    assert "under one threshold" not in read(make())
+    assert "focused on one person" in read(make("many targets"))
+    assert "focused on one person" not in read(make())

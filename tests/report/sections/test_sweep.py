@@ -15,7 +15,7 @@ def drawn(chart, kind):
 
 
 def test_parameter_with_most_values_is_the_axis(swept):
-    epsilon, accuracy = charts(swept)
+    accuracy, epsilon = charts(swept)
     assert epsilon.caption == "ε shown (lower bound) against epsilon"
     assert [key.label for key in epsilon.keys] == [
         "likelihood-auxiliary · suppress=0", "likelihood-auxiliary · suppress=1", "promised",
@@ -57,7 +57,7 @@ def test_missing_metric_leaves_a_gap(make, make_estimate):
         make(audit="a@n=2", metrics={"epsilon": make_estimate(None)}),
         make(audit="a@n=3"),
     ]
-    assert [value for *_, value in drawn(charts(verdicts)[0], "measured")] == [0.7654, None, 0.7654]
+    assert [value for *_, value in drawn(charts(verdicts)[1], "measured")] == [0.7654, None, 0.7654]
 
 
 def test_too_many_lines_are_truncated(make, plain):
@@ -73,10 +73,20 @@ def test_mean_over_targets_is_swept(make, make_estimate):
         bounds = {"accuracy": 0.99, "accuracy_mean": 0.98}
         return make(audit=f"a@n={n}", n_targets=n_targets, metrics=metrics, bounds=bounds)
 
-    _, accuracy = charts([verdict(1, 5), verdict(2, 5)])
-    assert accuracy.caption == "Accuracy on average over the targets against n"
+    (accuracy,) = charts([verdict(1, 5), verdict(2, 5)])
+    assert accuracy.caption == "Accuracy, mean of targets against n"
     assert [value for *_, value in drawn(accuracy, "measured")] == [0.9, 0.9]
     assert [value for *_, value in drawn(accuracy, "allowed")] == [0.98, 0.98]
-    _, mixed = charts([verdict(1, 1), verdict(2, 5)])
-    assert mixed.caption == "Accuracy against n"
-    assert [value for *_, value in drawn(mixed, "measured")] == [0.6, 0.9]
+
+
+def test_success_at_own_threshold_is_swept_where_known(make, make_estimate):
+    metrics = {"accuracy_own": make_estimate(0.7), "accuracy_mean": make_estimate(0.9)}
+    (accuracy,) = charts([make(audit=f"a@n={n}", metrics=metrics, bounds={"accuracy": 0.95}) for n in (1, 2)])
+    assert [value for *_, value in drawn(accuracy, "measured")] == [0.7, 0.7]
+    assert [value for *_, value in drawn(accuracy, "allowed")] == [0.95, 0.95]
+
+
+def test_weak_promises_are_not_drawn(make):
+    weak = {"epsilon": 38.0, "accuracy": 1 - 1e-13}
+    (accuracy,) = charts([make(audit=f"a@n={n}", bounds=weak) for n in (1, 2)])
+    assert drawn(accuracy, "allowed") == []

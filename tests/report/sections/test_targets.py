@@ -11,9 +11,9 @@ def test_most_exposed_targets_come_first_without_names(make, plain):
     section = targets.section(JudgedRun([verdict], {}))
     (chart,) = section.charts
     by_auc = sorted(verdict.per_target, key=lambda row: -row["metrics"]["auc"])
-    assert [row["label"] for row in rows(chart)] == [f"target {row['target']}" for row in by_auc[:20]]
-    assert chart.caption == "AUC of the 20 most exposed of 50 targets"
-    assert "partly the luckiest" in plain(section.html)
+    assert [row["label"] for row in rows(chart)] == [f"target {row['target']}" for row in by_auc[:10]]
+    assert chart.caption == "AUC of shared-rounds against the 10 most exposed of 50 targets"
+    assert "partly chance" in plain(section.html)
 
 
 def test_intervals_are_drawn(make, make_estimate):
@@ -32,3 +32,15 @@ def test_no_section_for_single_or_unknown_targets(make):
     unknown = [{"target": 0, "metrics": {"auc": None}}, {"target": 1, "metrics": {}}]
     for verdict in (make(), make(n_targets=5), make(n_targets=2, per_target=unknown)):
         assert targets.section(JudgedRun([verdict], {})) is None
+
+
+def test_strongest_attacker_is_drawn_and_no_control(make):
+    def rows_of(auc):
+        return [{"target": n, "metrics": {"auc": auc}} for n in range(2)]
+
+    weak, strong, control = (
+        make(domain="models", knowledge=knowledge, label=label, n_targets=2, per_target=rows_of(auc))
+        for label, knowledge, auc in (("w", "black_box", 0.6), ("s", "black_box", 0.8), ("c", "blind", 0.9))
+    )
+    (chart,) = targets.section(JudgedRun([weak, strong, control], {})).charts
+    assert chart.caption == "AUC of s against all 2 targets"

@@ -5,6 +5,7 @@ from leakgauge.core.domain import Domain, Term
 DOMAIN = Domain(
     package=__name__,
     default_attacks=("learned_event",),
+    lower_risk="Add more noise, or release fewer values.",
     knowledge_terms={
         "simulator": Term(
             title="attacker who can run the release",

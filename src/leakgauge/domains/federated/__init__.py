@@ -5,6 +5,10 @@ from leakgauge.core.domain import Domain, Term
 DOMAIN = Domain(
     package=__name__,
     default_attacks=({"name": "likelihood_neuron"},),
+    lower_risk=(
+        "Perturb rows with a smaller epsilon (compare “ε achieved exactly” with the stated one), or train on "
+        "larger batches."
+    ),
     knowledge_terms={
         "server": Term(
             title="server that holds the target's record",

@@ -10,6 +10,10 @@ DOMAIN = Domain(
         {"name": "likelihood", "knowledge": "zero"},
         {"name": "one_threshold", "knowledge": "auxiliary"},
     ),
+    lower_risk=(
+        "Publish coarser counts: larger cells or longer periods (grid, epoch in the plan), fewer visits "
+        "counted per person (per_day), or more noise (smaller epsilon)."
+    ),
     knowledge_terms={
         "informed": Term(
             title="attacker who knows everyone else's data",

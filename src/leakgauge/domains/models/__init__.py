@@ -8,6 +8,10 @@ DOMAIN = Domain(
         {"name": "loss_threshold", "threshold": "average", "label": "loss-average"},
         {"name": "lira"},
     ),
+    lower_risk=(
+        "Train with more noise (smaller epsilon), or on members that are not a group of their own, such as "
+        "patients of several hospitals."
+    ),
     knowledge_terms={
         "black_box": Term(
             title="attacker who can query the model",

@@ -9,6 +9,10 @@ DOMAIN = Domain(
         {"name": "split_midpoint"},
         {"name": "split_t_test"},
     ),
+    lower_risk=(
+        'Let the accountant charge every answer (accountant = "sequential"), or lower the budget or the ε of '
+        "an answer."
+    ),
     knowledge_terms={
         "known": Term(
             title="attacker who knows other records",

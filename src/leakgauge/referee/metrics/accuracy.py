@@ -19,7 +19,10 @@ class Metric(RateMetric):
     """(TPR + TNR) / 2 on one half of the rounds, at the threshold that was best on the other."""
 
     title: ClassVar[str] = "Accuracy"
-    meaning: ClassVar[str] = "how often the attacker says rightly who is in and who is not"
+    meaning: ClassVar[str] = (
+        "how often the attacker is right about who is in and who is not, with one threshold for all targets "
+        "calibrated on other releases with known members, which a real attacker may not have"
+    )
     rank: ClassVar[int] = 20
     is_share: ClassVar[bool] = True
     chance_level: ClassVar[float] = 0.5

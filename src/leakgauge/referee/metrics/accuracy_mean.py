@@ -23,8 +23,9 @@ class Metric(RateMetric):
     limited_as: ClassVar[str] = "accuracy"
     title: ClassVar[str] = "Accuracy, mean of targets"
     meaning: ClassVar[str] = (
-        "the same for each target, then averaged: how often the attacker says rightly who is in and "
-        "who is not"
+        "how often the attacker is right about who is in and who is not, averaged over targets, with a "
+        "threshold for each target calibrated on other releases with known members, which a real attacker "
+        "may not have"
     )
     rank: ClassVar[int] = 110
     is_share: ClassVar[bool] = True

@@ -15,7 +15,7 @@ class Metric(RateMetric):
     """TPR - FPR (Yeom et al. 2018): twice the balanced accuracy, less one; never clipped or flipped."""
 
     title: ClassVar[str] = "Advantage"
-    meaning: ClassVar[str] = "hits minus false alarms; 0 is blind guessing, 1 is never wrong"
+    meaning: ClassVar[str] = "members found minus non-members accused; 0 is a coin toss, 1 is never wrong"
     rank: ClassVar[int] = 50
     pools_trials: ClassVar[bool] = True
 

@@ -18,7 +18,8 @@ class Metric(RateMetric):
 
     title: ClassVar[str] = "Advantage, own threshold"
     meaning: ClassVar[str] = (
-        "hits minus false alarms at the attack's own threshold; below 0 it accuses the wrong ones"
+        "members found minus non-members accused at the attack's own threshold; below 0 it accuses the "
+        "wrong ones"
     )
     rank: ClassVar[int] = 60
     pools_trials: ClassVar[bool] = True

@@ -23,7 +23,7 @@ class Metric(RateMetric):
 
     title: ClassVar[str] = "Advantage, threshold per release"
     meaning: ClassVar[str] = (
-        "hits minus false alarms at a threshold set for each release, on the half not counted"
+        "members found minus non-members accused at a threshold set for each release, on the half not counted"
     )
     rank: ClassVar[int] = 70
 

@@ -13,7 +13,7 @@ from leakgauge.referee.thresholds import own_threshold_rate
 class Metric(RateMetric):
     """The rate an attacker gets who must decide without looking at these rounds first."""
 
-    title: ClassVar[str] = "Hits"
+    title: ClassVar[str] = "Members found"
     meaning: ClassVar[str] = "share of members recognised at the attack's own threshold"
     rank: ClassVar[int] = 90
     is_share: ClassVar[bool] = True

@@ -38,7 +38,7 @@ class Metric(RateMetric):
 
     @property
     def title(self) -> str:
-        return f"Hits at {100 * self.fpr:g}% false alarms"
+        return f"Members found, {100 * self.fpr:g}% wrongly accused"
 
     @property
     def meaning(self) -> str:

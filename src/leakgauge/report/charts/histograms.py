@@ -110,7 +110,7 @@ def _points(densities: Sequence[DensityCurve]) -> list[dict[str, Any]]:
     ]
 
 
-PEOPLE_CHART_HEIGHT = 110
+PEOPLE_CHART_HEIGHT = 90
 FAINT_OPACITY = 0.4
 
 

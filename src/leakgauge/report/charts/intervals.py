@@ -40,11 +40,12 @@ def interval_chart(
     span: tuple[float, float] | None = None,
     chance: float | None = None,
     share: bool = False,
+    step: int = 34,
 ) -> Chart:
     """Draw one row per label (one line in it per series), and a mark where the promise ends.
 
-    ``span`` fixes the axis, ``chance`` is where blind guessing stands, a ``share`` is written as a percentage
-    and labels are broken at " · ".
+    ``span`` fixes the axis, ``chance`` is where a coin toss stands, a ``share`` is written as a percentage,
+    ``step`` is the height of a row in pixels, and labels are broken at " · ".
     """
     import altair as alt
 
@@ -92,8 +93,7 @@ def interval_chart(
         )
         layers.append(rule.encode(x=along("chance")))
     data = alt.Data(values=[_values(row) for row in rows])
-    step = 20 * len(series) + 8 if several else 34
-    height = step * len({row.label for row in rows})
+    height = (20 * len(series) + 8 if several else step) * len({row.label for row in rows})
     return Chart(
         name,
         caption,
@@ -130,7 +130,7 @@ def _keys(
     return (
         *measured,
         *([LegendEntry(ALLOWED, chart_style.PROMISE, Stroke.TICK)] if bounded else []),
-        *([LegendEntry("blind guessing", chart_style.CHANCE, Stroke.DOTTED)] if chance is not None else []),
+        *([LegendEntry("coin toss", chart_style.CHANCE, Stroke.DOTTED)] if chance is not None else []),
     )
 
 

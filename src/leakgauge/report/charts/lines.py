@@ -43,6 +43,7 @@ def line_chart(
     caption: str,
     alternative: str,
     share: bool = False,
+    x_share: bool = False,
 ) -> Chart:
     """Draw measured lines with their intervals, dashed bounds, and published values as hollow diamonds."""
     import altair as alt
@@ -64,13 +65,13 @@ def line_chart(
             "x:Q",
             title=x_title,
             scale=alt.Scale(**_horizontal_scale(rows)),
-            axis=alt.Axis(format=".6~g", **ticks),
+            axis=alt.Axis(format=".3~p" if x_share else ".6~g", **ticks),
         ),
         color=alt.Color("label:N", scale=alt.Scale(**chart_style.colour_scale(keys)), legend=None),
         tooltip=[
             alt.Tooltip("label:N", title="line"),
             alt.Tooltip("kind:N", title="what"),
-            alt.Tooltip("x:Q", title=x_title, format=".4~g"),
+            alt.Tooltip("x:Q", title=x_title, format=".3~p" if x_share else ".4~g"),
             alt.Tooltip("read:N", title="value"),
         ],
     )
@@ -99,7 +100,7 @@ def line_chart(
     if published:
         layers.append(hollow.transform_filter("datum.kind === 'published'"))
     layers[0] = layers[0].add_params(alt.selection_interval(name="zoom", bind="scales"))
-    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=300)
+    chart = alt.layer(*layers, data=alt.Data(values=rows)).properties(height=210)
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 

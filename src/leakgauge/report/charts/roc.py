@@ -35,7 +35,7 @@ class RocCurve:
             raise BadInput(f"ROC of {self.label!r}: FPRs must not decrease")
 
 
-CHANCE_CURVE = RocCurve("blind guessing", (0.0, 1.0), (0.0, 1.0))
+CHANCE_CURVE = RocCurve("coin toss", (0.0, 1.0), (0.0, 1.0))
 
 
 def roc_chart(
@@ -61,8 +61,8 @@ def roc_chart(
         alt.Chart(points)
         .transform_calculate(description="names[datum.curve]")
         .encode(
-            x=alt.X("fpr:Q", title="False alarms: non-members accused (FPR)", scale=scale, axis=axis),
-            y=alt.Y("tpr:Q", title="Hits: members recognised (TPR)", scale=scale, axis=axis),
+            x=alt.X("fpr:Q", title="non-members wrongly accused (FPR)", scale=scale, axis=axis),
+            y=alt.Y("tpr:Q", title="members found (TPR)", scale=scale, axis=axis),
             color=alt.Color(
                 "curve:O",
                 scale=alt.Scale(domain=order, range=chart_style.colour_scale(keys)["range"]),
@@ -89,13 +89,13 @@ def roc_chart(
         opacity=alt.condition(near, alt.value(1), alt.value(0)),
         tooltip=[
             alt.Tooltip("description:N", title="curve"),
-            alt.Tooltip("fpr:Q", title="false alarms", format=".3~p"),
-            alt.Tooltip("tpr:Q", title="hits", format=".3~p"),
+            alt.Tooltip("fpr:Q", title="non-members accused", format=".3~p"),
+            alt.Tooltip("tpr:Q", title="members found", format=".3~p"),
         ],
     )
     zoom = alt.selection_interval(name="zoom", bind="scales")
     names = alt.param(name="names", value=[key.label for key in keys])
-    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=330)
+    chart = alt.layer(line.add_params(zoom), dots.add_params(near)).add_params(names).properties(height=230)
     return Chart(name, caption, alternative, chart_style.vega_spec(chart), keys)
 
 

@@ -15,53 +15,56 @@ ORDER = 70
 MOST_ROWS, MOST_AUDITS, MOST_METHODS, LONGEST_SETTING, LONGEST_PART = 80, 30, 40, 60, 300
 
 COINS: Mapping[str, str] = {
-    "fair": "flipped by the challenger: independent, one half in, one half out",
-    "tied": "flipped by the challenger, one half in, one half out; but targets of a round resemble one "
-    "another, so that their coins cannot be counted as independent",
-    "given": "given by the data, not flipped: who is in was decided by a file or a split",
+    "fair": "assigned at random: each target in or out with probability one half, independently",
+    "tied": "assigned at random, half in and half out; but targets of a release resemble one another, so "
+    "that they are not counted as independent",
+    "given": "given by a file or a split, not assigned at random",
 }
 
 _TEMPLATE = """
 <ul>
 {% if single %}
-<li><strong>One release.</strong> Against {{ single }} there was a single round. Its rates are over the
-records of that release, as if these were drawn from many; nothing is said of other releases. An ε shown
-takes chance in the release into account.</li>
+<li><strong>One release.</strong> For {{ single }} there was a single release. Its rates are over the
+records of
+that release and say nothing about other releases. An ε shown takes chance in the release into account.</li>
 {% endif %}
 {% if several %}
-<li><strong>Rounds are independent.</strong> Each round is one release with fresh noise; every interval
-counts rounds.{% if shared %} Trials of several targets in one round share a release and are never counted
-as independent.{% endif %}</li>
+<li><strong>Simulated releases are independent,</strong> each with fresh noise.{% if shared %} Several targets
+in one release are never counted as independent.{% endif %}</li>
 {% endif %}
 {% for text in coins %}
-<li><strong>Coins:</strong> membership was {{ text }}.</li>
+<li><strong>Membership</strong> was {{ text }}.</li>
 {% endfor %}
-<li><strong>Many verdicts.</strong> Each interval is stated for itself. A finding is stricter: the chance of
-error is divided by the number of verdicts in the plan ({{ corrected }}), so that all findings hold
-together.</li>
-<li><strong>When play ended.</strong>
+<li><strong>Many attackers.</strong> Each interval holds by itself. Findings hold together: their chance
+of error
+is divided by {{ corrected }}, the number of attackers in the plan.</li>
+<li><strong>Number of releases.</strong>
 {% if stopped %}
-Play against {{ stopped }} stopped as soon as a violation was shown. That finding comes from a test that may
-be read at any time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of
-rounds are not valid there.
+For {{ stopped }} the audit stopped as soon as a violation was shown, by a test that may be read at any
+time{% if looks %} (it was read {{ looks }} times){% endif %}; intervals for a fixed number of releases
+are not
+valid there.
 {% else %}
-Play went on for all its rounds. Intervals hold for a number of rounds fixed beforehand: rounds that were
-added because of what the first ones showed would make them too narrow.
+All planned releases were simulated. Intervals hold for a number fixed beforehand; releases added after
+looking
+at results make them too narrow.
 {% endif %}
 </li>
-<li><strong>Nothing is chosen on the rounds that count.</strong> Thresholds and events are fixed beforehand
-or chosen on other rounds.{% if given %} Scores that were made elsewhere must have been made in that way too,
-which cannot be checked here.{% endif %}</li>
+<li><strong>Thresholds were never tuned on the releases used for scoring.</strong>{% if given %} For scores
+computed elsewhere this cannot be checked.{% endif %}</li>
 <li><strong>An ε shown is a lower bound</strong>, never an estimate of the whole leak.</li>
 </ul>
-<div class="scroll" role="region" aria-label="How each adversary was judged" tabindex="0">
+<details>
+<summary>How each attacker was judged, methods and settings</summary>
+<div class="scroll" role="region" aria-label="How each attacker was judged" tabindex="0">
 <table>
-<caption>How each adversary was judged. {{ omitted }}</caption>
+<caption>How each attacker was judged. {{ omitted }}</caption>
 <thead><tr>
-<th scope="col">Adversary</th><th scope="col">Attack</th><th scope="col">Knows</th><th scope="col">Coins</th>
-<th scope="col" class="n">Rounds</th><th scope="col" class="n">Targets</th>
+<th scope="col">Attacker</th><th scope="col">Attack</th><th scope="col">Knows</th>
+<th scope="col">Membership</th>
+<th scope="col" class="n">Releases</th><th scope="col" class="n">Targets</th>
 <th scope="col" class="n">Corrected for</th><th scope="col">Stopped early</th>
-<th scope="col" class="n">Rounds to refute ε without an error</th>
+<th scope="col" class="n">Releases to refute ε without an error</th>
 </tr></thead>
 <tbody>
 {% for row in rows %}
@@ -75,9 +78,9 @@ which cannot be checked here.{% endif %}</li>
 </div>
 <div class="scroll" role="region" aria-label="Methods" tabindex="0">
 <table>
-<caption>How each number was found. {{ omitted_methods }}</caption>
+<caption>How each number was computed. {{ omitted_methods }}</caption>
 <thead><tr><th scope="col">Metric</th><th scope="col">Method</th><th scope="col" class="n">Confidence</th>
-<th scope="col" class="n">Verdicts</th></tr></thead>
+<th scope="col" class="n">Attackers</th></tr></thead>
 <tbody>
 {% for metric, method, sure, n in methods %}
 <tr><th scope="row">{{ metric }}</th><td>{{ method }}</td>
@@ -86,8 +89,6 @@ which cannot be checked here.{% endif %}</li>
 </tbody>
 </table>
 </div>
-<details>
-<summary>Settings of each audit</summary>
 {% for audit, domain, parts in audits %}
 <h3>{{ audit }}</h3>
 <dl class="settings">
@@ -111,23 +112,23 @@ def section(run: JudgedRun) -> Section:
     html = render_html(
         _TEMPLATE,
         shared=any(verdict.n_targets > 1 for verdict in verdicts if verdict not in single),
-        single=times(len(single), "adversary") if single else "",
+        single=times(len(single), "attacker") if single else "",
         several=len(single) < len(verdicts),
         coins=[COINS.get(coins, clip(coins)) for coins in dict.fromkeys(v.coins for v in verdicts)],
         given=any(verdict.coins == "given" for verdict in verdicts),
         corrected=count(max(verdict.corrected_for for verdict in verdicts)),
-        stopped=times(len(stopped), "adversary") if stopped else "",
+        stopped=times(len(stopped), "attacker") if stopped else "",
         looks=run.manifest.get("looks"),
         rows=[
             _row(name, verdict) for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
-        omitted=omission_note(len(shown), len(verdicts), "adversaries"),
+        omitted=omission_note(len(shown), len(verdicts), "attackers"),
         methods=methods[:MOST_METHODS],
         omitted_methods=omission_note(min(MOST_METHODS, len(methods)), len(methods), "methods"),
         audits=[_settings(audit, rivals[0]) for audit, rivals in list(audits.items())[:MOST_AUDITS]],
         omitted_audits=omission_note(min(MOST_AUDITS, len(audits)), len(audits), "audits"),
     )
-    return Section("What the numbers rest on", html)
+    return Section("What the numbers are based on", html)
 
 
 def _row(name: str, verdict: Verdict) -> dict[str, str]:

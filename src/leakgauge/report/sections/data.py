@@ -8,8 +8,7 @@ ORDER = 65
 MOST_NOTES, MOST_AUDITS, LONGEST = 20, 4, 400
 
 _TEMPLATE = """
-<p>Bad rows are counted, and left out of the data that were audited; they are told by their lines, without
-what is in them. {{ omitted }}</p>
+<p>Invalid rows were skipped; their line numbers are listed, never their content. {{ omitted }}</p>
 <ul>
 {% for note in notes %}
 <li>{{ note.text }} <span class="note">({{ note.audits }})</span></li>

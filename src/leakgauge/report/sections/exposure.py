@@ -25,32 +25,30 @@ QUANTILE_KEYS = ("0.5", "0.95", "1.0")  # median, 95th percentile and maximum
 
 _TEMPLATE = """
 {% if answers %}
-<div class="headline no-promise">
+<div class="headline neutral">
 <p class="statement">{{ question }}</p>
 {% for title, answer in answers %}
 <p class="answer">{% if answers|length > 1 %}<strong>{{ title }}</strong>: {% endif %}{{ answer }}</p>
 {% endfor %}
-<p>Blind guessing is right half of the time.</p>
 </div>
 {% endif %}
-<p>What adversaries would reach against each {{ one }}, worked out from the law of the release; nothing was
-played for it. Who is who stands in <code>exposure.csv</code>, for the owner of the data alone; this page
-names nobody. {{ omitted }}</p>
+<p>How well attackers would identify each {{ one }}, computed from the noise distribution without simulation.
+<code>exposure.csv</code> lists individuals: keep it private. This page names nobody. {{ omitted }}</p>
 {% for audit in audits %}
-<h3>{{ audit.title }}</h3>
-<p>{{ audit.text }}</p>
+<h3>{{ audit.title }}: {{ audit.text }}</h3>
+<div class="row">
 {% for chart in audit.charts %}
 {{ chart.figure }}
 {% endfor %}
+</div>
 <div class="scroll" role="region" aria-label="Exposure" tabindex="0">
 <table>
-<caption>What an adversary reaches at most against half of the {{ audit.many }}, 95% of them,
-and all</caption>
-<thead><tr><th scope="col">Adversary</th>
+<caption>Exposure of the {{ audit.many }}: median / 95th percentile / maximum</caption>
+<thead><tr><th scope="col">Attacker</th>
 {% for metric, meaning in metrics %}
 <th scope="col" class="n" title="{{ meaning }}">{{ metric }}</th>
 {% endfor %}
-<th scope="col" class="n" title="how far numbers may be off by the way they are computed">Error</th>
+<th scope="col" class="n" title="largest numerical error of these numbers">Error</th>
 </tr></thead>
 <tbody>
 {% for row in audit.rows %}
@@ -64,8 +62,7 @@ and all</caption>
 </table>
 </div>
 {% if audit.spent %}
-<p>What the {{ audit.part }}s have cost already, for half of the {{ audit.many }} / 95% of them / all,
-at most:</p>
+<p>Spent so far on the {{ audit.many }} (median / 95th percentile / maximum):</p>
 <ul>
 {% for line in audit.spent %}
 <li>{{ line }}</li>
@@ -73,28 +70,19 @@ at most:</p>
 </ul>
 {% endif %}
 {% if audit.promised %}
-<p>{{ audit.promised.text }}</p>
-<div class="scroll" role="region" aria-label="Promises to people" tabindex="0">
-<table class="narrow">
-<caption>The ε that is left for half of the people, 95% of them, and all, at most</caption>
-<thead><tr>
-<th scope="col">Composition over a person's own {{ audit.part }}s</th>
-<th scope="col" class="n">ε at most</th></tr></thead>
-<tbody>
-{% for name, spread in audit.promised.rows %}
-<tr><th scope="row">{{ name }}</th><td class="n">{{ spread }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
+<p>{{ audit.promised.text }} Median / 95th percentile / maximum of ε:
+{% for name, spread in audit.promised.rows %}{{ spread }} {{ name }}{{ '; ' if not loop.last else '.'
+}}{% endfor %}</p>
 {% endif %}
 {% endfor %}
-<h3>What these numbers are and rest on</h3>
+<details>
+<summary>What these numbers are based on</summary>
 <ul>
 {% for note in notes %}
 <li>{{ note }}</li>
 {% endfor %}
 </ul>
+</details>
 """
 
 
@@ -133,7 +121,7 @@ def exposure_section(summary: Mapping[str, Any]) -> Section:
         omitted=omitted,
     )
     return Section(
-        "Exposure of everybody", html, tuple(chart for audit in panels for chart in audit["charts"])
+        "How exposed is everybody?", html, tuple(chart for audit in panels for chart in audit["charts"])
     )
 
 
@@ -149,7 +137,7 @@ def _audit(place: int, audit: Mapping[str, Any]) -> dict[str, Any]:
     unit = unit_plural(audit)
     return {
         "title": clip(audit["audit"]),
-        "text": f"{count(audit['people'])} {unit}, each taken as the one an adversary asks about.",
+        "text": f"{count(audit['people'])} {unit}, each taken in turn as the target",
         "many": unit,
         "spent": spent_lines(audit),
         "rows": [_row(attacker) for attacker in audit["adversaries"]],
@@ -171,10 +159,10 @@ def _promised(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     promised = audit.get("promised")
     if not promised:
         return None
-    by_parts = f"by what is promised to each {part_noun(audit)} (Kairouz et al. 2015)"
+    by_parts = f"by the promise to each {part_noun(audit)} (Kairouz et al. 2015)"
     rows = [
         (by_parts, epsilon_quantiles(promised["kairouz"])),
-        ("by the law of the noise (tight)", epsilon_quantiles(promised["tight"])),
+        ("by the noise distribution (tight)", epsilon_quantiles(promised["tight"])),
     ]
     return {"text": f"{nominal_promise(promised)}. {personal_promise(audit)}.", "rows": rows}
 
@@ -199,7 +187,7 @@ def _chart(
     reached = recognised_text(audit, against)
     middle = against["metrics"][metric]["quantiles"]["0.5"]
     most_of_half = rounded_value(middle, share=describe_metric(metric).is_share)
-    half = f"half of the {unit_plural(audit)} at most {most_of_half}"
+    half = f"median {most_of_half} over the {unit_plural(audit)}"
     return people_chart(
         name,
         np.array(against["histogram"]["edges"]),
@@ -207,7 +195,7 @@ def _chart(
         level=against["recognised"]["accuracy"] if reached and metric == "accuracy" else None,
         most=most,
         colour=colour,
-        x_title="right guesses" if metric == "accuracy" else describe_metric(metric).title,
+        x_title="correct identifications" if metric == "accuracy" else describe_metric(metric).title,
         caption=f"{against['adversary']}: {reached or half}",
         alternative=f"{describe_metric(metric).title} of {against['adversary']}: {half}",
         who=unit_plural(audit),
@@ -281,7 +269,7 @@ def recognised_text(audit: Mapping[str, Any], against: Mapping[str, Any]) -> str
     if "recognised" not in against:
         return ""
     sure = level(against["recognised"]["accuracy"])
-    return f"{_people_share(audit, against)} recognised, right about them at least {sure} of the time"
+    return f"{_people_share(audit, against)} recognised ({sure} right)"
 
 
 def exposure_notes(audits: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -308,9 +296,8 @@ def nominal_promise(promised: Mapping[str, Any]) -> str:
 def personal_promise(audit: Mapping[str, Any]) -> str:
     """How the epsilon of a person follows from what is promised."""
     delta = number(audit["promised"]["delta"]["1.0"])
-    return (
-        f"A person gets the composition over all {part_noun(audit)}s they move, here at δ of at most {delta}"
-    )
+    parts = f"{part_noun(audit)}s"
+    return f"For one person, ε adds up over all the {parts} they affect, here at δ of at most {delta}"
 
 
 def epsilon_quantiles(quantiles: Mapping[str, float | None]) -> str:

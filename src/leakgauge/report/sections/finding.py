@@ -1,207 +1,138 @@
-"""The verdict: the first section of the report."""
+"""The result for each attacker: whether the promise is kept, the risk, and what that means."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from leakgauge.core.guarantee import Unit
-from leakgauge.report.adversary_names import clip
-from leakgauge.report.headline import (
-    HUGE_EPSILON,
-    IDENTIFICATION_QUESTION,
-    badge_of,
-    headline,
-    identification_answer,
-    tone_of,
-)
-from leakgauge.report.metric_text import (
-    COMPARED_METRICS,
-    averaged_note,
-    describe_metric,
-    exceeds_bound,
-    headline_metric,
-    interval_text,
-    low_text,
-)
-from leakgauge.report.number_format import NOTHING, confidence, number, percent, times
+from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.decision import attacker_title
+from leakgauge.report.metric_text import COMPARED_METRICS, describe_metric, exceeds_bound
+from leakgauge.report.number_format import times
 from leakgauge.report.page import Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note, severest_first
-from leakgauge.report.sections.promises import promise_text
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.report.text_formats import table_cells
+from leakgauge.summary import PromiseStrength, is_control, promise_strength
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 10
-MOST_CARDS, MOST_ROWS = 6, 80
+MOST_ROWS, MOST_NAMES = 80, 4
 
 _TEMPLATE = """
-<div class="headline {{ top.tone }}">
-<p class="statement">{{ top.statement }}</p>
-{% if answer %}<p class="answer"><strong>{{ question }}</strong> {{ answer }}</p>{% endif %}
-<p>{{ top.explanation }}</p>
-</div>
-<p>How it was tested: in every round a <em>target</em> is in the data behind the release, or is not. An
-<em>adversary</em>, who knows certain things beforehand, sees the release and says how likely it is that the
-target is in. Blind guessing learns nothing; whoever does better has learned something about a person from
-the release alone. {{ meaning }}</p>
-<div class="cards">
-{% for card in cards %}
-<article class="card {{ card.tone }}">
-<h3>{{ card.name }}</h3>
-<p class="badge">{{ card.badge }}</p>
-<p>{{ card.text }}</p>
-{% if card.event %}<p>Told apart by: {{ card.event }}.</p>{% endif %}
-<dl>
-{% for name, value in card.rows %}
-<div><dt>{{ name }}</dt><dd>{{ value }}</dd></div>
-{% endfor %}
-</dl>
-</article>
-{% endfor %}
-</div>
-{% if rows %}
-<div class="scroll" role="region" aria-label="All findings" tabindex="0">
+<p>Each attacker sees many simulated releases, half of them made with a target and half without, and says
+in which
+the target was. Correct identifications count both kinds equally: a coin toss is right in 50% of them.</p>
+<div class="scroll" role="region" aria-label="Result for each attacker" tabindex="0">
 <table>
-<caption>Every adversary and its finding; the gravest are above. {{ omitted }}</caption>
-<thead><tr>
-<th scope="col">Audit</th><th scope="col">Adversary</th><th scope="col">Finding</th>
-<th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th>
-</tr></thead>
+<caption{{ '' if omitted else ' class="unseen"'|safe }}>Result for each attacker. {{ omitted }}</caption>
+<thead><tr><th scope="col">Attacker</th><th scope="col">Who</th><th scope="col">Promise</th>
+<th scope="col">Risk</th><th scope="col" class="n">Correct identifications</th>
+<th scope="col" class="n">ε shown</th><th scope="col" class="n">ε promised</th></tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row">{{ row.audit }}</th><td>{{ row.label }}</td>
-<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td>
-<td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
+<tr><th scope="row">{{ row.name }}</th><td>{{ row.who }}</td>
+<td><span class="badge {{ row.tone }}">{{ row.badge }}</span></td><td class="w">{{ row.risk }}</td>
+<td class="n">{{ row.right }}</td><td class="n">{{ row.shown }}</td><td class="n">{{ row.promised }}</td></tr>
 {% endfor %}
 </tbody>
 </table>
 </div>
-{% endif %}
+<ul>
+{% for text, names in meanings %}
+<li>{{ text }} <span class="note">({{ names }})</span></li>
+{% endfor %}
+</ul>
 """
 
 
 def section(run: JudgedRun) -> Section:
-    """What was found, by which attacker, and what it does not mean."""
-    first = severest_first(run.verdicts)[:MOST_CARDS]
-    rows = most_severe(run.verdicts, MOST_ROWS) if len(run.verdicts) > len(first) else []
-    several = len({verdict.audit for verdict in run.verdicts}) > 1
+    """One line per attacker, then each explanation once."""
+    shown = most_severe(run.verdicts, MOST_ROWS)
+    names = adversary_names(shown, run.verdicts)
     html = render_html(
         _TEMPLATE,
-        top=headline(run.verdicts),
-        question=IDENTIFICATION_QUESTION,
-        answer=identification_answer(run.verdicts),
-        meaning=" ".join(dict.fromkeys(filter(None, map(_meaning, _extremes(run.verdicts))))),
-        cards=[_card(verdict, several) for verdict in first],
-        rows=[_row(verdict) for verdict in rows],
-        omitted=omission_note(len(rows), len(run.verdicts), "adversaries") if rows else "",
+        rows=[_row(name, verdict) for name, verdict in zip(names, shown, strict=True)],
+        meanings=_meanings(names, shown),
+        omitted=omission_note(len(shown), len(run.verdicts), "attackers"),
     )
-    return Section("The verdict", html)
+    return Section("Result for each attacker", html)
 
 
-def _extremes(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdict on the smallest epsilon and, if it is very large, the one on the largest."""
-    finite = [verdict for verdict in verdicts if _promised(verdict) is not None]
-    ordered = sorted(finite, key=lambda verdict: _promised(verdict) or 0.0)
-    return ordered[:1] + [verdict for verdict in ordered[-1:] if (_promised(verdict) or 0.0) > HUGE_EPSILON]
+def _row(name: str, verdict: Verdict) -> dict[str, Any]:
+    _, risk, right, shown, promised = table_cells(verdict)
+    tone, badge = promise_badge(verdict)
+    return {
+        "name": name,
+        "who": attacker_title(verdict),
+        "tone": tone,
+        "badge": badge,
+        "risk": "control" if is_control(verdict) else risk,
+        "right": right,
+        "shown": shown,
+        "promised": promised,
+    }
 
 
-def _promised(verdict: Verdict) -> float | None:
-    return (verdict.promised or {}).get("epsilon")
+def promise_badge(verdict: Verdict) -> tuple[str, str]:
+    """The finding of one attacker in colour and words; a weak promise is never a good sign."""
+    finding = verdict.finding
+    if finding is None:
+        return "neutral", "No promise"
+    words = str(finding).capitalize()
+    if finding in (Finding.VIOLATED, Finding.UNTESTABLE):
+        return "bad", words
+    allowed = verdict.bounds.get("accuracy")
+    strength = promise_strength(1.0 if allowed is None else allowed)
+    if strength is PromiseStrength.TOO_WEAK:
+        return "bad", "Too weak"
+    if strength is PromiseStrength.WEAK:
+        return "warn", f"{words}, weak"
+    return ("warn" if finding is Finding.UNDECIDED else "good"), words
 
 
-def _meaning(verdict: Verdict) -> str:
-    promised = verdict.promised or {}
-    epsilon, accuracy = _promised(verdict), verdict.bounds.get("accuracy")
-    if epsilon is None:
-        return ""
-    promise = f"A promise of ε\u00a0=\u00a0{number(epsilon)}"
-    if _to_a_group(verdict):
-        promise += " to all records of a release together"
-    if epsilon > HUGE_EPSILON:
-        return f"{promise} is next to none: it lets the odds of that guess shift almost without limit."
-    best = f"; no adversary should be right more than {percent(accuracy)} of the time" if accuracy else ""
-    rest = f", but for a chance of δ\u00a0=\u00a0{number(promised['delta'])}" if promised.get("delta") else ""
-    odds = f"shifts the odds of that guess by at most a factor of {number(math.exp(epsilon))}"
-    return f"{promise} says that the release {odds}{rest}{best}."
+def _meanings(names: Sequence[str], verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """Each explanation once, with the attackers that it is about."""
+    about: dict[str, list[str]] = {}
+    for name, verdict in zip(names, verdicts, strict=True):
+        about.setdefault(meaning_of(verdict), []).append(name)
+    return [(text, _some(who, len(verdicts))) for text, who in about.items()]
+
+
+def _some(names: Sequence[str], n_all: int) -> str:
+    if len(names) == n_all and n_all > 1:
+        return "all attackers"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def meaning_of(verdict: Verdict) -> str:
+    """What the finding about one attacker means."""
+    releases = times(verdict.rounds, "simulated release")
+    match verdict.finding:
+        case Finding.VIOLATED:
+            return _violation(verdict)
+        case Finding.NOT_VIOLATED:
+            return f"This attack stayed within the promise ({releases}). A stronger attack might not."
+        case Finding.UNTESTABLE:
+            return "Nothing was tested: this attack identified nobody even without protection."
+        case Finding.UNDECIDED if verdict.rounds_needed is None:
+            whom = " to all records of a release together" if _to_a_group(verdict) else ""
+            return f"More simulated releases cannot help: the promise{whom} allows any success rate."
+        case Finding.UNDECIDED:
+            needed = times(verdict.rounds_needed or 0, "simulated release")
+            return f"{releases} cannot decide; at least {needed} are needed."
+        case _:
+            return "There is no promise to compare with."
+
+
+def _violation(verdict: Verdict) -> str:
+    counted = COMPARED_METRICS if verdict.rounds > 1 else ("epsilon",)  # of one release no rate counts
+    beyond = [describe_metric(name).title_in_sentence for name in counted if exceeds_bound(verdict, name)]
+    how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
+    clue = f" Clue used: {clip(verdict.event, 200)}." if verdict.event else ""
+    early = " The audit stopped as soon as that was shown." if verdict.stopped_early else ""
+    certain = f" Certain: {clip(' '.join(verdict.evidence), 300)}" if verdict.evidence else ""
+    return f"This attacker learned more than the promise allows.{how}{clue}{early}{certain}"
 
 
 def _to_a_group(verdict: Verdict) -> bool:
     return (verdict.promised or {}).get("unit") == Unit.GROUP
-
-
-def _card(verdict: Verdict, several: bool) -> dict[str, Any]:
-    name = f"{verdict.audit} · {verdict.label}" if several else verdict.label
-    return {
-        "name": clip(name),
-        "tone": tone_of(verdict),
-        "badge": badge_of(verdict),
-        "text": _text(verdict),
-        "event": clip(verdict.event or "", 200) if verdict.finding is Finding.VIOLATED else "",
-        "rows": _card_rows(verdict),
-    }
-
-
-def _text(verdict: Verdict) -> str:
-    rounds = times(verdict.rounds, "round")
-    match verdict.finding:
-        case Finding.VIOLATED:
-            counted = (
-                COMPARED_METRICS if verdict.rounds > 1 else ("epsilon",)
-            )  # of one release no rate counts
-            beyond = [
-                describe_metric(name).title_in_sentence for name in counted if exceeds_bound(verdict, name)
-            ]
-            how = f" It exceeds what is allowed in: {', '.join(beyond)}." if beyond else ""
-            early = " Play ended as soon as that was shown." if verdict.stopped_early else ""
-            return f"This adversary learned more than the promise allows.{how}{early}"
-        case Finding.NOT_VIOLATED:
-            return f"In {rounds} this adversary did not get past the promise. Another one might."
-        case Finding.UNDECIDED if _to_a_group(verdict) and verdict.rounds_needed is None:
-            return (
-                "Nothing can decide here: the promise to all records of a release together allows any "
-                "success. What counts is what was measured."
-            )
-        case Finding.UNDECIDED:
-            needed = verdict.rounds_needed
-            more = (
-                "With this method no number of rounds would do."
-                if needed is None
-                else f"At least {times(needed, 'round')} would be needed."
-            )
-            return (
-                f"{rounds} cannot decide: even an attack that never erred would stay below the bound. {more}"
-            )
-        case _:
-            return "There is no promise to compare with; the numbers say what this adversary learned."
-
-
-def _card_rows(verdict: Verdict) -> list[tuple[str, str]]:
-    rows = []
-    if epsilon := verdict.metrics.get("epsilon"):
-        bound = verdict.bounds.get("epsilon")
-        shown = f"ε ≥ {low_text('epsilon', epsilon, bound)}" if epsilon.low is not None else "cannot be said"
-        rows.append((f"Shown ({confidence(epsilon)} confidence)", shown))
-    rows.append(("Promised", promise_text(verdict.promised) if verdict.promised else "nothing"))
-    metric = headline_metric(verdict, "accuracy")
-    accuracy = verdict.metrics.get(metric)
-    if accuracy is not None and accuracy.value is not None:
-        right = f"{percent(accuracy.value)} ({interval_text(metric, accuracy)})"
-        rows.append((f"Right guesses{averaged_note(verdict, 'accuracy')}", right))
-        if (allowed := verdict.bounds.get(metric)) is not None:
-            rows.append(("Right guesses allowed", percent(allowed)))
-    where = "in each" if verdict.rounds > 1 else "in it"
-    targets = f", {times(verdict.n_targets, 'target')} {where}" if verdict.n_targets > 1 else ""
-    rows.append(("Played", times(verdict.rounds, "round") + targets))
-    return rows
-
-
-def _row(verdict: Verdict) -> dict[str, str]:
-    epsilon, bound = verdict.metrics.get("epsilon"), verdict.bounds.get("epsilon")
-    return {
-        "audit": clip(verdict.audit),
-        "label": clip(verdict.label),
-        "tone": tone_of(verdict),
-        "badge": badge_of(verdict),
-        "shown": NOTHING
-        if epsilon is None or epsilon.low is None
-        else f"≥ {low_text('epsilon', epsilon, bound)}",
-        "promised": number(_promised(verdict)),
-    }

@@ -8,33 +8,42 @@ from leakgauge.report.run_report import JudgedRun
 ORDER = 100
 
 _WORDS = (
-    ("Adversary", "An attack together with what it knows beforehand. Ours are made to measure, not to harm."),
-    ("Release", "Everything that is published and that the adversary sees in one round."),
+    ("Attacker", "An attack together with what it knows beforehand."),
+    ("Release", "Everything that is published and that the attacker sees."),
     ("Target, member", "The person or record in question; a member is in the data behind the release."),
-    ("Round", "One release, made afresh. More rounds give sharper answers."),
+    (
+        "Simulated release",
+        "One release with fresh noise, also called a round. More of them narrow the intervals.",
+    ),
     (
         "ε (epsilon)",
         "The size of the promise: how far one person's presence may shift the odds. 0 is no leak at all.",
     ),
     ("δ (delta)", "The small probability with which the promise may fail altogether."),
-    (
-        "Confidence, interval",
-        "A 95% interval is made by a method that contains the truth in at least 95 of 100 audits.",
-    ),
-    ("Violated", "A lower bound lies above what the promise allows, at the stated confidence."),
-    ("Not violated", "These adversaries did not get past the promise in these rounds."),
+    ("Interval", "A 95% interval comes from a method that contains the truth in at least 95 of 100 audits."),
+    ("Violated", "An attacker learned more than the promise allows, at the stated confidence."),
+    ("Not violated", "The attackers tried stayed within the promise. A stronger attack might not."),
     (
         "Undecided",
-        "Not even a perfect adversary could have shown a violation: rounds are few, or the promise is weak.",
+        "Even an attack without errors could not show a violation: too few releases, or too weak a promise.",
     ),
+    ("Control", "An attacker who never sees the release. What it finds out does not come from the release."),
 )
 
 _TEMPLATE = """
 <dl class="words">
-{% for word, meaning in entries %}
+{% for word, meaning in words %}
 <div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
 {% endfor %}
 </dl>
+<details>
+<summary>What each number means</summary>
+<dl class="words">
+{% for word, meaning in metrics %}
+<div><dt>{{ word }}</dt><dd>{{ meaning }}</dd></div>
+{% endfor %}
+</dl>
+</details>
 """
 
 
@@ -46,4 +55,4 @@ def section(run: JudgedRun) -> Section:
         for name, term in catalog.metric_descriptions().items()
         if name in used
     ]
-    return Section("Words used here", render_html(_TEMPLATE, entries=[*_WORDS, *metrics]))
+    return Section("Words used here", render_html(_TEMPLATE, words=_WORDS, metrics=metrics))

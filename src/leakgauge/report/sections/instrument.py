@@ -5,9 +5,19 @@ from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.metric_text import has_epsilon_bound
-from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, upper, upper_percent
+from leakgauge.report.number_format import (
+    NOTHING,
+    count,
+    level,
+    lower_percent,
+    percent,
+    times,
+    upper,
+    upper_percent,
+)
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.summary import control_status, is_control
 from leakgauge.verdict import Verdict
 
 ORDER = 60
@@ -16,41 +26,48 @@ NO_BOUND = "none: no bound on ε"
 
 _TEMPLATE = """
 {% if rows %}
-<p>A scale is checked with nothing on it and with a known weight. This audit checked itself in the same
-way.</p>
+<p>We checked the audit itself: with no leak, with a known leak, and, where possible, with your release
+unprotected.</p>
 <dl class="check">
-<div><dt>Nothing to find</dt><dd>The adversary's own scores were set against membership drawn afresh, so that
-there was nothing to find. The share of {{ draws }}repetitions in which a leak was “found” all the same is
-the false-alarm rate. At {{ confidence }} confidence it should be no more than about
-{{ tolerated }}.</dd></div>
-<div><dt>A planted leak</dt><dd>A mechanism whose leak is known exactly (randomized response) was audited with
-the same rounds and targets. The smallest ε seen at least 80% of the time is the smallest leak this audit
-could be expected to notice; a smaller one may well have gone unnoticed. To be called a violation, a leak must
-be larger still.</dd></div>
+<div><dt>With no leak</dt><dd>Scores were compared with membership drawn anew, {{ draws }}times. The
+false-alarm
+rate is how often a leak was reported although there was none; at {{ confidence }} confidence it should be at
+most about {{ tolerated }}.</dd></div>
+<div><dt>With a known leak</dt><dd>Randomized response with a known ε was audited with as many releases and
+targets. The table gives the smallest ε that was noticed at least 80% of the time; smaller leaks may have gone
+unnoticed.</dd></div>
+<div><dt>Unprotected</dt><dd>{{ unprotected }}</dd></div>
 </dl>
-<div class="scroll" role="region" aria-label="Instrument check" tabindex="0">
+<p>
+{% if remarks %}<strong>Some attackers raise more false alarms than tolerated; see the table.</strong>{%
+endif %}</p>
+<details{{ ' open' if remarks }}>
+<summary>Check of the audit for each attacker</summary>
+<div class="scroll" role="region" aria-label="Check of the audit" tabindex="0">
 <table>
-<caption>Instrument check of each adversary. {{ omitted }}</caption>
+<caption>Check of the audit for each attacker. {{ omitted }}</caption>
 <thead><tr>
-<th scope="col">Adversary</th><th scope="col" class="n">False-alarm rate</th>
-<th scope="col" class="n">Interval</th><th scope="col" class="n">Smallest ε it would notice</th>
-<th scope="col" class="n">Noticed in simulation</th>
+<th scope="col">Attacker</th><th scope="col" class="n">False-alarm rate</th>
+<th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
+<th scope="col">Unprotected</th>
 {% if remarks %}<th scope="col">Remark</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
-<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td><td class="n">{{ row.interval }}</td>
-<td class="n">{{ row.seen }}</td><td class="n">{{ row.found }}</td><td class="n">{{ row.violating }}</td>
+<tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td>
+<td class="n">{{ row.seen }}</td><td class="n">{{ row.violating }}</td>
+<td>{{ row.unprotected }}</td>
 {% if remarks %}<td>{{ row.remark }}</td>{% endif %}
 </tr>
 {% endfor %}
 </tbody>
 </table>
 </div>
+</details>
 {% else %}
-<p class="note">No instrument check was recorded for these verdicts: how often this audit raises false
-alarms, and which leak it could have seen, is not known.</p>
+<p class="note">The audit itself was not checked: how often it raises false alarms, and which leak it could
+have found, is not known.</p>
 {% endif %}
 """
 
@@ -71,10 +88,11 @@ def section(run: JudgedRun) -> Section:
         tolerated=level(tolerated),
         rows=rows,
         draws=_draws(shown),
+        unprotected=_unprotected(shown),
         remarks=any(row["remark"] for row in rows),
-        omitted=omission_note(len(shown), len(checked), "adversaries"),
+        omitted=omission_note(len(shown), len(checked), "attackers"),
     )
-    return Section("Was the instrument in order?", html)
+    return Section("Was the audit able to find a leak?", html)
 
 
 def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
@@ -84,23 +102,38 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
     alarming = low is not None and low > tolerated
     return {
         "name": name,
-        "rate": percent(null.get("rate")),
-        "interval": NOTHING
-        if low is None or high is None
-        else f"{lower_percent(low)} to {upper_percent(high)}",
+        "rate": percent(null.get("rate"))
+        + (
+            f" ({lower_percent(low)} to {upper_percent(high)})"
+            if low is not None and high is not None
+            else ""
+        ),
+        "unprotected": control_status(verdict),
         "seen": _smallest(planted, "epsilon") if has_epsilon_bound(verdict) else NO_BOUND,
-        "found": percent(planted.get("found")),
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
-        "remark": "More false alarms than tolerated: do not rely on this adversary." if alarming else "",
+        "remark": "More false alarms than tolerated: do not rely on this attacker." if alarming else "",
     }
+
+
+def _unprotected(shown: Sequence[Verdict]) -> str:
+    """Who identified people when the same release had no protection: whoever did not can show nothing."""
+    statuses = [control_status(verdict) for verdict in shown if not is_control(verdict)]
+    failed, passed = statuses.count("failed"), statuses.count("passed")
+    if failed and not passed:
+        return "No attacker identified anybody even without protection: this audit tested nothing."
+    if failed:
+        return f"{times(failed, 'attacker')} identified nobody even without protection: do not rely on them."
+    if passed:
+        return "Without protection the attackers identified people through the same path, as they should."
+    return "A release without protection could not be made here, so this check was not possible."
 
 
 def _draws(shown: Sequence[Verdict]) -> str:
     draws = {(verdict.instrument.get("null") or {}).get("draws") for verdict in shown}
     known = draws.pop() if len(draws) == 1 else None
-    return f"{count(known)} " if known else ""
+    return f"{count(known)} " if known else "many "
 
 
 def _smallest(planted: Mapping[str, Any], key: str) -> str:

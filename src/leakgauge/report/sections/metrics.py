@@ -1,4 +1,4 @@
-"""Every metric with its interval beside what the promise allows: charts and tables."""
+"""Every metric with its interval beside what the promise allows: a chart of epsilon, and tables."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,57 +6,54 @@ from typing import Any
 from markupsafe import Markup
 
 from leakgauge import catalog
-from leakgauge.report.adversary_names import adversary_names, clip
+from leakgauge.report.adversary_names import SEPARATOR, adversary_names, clip
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.metric_text import (
-    TABLE_METRICS,
     bound_text,
     describe_metric,
     exceeds_bound,
-    headline_metric,
     interval_text,
     low_text,
     metrics_in,
+    table_metrics,
     value_text,
 )
 from leakgauge.report.number_format import NOTHING, confidence
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.summary import TOO_WEAK_ACCURACY
 from leakgauge.verdict import Finding, Verdict
 
 ORDER = 20
-MOST_BARS, MOST_RATES = 24, 10
-RATES = ("accuracy", "auc", "tpr_at_fpr_0.01")
+MOST_BARS = 24
+LARGEST_DRAWN = 10.0  # epsilon of a promise that is compared in a chart; a larger one would dwarf the bars
 MOST_ROWS, MOST_REASONS, MOST_OTHERS = 80, 20, 6
 LONGEST_REASON = 400
 
 _TEMPLATE = """
-{% if bounded %}
-<p>The first chart sets what has been <em>shown</em> against what was <em>promised</em>. A bar is as long as
-the ε that the adversary's success shows at the stated confidence; the whole leak may be larger. A bar past
-the red mark speaks against the promise.</p>
-{% endif %}
-{% for chart in charts %}
-{{ chart.figure }}
-{% endfor %}
 {{ tables }}
 {% if alone %}
-<p class="note">An interval above its bound where the finding is not “violated” passes it taken alone, but not
-once the finding is corrected for all that was compared: among many intervals, some pass by chance.
-{% if single %}Where there was a single round, intervals are over its records, and leave out chance in the
+<p class="note">An interval above its bound where the finding is not “violated” exceeds it taken alone,
+but not
+after the correction for everything that was compared.
+{% if single %}Where there was a single release, intervals are over its records and leave out chance in the
 release.
 {% endif %}</p>
+{% endif %}
+{% if chart %}
+<h3>ε shown against ε promised</h3>
+<p>A bar is as long as the ε that the attacker's success proves at the stated confidence; the whole leak
+may be
+larger. A bar beyond the red line means the promise is broken.</p>
+{{ chart.figure }}
 {% endif %}
 """
 
 _TABLES = """
 {{ main }}
-{% if further %}
 <details>
-<summary>Further metrics</summary>
+<summary>Further numbers, and why some intervals are missing</summary>
 {{ further }}
-</details>
-{% endif %}
 {% if reasons %}
 <ol class="footnotes">
 {% for reason in reasons %}
@@ -64,13 +61,15 @@ _TABLES = """
 {% endfor %}
 </ol>
 {% endif %}
+</details>
 """
 
 _TABLE = """
 <div class="scroll" role="region" aria-label="{{ title }}" tabindex="0">
 <table>
-<caption>{{ title }}: value, interval, and the most the promise allows. {{ omitted }}</caption>
-<thead><tr><th scope="col">Adversary</th>
+<caption>{{ title }}: value, interval and, where the promise limits it, the most it allows. {{ omitted
+}}</caption>
+<thead><tr><th scope="col">Attacker</th>
 {% for column, meaning in columns %}
 <th scope="col" class="n" title="{{ meaning }}">{{ column }}</th>
 {% endfor %}
@@ -94,24 +93,24 @@ _TABLE = """
 
 
 def section(run: JudgedRun) -> Section:
-    """Charts and tables: value, interval and bound of every metric."""
-    shown = _epsilon_chart(run.verdicts)
-    charts = [chart for chart in (shown, _rates_chart(run.verdicts)) if chart]
+    """Tables with value, interval and bound of every metric, and a chart of epsilon."""
+    chart = _epsilon_chart(run.verdicts)
     html = render_html(
         _TEMPLATE,
-        charts=charts,
-        bounded=shown is not None,
+        chart=chart,
         tables=metric_tables(run.verdicts),
         alone=any(_passes_alone(verdict) for verdict in run.verdicts),
         single=any(verdict.rounds == 1 < verdict.n_targets for verdict in run.verdicts),
     )
-    return Section("Measured against promised", html, tuple(charts))
+    return Section("The numbers", html, (chart,) if chart else ())
 
 
 def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
-    shown = most_severe([v for v in verdicts if "epsilon" in v.metrics], MOST_BARS)
-    if all(v.metrics["epsilon"].low is None and v.bounds.get("epsilon") is None for v in shown):
-        return None  # nothing shown, and nothing promised
+    """A bar for each attacker, where a promise is small enough to be compared with one."""
+    compared = [verdict for verdict in verdicts if _is_comparable(verdict)]
+    if not compared:
+        return None
+    shown = most_severe(compared, MOST_BARS)
     rows = [
         _interval(verdict, name, "epsilon")
         for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
@@ -120,36 +119,17 @@ def _epsilon_chart(verdicts: Sequence[Verdict]) -> Chart | None:
         "measured-epsilon",
         [row for row, _ in rows],
         title="ε (lower bound)",
-        caption="The ε that each adversary has shown, and the ε promised. "
-        + omission_note(len(shown), len(verdicts), "adversaries"),
+        caption="ε shown by each attacker, and ε promised. "
+        + omission_note(len(shown), len(compared), "attackers"),
         alternative="; ".join(text for _, text in rows),
+        step=34 if any(SEPARATOR in row.label for row, _ in rows) else 24,
     )
 
 
-def _rates_chart(verdicts: Sequence[Verdict]) -> Chart | None:
-    shown = most_severe([v for v in verdicts if any(_has_value(v, name) for name in RATES)], MOST_RATES)
-    if not shown:
-        return None
-    rows = [
-        _interval(verdict, label, metric)
-        for label, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
-        for metric in (headline_metric(verdict, name) for name in RATES)
-        if _has_value(verdict, metric)
-    ]
-    return interval_chart(
-        "measured-rates",
-        [row for row, _ in rows],
-        title="accuracy and hits as shares; AUC, where 100% stands for 1",
-        span=(0.0, 1.01),
-        caption="How well each adversary tells members from non-members, with intervals. "
-        + omission_note(len(shown), len(verdicts), "adversaries"),
-        alternative="; ".join(text for _, text in rows),
-        share=True,
-    )
-
-
-def _has_value(verdict: Verdict, metric: str) -> bool:
-    return metric in verdict.metrics and verdict.metrics[metric].value is not None
+def _is_comparable(verdict: Verdict) -> bool:
+    bound = verdict.bounds.get("epsilon")
+    shown = "epsilon" in verdict.metrics and verdict.metrics["epsilon"].low is not None
+    return shown and bound is not None and bound <= LARGEST_DRAWN
 
 
 def _interval(verdict: Verdict, label: str, metric: str) -> tuple[IntervalRow, str]:
@@ -175,7 +155,7 @@ def _interval(verdict: Verdict, label: str, metric: str) -> tuple[IntervalRow, s
 
 def _passes_alone(verdict: Verdict) -> bool:
     shown = metrics_in([verdict])
-    beyond = any(exceeds_bound(verdict, name) for name in TABLE_METRICS if name in shown)
+    beyond = any(exceeds_bound(verdict, name) for name in table_metrics(shown))
     return beyond and verdict.finding is not Finding.VIOLATED
 
 
@@ -183,7 +163,7 @@ def metric_tables(verdicts: Sequence[Verdict]) -> Markup:
     """Write the main metrics, further ones in a closed box, and why some intervals are missing."""
     shown = most_severe(verdicts, MOST_ROWS)
     present = metrics_in(shown)
-    main = [name for name in TABLE_METRICS if name in present]
+    main = table_metrics(present)
     further = [name for name in catalog.metric_descriptions() if name in present and name not in main]
     others = sorted(present - set(catalog.metric_descriptions()))[:MOST_OTHERS]
     reasons: dict[str, int] = {}
@@ -212,7 +192,7 @@ def _table(
             (name, [_cell(verdict, column, reasons) for column in columns])
             for name, verdict in zip(adversary_names(shown, verdicts), shown, strict=True)
         ],
-        omitted=omission_note(len(shown), len(verdicts), "adversaries"),
+        omitted=omission_note(len(shown), len(verdicts), "attackers"),
     )
 
 
@@ -221,6 +201,7 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
     if estimate is None:
         return {"value": NOTHING, "interval": "", "note": "", "allowed": "", "beyond": False}
     one_sided = describe_metric(metric).is_lower_bound
+    known = estimate.value is not None or estimate.low is not None
     note = _footnote(estimate.reason, reasons) if estimate.reason else ""
     interval = interval_text(metric, estimate, bound)
     return {
@@ -229,9 +210,16 @@ def _cell(verdict: Verdict, metric: str, reasons: dict[str, int]) -> dict[str, A
         else value_text(metric, estimate.value),
         "interval": ("" if estimate.low is not None else interval) if one_sided else interval,
         "note": note,
-        "allowed": bound_text(metric, bound),
+        "allowed": bound_text(metric, bound)
+        if exceeds_bound(verdict, metric) or (known and _limits(verdict))
+        else "",
         "beyond": exceeds_bound(verdict, metric),
     }
+
+
+def _limits(verdict: Verdict) -> bool:
+    """Whether the promise limits an attacker enough to be worth comparing with."""
+    return (verdict.bounds.get("accuracy") or 0.0) < TOO_WEAK_ACCURACY
 
 
 def _footnote(reason: str, reasons: dict[str, int]) -> int:

@@ -38,14 +38,16 @@ def section(run: JudgedRun) -> Section | None:
         for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True)
     ]
     table = html_table(
-        "The budget from both sides",
+        "The privacy budget, as spent and as recorded",
         [(term.title, term.meaning) for term in columns.values()],
         rows,
-        caption="ε spent in a round; “a to b” where rounds differ, from the least to the most. "
-        + omission_note(len(shown), len(spending), "adversaries"),
+        caption="ε spent in one simulated release; “a to b” where these differ. "
+        + omission_note(len(shown), len(spending), "attackers"),
     )
     notes = [domain.spending_note for domain in domains_of(shown) if domain.spending_note]
-    return Section("The budget from both sides", render_html(_TEMPLATE, notes=notes, table=table))
+    return Section(
+        "The privacy budget, as spent and as recorded", render_html(_TEMPLATE, notes=notes, table=table)
+    )
 
 
 def spending_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:

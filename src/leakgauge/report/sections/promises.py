@@ -5,6 +5,7 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.metric_text import bound_text
 from leakgauge.report.number_format import NOTHING, count, number, upper
 from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
@@ -30,14 +31,18 @@ RELATIONS: Mapping[str, str] = {
 _EQUALS = "\u00a0=\u00a0"  # keeps an equation in one line
 
 _TEMPLATE = """
-<p>A promise protects one unit: a person, or only one of a person's many visits or days. Here it is stated for
-the unit the game is about. The ε on a label may protect something smaller, or not be what the mechanism
-really gives; where the exact law of the mechanism is known, a column says what it gives.
+<p>A promise protects one unit: a person, or only one of a person's many visits or days. The plan may
+state ε for
+a smaller unit; below, ε is converted to the unit that this audit is about. Where the noise distribution is
+known exactly, a column gives the ε that it really achieves.
 {% if composed %}
-Where the label protects a part of what a person owns, the last columns say what is left for the person who
-owns most, with a little more δ: composed from what is promised to each part (Kairouz et al. 2015), and,
-tighter, from the law of the noise.
+Where the plan protects a part of what a person owns, the last columns give ε for the most active person, with
+a little more δ: composed from the promise to each part (Kairouz et al. 2015), and, tighter, from the noise
+distribution.
 {% endif %}</p>
+{% for text in meanings %}
+<p>{{ text }}</p>
+{% endfor %}
 {% for text in dependent %}
 <p class="note">{{ text }}</p>
 {% endfor %}
@@ -46,8 +51,8 @@ tighter, from the law of the noise.
 <caption>The promise of each audit. {{ omitted }}</caption>
 <thead><tr>
 <th scope="col">Audit</th><th scope="col" class="n">ε promised</th><th scope="col" class="n">δ</th>
-<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">On the label</th>
-<th scope="col" class="n">ε by the exact law</th>
+<th scope="col">Protects</th><th scope="col">Compared are</th><th scope="col">Stated in the plan</th>
+<th scope="col" class="n">ε achieved exactly</th>
 {% if composed %}
 <th scope="col" class="n">Parts</th><th scope="col" class="n">at δ</th>
 <th scope="col" class="n">ε by Kairouz</th><th scope="col" class="n">ε, tight</th>
@@ -75,6 +80,7 @@ def section(run: JudgedRun) -> Section | None:
     if not promises:
         return None
     shown = list(promises.items())[:MOST_ROWS]
+    allowed = {verdict.audit: verdict.bounds.get("accuracy") for verdict in run.verdicts}
     composed = any(promised.get("composed") for _, promised in shown)
     rows = [_row(audit, promised) | {"composed": _composed(promised, composed)} for audit, promised in shown]
     omitted = omission_note(len(rows), len(promises), "promises")
@@ -83,6 +89,9 @@ def section(run: JudgedRun) -> Section | None:
         rows=rows,
         composed=composed,
         omitted=omitted,
+        meanings=list(
+            dict.fromkeys(promise_meaning(promised, allowed.get(audit)) for audit, promised in shown)
+        ),
         dependent=_dependence_notes(run, dict(shown)),
     )
     return Section("What was promised", html)
@@ -102,6 +111,26 @@ def promise_text(promised: Mapping[str, Any]) -> str:
     )
 
 
+def promise_meaning(promised: Mapping[str, Any], allowed_accuracy: float | None) -> str:
+    """What a promise means in practice, and where its ε comes from if the plan states another one.
+
+    >>> promise_meaning({"epsilon": 1.0, "unit": "user"}, 0.7310)
+    'ε\xa0=\xa01 for one person allows an attacker to be right up to 73.1% of the time (coin toss: 50%).'
+    """
+    text = promise_text({key: promised.get(key) for key in ("epsilon", "unit")})
+    allowed = bound_text("accuracy", allowed_accuracy)
+    right = f"up to {allowed}" if allowed else "all"
+    meaning = f"{text} allows an attacker to be right {right} of the time (coin toss: 50%)."
+    nominal, unit = promised.get("nominal") or {}, str(promised.get("unit"))
+    origin = (
+        f" It follows from the plan, which promises {promise_text(nominal)}: this audit is about "
+        f"{UNITS.get(unit, clip(unit))}, for which the ε of all parts add up."
+        if nominal.get("epsilon") is not None and nominal.get("unit") != unit
+        else ""
+    )
+    return f"{meaning}{origin}"
+
+
 def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     """Where records depend on one another: what each label would allow if they were independent."""
     bounds = {
@@ -111,9 +140,9 @@ def _dependence_notes(run: JudgedRun, shown: Mapping[str, Any]) -> list[str]:
     }
     return [
         "The members of some audits depend on one another, as patients of one hospital do. The label, "
-        f"{label}, would keep the advantage (hits minus false alarms) at or below {upper(bound)} if records "
-        "were independent. That bound does not apply here: the promise in the table is for all records of a "
-        "release together."
+        f"{label}, would keep the advantage (members found minus non-members accused) at or below "
+        f"{upper(bound)} if records were independent. That bound does not apply here: the promise in the "
+        "table is for all records of a release together."
         for label, bound in bounds.items()
     ]
 

@@ -9,13 +9,14 @@ from leakgauge.report.page import Section, render_html
 from leakgauge.report.run_report import JudgedRun
 
 ORDER = 90
-LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 10_000, 60, 5
+LONGEST_PLAN, MOST_VERSIONS, MOST_SEEDS = 50_000, 60, 5
 UNKNOWN = "not recorded"
 
 _TEMPLATE = """
-<p>Every random number that leakgauge draws comes from the seed, so the same plan with the same versions
-gives the same trials, on any machine and with any number of workers. Answers and noise that came from
-elsewhere, which “The data” would tell, come out differently each time.</p>
+<p>All random numbers of leakgauge come from the seed: the same plan with the same versions gives the same
+results, on any machine and with any number of workers. Noise that came from elsewhere, such as a live
+service,
+differs each time.</p>
 {% if command %}
 <p>{% if saved %}Save the plan below as <code>{{ saved }}</code>, then run:{% else %}Run:{% endif %}</p>
 <pre class="command"><code>{{ command }}</code></pre>
@@ -25,29 +26,21 @@ elsewhere, which “The data” would tell, come out differently each time.</p>
 <dl class="settings">
 <div><dt>Seed</dt><dd>{{ seed }}</dd></div>
 <div><dt>Digest of plan, data and code</dt><dd><code>{{ digest }}</code></dd></div>
-{% for name, digest in data %}
-<div><dt>Data of {{ name }}</dt><dd><code>{{ digest }}</code></dd></div>
+{% for digest, audits in data %}
+<div><dt>Digest of your data and code</dt><dd><code>{{ digest }}</code> <span class="note">({{ audits
+}})</span>
+</dd></div>
 {% endfor %}
+<div><dt>Versions</dt><dd>
+{% for name, version in versions %}{{ name }} {{ version }}{% if not loop.last %}, {% endif %}{% endfor %}
+{% if not versions %}not recorded{% endif %}</dd></div>
 </dl>
-<div class="scroll" role="region" aria-label="Versions" tabindex="0">
-<table class="narrow">
-<caption>Versions{% if not versions %}: not recorded{% endif %}</caption>
-<thead><tr><th scope="col">Package</th><th scope="col">Version</th></tr></thead>
-<tbody>
-{% for name, version in versions %}
-<tr><th scope="row">{{ name }}</th><td>{{ version }}</td></tr>
-{% endfor %}
-</tbody>
-</table>
-</div>
 {% if plan %}
-<details>
-<summary>The plan</summary>
-<pre><code>{{ plan }}</code></pre>
+<h3>The plan</h3>
+<pre class="plan" tabindex="0"><code>{{ plan }}</code></pre>
 {% if cut %}
 <p class="note">Cut after {{ cut }} characters; the run folder holds the whole plan.</p>
 {% endif %}
-</details>
 {% endif %}
 """
 
@@ -67,7 +60,7 @@ def section(run: JudgedRun) -> Section:
         saved=(_plan_of(str(given)) if given else name) if text else "",
         seed=", ".join(written[:MOST_SEEDS]),
         digest=clip(run.manifest.get("digest") or UNKNOWN),
-        data=_pairs(run.manifest.get("data")),
+        data=_by_digest(_pairs(run.manifest.get("data"))),
         versions=_pairs(run.manifest.get("versions")),
         plan=text[:LONGEST_PLAN],
         cut=count(LONGEST_PLAN) if len(text) > LONGEST_PLAN else "",
@@ -88,6 +81,14 @@ def _plan(given: object) -> tuple[str, str]:
 def _plan_of(command: str) -> str:
     """The plan file in a command."""
     return next((clip(word) for word in command.split() if word.endswith(".toml")), "plan.toml")
+
+
+def _by_digest(audits: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each digest once, with the audits that it is of: points of a sweep share theirs."""
+    names: dict[str, list[str]] = {}
+    for name, digest in audits:
+        names.setdefault(digest, []).append(name)
+    return [(digest, clip(", ".join(every), 200)) for digest, every in names.items()]
 
 
 def _pairs(given: object) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from leakgauge.referee.estimate import Estimate
 from leakgauge.report.adversary_names import adversary_names, clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.metric_text import headline_metric
+from leakgauge.report.metric_text import leading_name
 from leakgauge.report.number_format import NOTHING, percent
 from leakgauge.report.page import Chart, HtmlTableRow, Section, html_table, render_html
 from leakgauge.report.run_report import JudgedRun, domains_of, most_severe, omission_note
@@ -13,9 +13,9 @@ ORDER = 42
 MOST_ROWS, MOST_LINES = 80, 8
 
 _TEMPLATE = """
-<p>Noise protects people and spoils data. Each point is an audit: to the right, how often an honest user of
-what is released is right; upwards, how often an adversary is. A good setting is far to
-the right and low.</p>
+<p>Noise protects people and makes data less useful. Each point is an audit: to the right, how often an honest
+user of the release is right; upwards, how often an attacker is. A good setting is far to the right and
+low.</p>
 {% if chart %}{{ chart.figure }}{% endif %}
 {{ table }}
 """
@@ -40,10 +40,10 @@ def section(run: JudgedRun) -> Section | None:
     ]
     table = html_table(
         "Risk and utility",
-        [("Adversary right", ""), *((term.title, term.meaning) for term in columns.values())],
+        [("Attacker right", ""), *((term.title, term.meaning) for term in columns.values())],
         rows,
-        caption="Right answers of an honest user, and right guesses of each adversary. "
-        + omission_note(len(shown), len(known), "adversaries"),
+        caption="Right answers of an honest user, and correct identifications of each attacker. "
+        + omission_note(len(shown), len(known), "attackers"),
     )
     html = render_html(_TEMPLATE, chart=chart, table=table)
     return Section("Risk and utility", html, (chart,) if chart else ())
@@ -61,7 +61,7 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
         "risk-and-utility",
         lines,
         x_title="right answers of an honest user",
-        y_title="right guesses of the adversary",
+        y_title="correct identifications",
         caption="Risk against utility; whiskers are intervals.",
         alternative="; ".join(
             f"{line.label}: {NOTHING if point.value is None else percent(point.value)} where an honest "
@@ -70,6 +70,7 @@ def _chart(verdicts: list[Verdict]) -> Chart | None:
             for point in line.points
         ),
         share=True,
+        x_share=True,
     )
 
 
@@ -90,4 +91,4 @@ def _useful(verdict: Verdict, name: str) -> str:
 
 
 def _risk(verdict: Verdict) -> Estimate:
-    return verdict.metrics[headline_metric(verdict, "accuracy")]
+    return verdict.metrics[leading_name(verdict)]

@@ -3,30 +3,26 @@
 from collections.abc import Sequence
 
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.charts.roc import RocCurve, roc_chart
+from leakgauge.report.charts.roc import MOST_POINTS, RocCurve, roc_chart
 from leakgauge.report.metric_text import LOW_RATES, bound_text, describe_metric, value_text
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, by_audit, most_severe, omission_note, severest_first
 from leakgauge.verdict import Verdict
 
 ORDER = 30
-MOST_AUDITS, MOST_CURVES = 6, 4
+MOST_AUDITS, MOST_CURVES = 1, 4
 ALLOWED = "most the promise allows"
 
 _TEMPLATE = """
-<p>An adversary may be bold or careful. Each curve shows, for every degree of boldness, which share of the
-members it recognises (hits) at the price of which share of non-members wrongly accused (false alarms).
-Blind guessing lies on the dotted line; the further above it, the more is learned. A curve above the dashed
-red line has more hits than the promise allows, though single points may lie above it by chance: the finding
-rests on intervals, not on this picture. The second view of each stretches the corner where false alarms are
-rare, and a few people can be named with near certainty.</p>
-{% if together %}
-<p class="note">A curve takes all targets of a round together, under one threshold. Whoever is after one
-person sets a threshold for them; the numbers that are means of targets do so, and may say more than the
-curve.</p>
+<p>Each curve shows the share of members found (vertical) for a given share of non-members wrongly accused
+(horizontal). The dotted line is a coin toss. A curve above the dashed red line finds more members than the
+promise allows, but single points may lie above it by chance: the finding is based on intervals. The second
+chart enlarges the corner where few non-members are accused.</p>
+<p class="note">
+{% if together %}An attacker focused on one person can do better than this pooled curve; see “mean of
+targets”.
 {% endif %}
-<p class="note">Move over a curve to read it, turn the wheel to zoom, drag to move, double-click to return.
-{% if thinned %}Curves are thinned to fit this file, least where false alarms are rare.
+{% if thinned %}Curves are simplified to {{ most_points }} points.
 {% endif %}{{ omitted }}</p>
 {% for title, charts in audits %}
 <h3>{{ title }}</h3>
@@ -56,13 +52,18 @@ def section(run: JudgedRun) -> Section | None:
     html = render_html(
         _TEMPLATE,
         audits=pairs,
+        most_points=MOST_POINTS,
         thinned=any(len(verdict.roc["fpr"]) > 50 for rivals in chosen.values() for verdict in rivals),
         together=any(
             verdict.n_targets > 1 and verdict.rounds > 1 for rivals in chosen.values() for verdict in rivals
         ),
         omitted=omission_note(shown, len(drawable), "curves"),
     )
-    return Section("Hits against false alarms", html, tuple(chart for _, charts in pairs for chart in charts))
+    return Section(
+        "Members found against non-members accused",
+        html,
+        tuple(chart for _, charts in pairs for chart in charts),
+    )
 
 
 def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
@@ -83,7 +84,7 @@ def _chart(place: int, rivals: Sequence[Verdict], log: bool) -> Chart:
             for (fpr, tpr), name in bounds.items()
         ],
         log=log,
-        caption="Logarithmic axes: rare false alarms" if log else "Linear axes",
+        caption="Logarithmic axes: few non-members accused" if log else "Linear axes",
         alternative=_alternative(names, rivals, log),
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from leakgauge.core.domain import Term
 from leakgauge.report.adversary_names import adversary_names, clip
-from leakgauge.report.metric_text import headline_metric, value_text
+from leakgauge.report.metric_text import leading_name, value_text
 from leakgauge.report.number_format import (
     NOTHING,
     lower,
@@ -22,8 +22,8 @@ ORDER = 28
 MOST_ROWS = 80
 
 _TEMPLATE = """
-<p>Before the first round an adversary studies what it knows, without a look at the rounds. These numbers come
-from there; how well it then did is beside them.</p>
+<p>Before the first simulated release an attacker prepares with what it knows. These numbers come from that
+preparation; beside them is how well the attacker then did.</p>
 {{ table }}
 <ul class="note">
 {% for one in terms %}
@@ -42,7 +42,7 @@ def section(run: JudgedRun) -> Section | None:
     terms = study_terms(shown)
     rows = []
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
-        metric, studied = headline_metric(verdict, "accuracy"), verdict.studied or {}
+        metric, studied = leading_name(verdict), verdict.studied or {}
         estimate = verdict.metrics.get(metric)
         measured = value_text(metric, estimate.value) if estimate else NOTHING
         numbers = (
@@ -50,14 +50,14 @@ def section(run: JudgedRun) -> Section | None:
         )
         rows.append(HtmlTableRow(name, (measured, *numbers)))
     table = html_table(
-        "Worked out before the rounds",
-        [("Accuracy, measured", ""), *((term.title, term.meaning) for term in terms.values())],
+        "Computed by attackers beforehand",
+        [("Correct identifications", ""), *((term.title, term.meaning) for term in terms.values())],
         rows,
-        caption="What adversaries worked out before the rounds; means over the targets. "
-        + omission_note(len(shown), len(studious), "adversaries"),
+        caption="What attackers computed beforehand; means over the targets. "
+        + omission_note(len(shown), len(studious), "attackers"),
     )
     html = render_html(_TEMPLATE, table=table, terms=list(terms.values()))
-    return Section("Worked out before the rounds", html)
+    return Section("Computed by attackers beforehand", html)
 
 
 def study_terms(verdicts: Sequence[Verdict]) -> dict[str, Term]:

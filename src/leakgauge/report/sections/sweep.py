@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
 from leakgauge.report.metric_text import (
-    AVERAGED,
+    LARGEST_LIMIT,
     describe_metric,
-    headline_metric,
     interval_text,
-    is_averaged,
+    leading_name,
 )
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
+from leakgauge.report.sections.metrics import LARGEST_DRAWN
 from leakgauge.verdict import Verdict
 
 ORDER = 40
@@ -21,10 +21,9 @@ MOST_SWEEPS, MOST_LINES = 3, 8
 PROMISED = "promised"
 
 _TEMPLATE = """
-<p>The same audit was played at several settings. Where the line of what was shown comes close to what was
-promised, the promise is nearly used up; how both move tells which setting to choose. Every point shares its
-random numbers with the others, so differences between settings are less noisy than each point by
-itself.</p>
+<p>The same audit at several settings. All settings share their random numbers, so differences between
+them are
+more precise than each point by itself.</p>
 <p class="note">{{ omitted }}</p>
 {% for title, charts in sweeps %}
 <h3>{{ title }}</h3>
@@ -113,9 +112,12 @@ def _sweep_points(verdicts: Sequence[Verdict]) -> tuple[str, list[SweepPoint]]:
 def _charts(place: int, axis: str, points: Sequence[SweepPoint]) -> list[Chart]:
     labels = list(dict.fromkeys(point.label for point in points))[:MOST_LINES]
     kept = [point for point in points if point.label in labels]
-    charts = [_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon")]
-    if any("accuracy" in point.verdict.metrics for point in kept):
+    charts = []
+    if any(leading_name(point.verdict) in point.verdict.metrics for point in kept):
         charts.append(_chart(f"sweep-{place}-accuracy", axis, kept, labels, "accuracy"))
+    bounds = [point.verdict.bounds.get("epsilon") for point in kept]
+    if not charts or all(bound is not None and bound <= LARGEST_DRAWN for bound in bounds):
+        charts.append(_chart(f"sweep-{place}-epsilon", axis, kept, labels, "epsilon"))
     return charts
 
 
@@ -123,23 +125,23 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
     lines = [
         ChartLine(label, tuple(_point(p, metric) for p in points if p.label == label)) for label in labels
     ]
-    bounded = [(p.x, p.verdict.bounds.get(headline_metric(p.verdict, metric))) for p in points]
-    allowed = {(x, bound) for x, bound in bounded if bound is not None}
+    bounded = [(p.x, _bound(p.verdict, metric)) for p in points]
+    is_share = describe_metric(metric).is_share
+    limiting = [(x, bound) for x, bound in bounded if bound is not None]
+    allowed = {(x, bound) for x, bound in limiting if not is_share or bound <= LARGEST_LIMIT}
     one_each = len({x for x, _ in allowed}) == len(allowed)
     bounds = (
         [ChartLine(PROMISED, tuple(ChartPoint(x=x, value=bound) for x, bound in sorted(allowed)))]
         if allowed
         else []
     )
-    title = describe_metric(metric).title + (
-        " (lower bound)" if describe_metric(metric).is_lower_bound else ""
-    )
-    if all(is_averaged(p.verdict, metric) for p in points):
-        title = f"{title} {AVERAGED}"
+    names = {_shown_metric(p.verdict, metric) for p in points}
+    title = describe_metric(names.pop() if len(names) == 1 else metric).title
+    title += " (lower bound)" if describe_metric(metric).is_lower_bound else ""
     read = "; ".join(
         f"{axis} {p.x:g}, {p.label}: {interval_text(metric, estimate)}"
         for p in points
-        if (estimate := p.verdict.metrics.get(headline_metric(p.verdict, metric)))
+        if (estimate := p.verdict.metrics.get(_shown_metric(p.verdict, metric)))
     )
     return line_chart(
         name,
@@ -149,12 +151,20 @@ def _chart(name: str, axis: str, points: Sequence[SweepPoint], labels: Sequence[
         y_title=title,
         caption=f"{title} against {clip(axis, 44)}",
         alternative=clip(read, 2000),
-        share=describe_metric(metric).is_share,
+        share=is_share,
     )
 
 
+def _bound(verdict: Verdict, metric: str) -> float | None:
+    return verdict.bounds.get(_shown_metric(verdict, metric), verdict.bounds.get(metric))
+
+
+def _shown_metric(verdict: Verdict, metric: str) -> str:
+    return leading_name(verdict) if metric == "accuracy" else metric
+
+
 def _point(point: SweepPoint, metric: str) -> ChartPoint:
-    estimate = point.verdict.metrics.get(headline_metric(point.verdict, metric))
+    estimate = point.verdict.metrics.get(_shown_metric(point.verdict, metric))
     if estimate is None:
         return ChartPoint(x=point.x, value=None)
     if describe_metric(metric).is_lower_bound:

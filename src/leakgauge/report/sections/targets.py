@@ -8,59 +8,42 @@ from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.charts.intervals import IntervalRow, interval_chart
 from leakgauge.report.metric_text import describe_metric, interval_text, value_text
 from leakgauge.report.page import Chart, Section, render_html
-from leakgauge.report.run_report import JudgedRun, most_severe, omission_note
+from leakgauge.report.run_report import JudgedRun, most_severe
+from leakgauge.summary import is_control
 from leakgauge.verdict import Verdict
 
 ORDER = 50
-MOST_ADVERSARIES, MOST_TARGETS = 4, 20
+MOST_COMPARED, MOST_TARGETS = 80, 10
 PREFERRED = ("auc", "accuracy", "advantage", "tpr_at_fpr_0.01", "epsilon")
 
 _TEMPLATE = """
-<p>Protection is not shared out evenly: people whose data stand out are easier to recognise. Targets are
-numbered by their position in the run; this report holds no name and no identifier.</p>
-<p class="note">The most exposed of many targets is partly the luckiest for the adversary: each number is that
-of one target by itself, not corrected for having been picked. {{ omitted }}</p>
-{% for group in groups %}
-<h3>{{ group.title }}</h3>
-<p>{{ group.text }}</p>
-{{ group.chart.figure }}
-{% endfor %}
+<p>People whose data stand out are easier to identify. Targets are numbered by their position in the run; this
+report holds no name and no identifier. The top-ranked target is partly chance; do not read it as exact.
+verdicts.json holds the targets of all attackers.</p>
+{{ chart.figure }}
 """
 
 
 def section(run: JudgedRun) -> Section | None:
-    """The most exposed targets of each attacker, where rounds have several targets."""
+    """The most exposed targets of the strongest attacker, where rounds have several targets."""
     verdicts = run.verdicts
     concerned = [verdict for verdict in verdicts if verdict.n_targets > 1 and _metric(verdict)]
     if not concerned:
         return None
-    shown = most_severe(concerned, MOST_ADVERSARIES)
-    groups = [
-        _group(place, name, verdict)
-        for place, (name, verdict) in enumerate(
-            zip(adversary_names(shown, verdicts), shown, strict=True), start=1
-        )
-    ]
-    html = render_html(
-        _TEMPLATE, groups=groups, omitted=omission_note(len(shown), len(concerned), "adversaries")
-    )
-    return Section("Who is exposed", html, tuple(group["chart"] for group in groups))
+    shown = most_severe(concerned, MOST_COMPARED)
+    names = adversary_names(shown, verdicts)
+    ranks = [_ranked(verdict) for verdict in shown]
+    worst = max(range(len(shown)), key=lambda place: (not is_control(shown[place]), ranks[place][0][1].value))
+    chart = _chart(names[worst], _metric(shown[worst]), ranks[worst])
+    return Section("Who is exposed", render_html(_TEMPLATE, chart=chart), (chart,))
 
 
-def _group(place: int, name: str, verdict: Verdict) -> dict[str, Any]:
-    metric = _metric(verdict)
-    ranked = sorted(_estimates(verdict, metric), key=lambda pair: -(pair[1].value or 0.0))
-    title = describe_metric(metric).title
-    top, bottom = ranked[0], ranked[-1]
-    text = (
-        f"{title} runs from {value_text(metric, bottom[1].value)} (target {bottom[0]}) "
-        f"to {value_text(metric, top[1].value)} (target {top[0]})."
-    )
-    chart = _chart(place, metric, ranked[:MOST_TARGETS], len(ranked))
-    return {"title": name, "text": text, "chart": chart}
+def _ranked(verdict: Verdict) -> list[tuple[int, Estimate]]:
+    return sorted(_estimates(verdict, _metric(verdict)), key=lambda pair: -(pair[1].value or 0.0))
 
 
-def _chart(place: int, metric: str, ranked: Sequence[tuple[int, Estimate]], n_all: int) -> Chart:
+def _chart(who: str, metric: str, everybody: Sequence[tuple[int, Estimate]]) -> Chart:
+    ranked, n_all = everybody[:MOST_TARGETS], len(everybody)
     rows = [
         IntervalRow(
             label=f"target {target}",
@@ -76,14 +59,15 @@ def _chart(place: int, metric: str, ranked: Sequence[tuple[int, Estimate]], n_al
         f"the {len(rows)} most exposed of {n_all} targets" if len(rows) < n_all else f"all {n_all} targets"
     )
     return interval_chart(
-        f"targets-{place}",
+        "targets",
         rows,
         title=title,
-        caption=f"{title} of {which}",
+        caption=f"{title} of {who} against {which}",
         alternative="; ".join(f"{row.label}: {row.shown}" for row in rows),
         span=None if describe_metric(metric).is_lower_bound else _span(rows),
         chance=describe_metric(metric).chance_level,
         share=describe_metric(metric).is_share,
+        step=17,
     )
 
 

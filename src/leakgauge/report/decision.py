@@ -1,0 +1,161 @@
+"""What the first screen of a report says: promise, risk, the leading number, people and next steps."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from leakgauge import catalog
+from leakgauge.referee.estimate import Estimate
+from leakgauge.report.adversary_names import clip
+from leakgauge.report.answers import Answer, promise_answer, risk_answer
+from leakgauge.report.metric_text import describe_metric, interval_text, value_text
+from leakgauge.report.next_steps import next_steps
+from leakgauge.report.number_format import count, level, percent
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.risk import RiskStatus, leading_metric
+from leakgauge.summary import TOO_WEAK_ACCURACY, WEAK_ACCURACY, is_control
+from leakgauge.verdict import Verdict
+
+WORST_METRIC = "accuracy_worst"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeadingNumber:
+    """How often the strongest attacker is right, and how well the most exposed target is identified."""
+
+    value: str
+    title: str
+    interval: str
+    attacker: str
+    assumes: str
+    worst: str
+    among: str
+    control: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """What the first screen says."""
+
+    promise: Answer
+    risk: Answer
+    number: LeadingNumber | None
+    alerts: tuple[str, ...]
+    people: str
+    steps: tuple[str, ...]
+
+
+def decision_of(run: JudgedRun) -> Decision:
+    """Put the answers of a run into words."""
+    leading = leading_verdict(run)
+    return Decision(
+        promise=promise_answer(run.summary, run.verdicts),
+        risk=_risk_lamp(run, leading),
+        number=None if leading is None else _leading_number(run, leading),
+        alerts=_alerts(run.verdicts),
+        people=people_sentence(run, leading.audit if leading else None),
+        steps=next_steps(run, leading),
+    )
+
+
+def leading_verdict(run: JudgedRun) -> Verdict | None:
+    """The attacker that the risk is taken from, or else the one that is right most often; never a control."""
+    known = [
+        verdict
+        for verdict in run.verdicts
+        if verdict.audit in run.summary.covers and not is_control(verdict) and leading_estimate(verdict)
+    ]
+    decisive = [
+        verdict
+        for verdict in known
+        if verdict.audit == run.summary.audit and verdict.label == run.summary.risk.attacker
+    ]
+    return max(decisive or known, key=lambda verdict: leading_value(verdict) or 0.0, default=None)
+
+
+def leading_estimate(verdict: Verdict) -> Estimate | None:
+    """The number to show first for an attacker: how often it is right; nothing where that is not known."""
+    name = leading_metric(verdict.metrics)
+    return None if name is None else verdict.metrics[name]
+
+
+def leading_value(verdict: Verdict) -> float | None:
+    """The value of the number to show first."""
+    estimate = leading_estimate(verdict)
+    return None if estimate is None else estimate.value
+
+
+def attacker_title(verdict: Verdict) -> str:
+    """Who attacks, in the words of the domain: by what they know."""
+    return clip(catalog.knowledge_term(verdict.domain, verdict.knowledge).title, 100)
+
+
+def _risk_lamp(run: JudgedRun, leading: Verdict | None) -> Answer:
+    """The answer about the risk; without a limit its tone follows the success of the attacker."""
+    answer = risk_answer(run.summary, run.verdicts)
+    if run.summary.risk.status is not RiskStatus.NO_LIMIT:
+        return answer
+    value = None if leading is None else leading_value(leading)
+    if value is None:
+        text = "There are too few simulated releases to say how well people can be identified."
+        return Answer("warn", "Risk not measured", (text,))
+    if value >= TOO_WEAK_ACCURACY:
+        return Answer("bad", "High risk, no limit stated", answer.sentences)
+    if value >= WEAK_ACCURACY:
+        return Answer("warn", "Considerable risk, no limit stated", answer.sentences)
+    warning = "This is not evidence that the release is safe."
+    return Answer("neutral", "No limit stated", (*answer.sentences, warning))
+
+
+def _leading_number(run: JudgedRun, leading: Verdict) -> LeadingNumber:
+    name = leading_metric(leading.metrics) or ""
+    estimate = leading.metrics[name]
+    rivals = [v for v in run.verdicts if v.audit in run.summary.covers and not is_control(v)]
+    worst = leading.metrics.get(WORST_METRIC) if leading.n_targets > 1 else None
+    is_best = len(rivals) > 1 and leading_value(leading) == max(leading_value(v) or 0.0 for v in rivals)
+    several = f"The best of {count(len(rivals))} attackers, so its interval is slightly optimistic."
+    attacker, title = attacker_title(leading), "correct identifications"
+    controls = [v for v in run.verdicts if v.audit == leading.audit and is_control(v) and leading_estimate(v)]
+    return LeadingNumber(
+        value=value_text(name, estimate.value),
+        interval=interval_text(name, estimate),
+        attacker=attacker,
+        title=title if run.summary.risk.metric == name else f"{title} by the {attacker}",
+        assumes=describe_metric(name).meaning,
+        worst="" if worst is None or worst.value is None else value_text(WORST_METRIC, worst.value),
+        among=several if is_best else "",
+        control="" if not controls else percent(leading_value(controls[0])),
+    )
+
+
+def _alerts(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
+    """What must not be overlooked: certain violations, and a mechanism that is not as stated."""
+    alerts: dict[str, None] = {}
+    for verdict in verdicts:
+        if verdict.certain or verdict.about == "mechanism":
+            said = " ".join(verdict.evidence) or "see the appendix"
+            head = "Certain, without statistics" if verdict.certain else "The mechanism is not as stated"
+            alerts[f"{head}: {clip(said, 300)}"] = None
+    return tuple(alerts)[:2]
+
+
+def people_sentence(run: JudgedRun, audit: str | None) -> str:
+    """How many people the best attacker recognises; empty where ``leakgauge expose`` was not run."""
+    summary = run.manifest.get("exposure")
+    audits = [one for one in (summary or {}).get("audits", ()) if _recognises(one)]
+    if not audits:
+        return ""
+    chosen = next((one for one in audits if one["audit"] == audit), audits[0])
+    best = max(chosen["adversaries"], key=lambda attacker: attacker["recognised"]["people"])
+    n, people = best["recognised"]["people"], chosen["people"]
+    share = percent(n / max(people, 1))
+    unit = "records" if chosen.get("unit") == "record" else "people"
+    who = clip(catalog.knowledge_term(chosen.get("domain", ""), best["adversary"]).title)
+    return (
+        f"Of {count(people)} {unit}, {count(n)} ({share}) can be recognised by the {who}: "
+        f"right about them at least {level(best['recognised']['accuracy'])} of the time."
+    )
+
+
+def _recognises(audit: Mapping[str, Any]) -> bool:
+    return bool(audit["adversaries"]) and all("recognised" in attacker for attacker in audit["adversaries"])

@@ -1,0 +1,122 @@
+"""What the owner of a release should do next: at most three concrete actions."""
+
+from leakgauge import catalog
+from leakgauge.core.guarantee import Unit
+from leakgauge.report.adversary_names import clip
+from leakgauge.report.number_format import count, percent
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.sections.promises import UNITS
+from leakgauge.risk import RiskStatus, leading_metric
+from leakgauge.summary import NO_PROMISE, TOO_WEAK_ACCURACY, WEAK_ACCURACY, PromiseStrength, is_control
+from leakgauge.verdict import Finding, Verdict
+
+MOST_STEPS = 3
+STATE_A_LIMIT = (
+    "State how much is acceptable, such as accuracy = 0.6 under [limits] in the plan, and judge again."
+)
+
+
+def next_steps(run: JudgedRun, leading: Verdict | None) -> tuple[str, ...]:
+    """The actions, the most urgent first."""
+    value = None if leading is None else _value(leading)
+    steps = [
+        *_stop(run, value),
+        *_other_setting(run, leading),
+        *_lower_risk(run, leading, value),
+        *_stronger_promise(run),
+        *_more_releases(run),
+        *(
+            [STATE_A_LIMIT]
+            if run.summary.risk.status is RiskStatus.NO_LIMIT and not run.summary.limits
+            else []
+        ),
+        *_count_people(run, leading),
+    ]
+    return tuple(steps[:MOST_STEPS]) or (
+        "Keep this report with the release, and audit again when the data, the settings or the code change.",
+    )
+
+
+def _stop(run: JudgedRun, value: float | None) -> list[str]:
+    promise, risk = run.summary.promise, run.summary.risk
+    if promise.status == Finding.VIOLATED:
+        return ["Do not publish: find out why the mechanism or its accounting leaks more than it promises."]
+    if risk.status is RiskStatus.OVER:
+        return ["Do not publish with these settings."]
+    if promise.status == Finding.UNTESTABLE:
+        return [
+            "Check the data and the connection to the release: the audit could not find even an open leak."
+        ]
+    if risk.status is RiskStatus.NO_LIMIT and value is not None and value >= TOO_WEAK_ACCURACY:
+        return ["Do not publish with these settings unless this risk is acceptable."]
+    return []
+
+
+def _other_setting(run: JudgedRun, leading: Verdict | None) -> list[str]:
+    """The setting of a sweep in which the strongest attacker does worst, if it may be acceptable."""
+    if leading is None or "@" not in leading.audit:
+        return []
+    base = leading.audit.partition("@")[0]
+    strongest: dict[str, float] = {}
+    for verdict in run.verdicts:
+        if verdict.audit.partition("@")[0] == base and not is_control(verdict):
+            strongest[verdict.audit] = max(strongest.get(verdict.audit, 0.0), _value(verdict) or 0.0)
+    broken = {verdict.audit for verdict in run.verdicts if verdict.finding is Finding.VIOLATED}
+    acceptable = min(run.summary.limits.get("accuracy", 1.0), TOO_WEAK_ACCURACY)
+    better = {
+        audit: value for audit, value in strongest.items() if 0 < value < acceptable and audit not in broken
+    }
+    least = min(better, key=lambda audit: better[audit], default=leading.audit)
+    if least == leading.audit:
+        return []
+    setting = clip(least.partition("@")[2])
+    right = f"the best attacker is right {percent(strongest[least])} of the time"
+    return [f"Of the settings tried, {setting} leaks least: there {right}."]
+
+
+def _lower_risk(run: JudgedRun, leading: Verdict | None, value: float | None) -> list[str]:
+    """What the domain advises, where the risk is too large."""
+    status = run.summary.risk.status
+    large = value is not None and value >= WEAK_ACCURACY and status is not RiskStatus.WITHIN
+    if leading is None or not (large or status is RiskStatus.OVER):
+        return []
+    domain = catalog.find_domain(leading.domain)
+    return [domain.lower_risk] if domain is not None and domain.lower_risk else []
+
+
+def _stronger_promise(run: JudgedRun) -> list[str]:
+    promise = run.summary.promise
+    if promise.unit == Unit.GROUP:
+        return []  # records that depend on one another are not helped by a smaller epsilon for each
+    if promise.status == NO_PROMISE or promise.strength not in (
+        PromiseStrength.WEAK,
+        PromiseStrength.TOO_WEAK,
+    ):
+        return []
+    unit = UNITS.get(promise.unit or "", "one person")
+    nominal = UNITS.get(promise.nominal_unit or "", "")
+    instead = f" instead of {nominal}" if nominal and promise.nominal_unit != promise.unit else ""
+    return [f"Promise ε for {unit}{instead}, and lower it: ε = 1 keeps every attacker at or below 73.2%."]
+
+
+def _more_releases(run: JudgedRun) -> list[str]:
+    promise, risk = run.summary.promise, run.summary.risk
+    needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
+    return (
+        [f"Simulate more releases: set rounds = {max(needed)} in the plan ({count(max(needed))})."]
+        if needed
+        else []
+    )
+
+
+def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:
+    """Whether the people who can be recognised could be counted, and were not."""
+    domain = None if leading is None else catalog.find_domain(leading.domain)
+    if domain is None or domain.exposure is None or run.manifest.get("exposure"):
+        return []
+    return ["Run leakgauge expose on this plan to count the people who can be recognised."]
+
+
+def _value(verdict: Verdict) -> float | None:
+    name = leading_metric(verdict.metrics)
+    return None if name is None else verdict.metrics[name].value

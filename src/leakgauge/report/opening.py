@@ -1,0 +1,162 @@
+"""The first screen of the report: two lamps, one chart, the people concerned, and what to do next."""
+
+from collections.abc import Sequence
+from textwrap import wrap
+
+from leakgauge.report.adversary_names import SEPARATOR, clip
+from leakgauge.report.charts import chart_style
+from leakgauge.report.charts.identifications import AttackerRow, LimitLine, identification_chart
+from leakgauge.report.decision import (
+    attacker_title,
+    decision_of,
+    leading_estimate,
+    leading_value,
+    leading_verdict,
+)
+from leakgauge.report.metric_text import LARGEST_LIMIT, interval_text
+from leakgauge.report.number_format import level, percent, times
+from leakgauge.report.page import Chart, Section, Stroke, render_html
+from leakgauge.report.run_report import JudgedRun, by_audit
+from leakgauge.risk import leading_metric
+from leakgauge.summary import is_control
+from leakgauge.verdict import Verdict
+
+MOST_ROWS = 6
+LONGEST_LINE = 40  # characters of a title in the chart
+WIDEST = 0.4  # an interval that is wider says nothing, and is not drawn
+CHART = "identifications"
+
+_TEMPLATE = """
+<div class="lamps">
+<div class="lamp {{ decision.risk.tone }}" id="risk">
+<p class="question">Risk: how well can people be identified?</p>
+<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.risk.words }}</p>
+{% if number %}
+<p class="leading"><strong id="leading-number">{{ number.value }}</strong>
+<span>{{ number.title }}
+{%- if number.worst %}; most exposed target: <b>{{ number.worst }}</b>{% endif %}
+{%- if number.control %}; control, who never sees the release: {{ number.control }}{% endif %}</span></p>
+{% endif %}
+<p>{{ decision.risk.text }}</p>
+</div>
+<div class="lamp {{ decision.promise.tone }}" id="promise">
+<p class="question">Promise: is the stated ε kept, and does it protect?</p>
+<p class="answer"><span class="bulb" aria-hidden="true"></span>{{ decision.promise.words }}</p>
+<p>{{ decision.promise.text }}</p>
+</div>
+</div>
+{% for alert in decision.alerts %}
+<p class="alert">{{ alert }}</p>
+{% endfor %}
+<div class="evidence">
+<div>
+{% if chart %}
+{{ chart.figure }}
+<p class="note">{{ number.assumes[0]|upper }}{{ number.assumes[1:] }}. {{ number.among }}</p>
+{% endif %}
+</div>
+<div>
+{% if decision.people %}
+<h2>People</h2>
+<p id="people">{{ decision.people }}</p>
+{% endif %}
+<h2>What to do next</h2>
+<ol class="steps">
+{% for step in decision.steps %}
+<li>{{ step }}</li>
+{% endfor %}
+</ol>
+</div>
+</div>
+"""
+
+
+def opening(run: JudgedRun) -> Section:
+    """The first screen."""
+    decision, chart = decision_of(run), _chart(run)
+    html = render_html(_TEMPLATE, decision=decision, number=decision.number, chart=chart)
+    return Section("The decision", html, (chart,) if chart else ())
+
+
+def _chart(run: JudgedRun) -> Chart | None:
+    leading = leading_verdict(run)
+    if leading is None:
+        return None
+    rivals = [verdict for verdict in by_audit(run.verdicts)[leading.audit] if leading_estimate(verdict)]
+    shown = _strongest_first(rivals)
+    rows = [_row(name, verdict) for name, verdict in zip(_names(shown), shown, strict=True)]
+    limits = _limits(run, leading)
+    several = f" in audit {clip(leading.audit)}" if len({v.audit for v in run.verdicts}) > 1 else ""
+    left_off = (
+        f"; {times(len(rivals) - len(shown), 'more attacker')} in the appendix"
+        if len(rivals) > len(shown)
+        else ""
+    )
+    return identification_chart(
+        CHART,
+        rows,
+        limits,
+        caption=f"Correct identifications by each attacker{several}{left_off}",
+        alternative="; ".join(
+            [
+                "Correct identifications, from 50% (coin toss) to 100%",
+                *(f"{row.label.replace(SEPARATOR, ', ')} ({row.interval})" for row in rows),
+                *(f"{limit.label}: {percent(limit.value)}" for limit in limits),
+            ]
+        ),
+    )
+
+
+def _strongest_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """The attackers that are right most often, then the first control."""
+    ordered = sorted(verdicts, key=lambda verdict: -(leading_value(verdict) or 0.0))
+    controls = [verdict for verdict in ordered if is_control(verdict)][:1]
+    return [verdict for verdict in ordered if not is_control(verdict)][: MOST_ROWS - len(controls)] + controls
+
+
+def _names(verdicts: Sequence[Verdict]) -> list[str]:
+    """Who attacks, by what they know; with the label too where several know the same."""
+    titles = [attacker_title(verdict).removeprefix("attacker ") for verdict in verdicts]
+    return [
+        SEPARATOR.join([*wrap(title, LONGEST_LINE), ""])
+        + ("" if titles.count(title) == 1 else f"{clip(verdict.label, 26)}: ")
+        for title, verdict in zip(titles, verdicts, strict=True)
+    ]
+
+
+def _row(name: str, verdict: Verdict) -> AttackerRow:
+    metric, estimate = leading_metric(verdict.metrics) or "", leading_estimate(verdict)
+    if estimate is None or estimate.value is None:
+        raise ValueError(f"{verdict.label} has no number to draw")
+    known = estimate.low is not None and estimate.high is not None
+    drawn = known and (estimate.high or 0.0) - (estimate.low or 0.0) <= WIDEST
+    interval = interval_text(metric, estimate) if drawn or not known else "interval too wide to draw"
+    return AttackerRow(
+        label=f"{name}{percent(estimate.value)}",
+        interval=interval,
+        value=estimate.value,
+        low=estimate.low if drawn else None,
+        high=estimate.high if drawn else None,
+        is_control=is_control(verdict),
+    )
+
+
+def _limits(run: JudgedRun, leading: Verdict) -> list[LimitLine]:
+    lines = []
+    if (limit := run.summary.limits.get("accuracy")) is not None:
+        lines.append(
+            LimitLine(
+                label=f"your limit ({level(limit)})", value=limit, colour=chart_style.INK, stroke=Stroke.LINE
+            )
+        )
+    allowed = leading.bounds.get("accuracy")
+    if allowed is not None and allowed <= LARGEST_LIMIT:
+        lines.append(
+            LimitLine(
+                label=f"most the promise allows ({percent(allowed)})",
+                value=allowed,
+                colour=chart_style.PROMISE,
+                stroke=Stroke.DASHED,
+            )
+        )
+    return lines

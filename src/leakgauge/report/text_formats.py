@@ -1,0 +1,156 @@
+"""The report as Markdown, CSV or JSON: for a pull request, a spreadsheet or another program."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from leakgauge.core.errors import BadInput
+from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.decision import Decision, decision_of, leading_estimate
+from leakgauge.report.metric_text import describe_metric, interval_text, low_text, value_text
+from leakgauge.report.number_format import NOTHING, number
+from leakgauge.report.run_report import JudgedRun, most_severe, omission_note, report_origin, report_title
+from leakgauge.risk import leading_metric
+from leakgauge.support import files
+from leakgauge.verdict import Verdict, json_value, verdicts_to_json
+
+MOST_ROWS = 80
+_CSV_COLUMNS = (
+    "audit",
+    "attacker",
+    "attack",
+    "knowledge",
+    "promise",
+    "risk",
+    "releases",
+    "targets",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "confidence",
+    "allowed",
+    "limit",
+)
+
+
+def write_text_report(run: JudgedRun, style: str, path: Path) -> Path:
+    """Write the report in one of the formats of ``WRITERS``."""
+    if style not in WRITERS:
+        raise BadInput(f"no report format {style!r}; known: html, {', '.join(WRITERS)}")
+    files.write_file(path, WRITERS[style](run).encode(errors="replace"))
+    return path
+
+
+def markdown_text(run: JudgedRun) -> str:
+    """The decision, and a table with one line per attacker."""
+    decision = decision_of(run)
+    parts = [
+        f"# {_plain(report_title(run))}",
+        _plain(report_origin(run)),
+        _answers(decision),
+        *(f"**{_plain(alert)}**" for alert in decision.alerts),
+        _plain(decision.people),
+        "**What to do next**\n\n"
+        + "\n".join(f"{n}. {_plain(step)}" for n, step in enumerate(decision.steps, 1)),
+        _table(run),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _answers(decision: Decision) -> str:
+    lines = [f"- **{decision.risk.words}.** {_plain(decision.risk.text)}"]
+    if (number_ := decision.number) is not None:
+        worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
+        lines.append(
+            f"- **{number_.value}** correct identifications (coin toss: 50%) by the "
+            f"{_plain(number_.attacker)}, interval {number_.interval}.{worst}"
+        )
+    return "\n".join([*lines, f"- **{decision.promise.words}.** {_plain(decision.promise.text)}"])
+
+
+def _table(run: JudgedRun) -> str:
+    shown = most_severe(run.verdicts, MOST_ROWS)
+    lines = [
+        "| Attacker | Promise | Risk | Correct identifications | ε shown | ε promised |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
+        cells = (name, *table_cells(verdict))
+        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
+    return "\n".join([*lines, "", omission_note(len(shown), len(run.verdicts), "attackers")]).rstrip()
+
+
+def table_cells(verdict: Verdict) -> tuple[str, str, str, str, str]:
+    """Promise, risk, correct identifications, epsilon shown and epsilon promised of one attacker."""
+    estimate, name = leading_estimate(verdict), leading_metric(verdict.metrics) or ""
+    epsilon = verdict.metrics.get("epsilon")
+    shown = epsilon is not None and epsilon.low is not None
+    promised = verdict.promised
+    return (
+        str(verdict.finding or "no promise"),
+        str(verdict.risk.status) if verdict.risk else "no limit",
+        NOTHING
+        if estimate is None
+        else f"{value_text(name, estimate.value)} ({interval_text(name, estimate)})",
+        f"≥ {low_text('epsilon', epsilon, verdict.bounds.get('epsilon'))}" if epsilon and shown else NOTHING,
+        NOTHING if promised is None else "∞" if promised["epsilon"] is None else number(promised["epsilon"]),
+    )
+
+
+def csv_text(run: JudgedRun) -> str:
+    """One line for each metric of each attacker; missing values are empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for verdict in run.verdicts:
+        for name, estimate in sorted(verdict.metrics.items(), key=lambda item: describe_metric(item[0]).rank):
+            writer.writerow(
+                {
+                    "audit": _cell(verdict.audit),
+                    "attacker": _cell(verdict.label),
+                    "attack": _cell(verdict.attack),
+                    "knowledge": _cell(verdict.knowledge),
+                    "promise": verdict.finding,
+                    "risk": verdict.risk.status if verdict.risk else None,
+                    "releases": verdict.rounds,
+                    "targets": verdict.n_targets,
+                    "metric": _cell(name),
+                    "value": estimate.value,
+                    "low": estimate.low,
+                    "high": estimate.high,
+                    "confidence": estimate.confidence,
+                    "allowed": verdict.bounds.get(name),
+                    "limit": verdict.risk.limit if verdict.risk and verdict.risk.metric == name else None,
+                }
+            )
+    return text.getvalue()
+
+
+def json_text(run: JudgedRun) -> str:
+    """The decision in words, the two answers as values, and all verdicts."""
+    content = {
+        "title": report_title(run),
+        "decision": asdict(decision_of(run)),
+        "summary": json_value(asdict(run.summary)),
+        **verdicts_to_json(run.verdicts),
+    }
+    return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
+
+
+def _plain(text: str) -> str:
+    """Text without anything that Markdown, or HTML inside it, would interpret."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return " ".join(text.split())
+
+
+def _cell(text: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+WRITERS: Mapping[str, Callable[[JudgedRun], str]] = {"md": markdown_text, "csv": csv_text, "json": json_text}

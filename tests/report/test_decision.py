@@ -1,0 +1,167 @@
+from dataclasses import replace
+
+import pytest
+
+from leakgauge.limits import Limits
+from leakgauge.report.decision import decision_of, leading_verdict, people_sentence
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.risk import Risk, RiskStatus
+from leakgauge.summary import summarise_run
+from leakgauge.verdict import Finding
+
+
+def judged(*verdicts, limits=None, **manifest):
+    summary = summarise_run(verdicts, limits=limits or Limits())
+    return JudgedRun(list(verdicts), {"summary": summary, **manifest})
+
+
+def right(make_estimate, value, name="accuracy", **more):
+    return {name: make_estimate(value, value - 0.02, value + 0.02), **more}
+
+
+def at_risk(verdict, status, limit=None):
+    metric = "accuracy"
+    estimate = verdict.metrics[metric]
+    risk = Risk(
+        status=status,
+        metric=metric,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        limit=limit,
+        attacker=verdict.label,
+        reason="the limit is inside the confidence interval" if status is RiskStatus.UNDECIDED else None,
+    )
+    return replace(verdict, risk=risk)
+
+
+@pytest.mark.parametrize(
+    ("status", "tone"),
+    [(RiskStatus.OVER, "bad"), (RiskStatus.UNDECIDED, "warn"), (RiskStatus.WITHIN, "good")],
+)
+def test_risk_lamp_follows_the_limit(make, status, tone):
+    run = judged(at_risk(make(), status, 0.7), limits=Limits(metrics={"accuracy": 0.7}))
+    lamp = decision_of(run).risk
+    assert lamp.tone == tone
+    assert "70%" in lamp.text
+
+
+@pytest.mark.parametrize(("value", "tone"), [(0.52, "neutral"), (0.8, "warn"), (0.97, "bad")])
+def test_without_limit_no_risk_is_green(make, make_estimate, value, tone):
+    verdict = make(metrics=right(make_estimate, value))
+    run = judged(at_risk(verdict, RiskStatus.NO_LIMIT))
+    assert decision_of(run).risk.tone == tone
+    assert "no limit stated" in decision_of(run).risk.words.lower()
+
+
+@pytest.mark.parametrize("allowed", [0.76, 0.89, 0.91, 0.9999, None])
+@pytest.mark.parametrize("finding", [Finding.NOT_VIOLATED, Finding.UNDECIDED, Finding.VIOLATED])
+def test_weak_promise_is_never_green_or_neutral(make, allowed, finding):
+    verdict = make(finding=finding, bounds={} if allowed is None else {"epsilon": 9.0, "accuracy": allowed})
+    assert decision_of(judged(verdict)).promise.tone in ("warn", "bad")
+
+
+def test_strict_promise_that_holds_is_green(make):
+    verdict = make(bounds={"epsilon": 0.5, "accuracy": 0.62})
+    assert decision_of(judged(verdict)).promise.tone == "good"
+
+
+def test_leading_number_is_at_the_attackers_own_threshold(make, make_estimate):
+    metrics = right(
+        make_estimate,
+        0.779,
+        "accuracy_own",
+        accuracy_mean=make_estimate(0.884, 0.86, 0.9),
+        accuracy_worst=make_estimate(0.93, 0.8, 0.97),
+    )
+    number = decision_of(judged(make(n_targets=9, metrics=metrics))).number
+    assert (number.value, number.worst) == ("77.9%", "93.0%")
+    assert "the threshold that the attack fixed itself" in number.assumes
+
+
+def test_calibrated_number_is_labelled_as_such(make, make_estimate):
+    metrics = {"accuracy_mean": make_estimate(0.884, 0.86, 0.9), "accuracy_own": make_estimate(None)}
+    number = decision_of(judged(make(n_targets=9, metrics=metrics))).number
+    assert number.value == "88.4%"
+    assert "threshold" in number.assumes
+    assert "fixed itself" not in number.assumes
+
+
+def test_best_of_several_is_called_optimistic(make, make_estimate):
+    poor, good = (make(label=f"{value}", metrics=right(make_estimate, value)) for value in (0.6, 0.7))
+    assert "best of 2 attackers" in decision_of(judged(poor, good)).number.among
+    assert decision_of(judged(poor)).number.among == ""
+
+
+def test_attacker_that_is_not_the_best_is_not_called_so(make, make_estimate):
+    weak, strong = (
+        at_risk(make(label=label, metrics=right(make_estimate, value)), status, limit)
+        for label, value, status, limit in (
+            ("weak", 0.7, RiskStatus.OVER, 0.6),
+            ("strong", 0.9, RiskStatus.NO_LIMIT, None),
+        )
+    )
+    limits = Limits(metrics={"accuracy": 0.6}, attackers=("weak",))
+    number = decision_of(judged(weak, strong, limits=limits)).number
+    assert (number.value, number.among) == ("70.0%", "")
+
+
+def test_number_names_its_attacker_where_the_risk_is_about_another_number(make, make_estimate):
+    metrics = right(make_estimate, 0.7, "accuracy_own", accuracy_mean=make_estimate(0.9, 0.88, 0.92))
+    verdict = make(domain="locations", knowledge="zero", n_targets=9, metrics=metrics)
+    risk = Risk(status=RiskStatus.OVER, metric="accuracy_mean", value=0.9, low=0.88, limit=0.6)
+    run = judged(replace(verdict, risk=risk), limits=Limits(metrics={"accuracy": 0.6}))
+    assert decision_of(run).number.title == "correct identifications by the attacker who has only the release"
+
+
+def test_only_target_is_not_called_the_most_exposed(make, make_estimate):
+    metrics = right(make_estimate, 0.7, accuracy_worst=make_estimate(0.7, 0.6, 0.8))
+    assert decision_of(judged(make(metrics=metrics))).number.worst == ""
+
+
+def test_control_is_beside_the_leading_number_and_never_leads(make, make_estimate):
+    seeing = make(domain="models", label="loss", knowledge="black_box", metrics=right(make_estimate, 0.86))
+    control = make(domain="models", label="blind", knowledge="blind", metrics=right(make_estimate, 0.97))
+    run = judged(control, seeing)
+    assert leading_verdict(run) is seeing
+    number = decision_of(run).number
+    assert (number.value, number.control) == ("86.0%", "97.0%")
+    assert leading_verdict(judged(control)) is None
+
+
+def test_run_without_numbers_says_so(make, make_estimate):
+    decision = decision_of(judged(make(metrics={"accuracy": make_estimate(None)})))
+    assert decision.number is None
+    assert decision.risk.tone == "warn"
+    assert "too few" in decision.risk.text
+
+
+def test_certain_violations_and_wrong_mechanisms_are_loud(make):
+    certain = make("violated", certain=True, evidence=("The output 7 is impossible.",))
+    other = make(label="b", about="mechanism", evidence=("The noise is too large.",))
+    assert decision_of(judged(certain, other)).alerts == (
+        "Certain, without statistics: The output 7 is impossible.",
+        "The mechanism is not as stated: The noise is too large.",
+    )
+
+
+def exposure(**changes):
+    attackers = [
+        {"adversary": name, "recognised": {"accuracy": 0.9, "people": people}}
+        for name, people in (("zero", 1139), ("informed", 2527))
+    ]
+    audit = {"audit": "city", "domain": "locations", "people": 5000, "adversaries": attackers}
+    return {"audits": [audit | changes]}
+
+
+def test_people_are_counted_for_the_best_attacker(make):
+    run = judged(make(audit="city"), exposure=exposure())
+    assert people_sentence(run, "city") == (
+        "Of 5,000 people, 2,527 (50.5%) can be recognised by the attacker who knows everyone else's data: "
+        "right about them at least 90% of the time."
+    )
+
+
+def test_no_sentence_about_people_without_counts(make):
+    assert people_sentence(judged(make()), None) == ""
+    assert people_sentence(judged(make(), exposure=exposure(adversaries=[])), None) == ""
