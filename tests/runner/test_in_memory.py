@@ -14,8 +14,8 @@ def randomized_response(epsilon, n, seed=5):
 
 def test_violation_is_found_and_kept_promise_is_not_accused():
     members, scores = randomized_response(2.0, 2000)
-    assert judge(members, scores, epsilon=1.0).finding == "violated"
-    kept = judge(members, scores, epsilon=2.0)
+    assert judge(members, scores, epsilon=1.0, coins="fair").finding == "violated"
+    kept = judge(members, scores, epsilon=2.0, coins="fair")
     assert kept.finding == "not violated"
     assert 1.5 < kept.metrics["epsilon"].low <= 2.0
     assert (kept.rounds, kept.n_targets, kept.coins, kept.corrected_for) == (2000, 1, "fair", 1)
@@ -34,9 +34,10 @@ def test_too_few_trials_are_undecided():
     assert verdict.rounds_needed > 4
 
 
-def test_given_membership_uses_another_method():
+def test_membership_counts_as_given_unless_declared_random():
     members, scores = randomized_response(2.0, 2000)
-    verdict = judge(members, scores, coins="given")
+    verdict = judge(members, scores)
+    assert verdict == judge(members, scores, coins="given")
     assert verdict.coins == "given"
     assert "Clopper-Pearson" in verdict.metrics["epsilon"].method
 

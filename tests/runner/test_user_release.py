@@ -107,6 +107,7 @@ def test_failing_release_exits_with_code_2(call, tmp_path, workers):
     assert outcome.code == 2
     assert outcome.err.startswith("leakgauge: audit 'mine': ")
     assert "release raised ValueError" in outcome.err
+    assert ".py, line " in outcome.err
     assert outcome.err.count("\n") == 1
 
 

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if "delta" in given and "epsilon" not in given:
             raise BadInput(f"--delta {given['delta']} needs an epsilon; add --epsilon")
-        verdicts = [judge_file(arguments.what, **{"coins": "given", **given})]
+        verdicts = [judge_file(arguments.what, **given)]
     if arguments.json:
         verdict_table.print_json(verdicts)
     else:

@@ -104,7 +104,7 @@ def judge(
     epsilon: float | None = None,
     delta: float = 0.0,
     confidence: float = 0.95,
-    coins: str = "fair",
+    coins: str = "given",
     seed: int = 0,
 ) -> Verdict:
     """Judge the scores of any other attack.
@@ -117,7 +117,8 @@ def judge(
         epsilon: The promised epsilon; None if nothing is promised, and then there is no finding.
         delta: The promised delta.
         confidence: The confidence level of all intervals.
-        coins: "fair" if membership was decided by independent fair coins, else "given".
+        coins: "fair" if every membership was decided by a fair coin of its own, which allows a sharper bound
+            on epsilon; "given" otherwise.
         seed: The seed of the random numbers that the statistics need.
 
     Raises:

@@ -31,10 +31,28 @@ def test_failing_release_is_reported_with_round_and_input():
 
     with pytest.raises(BadInput) as caught:
         opened(fails)
+    line = fails.__code__.co_firstlineno + 2
     assert str(caught.value) == (
-        "release raised ValueError: no noise left in round 1 of its block, for the input with the target"
+        f"release raised ValueError: no noise left at {__file__}, line {line} in round 1 of its block, "
+        "for the input with the target"
     )
     assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_error_inside_a_library_is_reported_at_the_users_own_line():
+    def fails(dataset, rng):
+        return np.linalg.inv(np.zeros((2, 2)))
+
+    with pytest.raises(
+        BadInput, match=rf"test_release.py, line {fails.__code__.co_firstlineno + 1} in round 0"
+    ):
+        opened(fails)
+
+
+def test_error_of_a_function_without_python_source_has_no_line_of_leakgauge():
+    with pytest.raises(BadInput) as caught:
+        opened(pow, pair=("a", "b"))
+    assert "leakgauge" not in str(caught.value)
 
 
 def test_rejects_writing_to_array():

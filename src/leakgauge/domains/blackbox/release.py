@@ -13,6 +13,7 @@ from numpy.random import Generator
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
 from leakgauge.domains.blackbox.event_search.output_table import require_supported
+from leakgauge.support.error_location import user_code_location
 from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.mutation_guard import MutationGuard
 
@@ -67,7 +68,10 @@ def _sample_mechanism(
 def _release_error(error: BaseException, number: int, member: bool) -> BadInput:
     where = f"in round {number} of its block, for the input {'with' if member else 'without'} the target"
     text = " ".join(str(error).split()) or "(no message)"
+    line = f" at {location}" if (location := user_code_location(error)) else ""
     if isinstance(error, ValueError) and "read-only" in text:
-        return BadInput(f"release tried to change its input {where} ({text}); work on a copy (copy.deepcopy)")
+        return BadInput(
+            f"release tried to change its input {where} ({text}{line}); work on a copy (copy.deepcopy)"
+        )
     hint = "; import it at the top of the module" if isinstance(error, ModuleNotFoundError) else ""
-    return BadInput(f"release raised {type(error).__name__}: {text} {where}{hint}")
+    return BadInput(f"release raised {type(error).__name__}: {text}{line} {where}{hint}")
