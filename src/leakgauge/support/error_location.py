@@ -31,7 +31,7 @@ def user_code_location(error: BaseException) -> str:
 
 
 def _is_installed(filename: str) -> bool:
-    """Whether a file belongs to Python or an installed package; compiled code has a file that is not there."""
+    """Whether a file belongs to Python or an installed package; that of compiled code does not exist."""
     if filename.startswith("<"):  # typed at a prompt, unless it is frozen into Python
         return filename.startswith("<frozen ")
     return _below(filename, _INSTALLED) or not (Path(filename).is_absolute() or Path(filename).exists())
