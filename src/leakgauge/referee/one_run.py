@@ -88,6 +88,11 @@ class Guesses:
     order: npt.NDArray[np.intp]
     says_member: Bits  # aligned with order
     ends: npt.NDArray[np.intp]
+    strength: Reals  # aligned with order
+
+    def at_least(self, cut: float) -> int:
+        """The number of guesses with at least this strength of evidence."""
+        return int(np.searchsorted(-self.strength, -cut, side="right"))
 
     def reaching(self, fractions: tuple[float, ...], n_trials: int) -> npt.NDArray[np.intp]:
         """The numbers of guesses that reach the given shares of all trials, at most all with evidence."""
@@ -116,7 +121,7 @@ def order_guesses(scores: Reals, reading: Reading) -> Guesses:
     order = np.argsort(-strength, kind="stable")
     order = order[strength[order] > 0]
     ends = np.append(np.flatnonzero(np.diff(strength[order])) + 1, order.size) if order.size else order
-    return Guesses(order, evidence[order] > 0, ends)
+    return Guesses(order, evidence[order] > 0, ends, strength[order])
 
 
 def _centred_ranks(scores: Reals) -> Reals:
