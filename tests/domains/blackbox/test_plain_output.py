@@ -31,7 +31,7 @@ Rights = Flag("Rights", [f"R{n}" for n in range(100)])
 
 @dataclass
 class Record:
-    count: int
+    value: int
     name: str = "ward"
 
 
@@ -115,7 +115,6 @@ KINDS = {
         f"tensor of {dtype}": torch_tensor(dtype)
         for dtype in ("bool", "uint8", "int64", "float32", "bfloat16", "float16", "complex64", "float8_e5m2")
     },
-    "sparse tensor": lambda n: torch_tensor("float32")(n).to_sparse(),
     "tensor with gradient": lambda n: torch_tensor("float32")(n).requires_grad_(),
     **{f"image {mode}": image(mode) for mode in ("L", "RGB", "RGBA", "P")},
     "pandas frame": pandas(lambda pd, n: pd.DataFrame({"a": [n, 1], "b": ["x", None]})),
@@ -204,6 +203,15 @@ def test_type_alone_is_a_leak():
         epsilon=1.0,
     )
     assert bound(case, rounds=500, shadows=200, seed=1) > 3
+
+
+def test_sparse_and_quantized_tensors_are_written_out():
+    torch = pytest.importorskip("torch")
+    tensor = torch.tensor([0.0, 2.0])
+    sparse, quantized = tensor.to_sparse(), torch.quantize_per_tensor(tensor, 0.5, 0, torch.qint8)
+    for other in (sparse, quantized):
+        np.testing.assert_array_equal(plain_output(other)["values"], [0.0, 2.0])
+    assert plain_output(sparse)["layout"] != plain_output(tensor)["layout"]
 
 
 def test_copies_share_no_memory():

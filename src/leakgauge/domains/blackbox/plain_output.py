@@ -90,7 +90,7 @@ def _builtin(value: Any) -> Converter | None:
     return None
 
 
-def _typed(value: Any, **parts: Any) -> dict[str, Any]:
+def _typed(value: Any, /, **parts: Any) -> dict[str, Any]:
     return {TYPE: type(value).__name__, **parts}
 
 
