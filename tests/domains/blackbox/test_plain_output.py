@@ -205,13 +205,11 @@ def test_type_alone_is_a_leak():
     assert bound(case, rounds=500, shadows=200, seed=1) > 3
 
 
-def test_sparse_and_quantized_tensors_are_written_out():
-    torch = pytest.importorskip("torch")
-    tensor = torch.tensor([0.0, 2.0])
-    sparse, quantized = tensor.to_sparse(), torch.quantize_per_tensor(tensor, 0.5, 0, torch.qint8)
-    for other in (sparse, quantized):
-        np.testing.assert_array_equal(plain_output(other)["values"], [0.0, 2.0])
-    assert plain_output(sparse)["layout"] != plain_output(tensor)["layout"]
+def test_sparse_tensor_is_written_out():
+    dense = pytest.importorskip("torch").tensor([0.0, 2.0])
+    sparse = dense.to_sparse()
+    np.testing.assert_array_equal(plain_output(sparse)["values"], [0.0, 2.0])
+    assert plain_output(sparse)["layout"] != plain_output(dense)["layout"]
 
 
 def test_copies_share_no_memory():

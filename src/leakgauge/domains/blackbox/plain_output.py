@@ -238,8 +238,6 @@ def _torch(value: Any) -> Converter | None:
 def _tensor(tensor: Any, strided: Any) -> dict[str, Any]:
     """Copy a tensor to the memory of the processor; types that NumPy does not have become floats."""
     dense = tensor.detach().cpu()
-    if dense.is_quantized:
-        dense = dense.dequantize()
     if dense.layout != strided:
         dense = dense.to_dense()
     dense = dense.resolve_conj().resolve_neg()
