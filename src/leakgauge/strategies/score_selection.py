@@ -48,9 +48,9 @@ class RareEvent:
 
 @dataclass(frozen=True, kw_only=True)
 class EventChoice:
-    """The best score overall with the share of rounds on which to guess, and the best among rare strong ones.
+    """A score for all rounds with the share on which to guess, and a rare event; only one of them may count.
 
-    A share or a rare event that cannot be expected to win is missing, but never both.
+    The share is missing where the rare event alone counts.
     """
 
     candidate: int
@@ -77,30 +77,34 @@ def choose_score(scores: Sequence[Reals], members: Bits, *, delta: float) -> Sco
 
 
 def choose_events(scores: Sequence[Reals], members: Bits, *, delta: float) -> EventChoice:
-    """Choose the best score overall, and the best among rare strong ones where it promises more.
+    """Choose the best event overall, and the best among rare strong ones where it promises more.
 
-    A rare event must be so much stronger than a common one to be chosen alone that some seeds would miss it.
-    Fixing both costs half of the error each. An event that cannot be expected to win is therefore left out.
+    Few guesses must be much better than many to be chosen, so some seeds would miss a rare event. Both are
+    therefore fixed, for half of the error each, unless the best event overall is rare itself. A rare event
+    is fixed by its strength: a share might end among the many weaker guesses next to it.
     """
     options = [option for number, score in enumerate(scores) for option in _options(number, score, members)]
-    rare = [option for option in options if option.n_guesses <= RARE * members.size]
-    common = [option for option in options if option.n_guesses > RARE * members.size]
     if not options:
         return EventChoice(candidate=0, fraction=1.0, rare=None)
     by_share, by_cut = _share_bound(members.size, delta), _cut_bound(members.size, delta)
-    strong = _strongest(rare, by_cut) if rare else None
-    usual = _best(common, by_share) if common else None
-    if usual is None:
-        assert strong is not None  # of all options, none is common
-        return EventChoice(candidate=strong.candidate, fraction=None, rare=_rare_event(strong))
-    fraction = _inner_share(usual, members.size)
-    needed = _RARE_ADVANTAGE * by_share(usual, usual.n_right)
-    if strong is None or not _lowered_bound(strong, by_cut, _MEDIAN) > needed:
-        return EventChoice(candidate=usual.candidate, fraction=fraction, rare=None)
-    hopeless = by_share(usual, usual.n_right) < _lowered_bound(strong, by_cut, _ERROR_AMONG_CANDIDATES)
-    return EventChoice(
-        candidate=usual.candidate, fraction=None if hopeless else fraction, rare=_rare_event(strong)
-    )
+    best = _best(options, by_share)
+    rare = [option for option in options if _is_rare(option, members)]
+    if _is_rare(best, members):
+        common = [option for option in options if not _is_rare(option, members)]
+        strong = _strongest(rare, by_cut, _ERROR_AMONG_SHARES)
+        usual = _best(common, by_share) if common else strong
+        return EventChoice(candidate=usual.candidate, fraction=None, rare=_rare_event(strong))
+    fraction = _inner_share(best, members.size)
+    if rare:
+        strong = _strongest(rare, by_cut, _MEDIAN)
+        needed = _RARE_ADVANTAGE * by_share(best, best.n_right)
+        if _lowered_bound(strong, by_cut, _MEDIAN) > needed:
+            return EventChoice(candidate=best.candidate, fraction=fraction, rare=_rare_event(strong))
+    return EventChoice(candidate=best.candidate, fraction=fraction, rare=None)
+
+
+def _is_rare(option: _GuessOption, members: Bits) -> bool:
+    return option.n_guesses <= RARE * members.size
 
 
 def _options(candidate: int, scores: Reals, members: Bits) -> Iterator[_GuessOption]:
@@ -156,9 +160,9 @@ def _lowered_bound(option: _GuessOption, bound: _Bound, error: float) -> float:
     return bound(option, int(rate * option.n_guesses))
 
 
-def _strongest(options: Sequence[_GuessOption], bound: _Bound) -> _GuessOption:
+def _strongest(options: Sequence[_GuessOption], bound: _Bound, error: float) -> _GuessOption:
     """Return the first option with nearly the largest bound to expect."""
-    bounds = [_lowered_bound(option, bound, _MEDIAN) for option in options]
+    bounds = [_lowered_bound(option, bound, error) for option in options]
     enough = _NEARLY * max(bounds)
     return next(option for option, expected in zip(options, bounds) if expected >= enough)
 
