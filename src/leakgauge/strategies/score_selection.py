@@ -25,7 +25,7 @@ _MEDIAN = 0.5
 _RARE_ADVANTAGE = 1.25
 _NEARLY = 0.98  # of the largest bound: a candidate proposed earlier is preferred to a slightly better one
 _MAX_CANDIDATES_PER_SHARE = 2  # candidates per share for which the bound is computed
-_MARGIN = 2.0  # standard deviations by which a share stays inside the guesses that it was chosen for
+_MARGIN = 4.0  # standard deviations by which a share stays inside the guesses that it was chosen for
 
 _Bound: TypeAlias = Callable[["_GuessOption", int], float]  # of an option, with so many right guesses
 

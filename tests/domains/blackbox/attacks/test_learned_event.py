@@ -125,6 +125,13 @@ def test_bound_of_rare_truth_is_stable_over_seeds():
     assert min(bounds) > 0.8 * np.median(bounds)
 
 
+@pytest.mark.nightly
+def test_bound_of_few_categories_is_stable_over_seeds():
+    # Eight letters: a share just beyond the strongest of them would reach all of the next one.
+    bounds = [bound(CASES["exponential"], rounds=20_000, shadows=20_000, seed=seed) for seed in range(28)]
+    assert min(bounds) > 0.7 * np.median(bounds)
+
+
 def test_rare_event_is_described():
     case = CASES["truth slips out"]
     reading = studied(case, 4_000, 1).scorer.reading
