@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 
+import leakgauge
 from leakgauge import api
 
 
@@ -36,6 +37,18 @@ def test_membership_counts_as_given_unless_declared_random(call, scores):
     fair = json.loads(call("judge", scores, "--json", "--coins", "fair").out)["verdicts"][0]
     assert (given["coins"], fair["coins"]) == ("given", "fair")
     assert given["metrics"]["epsilon"]["low"] < fair["metrics"]["epsilon"]["low"] <= 2.0
+
+
+@pytest.mark.parametrize("settings", [{}, {"epsilon": 1.0}, {"epsilon": 1.7, "coins": "fair"}])
+def test_python_and_command_line_find_the_same(call, scores, tmp_path, settings):
+    """At epsilon 1.7 fair coins prove a violation and given membership does not: the default matters."""
+    members, said = np.loadtxt(tmp_path / scores, delimiter=",", skiprows=1).T
+    direct = leakgauge.judge(members, said, **settings)
+    options = [str(part) for name, value in settings.items() for part in (f"--{name}", value)]
+    [shown] = json.loads(call("judge", scores, *options, "--json").out)["verdicts"]
+    assert shown["finding"] == (None if direct.finding is None else direct.finding.value)
+    assert shown["coins"] == direct.coins
+    assert shown["metrics"]["epsilon"]["low"] == direct.metrics["epsilon"].low
 
 
 def test_delta_and_confidence_are_used(call, scores):

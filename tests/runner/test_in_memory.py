@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, play
+from leakgauge.core.randomness import Role, stream
+from leakgauge.domains.blackbox.attacks.learned_event import Attack
+from leakgauge.domains.blackbox.challenger import Challenger
+from leakgauge.domains.blackbox.knowledge import SimulatorKnowledge
+from leakgauge.referee.metrics.epsilon_one_run import Metric
 from leakgauge.runner.in_memory import audit_mechanism, judge, judge_file
 
 
@@ -14,8 +21,8 @@ def randomized_response(epsilon, n, seed=5):
 
 def test_violation_is_found_and_kept_promise_is_not_accused():
     members, scores = randomized_response(2.0, 2000)
-    assert judge(members, scores, epsilon=1.0).finding == "violated"
-    kept = judge(members, scores, epsilon=2.0)
+    assert judge(members, scores, epsilon=1.0, coins="fair").finding == "violated"
+    kept = judge(members, scores, epsilon=2.0, coins="fair")
     assert kept.finding == "not violated"
     assert 1.5 < kept.metrics["epsilon"].low <= 2.0
     assert (kept.rounds, kept.n_targets, kept.coins, kept.corrected_for) == (2000, 1, "fair", 1)
@@ -34,9 +41,10 @@ def test_too_few_trials_are_undecided():
     assert verdict.rounds_needed > 4
 
 
-def test_given_membership_uses_another_method():
+def test_membership_counts_as_given_unless_declared_random():
     members, scores = randomized_response(2.0, 2000)
-    verdict = judge(members, scores, coins="given")
+    verdict = judge(members, scores)
+    assert verdict == judge(members, scores, coins="given")
     assert verdict.coins == "given"
     assert "Clopper-Pearson" in verdict.metrics["epsilon"].method
 
@@ -168,11 +176,99 @@ def test_audit_matches_equivalent_plan(tmp_path):
     assert planned.instrument == direct.instrument
 
 
+def randomized_bit(bit, rng):
+    """Keeps its promise, epsilon 1, with nothing to spare."""
+    return bit if rng.random() < np.e / (1 + np.e) else 1 - bit
+
+
+def accusations(adversary, challenger, confidence, blocks, rounds):
+    """How often fresh rounds prove more than epsilon 1; the attack was studied once, on other rounds."""
+    metric = Metric(confidence=confidence)
+    return sum(
+        metric(play(challenger, {"it": adversary}, 1, range(rounds), block)["it"]).low > 1.0
+        for block in range(blocks)
+    )
+
+
+def test_tight_mechanism_is_hardly_ever_accused_at_high_confidence():
+    """Of 1,000 audits .999 may accuse one: more than 6 has a chance of 1 in 10,000. At .95 it is about 40."""
+    challenger = Challenger(randomized_bit, (0, 1), None)
+    knowledge = SimulatorKnowledge(randomized_bit, (0, 1), 0.0)
+    adversary = Adversary(knowledge, Attack(shadows=1000).study(knowledge, stream(1, Role.STUDY)))
+    assert accusations(adversary, challenger, 0.999, 1000, 100) <= 6
+    assert 10 < accusations(adversary, challenger, 0.95, 500, 100) <= 45  # tight: the error is really spent
+
+
+@pytest.mark.nightly
+def test_whole_audits_of_a_tight_mechanism_accuse_it_at_most_once_in_1000():
+    found = [
+        audit_mechanism(randomized_bit, (0, 1), epsilon=1.0, rounds=200, confidence=0.999, seed=seed).finding
+        for seed in range(3000)
+    ]
+    assert found.count("violated") <= 10  # 3 expected at most; more than 10 has a chance of 3e-4
+
+
+@pytest.mark.parametrize("n_guesses", [50, 400, 20_000])
+def test_confidence_is_exact_for_a_tight_mechanism(n_guesses):
+    """The chance of an accusation is a binomial tail: at most the error, and most of it is used."""
+    rate = np.e / (1 + np.e)
+    counts = np.arange(n_guesses + 1)
+    for error in (0.05, 0.001):
+        accusing = [
+            hits
+            for hits in range(int(n_guesses * rate), n_guesses + 1)
+            if Metric(confidence=1 - error).from_counts(hits, n_guesses - hits, 0, 0) > 1.0
+        ]
+        chance = binom.pmf(counts[accusing[0] :], n_guesses, rate).sum()
+        assert error / 4 < chance <= error
+
+
+def test_higher_confidence_gives_a_lower_bound():
+    usual, strict = (
+        audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=2000, confidence=confidence)
+        for confidence in (0.95, 0.999)
+    )
+    assert strict.metrics["epsilon"].low < usual.metrics["epsilon"].low
+    assert {estimate.confidence for estimate in strict.metrics.values()} == {0.999}
+
+
+def test_strongest_of_several_pairs_is_returned_and_corrected():
+    pairs = [(0.0, 0.0), (0.0, 1.0), (0.0, 0.25)]
+    several = audit_mechanism(careless, pairs, epsilon=1.0, rounds=2000)
+    assert several.corrected_for == 3
+    assert several.parameters["challenger"] == {"release": "careless", "pair": 1}
+    alone = audit_mechanism(careless, pairs[1], epsilon=1.0, rounds=2000, confidence=1 - (1 - 0.95) / 3)
+    assert several.metrics == alone.metrics
+    assert several.finding == alone.finding == "violated"
+    assert "pair" not in alone.parameters["challenger"]
+
+
+def test_correction_decides_the_finding():
+    pair, alone, corrected = (0.0, 1.0), {"confidence": 0.95}, {"confidence": 1 - (1 - 0.95) / 4}
+    most, least = (
+        audit_mechanism(careless, pair, epsilon=None, rounds=1000, **settings).metrics["epsilon"].low
+        for settings in (alone, corrected)
+    )
+    between = (least + most) / 2
+    assert audit_mechanism(careless, pair, epsilon=between, rounds=1000).finding == "violated"
+    assert audit_mechanism(careless, [pair] * 4, epsilon=between, rounds=1000).finding == "not violated"
+
+
+def test_pair_may_be_a_list_of_two_inputs():
+    as_tuple = audit_mechanism(careless, (0.0, 1.0), epsilon=1.0, rounds=500)
+    assert audit_mechanism(careless, [0.0, 1.0], epsilon=1.0, rounds=500) == as_tuple
+    assert audit_mechanism(careless, [(0.0, 1.0)], epsilon=1.0, rounds=500).metrics == as_tuple.metrics
+
+
 @pytest.mark.parametrize(
     ("release", "pair", "settings", "message"),
     [
         ("laplace", (0, 1), {"epsilon": 1.0}, "release must be callable, got str"),
         (fair, (0, 1, 2), {"epsilon": 1.0}, "pair must hold two inputs"),
+        (fair, [], {"epsilon": 1.0}, "the list of pairs is empty"),
+        (fair, [(0, 1), 2, 3], {"epsilon": 1.0}, "pair must hold two inputs"),
+        (fair, (0, 1), {"epsilon": 1.0, "confidence": 1.0}, r"confidence must be in \[0.5, 1\)"),
+        (fair, (0, 1), {"epsilon": 1.0, "confidence": "high"}, "confidence: must be"),
         (fair, (0, 1), {"epsilon": -1.0}, "epsilon must be >= 0, got -1.0"),
         (fair, (0, 1), {"epsilon": 1.0, "delta": 1.5}, "delta must be in"),
         (fair, (0, 1), {"epsilon": 1.0, "rounds": 0}, "rounds must be >= 1, got 0"),

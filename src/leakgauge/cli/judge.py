@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if "delta" in given and "epsilon" not in given:
             raise BadInput(f"--delta {given['delta']} needs an epsilon; add --epsilon")
-        result = judge_file(arguments.what, limits=limits, **{"coins": "given", **given})
+        result = judge_file(arguments.what, limits=limits, **given)
     if arguments.json:
         verdict_table.print_json(result)
     else:

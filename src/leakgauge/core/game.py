@@ -191,13 +191,16 @@ class Reading:
 
     ``threshold`` is the attack's own: a score at or above it means "member". ``signed`` scores are
     log-likelihood ratios, or similar: zero means no evidence. ``fraction`` is the share of trials on which to
-    guess, where the attack fixed it beforehand. ``event`` describes what a learned attack looks at.
-    ``studied`` holds numbers that an attack computed while it studied; a domain declares their titles.
+    guess, where the attack fixed it beforehand. ``cut`` is a strength of evidence fixed beforehand: guess on
+    all trials at or above it. An attack that fixed both has two events, each with half of the error.
+    ``event`` describes what a learned attack looks at. ``studied`` holds numbers that an attack computed
+    while it studied; a domain declares their titles.
     """
 
     threshold: float | None = None
     signed: bool = False
     fraction: float | None = None
+    cut: float | None = None
     event: str | None = None
     studied: dict[str, float] = field(default_factory=dict)
 

@@ -97,6 +97,11 @@ class Guesses:
     order: npt.NDArray[np.intp]
     says_member: Bits  # aligned with order
     ends: npt.NDArray[np.intp]
+    strength: Reals  # aligned with order
+
+    def at_least(self, cut: float) -> int:
+        """The number of guesses with at least this strength of evidence."""
+        return int(np.searchsorted(-self.strength, -cut, side="right"))
 
     def reaching(self, fractions: tuple[float, ...], n_trials: int) -> npt.NDArray[np.intp]:
         """The numbers of guesses that reach the given shares of all trials, at most all with evidence."""
@@ -125,7 +130,7 @@ def order_guesses(scores: Reals, reading: Reading) -> Guesses:
     order = np.argsort(-strength, kind="stable")
     order = order[strength[order] > 0]
     ends = np.append(np.flatnonzero(np.diff(strength[order])) + 1, order.size) if order.size else order
-    return Guesses(order, evidence[order] > 0, ends)
+    return Guesses(order, evidence[order] > 0, ends, strength[order])
 
 
 def order_every_trial(trials: Trials) -> Guesses:
@@ -137,14 +142,14 @@ def order_every_trial(trials: Trials) -> Guesses:
     evidence = _evidence(trials.scores, trials.reading)
     if not evidence.any():
         none = np.zeros(0, np.intp)
-        return Guesses(none, none.astype(bool), none)
+        return Guesses(none, none.astype(bool), none, none.astype(np.float64))
     drawn = stream(0, Role.TIES, _TIES).random((2, len(trials)))
     places = np.lexsort((trials.targets, trials.rounds))
     first, coin = np.empty_like(drawn)
     first[places], coin[places] = drawn
     order = np.lexsort((first, -np.abs(evidence)))
     says_member = np.where(evidence == 0, coin < 0.5, evidence > 0)
-    return Guesses(order, says_member[order], np.arange(1, len(trials) + 1))
+    return Guesses(order, says_member[order], np.arange(1, len(trials) + 1), np.abs(evidence)[order])
 
 
 def _evidence(scores: Reals, reading: Reading) -> Reals:

@@ -41,6 +41,22 @@ def test_failing_release_is_reported_with_round_and_input():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
+def test_error_inside_a_library_is_reported_at_the_users_own_line():
+    def fails(dataset, rng):
+        return np.linalg.inv(np.zeros((2, 2)))
+
+    with pytest.raises(
+        BadInput, match=rf"test_release.py, line {fails.__code__.co_firstlineno + 1} in round 0"
+    ):
+        opened(fails)
+
+
+def test_error_of_a_function_without_python_source_has_no_line_of_leakgauge():
+    with pytest.raises(BadInput) as caught:
+        opened(pow, pair=("a", "b"))
+    assert "leakgauge" not in str(caught.value)
+
+
 def test_rejects_writing_to_array():
     def writes(dataset, rng):
         dataset += 1
@@ -101,8 +117,8 @@ def test_returned_list_is_copied():
 
 
 def test_unsupported_output_is_reported():
-    with pytest.raises(BadInput, match="of type 'set'"):
-        opened(lambda dataset, rng: [1, {2}])
+    with pytest.raises(BadInput, match=r"of type 'builtins.object', which is not supported; return numbers"):
+        opened(lambda dataset, rng: [1, {"a": object()}])
 
 
 def test_named_mechanism_is_sampled_per_block():

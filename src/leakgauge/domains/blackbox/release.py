@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -12,14 +11,12 @@ from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Mechanism, Reals
-from leakgauge.domains.blackbox.event_search.output_table import require_supported
+from leakgauge.domains.blackbox.plain_output import plain_output
 from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.mutation_guard import MutationGuard
 from leakgauge.support.user_code import error_with_location
 
 ReleaseFunction: TypeAlias = Callable[[Any, Generator], Any]
-
-_IMMUTABLE = (int, float, str, type(None), np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,27 +30,26 @@ class MechanismRelease:
 
 
 def run_release(function: ReleaseFunction, pair: tuple[Any, Any], members: Bits, rng: Generator) -> list[Any]:
-    """Return the output of the release in each round; ``members`` selects the input."""
+    """Return the output of the release in each round, as plain values; ``members`` selects the input."""
     if isinstance(function, MechanismRelease):
         return _sample_mechanism(function.mechanism, pair, members, rng)
     guards = [MutationGuard(given) for given in pair]
     outputs: list[Any] = []
-    try:
-        # Keep the release's own prints out of our standard output.
-        with seeded_global_generators(rng), redirect_stdout(sys.stderr):
-            for member in members.tolist():
+    # Keep the release's own prints out of our standard output.
+    with seeded_global_generators(rng), redirect_stdout(sys.stderr):
+        for member in members.tolist():
+            try:
                 output = function(pair[member], rng)
-                # A release may return the same object again with changed contents.
-                outputs.append(output if isinstance(output, _IMMUTABLE) else deepcopy(output))
-    except (Exception, SystemExit) as error:
-        raise _release_error(error, len(outputs), bool(members[len(outputs)])) from error
+            except (Exception, SystemExit) as error:
+                raise _release_error(error, len(outputs), member) from error
+            # A release may return the same object again with changed contents.
+            outputs.append(plain_output(output))
     for guard, which in zip(guards, ("without", "with"), strict=True):
         if guard.broken:
             raise BadInput(
                 f"release changed its input, the one {which} the target; it must leave it as it is: "
                 "work on a copy (copy.deepcopy)"
             )
-    require_supported(outputs)
     return outputs
 
 

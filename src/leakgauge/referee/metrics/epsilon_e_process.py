@@ -19,10 +19,11 @@ class Metric(EpsilonMetric):
 
     For a rate of right guesses of at most q, the ratio of a Beta(1/2, 1/2) mixture above q to q^s (1 - q)^f
     is a test supermartingale (Robbins 1970); thirteen of them, one per share of the trials of a block on
-    which to guess, are averaged. Blocks are read in order, at their ends. Under (epsilon, delta)-DP a round
-    shows its bit with chance delta and obeys epsilon otherwise (Murtagh and Vadhan 2016). A right guess
-    multiplies the wealth by at most 1 / q, so its mean grows by at most 1 + delta (1 - q) / q per round, with
-    or without a guess, and is divided by that; delta > 0 therefore needs one target per round.
+    which to guess, are averaged, or those of a share and a strength of evidence fixed beforehand. Blocks are
+    read in order, at their ends. Under (epsilon, delta)-DP a round shows its bit with chance delta and obeys
+    epsilon otherwise (Murtagh and Vadhan 2016). A right guess multiplies the wealth by at most 1 / q, so its
+    mean grows by at most 1 + delta (1 - q) / q per round, with or without a guess, and is divided by that;
+    delta > 0 therefore needs one target per round.
     """
 
     delta: float = 0.0
@@ -53,8 +54,8 @@ class Metric(EpsilonMetric):
         """Right and wrong guesses so far: one row per block, one column per share; and trials so far."""
         if self.block < 1:
             raise BadInput(f"e_process: block must be at least 1, got {self.block}")
-        fixed = trials.reading.fraction
-        fractions = FRACTIONS if fixed is None else (fixed,)
+        fixed, cut = trials.reading.fraction, trials.reading.cut
+        fractions = (fixed,) if fixed is not None else FRACTIONS if cut is None else ()
         blocks = trials.rounds // self.block
         right, wrong, played = [], [], []
         order = np.argsort(blocks, kind="stable")
@@ -62,6 +63,8 @@ class Metric(EpsilonMetric):
             guesses = order_guesses(trials.scores[rows], trials.reading)
             true = np.append(0, np.cumsum(trials.members[rows][guesses.order] == guesses.says_member))
             sizes = guesses.reaching(fractions, rows.size)
+            if cut is not None:
+                sizes = np.append(sizes, guesses.at_least(cut))
             hits = true[sizes]
             right.append(hits)
             wrong.append(sizes - hits)

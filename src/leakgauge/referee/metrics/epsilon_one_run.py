@@ -1,13 +1,13 @@
 """Lower confidence bound on epsilon from right guesses (Steinke, Nasr and Jagielski 2023)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from leakgauge.core.game import Bits, Trials
-from leakgauge.referee.assumptions import unfair_coins
+from leakgauge.core.game import Bits, Reading, Trials
+from leakgauge.referee.assumptions import need_independent_rounds, unfair_coins
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_protocol import EpsilonMetric
 from leakgauge.referee.metrics import epsilon_clopper_pearson
@@ -21,17 +21,27 @@ from leakgauge.referee.one_run import (
 from leakgauge.referee.one_run_delta import any_count_lower_bound, fixed_count_lower_bound
 
 
+@dataclass(frozen=True)
+class _Event:
+    """Guesses that are counted together: the strongest of them, so many or of so much strength."""
+
+    n_guesses: int
+    by_strength: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Metric(EpsilonMetric):
     """Guess on the clearest trials and count the right guesses.
 
-    Thirteen shares of the trials are tried, each at its part of the error (Bonferroni); an attack that fixed
-    one share before the rounds spends it all there. Trials may share rounds. Where the coins cannot be taken
-    as fair, the held-out Clopper-Pearson bound answers instead, and says so.
+    Thirteen shares of the trials are tried, each at its part of the error (Bonferroni). An attack that fixed
+    a share or a strength of evidence before the rounds spends all of the error there; with both, half on
+    each. Trials may share rounds. Where the coins cannot be taken as fair, the held-out Clopper-Pearson bound
+    answers instead, and says so.
 
     With delta > 0 and independent rounds the thirteen shares are exact numbers of guesses, known before the
-    rounds; a share that the attack fixed still ends with a whole group of trials of equal strength, so the
-    scores decide on the number of guesses. ``leakgauge.referee.one_run_delta`` has a bound for each.
+    rounds. A strength decides by the scores on how many rounds to guess, and so does a share that the attack
+    fixed: it ends with a whole group of trials of equal strength. ``leakgauge.referee.one_run_delta`` has a
+    bound for each.
     """
 
     fair_coins_only: ClassVar[bool] = True
@@ -42,34 +52,31 @@ class Metric(EpsilonMetric):
     def __call__(self, trials: Trials) -> Estimate:
         if problem := unfair_coins(trials):
             return epsilon_clopper_pearson.fallback_estimate(trials, self.delta, self.confidence, problem)
-        fixed, n, shared = trials.reading.fraction, len(trials), trials.shared_rounds
-        guesses, sizes = self._guesses(trials, shared)
-        if not sizes:
+        n, shared = len(trials), trials.shared_rounds
+        guesses, events = self._events(trials, shared)
+        if not any(event.n_guesses for event in events):
             method = "one-run bound, no score is evidence"
             return Estimate(value=0.0, low=0.0, confidence=self.confidence, method=method)
-        right = self._right(guesses, sizes, trials.members)
-        bounds = self._bounds(n, sizes, right, shared, fixed is not None)
+        right = self._right(guesses, events, trials.members)
+        bounds = self._bounds(n, events, right, shared=shared, exact=_tries_shares(trials.reading))
         best = int(np.argmax(bounds))
-        how = (
-            "a share fixed before the rounds"
-            if fixed is not None
-            else f"best of {len(sizes)} shares, corrected"
-        )
         return Estimate(
-            value=_logit(right[best] / sizes[best]),
+            value=_logit(right[best] / events[best].n_guesses) if events[best].n_guesses else 0.0,
             low=bounds[best],
             confidence=self.confidence,
-            method=f"one-run bound, guesses on {sizes[best] / n:.3g} of the trials ({how})",
+            method=f"one-run bound, guesses on {events[best].n_guesses / n:.3g} of the trials "
+            f"({_selection(events, best, trials.reading)})",
         )
 
     def lows(self, trials: Trials, worlds: Iterable[Bits]) -> list[float]:
         """Bounds of the same scores had membership been otherwise; the scores are ordered once."""
-        fixed, n, shared = trials.reading.fraction is not None, len(trials), trials.shared_rounds
-        guesses, sizes = self._guesses(trials, shared)
-        if not sizes:
+        n, shared, exact = len(trials), trials.shared_rounds, _tries_shares(trials.reading)
+        guesses, events = self._events(trials, shared)
+        if not any(event.n_guesses for event in events):
             return [0.0 for _ in worlds]
         return [
-            max(self._bounds(n, sizes, self._right(guesses, sizes, world), shared, fixed)) for world in worlds
+            max(self._bounds(n, events, self._right(guesses, events, world), shared=shared, exact=exact))
+            for world in worlds
         ]
 
     def from_counts(
@@ -77,34 +84,60 @@ class Metric(EpsilonMetric):
     ) -> float:
         """Bound for an attack that says "in" or "out" on every trial."""
         n = hits + misses + alarms + silences
-        return self._bounds(n, [n], [hits + silences], shared_rounds, fixed=True)[0] if n else 0.0
+        if not n:
+            return 0.0
+        return self._bounds(n, [_Event(n)], [hits + silences], shared=shared_rounds, exact=False)[0]
 
-    def _guesses(self, trials: Trials, shared: bool) -> tuple[Guesses, list[int]]:
-        """Order the trials, and say on how many to guess."""
-        fixed = trials.reading.fraction
-        if self.delta and fixed is None and not shared:
-            guesses = order_every_trial(trials)
-        else:
-            guesses = order_guesses(trials.scores, trials.reading)
-        return guesses, guesses.sizes(FRACTIONS if fixed is None else (fixed,), len(trials))
+    def _events(self, trials: Trials, shared: bool) -> tuple[Guesses, list[_Event]]:
+        """Order the trials; say on how many to guess: as was fixed beforehand, or else on all the shares."""
+        reading, n = trials.reading, len(trials)
+        if _tries_shares(reading):
+            exact = self.delta and not shared
+            guesses = order_every_trial(trials) if exact else order_guesses(trials.scores, reading)
+            return guesses, list(map(_Event, guesses.sizes(FRACTIONS, n)))
+        guesses, events = order_guesses(trials.scores, reading), []
+        if reading.fraction is not None:
+            events.append(_Event(int(guesses.reaching((reading.fraction,), n)[0])))
+        if reading.cut is not None:
+            if self.delta:
+                need_independent_rounds(trials, "one_run with a strength of evidence and delta > 0")
+            events.append(_Event(guesses.at_least(reading.cut), by_strength=True))
+        return guesses, events
 
-    def _right(self, guesses: Guesses, sizes: list[int], members: Bits) -> list[int]:
-        """Count the right guesses among the first ones."""
+    def _right(self, guesses: Guesses, events: Sequence[_Event], members: Bits) -> list[int]:
+        """Count the right guesses of each event."""
+        sizes = sorted({event.n_guesses for event in events if event.n_guesses})
         right = members[guesses.order[: sizes[-1]]] == guesses.says_member[: sizes[-1]]
-        return np.cumsum(np.add.reduceat(right, [0, *sizes[:-1]], dtype=np.int64)).tolist()
+        counts = np.cumsum(np.add.reduceat(right, [0, *sizes[:-1]], dtype=np.int64)).tolist()
+        known = {0: 0, **dict(zip(sizes, counts))}
+        return [known[event.n_guesses] for event in events]
 
     def _bounds(
-        self, n_coins: int, sizes: Sequence[int], right: Sequence[int], shared: bool, fixed: bool
+        self, n_coins: int, events: Sequence[_Event], right: Sequence[int], *, shared: bool, exact: bool
     ) -> list[float]:
-        alpha = (1 - self.confidence) / len(sizes)
-        bound = (
-            one_run_lower_bound
-            if shared or not self.delta
-            else any_count_lower_bound
-            if fixed
-            else fixed_count_lower_bound
-        )
-        return [bound(n_coins, size, hits, delta=self.delta, alpha=alpha) for size, hits in zip(sizes, right)]
+        """The bound of each event; ``exact`` numbers of guesses were known before the rounds."""
+        alpha = (1 - self.confidence) / len(events)
+        bound: Callable[..., float] = one_run_lower_bound
+        if self.delta and not shared:
+            bound = fixed_count_lower_bound if exact else any_count_lower_bound
+        return [
+            bound(n_coins, event.n_guesses, hits, delta=self.delta, alpha=alpha)
+            for event, hits in zip(events, right)
+        ]
+
+
+def _tries_shares(reading: Reading) -> bool:
+    """Whether the attack fixed nothing beforehand, so that all the shares are tried."""
+    return reading.fraction is None and reading.cut is None
+
+
+def _selection(events: Sequence[_Event], best: int, reading: Reading) -> str:
+    """How the guesses were selected, in words."""
+    if _tries_shares(reading):
+        return f"best of {len(events)} shares, corrected"
+    kind = "a strength of evidence" if events[best].by_strength else "a share"
+    several = ", better of two events, corrected" if len(events) > 1 else ""
+    return f"{kind} fixed before the rounds{several}"
 
 
 def _logit(rate: float) -> float | None:

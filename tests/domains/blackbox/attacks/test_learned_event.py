@@ -89,6 +89,56 @@ def test_rejects_other_knowledge():
         Attack().study(object(), stream(1, Role.STUDY))
 
 
+def exact_in_one_of_500(value, rng):
+    return value if rng.random() < 1 / 500 else value + rng.laplace()
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_rare_exact_answer_is_found(delta):
+    case = Case(
+        name="exact in 1 of 500", release=exact_in_one_of_500, pair=(100.0, 101.0), epsilon=1.0, delta=delta
+    )
+    assert bound(case, rounds=20_000, shadows=20_000, seed=0) > 1.5  # 0.94 with a single event
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_rare_exact_answer_is_found_with_every_seed(delta):
+    case = Case(
+        name="exact in 1 of 500", release=exact_in_one_of_500, pair=(100.0, 101.0), epsilon=1.0, delta=delta
+    )
+    bounds = [bound(case, rounds=20_000, shadows=20_000, seed=seed) for seed in range(28)]
+    assert np.sum(np.array(bounds) > 1) >= 27
+    assert np.median(bounds) > 2.0
+
+
+def test_bound_of_rare_truth_does_not_depend_on_the_seed():
+    # With a share alone, seed 7 came to 0.38 of the others: it reached a large group of weak guesses.
+    bounds = [bound(CASES["truth slips out"], rounds=20_000, shadows=20_000, seed=seed) for seed in (7, 8)]
+    assert min(bounds) > 0.9 * max(bounds)
+
+
+@pytest.mark.nightly
+def test_bound_of_rare_truth_is_stable_over_seeds():
+    case = CASES["truth slips out"]
+    bounds = [bound(case, rounds=20_000, shadows=20_000, seed=seed) for seed in range(28)]
+    assert min(bounds) > 0.8 * np.median(bounds)
+
+
+@pytest.mark.nightly
+def test_bound_of_few_categories_is_stable_over_seeds():
+    # Eight letters: a share just beyond the strongest of them would reach all of the next one.
+    bounds = [bound(CASES["exponential"], rounds=20_000, shadows=20_000, seed=seed) for seed in range(28)]
+    assert min(bounds) > 0.7 * np.median(bounds)
+
+
+def test_rare_event_is_described():
+    case = CASES["truth slips out"]
+    reading = studied(case, 4_000, 1).scorer.reading
+    assert reading.cut is not None
+    assert ", in rare cases" in reading.event
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_small_and_large_epsilons_get_sound_tight_bounds(epsilon):

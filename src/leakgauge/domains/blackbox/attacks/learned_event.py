@@ -21,7 +21,8 @@ class Attack:
     (After the classifiers of Bichsel et al. 2021 and the events of Ding et al. 2018.) ``shadows`` rounds are
     simulated, half in each world. Many scores are learned on one half of them and compared on the other half
     by the one-run bound at ``delta`` (default: that of the promise). The best one and the share of rounds on
-    which it guesses are fixed before the first counted round.
+    which it guesses are fixed before the first counted round; so is the best among rare strong scores, where
+    it promises a larger bound, with the strength from which on it counts.
     """
 
     accepts: ClassVar[tuple[str, ...]] = ("simulator", "law")
@@ -41,11 +42,26 @@ class Attack:
         shadows = draw_shadows(knowledge.simulate, self.shadows, rng)
         delta = knowledge.delta if self.delta is None else self.delta
         event = learn_event(shadows.outputs, shadows.members, delta=delta)
-        description = None if event.candidate is None else describe_event(event.candidate, event.paths)
         return Scorer(
             EventScorer(event),
-            Reading(threshold=0.0, signed=True, fraction=event.fraction, event=description),
+            Reading(
+                threshold=0.0,
+                signed=True,
+                fraction=event.fraction,
+                cut=event.cut,
+                event=_describe(event),
+            ),
         )
+
+
+def _describe(event: LearnedEvent) -> str | None:
+    if event.candidate is None:
+        return None
+    usual = describe_event(event.candidate, event.paths)
+    if event.rare is None:
+        return usual
+    rare = describe_event(event.rare.candidate, event.paths)
+    return f"{rare}, in rare cases" + (f"; otherwise {usual}" if rare != usual else "")
 
 
 @dataclass(frozen=True, eq=False)

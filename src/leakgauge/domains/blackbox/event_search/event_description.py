@@ -11,7 +11,7 @@ from leakgauge.domains.blackbox.event_search.candidates import (
     SymbolMemory,
 )
 from leakgauge.domains.blackbox.event_search.classifiers import BoostedTrees, FittedScore, WeightedRatios
-from leakgauge.domains.blackbox.event_search.output_table import ValuePath
+from leakgauge.domains.blackbox.event_search.output_table import WINDOW, ValuePath
 from leakgauge.strategies import discriminant_analysis
 
 _DESCRIPTIONS = {
@@ -31,6 +31,7 @@ _SHAPE_DESCRIPTIONS: dict[int | str, str] = {
     "#length": "the length of a list",
     "#keys": "which keys a table has, and in which order",
     "#text length": "the length of a text",
+    "#type": "the type of a value",
 }
 
 
@@ -109,18 +110,20 @@ def _describe_exact_values(places: Sequence[int], paths: Sequence[ValuePath]) ->
     if len(places) > 1:
         return "the exact values of some places together"
     path = paths[places[0]]
-    if path and path[-1] in _SHAPE_DESCRIPTIONS:
-        return _SHAPE_DESCRIPTIONS[path[-1]]
-    return f"the exact value{_at(path)}"
+    return _describe_shape(path) or f"the exact value{_at(path)}"
 
 
 def _describe_number(place: int, paths: Sequence[ValuePath]) -> str:
     path = paths[place]
-    return (
-        _SHAPE_DESCRIPTIONS[path[-1]]
-        if path and path[-1] in _SHAPE_DESCRIPTIONS
-        else f"the number{_at(path)}"
-    )
+    return _describe_shape(path) or f"the number{_at(path)}"
+
+
+def _describe_shape(path: ValuePath) -> str | None:
+    """Describe a place that is not a value of its own, but a property of one."""
+    last = path[-1] if path else 0
+    if isinstance(last, str) and last.startswith(WINDOW):
+        return "some digits of a large whole number"
+    return _SHAPE_DESCRIPTIONS.get(last)
 
 
 def _at(path: ValuePath) -> str:

@@ -26,7 +26,11 @@ MANY_TEXTS = 64  # more different texts than this are split into parts; fewer ar
 _TOKEN = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|\w+")
 _MOST_TOKENS = 16
 _MOST_CHARACTERS = 32
-_LARGEST_EXACT_FLOAT = 2.0**53  # floats hold whole numbers exactly up to here
+_EXACT_BITS = 53  # floats hold whole numbers of so many bits exactly
+_LARGEST_EXACT_FLOAT = 2.0**_EXACT_BITS
+WINDOW = "#bits from "  # begins the name of a window into a large whole number
+_WINDOW_STEP = 24  # bits between two windows
+_MOST_WINDOWS = 8
 
 
 class Missing:
@@ -210,27 +214,13 @@ def tabulate(outputs: Sequence[Any], paths: tuple[ValuePath, ...] | None = None)
     return table
 
 
-def require_supported(values: Sequence[Any]) -> None:
-    """Refuse outputs that contain values of unsupported types."""
-    kinds = {kind: value_kind(kind) for kind in set(map(type, values))}
-    if not {ValueKind.SEQUENCE, ValueKind.TABLE} & set(kinds.values()):
-        return
-    inner: list[Any] = []
-    for value in values:
-        if kinds[type(value)] is ValueKind.TABLE:
-            inner.extend(value.values())
-        elif kinds[type(value)] is ValueKind.SEQUENCE and not _is_plain_array(value):
-            inner.extend(_items(value))
-    require_supported(inner)
-
-
 def _places(values: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None) -> ValuesByPath:
     """Yield every place at or below a path."""
     types = set(map(type, values))
     if np.ndarray in types:
         values = [v.item() if isinstance(v, np.ndarray) and not v.ndim else v for v in values]
         if all(map(_is_plain_array, values)) and len({(v.shape, v.dtype) for v in values}) == 1:
-            yield from _array_places(values, path)
+            yield from _array_places(values, path, wanted)
             return
         types = set(map(type, values))
     kinds = {kind: value_kind(kind) for kind in types}
@@ -239,20 +229,50 @@ def _places(values: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath]
         yield from _sequence_places([_only(v, kinds, ValueKind.SEQUENCE) for v in values], path, wanted)
     if ValueKind.TABLE in present:
         yield from _table_places([_only(v, kinds, ValueKind.TABLE) for v in values], path, wanted)
+    if ValueKind.WHOLE in present:
+        yield from _whole_places([_only(v, kinds, ValueKind.WHOLE) for v in values], path, wanted)
     if ValueKind.TEXT in present:
         yield from _text_places([_only(v, kinds, ValueKind.TEXT) for v in values], path, wanted)
     yield path, values
 
 
-def _array_places(arrays: Sequence[Any], path: ValuePath) -> ValuesByPath:
+def _array_places(
+    arrays: Sequence[Any], path: ValuePath, wanted: frozenset[ValuePath] | None
+) -> ValuesByPath:
     """Yield the places of arrays of one shape and type: the same as for lists, but faster."""
     stacked = np.stack(arrays)
     for depth, length in enumerate(stacked.shape[1:]):
         for index in np.ndindex(stacked.shape[1 : depth + 1]):
             yield (*path, *index), arrays
             yield (*path, *index, "#length"), np.full(len(arrays), length)
+    large = stacked.dtype.kind in "iu" and stacked.dtype.itemsize == 8 and stacked.size > 0
     for index in np.ndindex(stacked.shape[1:]):
         yield (*path, *index), stacked[:, *index]
+        if large:
+            yield from _whole_places(stacked[:, *index].tolist(), (*path, *index), wanted)
+
+
+def _whole_places(
+    numbers: Sequence[int | None], path: ValuePath, wanted: frozenset[ValuePath] | None
+) -> ValuesByPath:
+    """Yield windows into whole numbers that are too large for floats: 53 bits each, with overlaps.
+
+    Noise of any size is then visible in one of them: a small step of a number near 10^40 changes its lowest
+    bits. A window is signed, so that it does not overflow next to a power of two.
+    """
+    shifts = range(0, _WINDOW_STEP * _MOST_WINDOWS, _WINDOW_STEP)
+    if wanted is None:
+        bits = max((int(number).bit_length() for number in numbers if number is not None), default=0)
+        shifts = range(0, min(bits - _EXACT_BITS, shifts.stop), _WINDOW_STEP)
+    for shift in shifts:
+        place = (*path, f"{WINDOW}{shift}")
+        if wanted is None or place in wanted:
+            yield place, [MISSING if number is None else _window(int(number), shift) for number in numbers]
+
+
+def _window(number: int, shift: int) -> int:
+    half = 1 << (_EXACT_BITS - 1)
+    return ((number >> shift) + half) % (2 * half) - half
 
 
 def _sequence_places(

@@ -15,31 +15,60 @@ from leakgauge.domains.blackbox.event_search.proposals import (
     propose_candidates,
     varying_places,
 )
-from leakgauge.strategies.score_selection import choose_score
+from leakgauge.strategies.score_selection import choose_events
 
 _MAX_PLACES = 1024  # of an output that are kept
 _MAX_SCORE = 1e9
+RARE_STRENGTH = 2 * _MAX_SCORE  # of scores by the rare event, above all others
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedRareEvent:
+    """A second score, which counts only where its strength reaches a cut."""
+
+    candidate: ScoreCandidate
+    score: ScoreFunction
+    cut: float
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedEvent:
-    """What was learned: a signed score of outputs, and the share of rounds on which to guess by it."""
+    """What was learned: a signed score of outputs, and on which rounds to guess by it.
+
+    ``fraction`` is the share of rounds on which to guess. The rare event, if there is one, replaces the score
+    where it occurs, by a strength of at least RARE_STRENGTH.
+    """
 
     paths: tuple[ValuePath, ...]
     candidate: ScoreCandidate | None
     score: ScoreFunction
-    fraction: float
+    fraction: float | None
+    rare: LearnedRareEvent | None = None
+
+    @property
+    def cut(self) -> float | None:
+        """The strength of scores by the rare event."""
+        return None if self.rare is None else RARE_STRENGTH
 
     def __call__(self, outputs: Sequence[Any]) -> Reals:
         with np.errstate(all="ignore"):  # outputs may be as large as floats get, and their sums infinite
-            scores = self.score(FeatureReader(tabulate(outputs, self.paths)))
-        return np.clip(np.nan_to_num(scores, nan=0.0), -_MAX_SCORE, _MAX_SCORE)
+            reader = FeatureReader(tabulate(outputs, self.paths))
+            scores = _bounded(self.score(reader))
+            if self.rare is None:
+                return scores
+            strong = _bounded(self.rare.score(reader))
+        return np.where(np.abs(strong) >= self.rare.cut, strong + np.sign(strong) * RARE_STRENGTH, scores)
+
+
+def _bounded(scores: Reals) -> Reals:
+    return np.clip(np.nan_to_num(scores, nan=0.0), -_MAX_SCORE, _MAX_SCORE)
 
 
 def learn_event(outputs: Sequence[Any], members: Bits, *, delta: float) -> LearnedEvent:
-    """Learn candidates on each half of the shadows, and choose the one that scores the other half best.
+    """Learn candidates on each half of the shadows, and choose those that score the other half best.
 
-    The chosen candidate is then learned from all shadows. None of them is a counted round. This runs on one
+    The chosen candidates, one for all rounds and perhaps one for rare strong evidence, are then learned from
+    all shadows. None of them is a counted round. This runs on one
     thread, so that sums do not depend on the number of threads.
     """
     from threadpoolctl import threadpool_limits
@@ -60,11 +89,13 @@ def _learn(outputs: Sequence[Any], members: Bits, delta: float) -> LearnedEvent:
         np.concatenate([candidate.learn(train)(test.reader) for train, test in (halves, halves[::-1])])
         for candidate in candidates
     ]
-    choice = choose_score(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
-    chosen = candidates[choice.candidate]
-    return LearnedEvent(
-        table.paths, chosen, chosen.learn(ShadowSample(FeatureReader(table), members)), choice.fraction
-    )
+    choice = choose_events(scores, np.concatenate([halves[1].members, halves[0].members]), delta=delta)
+    chosen, everything = candidates[choice.candidate], ShadowSample(FeatureReader(table), members)
+    rare = None
+    if choice.rare is not None:
+        strong = candidates[choice.rare.candidate]
+        rare = LearnedRareEvent(strong, strong.learn(everything), choice.rare.cut)
+    return LearnedEvent(table.paths, chosen, chosen.learn(everything), choice.fraction, rare)
 
 
 def _narrowed(table: OutputTable, members: Bits) -> OutputTable:
