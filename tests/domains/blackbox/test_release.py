@@ -46,7 +46,7 @@ def test_error_inside_a_library_is_reported_at_the_users_own_line():
         return np.linalg.inv(np.zeros((2, 2)))
 
     with pytest.raises(
-        BadInput, match=rf"test_release.py, line {fails.__code__.co_firstlineno + 1} in round 0"
+        BadInput, match=rf"test_release.py, line {fails.__code__.co_firstlineno + 1}\) in round 0"
     ):
         opened(fails)
 
