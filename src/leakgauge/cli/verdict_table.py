@@ -9,17 +9,20 @@ if TYPE_CHECKING:
 
 MOST_TABLE_ROWS = 40
 _WIDE_TERMINAL = 120  # columns
-_COLOURS = {"violated": "red", "undecided": "yellow", "not violated": "green"}
-_ORDER = ("violated", "undecided", "not violated", None)
+_COLOURS = {"violated": "red", "untestable": "yellow", "undecided": "yellow", "not violated": "green"}
+_ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 
 def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     """How to read the numbers, what is undecided, how sure all is, and if the instrument was in order."""
+    from leakgauge.report.control_text import control_lines
+
     lines = (
         _average_note(verdicts),
         _undecided_note(verdicts),
         _confidence_note(verdicts),
         _instrument_note(verdicts),
+        *control_lines(verdicts),
     )
     return [line for line in lines if line]
 
@@ -91,9 +94,9 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
 
 
 def exit_code(verdicts: "Sequence[Verdict]") -> int:
-    """Return 1 if any promise is violated, else 3 if any is undecided, else 0."""
+    """Return 1 if any promise is violated, else 3 if any is undecided or untestable, else 0."""
     findings = {verdict.finding for verdict in verdicts}
-    return 1 if "violated" in findings else 3 if "undecided" in findings else 0
+    return 1 if "violated" in findings else 3 if findings & {"undecided", "untestable"} else 0
 
 
 def print_json(verdicts: "Sequence[Verdict]", **more: Any) -> None:
@@ -159,6 +162,11 @@ def _headline(verdicts: "Sequence[Verdict]") -> str:
     everyone = times(len(verdicts), "attacker")
     if counts["violated"]:
         return f"VIOLATED: {counts['violated']} of {everyone} showed a larger leak than was promised"
+    if counts["untestable"]:
+        return (
+            f"UNTESTABLE: {counts['untestable']} of {everyone}; no attacker of the audit recognised members "
+            "even without protection"
+        )
     if all_promises_too_weak(verdicts):
         return f"UNDECIDED: the promise is too weak to be broken. {weak_promise_text(verdicts)}"
     if weak := weak_promises(verdicts):

@@ -35,6 +35,12 @@ def headline(verdicts: Sequence[Verdict]) -> Headline:
             f"audit like this one would say so in at most {_error_probability(verdicts)} of cases."
         )
         return Headline("violated", "Violated: this release leaks more than it promises.", explanation)
+    if n[Finding.UNTESTABLE]:
+        explanation = (
+            f"For {count(n[Finding.UNTESTABLE])} of {everyone}, no adversary of the audit recognised members "
+            "even where nothing protects them. This says nothing in favour of the release."
+        )
+        return Headline("untestable", "Untestable: these attacks could not have found a leak.", explanation)
     if all_promises_too_weak(verdicts):
         return Headline(
             "undecided", "Undecided: the promise is too weak to be broken.", weak_promise_text(verdicts)

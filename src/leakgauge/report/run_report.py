@@ -16,7 +16,13 @@ from leakgauge.report.number_format import times
 from leakgauge.verdict import Finding, Verdict
 
 TITLE = "What does this release leak?"
-_SEVERITY = {Finding.VIOLATED: 0, Finding.UNDECIDED: 1, None: 2, Finding.NOT_VIOLATED: 3}
+_SEVERITY = {
+    Finding.VIOLATED: 0,
+    Finding.UNTESTABLE: 1,
+    Finding.UNDECIDED: 2,
+    None: 3,
+    Finding.NOT_VIOLATED: 4,
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,15 +9,18 @@ import numpy.typing as npt
 
 from leakgauge import verdict
 from leakgauge.catalog import PreparedAudit, domain_with_function_audit
+from leakgauge.core.domain import Domain, FunctionAudit
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins
+from leakgauge.core.game import Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.plan import MetricsTable
+from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence
-from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.engines import Engine, map_in_order, open_engine
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
+from leakgauge.runner.positive_control import control_seed, judge_control, judge_no_control, play_control
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict, VerdictSubject
@@ -70,11 +73,12 @@ def audit_mechanism(
     )
     blocks = BlockSequence((label,), None)
     with open_engine("local", workers) as engine:
+        control = _function_control(domain, audit, label, seed, engine)
         play_block = study_attacks(prepared, seed, engine)
         for trials in map_in_order(engine, play_block, split_rounds(whole, ROUNDS_PER_BLOCK)):
             blocks.add(trials)
     name = getattr(release, "__name__", type(release).__name__)
-    return verdict.judge_trials(
+    judged = verdict.judge_trials(
         blocks.trials(label),
         guarantee=promise,
         subject=VerdictSubject(
@@ -92,7 +96,24 @@ def audit_mechanism(
             seed=seed,
         ),
         metrics=MetricsTable(),
+        control=control,
     )
+    return verdict.mark_untestable([judged], [label])[0]
+
+
+def _function_control(
+    domain: Domain, audit: FunctionAudit, label: str, seed: int, engine: Engine
+) -> dict[str, Any]:
+    """Play the positive control of a function."""
+    control = audit.challenger.control()
+    if isinstance(control, NoControl):
+        return judge_no_control(control)
+
+    def prepare(label: str) -> PreparedAudit:
+        knowledge = domain.build_knowledge(audit.knowledge_name, {}, control, control_seed(seed))
+        return PreparedAudit(control, {label: knowledge}, {label: audit.attack}, control.digest)
+
+    return judge_control(play_control(control, prepare, [label], seed, engine)[label])
 
 
 def judge(
@@ -124,7 +145,7 @@ def judge(
         BadInput: If an argument cannot be used; the message says what to change.
     """
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
-    return verdict.judge_trials(
+    judged = verdict.judge_trials(
         trials,
         guarantee=_promise(epsilon, delta),
         subject=VerdictSubject(
@@ -137,7 +158,9 @@ def judge(
             seed=seed,
         ),
         metrics=MetricsTable(confidence=confidence),
+        control=no_positive_control("only scores are given, and no release can be made"),
     )
+    return verdict.mark_untestable([judged], ["scores"])[0]
 
 
 def _promise(epsilon: float | None, delta: float) -> Guarantee | None:

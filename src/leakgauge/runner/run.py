@@ -19,6 +19,7 @@ from leakgauge.runner.engines import Engine, TaskMap
 from leakgauge.runner.library_versions import VersionGuard
 from leakgauge.runner.manifest import Manifest, make_manifest
 from leakgauge.runner.play_block import study_attacks
+from leakgauge.runner.positive_control import control_stores, missing_controls, play_missing_controls
 from leakgauge.runner.rollback import (
     PLAN_FILE,
     has_any_block,
@@ -159,18 +160,23 @@ def _play_audit(
     advance: Advance,
     prepared: PreparedAudit | None,
 ) -> None:
-    """Run and save every block that has no file; an audit that may stop early ends when it is decided."""
+    """Run and save the positive control and every block that has no file.
+
+    An audit that may stop early ends when it is decided.
+    """
     versions = library_versions(audit)
     stores, sequence = run.stores(folder, audit, versions), empty_sequence(audit, run)
     run_blocks: TaskMap | None = None
     show_message = partial(_advance_with_message, advance, audit.name)
+    if missing_controls(control_stores(audit, run, folder)):
+        prepared = prepared or _prepare_again(audit, run)
+        with listen_to_progress(show_message):
+            play_missing_controls(audit, prepared, run, folder, engine, show_message)
     for batch in _block_batches(audit, engine.workers):
         missing = [block for block in batch if load_block(stores, block) is None]
         advance(audit.name, sum(len(block.rounds) for block in batch if block not in missing))
         if missing and run_blocks is None:
-            prepared = prepared or prepare_audit(audit, run.plan)
-            if prepared.digest != run.metadata[audit.name].data:
-                raise BadInput("the data changed while the run was starting; start it again")
+            prepared = prepared or _prepare_again(audit, run)
             with listen_to_progress(show_message):
                 play_block = study_attacks(prepared, run.plan.seed, engine, show_message)
                 run_blocks = engine.load_task(VersionGuard(play_block, versions))
@@ -181,6 +187,13 @@ def _play_audit(
                 advance(audit.name, len(missing[position].rounds))
         if audit.stop is Stop.DECIDED and any(sequence.add(require_block(stores, block)) for block in batch):
             return
+
+
+def _prepare_again(audit: Audit, run: Manifest) -> PreparedAudit:
+    prepared = prepare_audit(audit, run.plan)
+    if prepared.digest != run.metadata[audit.name].data:
+        raise BadInput("the data changed while the run was starting; start it again")
+    return prepared
 
 
 def _advance_with_message(advance: Advance, audit: str, message: str) -> None:

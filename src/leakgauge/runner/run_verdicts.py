@@ -16,6 +16,7 @@ from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.positive_control import counted_contenders, stored_control
 from leakgauge.support import files
 from leakgauge.support.files import lock_folder
 from leakgauge.verdict import Verdict, VerdictSubject
@@ -35,7 +36,7 @@ def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> list[Verd
     verdicts = [
         judged
         for audit in run.plan.audits
-        for judged in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder))
+        for judged in _judge_audit(audit, run, _collect_blocks(audit, run, content, folder), folder)
     ]
     files.write_json(folder / VERDICTS_FILE, verdict.verdicts_to_json(verdicts))
     return verdicts
@@ -73,7 +74,7 @@ def _collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder
     return sequence
 
 
-def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[Verdict]:
+def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: Path) -> list[Verdict]:
     stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
     verdicts = []
     for contender in audit.contenders:
@@ -89,11 +90,12 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[V
                     n_verdicts=run.n_verdicts,
                     stopped_early=stopped_early,
                     schedule=stopping_schedule(audit),
+                    control=stored_control(contender, audit, run, folder),
                 )
             )
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
-    return verdicts
+    return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
 
 
 def verdict_subject(contender: Contender, audit: Audit, plan: Plan) -> VerdictSubject:

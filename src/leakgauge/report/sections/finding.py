@@ -6,6 +6,7 @@ from typing import Any
 
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import clip
+from leakgauge.report.control_text import control_sentences
 from leakgauge.report.headline import (
     HUGE_EPSILON,
     IDENTIFICATION_QUESTION,
@@ -154,6 +155,11 @@ def _text(verdict: Verdict) -> str:
             return f"This adversary learned more than the promise allows.{how}{early}"
         case Finding.NOT_VIOLATED:
             return f"In {rounds} this adversary did not get past the promise. Another one might."
+        case Finding.UNTESTABLE:
+            return (
+                "This says nothing: no adversary of this audit recognised members even where nothing "
+                f"protects them. {control_sentences(verdict)}"
+            )
         case Finding.UNDECIDED if _to_a_group(verdict) and verdict.rounds_needed is None:
             return (
                 "Nothing can decide here: the promise to all records of a release together allows any "

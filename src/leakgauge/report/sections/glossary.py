@@ -27,6 +27,10 @@ _WORDS = (
         "Undecided",
         "Not even a perfect adversary could have shown a violation: rounds are few, or the promise is weak.",
     ),
+    (
+        "Untestable",
+        "No adversary recognised members even where nothing protects them: finding no violation means nothing.",
+    ),
 )
 
 _TEMPLATE = """

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.control_text import control_cell, control_sentences
 from leakgauge.report.metric_text import has_epsilon_bound
 from leakgauge.report.number_format import NOTHING, count, level, lower_percent, percent, upper, upper_percent
 from leakgauge.report.page import Section, render_html
@@ -13,6 +14,7 @@ from leakgauge.verdict import Verdict
 ORDER = 60
 MOST_ROWS = 80
 NO_BOUND = "none: no bound on ε"
+FALSE_ALARMS = "More false alarms than tolerated: do not rely on this adversary."
 
 _TEMPLATE = """
 {% if rows %}
@@ -27,6 +29,9 @@ the false-alarm rate. At {{ confidence }} confidence it should be no more than a
 the same rounds and targets. The smallest ε seen at least 80% of the time is the smallest leak this audit
 could be expected to notice; a smaller one may well have gone unnoticed. To be called a violation, a leak must
 be larger still.</dd></div>
+<div><dt>No protection</dt><dd>The same attack faced a release without protection, in which members must be
+easy to recognise. An adversary that fails there finds no leak anywhere; its numbers say nothing in favour of
+the release.</dd></div>
 </dl>
 <div class="scroll" role="region" aria-label="Instrument check" tabindex="0">
 <table>
@@ -36,12 +41,14 @@ be larger still.</dd></div>
 <th scope="col" class="n">Interval</th><th scope="col" class="n">Smallest ε it would notice</th>
 <th scope="col" class="n">Noticed in simulation</th>
 <th scope="col" class="n">Smallest ε it would call violated</th>
+<th scope="col">Right without protection</th>
 {% if remarks %}<th scope="col">Remark</th>{% endif %}
 </tr></thead>
 <tbody>
 {% for row in rows %}
 <tr><th scope="row">{{ row.name }}</th><td class="n">{{ row.rate }}</td><td class="n">{{ row.interval }}</td>
 <td class="n">{{ row.seen }}</td><td class="n">{{ row.found }}</td><td class="n">{{ row.violating }}</td>
+<td>{{ row.control }}</td>
 {% if remarks %}<td>{{ row.remark }}</td>{% endif %}
 </tr>
 {% endfor %}
@@ -93,7 +100,8 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
-        "remark": "More false alarms than tolerated: do not rely on this adversary." if alarming else "",
+        "control": control_cell(verdict),
+        "remark": f"{FALSE_ALARMS if alarming else ''} {control_sentences(verdict)}".strip(),
     }
 
 
