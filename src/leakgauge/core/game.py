@@ -235,6 +235,15 @@ class Attack(Protocol[KnowledgeIn, View]):
     def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[View]: ...
 
 
+@runtime_checkable
+class ControlAttack(Protocol):
+    """An attack that needs less study where nothing protects members, so that its control is cheap."""
+
+    def for_control(self) -> Attack[Any, Any]:
+        """The same attack with less study, for the positive control."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class Adversary(Generic[Block, View]):
     """A studied attack with its knowledge, through which alone it sees a round."""

@@ -1,4 +1,4 @@
-"""The positive control of an audit: its attacks play a release without protection before the counted rounds."""
+"""The positive control of an audit: attacks play a release without protection before the counted rounds."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Adversary, Challenger, NoControl, Trials
+from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials
 from leakgauge.core.randomness import Role, stream
 from leakgauge.plan import Audit, Contender
 from leakgauge.referee.instrument_check import needed_accuracy, no_positive_control, positive_control
@@ -60,7 +60,10 @@ def play_control(
     for label in labels:
         try:
             studied = study_attacks(
-                prepare(label), seed, engine, lambda text: show_message(f"positive control, {text}")
+                _with_less_study(prepare(label)),
+                seed,
+                engine,
+                lambda text: show_message(f"positive control, {text}"),
             )
         except BadInput as error:
             results[label] = f"the attack cannot play it: {error}"
@@ -78,6 +81,14 @@ def play_control(
     except BadInput as error:
         raise BadInput(f"positive control: {error}") from error
     return results | {label: _own_rounds(sequence.trials(label)) for label in adversaries}
+
+
+def _with_less_study(prepared: PreparedAudit) -> PreparedAudit:
+    attacks = {
+        label: attack.for_control() if isinstance(attack, ControlAttack) else attack
+        for label, attack in prepared.attacks.items()
+    }
+    return replace(prepared, attacks=attacks)
 
 
 def _own_rounds(trials: Trials) -> Trials:

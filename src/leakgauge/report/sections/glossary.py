@@ -29,7 +29,7 @@ _WORDS = (
     ),
     (
         "Untestable",
-        "No adversary recognised members even where nothing protects them: finding no violation means nothing.",
+        "No adversary recognised members even where nothing protects them, so these numbers say nothing.",
     ),
 )
 
