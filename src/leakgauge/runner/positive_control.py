@@ -22,7 +22,7 @@ from leakgauge.runner.rollback import CONTROLS_FOLDER
 from leakgauge.support import files
 
 ROUNDS = 100  # that count; an attack without a threshold of its own gets as many to choose one
-ROUNDS_PER_BLOCK = 25
+ROUNDS_PER_BLOCK = 100
 OBSTACLE_FILE = "obstacle.json"
 
 BEFORE_CONTROLS = "the run is from before positive controls were played"
