@@ -117,6 +117,28 @@ class ClientGroups:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedClients:
+    """The clients of a positive control; answers that do not depend on the clients' rows are refused."""
+
+    clients: FederatedBlock
+
+    @property
+    def n_rounds(self) -> int:
+        return self.clients.n_rounds
+
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        answers = self.clients.train(networks)
+        for target in range(len(networks)):
+            first = answers[0][target]
+            if len(answers) > 1 and all(np.array_equal(answer[target], first) for answer in answers):
+                raise BadInput(
+                    f"the clients gave the same answer in all {len(answers)} rounds, although their rows "
+                    "differ: they ignore their rows, and no attack could find anybody; fix the client"
+                )
+        return answers
+
+
 def average_gradients(answers: Sequence[Sequence[Reals]]) -> Reals:
     """Average gradients over the clients of a group, and then over iterations."""
     return np.mean([np.mean(group, axis=0) for group in answers], axis=0)
