@@ -36,10 +36,10 @@ class AuditMetadata:
     control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
-def metadata_of(prepared: PreparedAudit) -> AuditMetadata:
-    """Return the metadata of a prepared audit."""
+def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = None) -> AuditMetadata:
+    """Return the metadata of a prepared audit; ``without_control`` says why its control is left out."""
     challenger = prepared.challenger
-    control = challenger.control()
+    control = challenger.control() if without_control is None else without_control
     return AuditMetadata(
         guarantee=challenger.guarantee,
         n_targets=challenger.n_targets,

@@ -9,6 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
+from leakgauge.core.game import NoControl
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
 from leakgauge.runner.audit_metadata import metadata_of
@@ -48,16 +49,22 @@ ONE_WORKER = EngineOptions()
 
 
 def run_plan(
-    plan: Plan, folder: Path, options: EngineOptions = ONE_WORKER, *, fresh: bool = False
+    plan: Plan,
+    folder: Path,
+    options: EngineOptions = ONE_WORKER,
+    *,
+    fresh: bool = False,
+    without_control: NoControl | None = None,
 ) -> list[Verdict]:
     """Run the blocks of a plan that a run folder does not hold yet, judge it, and write ``verdicts.json``.
 
     Bad input leaves nothing behind, unless it is found after some blocks are complete. The same call
     continues a run that was stopped; its trials are the same as those of a run that was never stopped.
-    ``fresh`` removes the run that is in the folder and starts over.
+    ``fresh`` removes the run that is in the folder and starts over. ``without_control`` says why positive
+    controls are left out, where nothing is decided by the run.
     """
     engines.check_engine(options.engine, options.workers, options.address)
-    new, prepared = set_up_run(plan, options)
+    new, prepared = set_up_run(plan, options, without_control)
     with _open_run_folder(folder, new, fresh=fresh) as (run, content):
         command = manifest.how_to_continue(content, folder)
         rounds = sum(audit.rounds for audit in plan.audits)
@@ -71,7 +78,9 @@ def run_plan(
         return judge_run(run, content, folder)
 
 
-def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifest, dict[str, PreparedAudit]]:
+def set_up_run(
+    plan: Plan, options: EngineOptions = ONE_WORKER, without_control: NoControl | None = None
+) -> tuple[Manifest, dict[str, PreparedAudit]]:
     """Prepare every audit of a plan once, to find errors in the plan and what each audit promises.
 
     Many prepared audits may not fit into memory together, so only that of a plan with one audit is returned.
@@ -82,7 +91,7 @@ def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifes
         with audit_error_context(audit, plan):
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
-            metadata[audit.name] = metadata_of(prepared)
+            metadata[audit.name] = metadata_of(prepared, without_control)
             refuse_unjudgeable(audit, metadata[audit.name])
         if len(plan.audits) == 1:
             kept[audit.name] = prepared

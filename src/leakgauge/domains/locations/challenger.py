@@ -55,6 +55,7 @@ class Challenger(ChallengerDefaults):
     seed: int
     friends: Friends | None = None  # pairs of friends, for attackers who know them
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
+    invented: bool = False  # the target's trace is that of a positive control
 
     coins = Coins.FAIR
 
@@ -105,7 +106,7 @@ class Challenger(ChallengerDefaults):
             protection = ""
         else:
             chain, protection = self.chain, self.digest
-        cells = outsized_cells(self.traces, stream(self.seed, Role.CONTROL, OUTSIZED))
+        cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
         traces = with_trace(self.traces, int(target[0]), cells)
         visits, people = traces.visits, self.people
         digest = sha256(f"control\n{self.table!r}\n{protection}\n{self.traces.map.n_epochs}".encode())
@@ -119,6 +120,7 @@ class Challenger(ChallengerDefaults):
             table=replace(self.table, group_size=group_size),
             guarantee=None,
             digest=digest.hexdigest(),
+            invented=True,
         )
 
     def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
