@@ -18,7 +18,14 @@ from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.guarantee import client_guarantee
-from leakgauge.domains.federated.neurons.network import Floats, PlantedNetworkShape
+from leakgauge.domains.federated.neurons.network import (
+    CraftedNeuron,
+    Floats,
+    PlantedNetwork,
+    PlantedNetworkShape,
+    honest_layer,
+    plant_neuron,
+)
 from leakgauge.domains.federated.plan_tables import (
     read_challenger_table,
     read_mechanism_table,
@@ -67,7 +74,14 @@ class Challenger(ChallengerDefaults):
     def release(self, members: Bits, rng: Generator) -> FederatedBlock:
         clients = ClientGroups(self.pool, self.training, members, int(rng.integers(2**63)))
         block: FederatedBlock = clients if self.flower is None else self.flower.start(clients)
-        return CheckedClients(block) if self.checked else block
+        return CheckedClients(block, self._probe()) if self.checked else block
+
+    def _probe(self) -> PlantedNetwork:
+        """An ordinary network, but for a neuron that is active for nearly all rows."""
+        rng, units = np.random.default_rng(0), 16
+        first, bias = honest_layer(self.pool.rows.shape[1], units, rng)
+        neuron = CraftedNeuron(first, bias, np.full(units, 1 / units, np.float32), 1.0)
+        return plant_neuron(neuron, self.shape, rng)
 
     def control(self) -> "Challenger":
         """One target that is not perturbed, through the same clients: no noise or clipping by this audit.

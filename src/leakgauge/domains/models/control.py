@@ -26,6 +26,7 @@ UNUSUAL = 5  # every fifth row of the pool has the less usual label
 COMPONENT_MEMBERS, COMPONENT_POOL, COMPONENT_REFERENCE = 60, 120, 60  # rows, of each component
 COMPONENT_UNUSUAL = 20  # every twentieth row of a component has the wrong label
 MOST_UNITS, EPOCHS, RATE = 32, 150, 0.03
+NOISY_EPOCHS = 50  # each step with noise takes longer, and an attack may follow them all
 FAINT_SIGMA = 1e-3  # for attacks that need the noise of each step
 
 
@@ -103,10 +104,10 @@ def control_trainer(trainer: PreparedTrainer, game: MembershipGame) -> PreparedT
     """
     if not isinstance(trainer, NetworkTrainer):
         return trainer.without_noise()
-    recipe, noise = trainer.recipe, None
+    recipe, noise, epochs = trainer.recipe, None, EPOCHS
     if isinstance(game, StrongGame) and recipe.noise is not None:
-        noise = DpSgdNoise(sigma=FAINT_SIGMA, clip=recipe.noise.clip)
-    schedule = replace(recipe.schedule, rows=game.slots, batch=game.slots, epochs=EPOCHS)
+        noise, epochs = DpSgdNoise(sigma=FAINT_SIGMA, clip=recipe.noise.clip), NOISY_EPOCHS
+    schedule = replace(recipe.schedule, rows=game.slots, batch=game.slots, epochs=epochs)
     hidden = tuple(min(units, MOST_UNITS) for units in recipe.hidden)
     return NetworkTrainer(
         recipe=replace(recipe, schedule=schedule, noise=noise, hidden=hidden, optimizer=Adam(rate=RATE))
