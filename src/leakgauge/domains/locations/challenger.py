@@ -92,31 +92,28 @@ class Challenger(ChallengerDefaults):
     def control(self) -> "Challenger | NoControl":
         """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.
 
-        Your own pipeline has no such version: there the outsized trace goes through the pipeline itself.
+        Your own pipeline is left out too, but must publish something that depends on the counts.
         """
+        if isinstance(self.chain, UserReleaseChain):
+            self.chain.require_use_of_counts(self.table.group_size)
+        elif self.chain.mute:
+            return NoControl(
+                reason="every count is suppressed, so the release is the same for any group, and every "
+                "attack is right in exactly half of the rounds",
+                needed=False,
+            )
         target, group_size = self.people.targets[:1], self.table.group_size - self.n_targets + 1
-        if isinstance(self.chain, ReleaseChain):
-            if self.chain.mute:
-                return NoControl(
-                    reason="every count is suppressed, so the release is the same for any group, and every "
-                    "attack is right in exactly half of the rounds",
-                    needed=False,
-                )
-            chain: ReleaseChain | UserReleaseChain = ReleaseChain(noise=None, group_size=group_size)
-            protection = ""
-        else:
-            chain, protection = self.chain, self.digest
         cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
         traces = with_trace(self.traces, int(target[0]), cells)
         visits, people = traces.visits, self.people
-        digest = sha256(f"control\n{self.table!r}\n{protection}\n{self.traces.map.n_epochs}".encode())
+        digest = sha256(f"control\n{self.table!r}\n{self.traces.map.n_epochs}".encode())
         for part in (visits.indptr, visits.indices, target, people.pool, people.reference):
             digest.update(np.ascontiguousarray(part).tobytes())
         return replace(
             self,
             traces=traces,
             people=replace(people, targets=target),
-            chain=chain,
+            chain=ReleaseChain(noise=None, group_size=group_size),
             table=replace(self.table, group_size=group_size),
             guarantee=None,
             digest=digest.hexdigest(),
