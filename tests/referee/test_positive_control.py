@@ -98,6 +98,7 @@ def test_equal_scores_are_said():
     same = trials(np.arange(100) % 2 == 0, np.zeros(100), SIGNED)
     assert all_scores_equal(same)
     assert not all_scores_equal(decided(50, 100))
+    assert not all_scores_equal(same.where(np.arange(100) < 10))
     assert "the same score" in positive_control(same, 0.75)["reason"]
 
 

@@ -9,7 +9,13 @@ from numpy.random import Generator
 from scipy.special import bdtr
 
 from leakgauge.core.game import Bits, Coins, Trials
-from leakgauge.referee.intervals import jackknife_variance, rate_high, rate_interval, rate_low
+from leakgauge.referee.intervals import (
+    FEWEST_ROUNDS,
+    jackknife_variance,
+    rate_high,
+    rate_interval,
+    rate_low,
+)
 from leakgauge.referee.jackknife import rate_estimate, round_numbers
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric
@@ -101,8 +107,11 @@ def no_positive_control(reason: str, *, possible: bool = False) -> dict[str, Any
 
 
 def all_scores_equal(trials: Trials) -> bool:
-    """Whether an attack gave every trial the same score, so that it tells nobody from anybody."""
-    return bool((trials.scores == trials.scores[0]).all()) if len(trials) else True
+    """Whether an attack gave every trial the same score, so that it tells nobody from anybody.
+
+    In fewer than 30 trials that may be chance.
+    """
+    return len(trials) >= FEWEST_ROUNDS and bool((trials.scores == trials.scores[0]).all())
 
 
 def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float, float]:
