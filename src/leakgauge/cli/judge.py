@@ -12,8 +12,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "judge",
         help="judge a run folder, or a file of scores",
         description="Judge a run folder, or a CSV file with the columns member and score, and optionally "
-        "round and target. Exit code: 0 not violated or no promise, 1 violated, 3 undecided or "
-        "incomplete.",
+        "round and target. Exit code: 0 not violated or no promise, 1 violated, 3 undecided, "
+        "untestable or incomplete.",
     )
     parser.add_argument("what", metavar="DIR|SCORES.csv", type=Path)
     scores = parser.add_argument_group("for a file of scores")
