@@ -17,7 +17,8 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "run",
         help="run a plan, or continue it",
-        description="Run a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided or untestable.",
+        description="Run a plan, or continue it. Exit code: 0 not violated, 1 violated, 3 undecided or "
+        "untestable.",
     )
     parser.add_argument("plan", metavar="PLAN", type=Path, help="a TOML file")
     parser.add_argument(
