@@ -119,6 +119,8 @@ def test_an_exact_optimum_below_the_limit_needs_no_rounds():
     found = risk(trials, optimum={"accuracy": 0.58})
     assert (found.status, found.scope, found.high) == (RiskStatus.WITHIN, ANY_ATTACKER, 0.58)
     assert risk(trials, optimum={"accuracy": 0.6}).status is RiskStatus.UNDECIDED
+    leaking = answers(0.9, 400, 1, np.random.default_rng(7))
+    assert risk(leaking, optimum={"accuracy": 0.58}).status is RiskStatus.OVER  # trials contradict the claim
 
 
 def test_without_a_limit_the_leading_number_is_that_of_the_own_threshold():

@@ -197,21 +197,27 @@ def prepare_audit(audit: AuditLike, plan: PlanLike) -> PreparedAudit:
     with audit_error_context(audit, plan):
         for contender in audit.contenders:
             refuse_knowledge(audit.domain, contender.attack, contender.knowledge)
-        challenger = build_challenger(audit, plan)
-        build_knowledge = get_domain(audit.domain).build_knowledge
-        knowledges = {
-            contender.label: build_knowledge(
-                contender.knowledge, contender.knowledge_parameters, challenger, plan.seed
-            )
-            for contender in audit.contenders
-        }
-        attacks = {
-            contender.label: build(
-                attacks_package(audit.domain), "Attack", contender.attack, contender.attack_parameters
-            )
-            for contender in audit.contenders
-        }
-        return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
+        return prepare_contenders(audit.domain, build_challenger(audit, plan), audit.contenders, plan.seed)
+
+
+def prepare_contenders(
+    domain: str, challenger: "Challenger[Any]", contenders: Sequence[ContenderLike], seed: int
+) -> PreparedAudit:
+    """Build what contenders know of a challenger, and their attacks."""
+    build_knowledge = get_domain(domain).build_knowledge
+    knowledges = {
+        contender.label: build_knowledge(
+            contender.knowledge, contender.knowledge_parameters, challenger, seed
+        )
+        for contender in contenders
+    }
+    attacks = {
+        contender.label: build(
+            attacks_package(domain), "Attack", contender.attack, contender.attack_parameters
+        )
+        for contender in contenders
+    }
+    return PreparedAudit(challenger, knowledges, attacks, challenger.digest)
 
 
 def build_challenger(audit: AuditLike, plan: PlanLike) -> "Challenger[Any]":

@@ -135,12 +135,14 @@ def assess_risk(
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
-    if context.optimum is not None and (exact := _exact_check(limits, context.optimum)) is not None:
-        return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
     checks = _limit_checks(trials, estimates, limits, context)
+    over = [check for check in checks if check.over]
+    exact = None if context.optimum is None or over else _exact_check(limits, context.optimum)
+    if exact is not None:  # unless the trials contradict it
+        return _risk(RiskStatus.WITHIN, exact, attacker, scope=ANY_ATTACKER)
     if context.obstacle is not None:
         return _risk(RiskStatus.UNDECIDED, max(checks, key=_margin), attacker, reason=context.obstacle)
-    if over := [check for check in checks if check.over]:
+    if over:
         return _risk(RiskStatus.OVER, max(over, key=_excess), attacker)
     if all(check.within for check in checks):
         return _risk(RiskStatus.WITHIN, max(checks, key=_margin), attacker)

@@ -28,7 +28,7 @@ _WORST_FINDING_FIRST = (
     None,
 )
 _WORST_RISK_FIRST = (RiskStatus.OVER, RiskStatus.UNDECIDED, RiskStatus.NO_LIMIT, RiskStatus.WITHIN)
-_CONTROL_PASSED = ("passed", "not needed")
+CONTROL_PASSED = ("passed", "not needed")
 
 
 class PromiseStrength(StrEnum):
@@ -166,7 +166,7 @@ def control_status(verdict: Verdict) -> str:
 def _risk_after_control(risk: Risk, statuses: Collection[str]) -> Risk:
     if risk.status is not RiskStatus.WITHIN or risk.scope == ANY_ATTACKER:
         return risk
-    if any(status in _CONTROL_PASSED for status in statuses):
+    if any(status in CONTROL_PASSED for status in statuses):
         return risk
     if "failed" in statuses:
         reason = "no attacker with this knowledge recognised anybody even without protection"

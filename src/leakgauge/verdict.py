@@ -1,6 +1,6 @@
 """Verdicts: the trials of one attacker judged against the promise, and their form in verdicts.json."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from math import ceil
@@ -95,10 +95,12 @@ class Verdict:
         roc: The ROC curve: fpr and tpr, at most 500 points.
         bound_roc: The ROC curve that the promise allows.
         per_target: AUC and accuracy for each target, if there are several.
-        instrument: How the same statistics judge a release without a leak, and one with a known leak.
+        instrument: How the same statistics judge a release without a leak, and one with a known leak; and
+            whether the attack recognises members where nothing protects them.
         utility: What the release is good for, where the domain measures it.
         studied: Numbers that the attack worked out before the first counted round.
         spent: The epsilon of the answers that the attack obtained, by each way of counting it.
+        notes: Why these trials are no evidence of safety, if they are none.
         risk: How well this attacker identifies people, compared with the owner's limits.
         about: What a finding is about, if not the stated epsilon: "curve" or "mechanism".
         certain: Whether a violation needs no statistics.
@@ -130,6 +132,7 @@ class Verdict:
     utility: dict[str, float] | None = None
     studied: dict[str, float] | None = None
     spent: dict[str, dict[str, float]] | None = None
+    notes: list[str] = field(default_factory=list)
     risk: Risk | None = None
     about: str | None = None
     certain: bool = False
@@ -145,11 +148,14 @@ def judge_trials(
     n_verdicts: int = 1,
     stopped_early: bool = False,
     schedule: StoppingSchedule | None = None,
+    control: dict[str, Any] | None = None,
 ) -> Verdict:
     """Judge one attacker's trials against the promise.
 
     Intervals are at the confidence of the plan, per verdict; the finding divides the error by the number of
     verdicts. An audit with a schedule might have stopped at any block, so only its e-process counts.
+    ``control`` is the result of the attack's positive control. ``mark_untestable`` then compares the
+    attackers of an audit.
     """
     epsilon = epsilon_metric(metrics, guarantee, schedule, metrics.confidence)
     answers = applicable_metrics(trials, metrics)
@@ -189,10 +195,43 @@ def judge_trials(
                 rng,
                 shared_rounds=trials.shared_rounds,
             ),
+            "control": control or instrument_check.no_positive_control("none was played"),
         },
         studied=trials.reading.studied or None,
         spent={name: _least_mean_most(column) for name, column in trials.spent.items()} or None,
+        notes=_notes(trials),
     )
+
+
+def mark_untestable(verdicts: Sequence[Verdict], counted: Collection[str]) -> list[Verdict]:
+    """Withdraw the findings of an audit of which no attacker that counts could have seen a leak.
+
+    ``counted`` are their labels. Such an attacker passed its positive control, where one was possible, and
+    its scores in the counted rounds differ. A violation stays one.
+    """
+    able = [verdict for verdict in verdicts if verdict.label in counted]
+    statuses = {verdict.label: verdict.instrument["control"]["status"] for verdict in able}
+    accepted = ("passed",) if {"passed", "failed"} & set(statuses.values()) else ("not possible",)
+    if "not needed" in statuses.values() or not able:
+        return list(verdicts)
+    if any(statuses[verdict.label] in accepted and not verdict.notes for verdict in able):
+        return list(verdicts)
+    return [
+        verdict
+        if verdict.finding in (None, Finding.VIOLATED)
+        else replace(verdict, finding=Finding.UNTESTABLE)
+        for verdict in verdicts
+    ]
+
+
+def _notes(trials: Trials) -> list[str]:
+    """Say why trials are no evidence of safety: nothing was answered, or the scores tell nobody apart."""
+    notes = []
+    if trials.spent and not any(column.any() for column in trials.spent.values()):
+        notes.append("no question was answered in any round, which is no evidence of safety")
+    if instrument_check.all_scores_equal(trials):
+        notes.append("all scores are equal, so that nobody is told apart: this is no evidence of safety")
+    return notes
 
 
 def promise_refuted(

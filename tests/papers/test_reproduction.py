@@ -41,9 +41,9 @@ def runner(tmp_path):
 def test_shared_runs_are_simulated_once(runner, monkeypatch, tmp_path):
     folders = []
 
-    def recorded_run(plan, folder, engine, *, fresh, run=reproduction.run_plan):
+    def recorded_run(plan, folder, engine, *, run=reproduction.run_plan, **settings):
         folders.append(folder.name)
-        return run(plan, folder, engine, fresh=fresh)
+        return run(plan, folder, engine, **settings)
 
     monkeypatch.setattr(reproduction, "run_plan", recorded_run)
     first = runner.play(runner.plans("figure_1", item(shared_runs=(SHARED,))))

@@ -1,7 +1,7 @@
 """The command ``leakgauge``.
 
-Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided or incomplete, 130 interrupted; 70 is a bug in
-leakgauge itself, never a finding.
+Exit codes: 0 done, 1 violated, 2 bad input, 3 undecided, untestable or incomplete, 130 interrupted; 70 is a
+bug in leakgauge itself, never a finding.
 """
 
 import argparse

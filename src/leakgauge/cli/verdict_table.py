@@ -19,11 +19,14 @@ _ORDER = ("violated", "untestable", "undecided", "not violated", None)
 
 def _footnotes(verdicts: "Sequence[Verdict]") -> list[str]:
     """How to read the numbers, what is undecided, how sure all is, and if the instrument was in order."""
+    from leakgauge.report.control_text import control_lines
+
     lines = (
         _average_note(verdicts),
         _undecided_note(verdicts),
         _confidence_note(verdicts),
         _instrument_note(verdicts),
+        *control_lines(verdicts),
     )
     return [line for line in lines if line]
 

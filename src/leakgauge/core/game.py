@@ -45,6 +45,18 @@ class Mechanism(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoControl:
+    """Why a challenger has no positive control.
+
+    It is not ``needed`` where the release is the same in both worlds by its noise distribution: then every
+    attack is right in exactly half of the rounds.
+    """
+
+    reason: str  # a clause, without a full stop
+    needed: bool = True
+
+
 class Challenger(Protocol[BlockOut]):
     """Owns the secret data, decides membership at random, makes one release per round.
 
@@ -116,8 +128,13 @@ class Challenger(Protocol[BlockOut]):
         """Close what was opened for a block that failed."""
         ...
 
-    def control(self) -> "Challenger[BlockOut] | None":
-        """The same path without protection: the positive control; nothing where there is none."""
+    def control(self) -> "Challenger[BlockOut] | NoControl":
+        """The positive control: a challenger of the same type, on the same path, without protection.
+
+        Attacks study and play it before the first counted round. Its ``digest`` must be the same only where
+        the control is the same: a sweep over the mechanism plays it once. A path that is broken, so that
+        nothing could ever reach an attacker, is refused with ``BadInput``.
+        """
         ...
 
     def evidence(self, block: Any) -> tuple[str, ...]:
@@ -160,8 +177,8 @@ class ChallengerDefaults:
     def abandon(self) -> None:
         return
 
-    def control(self) -> Challenger[Any] | None:
-        return None
+    def control(self) -> Challenger[Any] | NoControl:
+        return NoControl(reason="there is no unprotected version of this release")
 
     def evidence(self, block: Any) -> tuple[str, ...]:
         return ()
@@ -219,6 +236,15 @@ class Attack(Protocol[KnowledgeIn, View]):
     accepts: ClassVar[tuple[str, ...]]  # names of knowledge it can use; the first is what it gets by default
 
     def study(self, knowledge: KnowledgeIn, rng: Generator) -> Scorer[View]: ...
+
+
+@runtime_checkable
+class ControlAttack(Protocol):
+    """An attack that needs less study where nothing protects members, so that its control is cheap."""
+
+    def for_control(self) -> Attack[Any, Any]:
+        """The same attack with less study, for the positive control."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

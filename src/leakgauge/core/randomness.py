@@ -16,6 +16,7 @@ class Role(IntEnum):
     DATA = 4  # generated data, the split into pool and reference, the choice of targets
     TIES = 5
     INSTRUMENT = 6
+    CONTROL = 7  # the seed of the positive control
 
 
 def stream(seed: int, role: Role, block: int = 0) -> Generator:

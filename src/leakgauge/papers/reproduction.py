@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from leakgauge.core.errors import BadInput
+from leakgauge.core.game import NoControl
 from leakgauge.papers import reproduction_page
 from leakgauge.papers.paper import (
     NUMBERS_FILE,
@@ -25,6 +26,7 @@ from leakgauge.support.table_reader import convert_value
 from leakgauge.verdict import Verdict
 
 SEED = 20240501
+NO_CONTROL = NoControl(reason="a reproduction compares with published numbers, and plays no control")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,8 @@ class ItemRunner:
             folder = f"{name}-{self.scope.scale}"
             files.write_file(self.folder / "plans" / f"{folder}.toml", to_toml(plan).encode())
             fresh = self.fresh and name not in self._judged
-            verdicts = run_plan(plan, self.folder / "runs" / folder, self.engine, fresh=fresh)
+            out = self.folder / "runs" / folder
+            verdicts = run_plan(plan, out, self.engine, fresh=fresh, without_control=NO_CONTROL)
             self._judged[name] = plan, tuple(verdicts)
         return self._judged[name][1]
 

@@ -1,4 +1,4 @@
-"""Check of the statistics themselves: false alarms on a null release, and the smallest leak they detect."""
+"""Check of the instrument: false alarms, the smallest leak it detects, and a leak that it must detect."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,12 +9,23 @@ from numpy.random import Generator
 from scipy.special import bdtr
 
 from leakgauge.core.game import Bits, Coins, Trials
-from leakgauge.referee.intervals import rate_high, rate_low
+from leakgauge.referee.intervals import (
+    FEWEST_ROUNDS,
+    jackknife_variance,
+    rate_high,
+    rate_interval,
+    rate_low,
+)
+from leakgauge.referee.jackknife import rate_estimate, round_numbers
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric
+from leakgauge.referee.sample_split import selection_half
+from leakgauge.referee.thresholds import best_thresholds, jackknife_accuracy
 
 DRAWS = 200  # simulated releases
 POWER = 0.8  # a leak counts as detectable if it is detected in this share of runs
+CONTROL_ERROR = 0.01  # of the lower bound on accuracy that a positive control needs
+LEAST_NEEDED, MOST_NEEDED = 0.75, 0.95  # accuracy that it needs
 
 
 def null_release(trials: Trials, metric: EpsilonMetric, confidence: float, rng: Generator) -> dict[str, Any]:
@@ -63,6 +74,82 @@ def planted_leak(
         "found": None if seen is None else _simulate(n_trials, bound, seen, rng),
         "draws": DRAWS,
     }
+
+
+def needed_accuracy(limit: float | None = None) -> float:
+    """The accuracy that a positive control must exceed: .75, or the owner's limit if larger, at most .95.
+
+    One hundred rounds without an error have a lower bound of .955, so that no limit is out of reach.
+    """
+    return min(max(LEAST_NEEDED, limit or 0.0), MOST_NEEDED)
+
+
+def positive_control(trials: Trials, needed: float) -> dict[str, Any]:
+    """Whether an attack recognises members where nothing protects them.
+
+    It is passed if the one-sided 99 % lower bound on the share of right decisions exceeds ``needed``. An
+    attack without a threshold of its own gets one that was chosen on every second round; the others count.
+    """
+    counted, threshold = trials, trials.reading.threshold
+    if threshold is None:
+        choose = selection_half(trials)
+        chosen, counted = trials.where(choose), trials.where(~choose)
+        zeros = np.zeros(len(chosen), np.int64)
+        threshold = float(best_thresholds(zeros, chosen.scores, chosen.members, 1)[0])
+    accuracy, low = _share_of_right_decisions(counted, counted.scores >= threshold)
+    rounds, passed = int(np.unique(counted.rounds).size), low > needed
+    return {
+        "status": "passed" if passed else "failed",
+        "accuracy": accuracy,
+        "low": low,
+        "needed": needed,
+        "rounds": rounds,
+        "reason": None if passed else _failure(trials, accuracy, low, needed, rounds),
+    }
+
+
+def no_positive_control(reason: str, *, possible: bool = False) -> dict[str, Any]:
+    """The entry of a verdict where no positive control was played; ``possible``: none is needed."""
+    status = "not needed" if possible else "not possible"
+    numbers = dict.fromkeys(("accuracy", "low", "needed", "rounds"))
+    return {"status": status, **numbers, "reason": reason}
+
+
+def all_scores_equal(trials: Trials) -> bool:
+    """Whether an attack gave every trial the same score, so that it tells nobody from anybody.
+
+    In fewer than 30 trials that may be chance.
+    """
+    return len(trials) >= FEWEST_ROUNDS and bool((trials.scores == trials.scores[0]).all())
+
+
+def _share_of_right_decisions(trials: Trials, says_member: Bits) -> tuple[float, float]:
+    """Accuracy and its lower bound; balanced where membership was given and not drawn by coins.
+
+    Exact (Clopper and Pearson 1934) where no two trials share a round, else by the jackknife over rounds.
+    """
+    if trials.coins is Coins.GIVEN:
+        balanced = rate_estimate(jackknife_accuracy(trials, says_member), 1 - 2 * CONTROL_ERROR, "")
+        return balanced.value or 0.0, balanced.low or 0.0
+    right = says_member == trials.members
+    if not trials.shared_rounds:
+        return float(right.mean()), float(rate_low(right.sum(), right.size, CONTROL_ERROR))
+    rounds = round_numbers(trials)
+    hits, sizes = np.bincount(rounds, right), np.bincount(rounds)
+    without = (hits.sum() - hits) / np.maximum(sizes.sum() - sizes, 1)
+    value = float(right.mean())
+    variance = jackknife_variance(without) if sizes.size > 1 else 0.0
+    low, _ = rate_interval(value, variance, sizes.size, right.size, 2 * CONTROL_ERROR)
+    return value, low
+
+
+def _failure(trials: Trials, accuracy: float, low: float, needed: float, rounds: int) -> str:
+    if all_scores_equal(trials):
+        return f"without protection the attack gives every trial of {rounds} rounds the same score"
+    return (
+        f"without protection the attack is right in {accuracy:.1%} of its decisions in {rounds} rounds; the "
+        f"lower bound {low:.1%} is not above {needed:.0%}"
+    )
 
 
 def _fresh_worlds(trials: Trials, flipped: bool, rng: Generator) -> Iterator[Bits]:

@@ -1,15 +1,23 @@
 """What a challenger declares about itself; with it, trials can be judged later without its data."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from leakgauge.catalog import PreparedAudit
-from leakgauge.core.game import Coins
+from leakgauge.core.game import Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlMetadata:
+    """The digest of the positive control of an audit, or why there is none."""
+
+    digest: str | None = None
+    none: NoControl | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +33,13 @@ class AuditMetadata:
     data: str
     notes: tuple[str, ...] = ()
     utility: dict[str, float] | None = None  # how useful the release is, where the challenger knows
+    control: ControlMetadata | None = None  # nothing in runs from before positive controls were played
 
 
-def metadata_of(prepared: PreparedAudit) -> AuditMetadata:
-    """Return the metadata of a prepared audit."""
+def metadata_of(prepared: PreparedAudit, without_control: NoControl | None = None) -> AuditMetadata:
+    """Return the metadata of a prepared audit; ``without_control`` says why its control is left out."""
     challenger = prepared.challenger
+    control = challenger.control() if without_control is None else without_control
     return AuditMetadata(
         guarantee=challenger.guarantee,
         n_targets=challenger.n_targets,
@@ -37,14 +47,18 @@ def metadata_of(prepared: PreparedAudit) -> AuditMetadata:
         data=prepared.digest,
         notes=tuple(challenger.notes),
         utility=challenger.utility,
+        control=ControlMetadata(none=control)
+        if isinstance(control, NoControl)
+        else ControlMetadata(digest=control.digest),
     )
 
 
 def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
     """Write metadata as values that JSON can hold; an infinite number becomes a string.
 
-    >>> metadata_to_json(AuditMetadata(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
-    {'guarantee': None, 'n_targets': 1, 'coins': 'fair', 'data': 'f0', 'notes': [], 'utility': None}
+    >>> table = metadata_to_json(AuditMetadata(guarantee=None, n_targets=1, coins=Coins.FAIR, data="f0"))
+    >>> table["guarantee"], table["n_targets"], table["coins"], table["data"], table["notes"]
+    (None, 1, 'fair', 'f0', [])
     """
     guarantee = None
     if metadata.guarantee is not None:
@@ -61,6 +75,7 @@ def metadata_to_json(metadata: AuditMetadata) -> dict[str, Any]:
         "data": metadata.data,
         "notes": list(metadata.notes),
         "utility": metadata.utility,
+        "control": None if metadata.control is None else asdict(metadata.control),
     }
 
 
@@ -83,7 +98,15 @@ def metadata_from_json(table: dict[str, Any]) -> AuditMetadata:
         data=table["data"],
         notes=tuple(table.get("notes", ())),
         utility=table.get("utility"),
+        control=_control_from_json(table.get("control")),
     )
+
+
+def _control_from_json(table: dict[str, Any] | None) -> ControlMetadata | None:
+    if table is None:
+        return None
+    none = table["none"]
+    return ControlMetadata(digest=table["digest"], none=None if none is None else NoControl(**none))
 
 
 def _number(value: Any) -> Any:

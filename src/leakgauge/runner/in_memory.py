@@ -10,17 +10,20 @@ import numpy.typing as npt
 
 from leakgauge import verdict
 from leakgauge.catalog import PreparedAudit, domain_with_function_audit
+from leakgauge.core.domain import Domain, FunctionAudit
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Coins, Trials
+from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits
 from leakgauge.plan import MetricsTable
+from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence
-from leakgauge.runner.engines import map_in_order, open_engine
+from leakgauge.runner.engines import Engine, map_in_order, open_engine
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
+from leakgauge.runner.positive_control import control_seed, judge_control, judge_no_control, play_control
 from leakgauge.summary import RunResult, apply_controls, summarise_run
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.table_reader import convert_value
@@ -119,6 +122,7 @@ def _audit_pair(
     )
     blocks = BlockSequence((label,), None)
     with open_engine("local", workers) as engine:
+        control = _function_control(domain, audit, label, seed, engine)
         play_block = study_attacks(prepared, seed, engine)
         for trials in map_in_order(engine, play_block, split_rounds(rounds, ROUNDS_PER_BLOCK)):
             blocks.add(trials)
@@ -141,8 +145,25 @@ def _audit_pair(
             seed=seed,
         ),
         metrics=metrics,
+        control=control,
     )
+    (found,) = verdict.mark_untestable([found], [label])
     return _with_risk(found, blocks.trials(label), NO_LIMITS, metrics.confidence)
+
+
+def _function_control(
+    domain: Domain, audit: FunctionAudit, label: str, seed: int, engine: Engine
+) -> dict[str, Any]:
+    """Play the positive control of a function."""
+    control = audit.challenger.control()
+    if isinstance(control, NoControl):
+        return judge_no_control(control)
+
+    def prepare(label: str) -> PreparedAudit:
+        knowledge = domain.build_knowledge(audit.knowledge_name, {}, control, control_seed(seed))
+        return PreparedAudit(control, {label: knowledge}, {label: audit.attack}, control.digest)
+
+    return judge_control(play_control(control, prepare, [label], seed, engine)[label])
 
 
 def judge(
@@ -190,7 +211,9 @@ def judge(
             seed=seed,
         ),
         metrics=MetricsTable(confidence=_confidence(confidence)),
+        control=no_positive_control("only scores are given, and no release can be made"),
     )
+    (found,) = verdict.mark_untestable([found], [found.label])
     return _with_risk(found, trials, limits, confidence)
 
 

@@ -9,8 +9,8 @@ from leakgauge.core.errors import BadInput
 from leakgauge.runner import manifest
 from leakgauge.support import files
 
-PLAN_FILE, AUDITS_FOLDER = "plan.toml", "audits"
-_WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, files.LOCK_NAME)  # the lock last
+PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER = "plan.toml", "audits", "controls"
+_WRITTEN_NAMES = (manifest.NAME, PLAN_FILE, AUDITS_FOLDER, CONTROLS_FOLDER, files.LOCK_NAME)  # the lock last
 _RESULT_FILES = ("verdicts.json", "report.html", "exposure.csv", "exposure.json", "exposure.html")
 
 
@@ -33,11 +33,12 @@ def remove_run(folder: Path) -> None:
     try:
         for name in _RESULT_FILES:
             (folder / name).unlink(missing_ok=True)
-        for path in list(_blocks(folder)):
+        for path in [*_blocks(folder), *folder.glob(f"{CONTROLS_FOLDER}/*/*")]:
             path.unlink()
     except OSError as error:
         raise BadInput(f"{folder}: cannot be cleared ({error.strerror}); choose another --out") from None
-    for path in sorted(folder.glob(f"{AUDITS_FOLDER}/**/"), reverse=True):
+    written = (path for name in (AUDITS_FOLDER, CONTROLS_FOLDER) for path in folder.glob(f"{name}/**/"))
+    for path in sorted(written, reverse=True):
         with suppress(OSError):  # it holds something that is not of a run
             path.rmdir()
 

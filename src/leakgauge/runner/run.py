@@ -9,6 +9,7 @@ from typing import Any
 
 from leakgauge.catalog import PreparedAudit, audit_error_context, prepare_audit
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
+from leakgauge.core.game import NoControl
 from leakgauge.plan import Audit, Plan, Stop, plan_text
 from leakgauge.runner import engines, manifest, resume
 from leakgauge.runner.audit_metadata import metadata_of
@@ -19,6 +20,7 @@ from leakgauge.runner.engines import Engine, TaskMap
 from leakgauge.runner.library_versions import VersionGuard
 from leakgauge.runner.manifest import Manifest, make_manifest
 from leakgauge.runner.play_block import study_attacks
+from leakgauge.runner.positive_control import control_stores, missing_controls, play_missing_controls
 from leakgauge.runner.rollback import (
     PLAN_FILE,
     has_any_block,
@@ -47,16 +49,22 @@ ONE_WORKER = EngineOptions()
 
 
 def run_plan(
-    plan: Plan, folder: Path, options: EngineOptions = ONE_WORKER, *, fresh: bool = False
+    plan: Plan,
+    folder: Path,
+    options: EngineOptions = ONE_WORKER,
+    *,
+    fresh: bool = False,
+    without_control: NoControl | None = None,
 ) -> RunResult:
     """Run the blocks of a plan that a run folder does not hold yet, judge it, and write ``verdicts.json``.
 
     Bad input leaves nothing behind, unless it is found after some blocks are complete. The same call
     continues a run that was stopped; its trials are the same as those of a run that was never stopped.
-    ``fresh`` removes the run that is in the folder and starts over.
+    ``fresh`` removes the run that is in the folder and starts over. ``without_control`` says why positive
+    controls are left out, where nothing is decided by the run.
     """
     engines.check_engine(options.engine, options.workers, options.address)
-    new, prepared = set_up_run(plan, options)
+    new, prepared = set_up_run(plan, options, without_control)
     with _open_run_folder(folder, new, fresh=fresh) as (run, content):
         command = manifest.how_to_continue(content, folder)
         rounds = sum(audit.rounds for audit in plan.audits)
@@ -70,7 +78,9 @@ def run_plan(
         return judge_run(run, content, folder)
 
 
-def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifest, dict[str, PreparedAudit]]:
+def set_up_run(
+    plan: Plan, options: EngineOptions = ONE_WORKER, without_control: NoControl | None = None
+) -> tuple[Manifest, dict[str, PreparedAudit]]:
     """Prepare every audit of a plan once, to find errors in the plan and what each audit promises.
 
     Many prepared audits may not fit into memory together, so only that of a plan with one audit is returned.
@@ -81,7 +91,7 @@ def set_up_run(plan: Plan, options: EngineOptions = ONE_WORKER) -> tuple[Manifes
         with audit_error_context(audit, plan):
             refuse_too_many_workers(prepared, options)
             refuse_too_many_rounds(audit, prepared)
-            metadata[audit.name] = metadata_of(prepared)
+            metadata[audit.name] = metadata_of(prepared, without_control)
             refuse_unjudgeable(audit, metadata[audit.name])
         if len(plan.audits) == 1:
             kept[audit.name] = prepared
@@ -157,18 +167,23 @@ def _play_audit(
     advance: Advance,
     prepared: PreparedAudit | None,
 ) -> None:
-    """Run and save every block that has no file; an audit that may stop early ends when it is decided."""
+    """Run and save the positive control and every block that has no file.
+
+    An audit that may stop early ends when it is decided.
+    """
     versions = library_versions(audit)
     stores, sequence = run.stores(folder, audit, versions), empty_sequence(audit, run)
     run_blocks: TaskMap | None = None
     show_message = partial(_advance_with_message, advance, audit.name)
+    if missing_controls(control_stores(audit, run, folder)):
+        prepared = prepared or _prepare_again(audit, run)
+        with listen_to_progress(show_message):
+            play_missing_controls(audit, prepared, run, folder, engine, show_message)
     for batch in _block_batches(audit, engine.workers):
         missing = [block for block in batch if load_block(stores, block) is None]
         advance(audit.name, sum(len(block.rounds) for block in batch if block not in missing))
         if missing and run_blocks is None:
-            prepared = prepared or prepare_audit(audit, run.plan)
-            if prepared.digest != run.metadata[audit.name].data:
-                raise BadInput("the data changed while the run was starting; start it again")
+            prepared = prepared or _prepare_again(audit, run)
             with listen_to_progress(show_message):
                 play_block = study_attacks(prepared, run.plan.seed, engine, show_message)
                 run_blocks = engine.load_task(VersionGuard(play_block, versions))
@@ -179,6 +194,13 @@ def _play_audit(
                 advance(audit.name, len(missing[position].rounds))
         if audit.stop is Stop.DECIDED and any(sequence.add(require_block(stores, block)) for block in batch):
             return
+
+
+def _prepare_again(audit: Audit, run: Manifest) -> PreparedAudit:
+    prepared = prepare_audit(audit, run.plan)
+    if prepared.digest != run.metadata[audit.name].data:
+        raise BadInput("the data changed while the run was starting; start it again")
+    return prepared
 
 
 def _advance_with_message(advance: Advance, audit: str, message: str) -> None:

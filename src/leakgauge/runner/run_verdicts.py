@@ -20,9 +20,12 @@ from leakgauge.runner.audit_metadata import AuditMetadata
 from leakgauge.runner.block_store import split_rounds
 from leakgauge.runner.early_stop import BlockSequence, empty_sequence, require_block, stopping_schedule
 from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.positive_control import counted_contenders, stored_control
 from leakgauge.summary import (
+    CONTROL_PASSED,
     RunResult,
     apply_controls,
+    control_status,
     is_control,
     recognised_risk,
     result_from_json,
@@ -71,7 +74,7 @@ def _judge(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
     blind_over = set()
     for audit in run.plan.audits:
         sequence = collect_blocks(audit, run, content, folder)
-        judged = _judge_audit(audit, run, sequence)
+        judged = _judge_audit(audit, run, sequence, folder)
         blind_over |= {found.audit for found in judged if is_control(found) and _is_over(found)}
         verdicts += apply_controls([_without_control_risk(found) for found in judged])
     limits, publish = run.plan.limits, run.plan.publish
@@ -130,9 +133,9 @@ def collect_blocks(audit: Audit, run: Manifest, content: dict[str, Any], folder:
     return sequence
 
 
-def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[Verdict]:
+def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: Path) -> list[Verdict]:
     stopped_early = len(sequence.parts) < len(split_rounds(audit.rounds, audit.block))
-    guarantee = run.metadata[audit.name].guarantee
+    guarantee, accuracy_limit = run.metadata[audit.name].guarantee, run.plan.limits.metrics.get("accuracy")
     verdicts = []
     for contender in audit.contenders:
         try:
@@ -147,6 +150,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[V
                 n_verdicts=run.n_verdicts,
                 stopped_early=stopped_early,
                 schedule=stopping_schedule(audit),
+                control=stored_control(contender, audit, run, folder, accuracy_limit),
             )
             risk = assess_risk(
                 trials,
@@ -160,7 +164,7 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence) -> list[V
             verdicts.append(replace(found, risk=risk))
         except BadInput as error:
             raise BadInput(f"audit {audit.name!r}, {contender.label!r}: {error}") from None
-    return verdicts
+    return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
 
 
 def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) -> RiskContext:
@@ -190,11 +194,12 @@ def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) 
 def _optimum(found: Verdict, guarantee: Guarantee | None) -> dict[str, float] | None:
     """What the best attacker reaches by the exact noise distribution; nothing where that is not known.
 
-    A finding against the promise says that the distribution is not the stated one.
+    A stated distribution is not relied on where the promise was found violated, nor where the release could
+    not be made without protection: there it may be somebody else's, and only stated.
     """
     if guarantee is None or guarantee.curve is None or found.coins != Coins.FAIR:
         return None
-    if found.finding is Finding.VIOLATED:
+    if found.finding is Finding.VIOLATED or control_status(found) not in CONTROL_PASSED:
         return None
     return metric_bounds(guarantee, LOW_FPRS)
 

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Mechanism
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Mechanism, NoControl
 from leakgauge.core.guarantee import Guarantee
+from leakgauge.domains.blackbox.control import MarkedRelease, faint_noise, mark_inputs
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction, run_release
 from leakgauge.support.global_rng import refuse_own_generator
 from leakgauge.support.mutation_guard import read_only
@@ -105,6 +106,23 @@ class Challenger(ChallengerDefaults):
 
     def release(self, members: Bits, rng: Generator) -> list[Any]:
         return run_release(self.function, self.pair, members[:, 0], rng)
+
+    def control(self) -> "Challenger | NoControl":
+        """A function shows the bit beside its output; a named mechanism has too little noise to hide it."""
+        without, with_target = (tuple(_value_texts(given)) for given in self.pair)
+        if without == with_target:
+            return NoControl(
+                reason="both inputs are the same, so the output is distributed alike with the target and "
+                "without it, and every attack is right in exactly half of the rounds",
+                needed=False,
+            )
+        if self.mechanism is not None:
+            release = faint_noise(self.mechanism, self.pair)
+            name = f"control: {type(release.mechanism).__module__}"
+            return Challenger(release, self.pair, None, (name,))
+        return Challenger(
+            MarkedRelease(self.function), mark_inputs(self.pair), None, (f"control: {self.digest}",)
+        )
 
 
 def build(

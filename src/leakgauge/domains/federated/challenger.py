@@ -1,10 +1,11 @@
 """Clients with local differential privacy, and a target that is in one of their batches or not."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.game import Bits, ChallengerDefaults, Coins
@@ -17,12 +18,25 @@ from leakgauge.domains.federated.data.dataset import PARTS, UTILITY, Ints
 from leakgauge.domains.federated.data.row_split import split_rows
 from leakgauge.domains.federated.flower.engine import FlowerEngine, read_flower_engine
 from leakgauge.domains.federated.guarantee import client_guarantee
-from leakgauge.domains.federated.neurons.network import Floats, PlantedNetworkShape
+from leakgauge.domains.federated.neurons.network import (
+    CraftedNeuron,
+    Floats,
+    PlantedNetwork,
+    PlantedNetworkShape,
+    honest_layer,
+    plant_neuron,
+)
 from leakgauge.domains.federated.plan_tables import (
     read_challenger_table,
     read_mechanism_table,
 )
-from leakgauge.domains.federated.release import ClientGroups, ClientPool, ClientTraining, FederatedBlock
+from leakgauge.domains.federated.release import (
+    CheckedClients,
+    ClientGroups,
+    ClientPool,
+    ClientTraining,
+    FederatedBlock,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +60,7 @@ class Challenger(ChallengerDefaults):
     notes: tuple[str, ...] = ()  # for reports; they contain no values of rows
     utility: dict[str, float] | None = None  # accuracies of an honest classifier
     flower: FlowerEngine | None = None  # runs the clients, if set
+    checked: bool = False  # refuse clients that ignore their rows
 
     coins = Coins.FAIR
 
@@ -58,7 +73,41 @@ class Challenger(ChallengerDefaults):
 
     def release(self, members: Bits, rng: Generator) -> FederatedBlock:
         clients = ClientGroups(self.pool, self.training, members, int(rng.integers(2**63)))
-        return clients if self.flower is None else self.flower.start(clients)
+        block: FederatedBlock = clients if self.flower is None else self.flower.start(clients)
+        return CheckedClients(block, self._probe()) if self.checked else block
+
+    def _probe(self) -> PlantedNetwork:
+        """An ordinary network, but for a neuron that is active for nearly all rows."""
+        rng, units = np.random.default_rng(0), 16
+        first, bias = honest_layer(self.pool.rows.shape[1], units, rng)
+        neuron = CraftedNeuron(first, bias, np.full(units, 1 / units, np.float32), 1.0)
+        return plant_neuron(neuron, self.shape, rng)
+
+    def control(self) -> "Challenger":
+        """One target that is not perturbed, through the same clients: no noise or clipping by this audit.
+
+        What a client app of your own adds stays.
+        """
+        pool, training = self.pool, self.training
+        plain = replace(training, mechanism=None, noise=None, iterations=1, present=1.0)
+        app = () if self.flower is None else ("flower", *self.flower.sources)
+        digest = sha256("\n".join(("control", repr(plain), repr(self.shape), *app)).encode())
+        for part in (
+            pool.rows,
+            pool.labels,
+            pool.targets[:1],
+            pool.target_labels[:1],
+            *vars(self.reference).values(),
+        ):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return replace(
+            self,
+            pool=replace(pool, targets=pool.targets[:1], target_labels=pool.target_labels[:1]),
+            training=plain,
+            guarantee=None,
+            digest=digest.hexdigest(),
+            checked=True,
+        )
 
 
 def build(

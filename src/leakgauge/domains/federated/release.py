@@ -117,6 +117,36 @@ class ClientGroups:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class CheckedClients:
+    """The clients of a positive control; clients that ignore their rows are refused.
+
+    Before the first attack they get the network ``probe``, whose gradient depends on every row.
+    """
+
+    clients: FederatedBlock
+    probe: PlantedNetwork
+    _checked: list[bool] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def n_rounds(self) -> int:
+        return self.clients.n_rounds
+
+    def train(self, networks: Sequence[PlantedNetwork]) -> list[list[Reals]]:
+        if not self._checked:
+            self._checked.append(True)
+            self._require_use_of_rows(len(networks))
+        return self.clients.train(networks)
+
+    def _require_use_of_rows(self, n_targets: int) -> None:
+        answers = [answer for row in self.clients.train([self.probe] * n_targets) for answer in row]
+        if len(answers) > 1 and all(np.array_equal(answer, answers[0]) for answer in answers):
+            raise BadInput(
+                f"the clients gave the same answer in all {self.n_rounds} rounds, though their rows differ: "
+                "they ignore their rows, and no attack could find anybody; fix the client"
+            )
+
+
 def average_gradients(answers: Sequence[Sequence[Reals]]) -> Reals:
     """Average gradients over the clients of a group, and then over iterations."""
     return np.mean([np.mean(group, axis=0) for group in answers], axis=0)

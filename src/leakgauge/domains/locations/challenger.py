@@ -1,6 +1,6 @@
 """The challenger of counts per place and hour: draws random groups and publishes their noisy counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee, Relation, Unit
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations.data.population_split import PopulationSplit, split_population
@@ -19,6 +19,7 @@ from leakgauge.domains.locations.data.traces import Ints, Traces
 from leakgauge.domains.locations.data.visit_data import Friends
 from leakgauge.domains.locations.group_sampling.crowd import Crowd
 from leakgauge.domains.locations.guarantee import noise_guarantee, stated_guarantee
+from leakgauge.domains.locations.outsized_trace import outsized_cells, with_trace
 from leakgauge.domains.locations.plan_tables import (
     LocationsChallengerTable,
     LocationsUserMechanismTable,
@@ -32,6 +33,7 @@ from leakgauge.support.user_code import UserCodeLoader
 
 # Blocks of the data stream: each step draws from its own block, whatever the other steps draw.
 CITY, CAPS, SPLIT, EARLIER, PARTIAL_TRACES = range(5)
+OUTSIZED = 1  # block of the stream of the positive control
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,7 @@ class Challenger(ChallengerDefaults):
     seed: int
     friends: Friends | None = None  # pairs of friends, for attackers who know them
     notes: tuple[str, ...] = ()  # about the data, for reports; no personal data
+    invented: bool = False  # the target's trace is that of a positive control
 
     coins = Coins.FAIR
 
@@ -84,6 +87,37 @@ class Challenger(ChallengerDefaults):
         rng = stream(self.seed, Role.DATA, EARLIER)
         members = self.flip(n_rounds, rng)
         return members, self.release(members, rng)
+
+    def control(self) -> "Challenger | NoControl":
+        """One target with an outsized trace, in counts without noise, rounding, clamping or suppression.
+
+        Your own pipeline is left out too, but must publish something that depends on the counts.
+        """
+        if isinstance(self.chain, UserReleaseChain):
+            self.chain.require_use_of_counts(self.table.group_size)
+        elif self.chain.mute:
+            return NoControl(
+                reason="every count is suppressed, so the release is the same for any group, and every "
+                "attack is right in exactly half of the rounds",
+                needed=False,
+            )
+        target, group_size = self.people.targets[:1], self.table.group_size - self.n_targets + 1
+        cells = outsized_cells(self.traces, group_size, stream(self.seed, Role.CONTROL, OUTSIZED))
+        traces = with_trace(self.traces, int(target[0]), cells)
+        visits, people = traces.visits, self.people
+        digest = sha256(f"control\n{self.table!r}\n{self.traces.map.n_epochs}".encode())
+        for part in (visits.indptr, visits.indices, target, people.pool, people.reference):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return replace(
+            self,
+            traces=traces,
+            people=replace(people, targets=target),
+            chain=ReleaseChain(noise=None, group_size=group_size),
+            table=replace(self.table, group_size=group_size),
+            guarantee=None,
+            digest=digest.hexdigest(),
+            invented=True,
+        )
 
     def _group(self, members: Bits, rng: Generator) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
         n_others = self.table.group_size - self.n_targets

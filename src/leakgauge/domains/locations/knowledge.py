@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reals
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.locations import DOMAIN, target_knowledge
@@ -127,6 +128,10 @@ def build(name: str, parameters: dict[str, Any], challenger: Challenger, seed: i
             public, target_knowledge.known_trace_parts(table, challenger, rng), block.whole, members
         )
     if name == "friends":
+        if challenger.invented:
+            raise BadInput(
+                "the trace of the control's target is invented, and nobody's friends have one like it"
+            )
         sketches = target_knowledge.traces_from_friends(table, challenger)
     else:
         sketches = target_knowledge.traces_from_reference(table, challenger, challenger.reference.traces, rng)

@@ -312,6 +312,16 @@ class UserReleaseChain:
                 published[i] = self._publish(row, rng)
         return published.reshape(np.shape(counts))
 
+    def require_use_of_counts(self, group_size: int) -> None:
+        """Refuse a pipeline that publishes the same for an empty table and for one full of people."""
+        tables = (np.full((1, self.n_places * self.n_epochs), float(n)) for n in (0, group_size))
+        empty, full = (self.sample(table, np.random.default_rng(0)) for table in tables)
+        if np.array_equal(empty, full):
+            raise BadInput(
+                f"mechanism.release: publishes the same if every count is 0 and if every count is "
+                f"{group_size}: it ignores its counts, or suppresses all of them; check it"
+            )
+
     def log_law(self, outputs: Reals, counts: Reals) -> Reals:
         if self.law is None:
             raise BadInput(

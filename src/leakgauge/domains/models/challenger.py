@@ -17,6 +17,7 @@ from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
 from leakgauge.core.guarantee import Guarantee, Relation
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
+from leakgauge.domains.models.control import control_data, control_trainer
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable, Ints
 from leakgauge.domains.models.data.sources import load_table
 from leakgauge.domains.models.games.membership_game import GroupGame, MembershipGame
@@ -77,6 +78,26 @@ class Challenger(ChallengerDefaults):
             TrainingRound(self.table, self.game.draw_round(row, drawing), self.trainer, seed)
             for row, seed in zip(members, seeds)
         ]
+
+    def control(self) -> "Challenger":
+        """A training without noise on few generated rows, which it learns by heart."""
+        small = control_data(self.game, self.relation, self.table.classes)
+        trainer = control_trainer(self.trainer, small.setup.game)
+        identity = (
+            "control",
+            repr(trainer),
+            str(self.relation),
+            type(self.game).__name__,
+            self.table.classes,
+        )
+        return Challenger(
+            table=small.table,
+            setup=small.setup,
+            trainer=trainer,
+            relation=self.relation,
+            guarantee=None,
+            digest=sha256("\n".join(map(str, identity)).encode(errors="surrogatepass")).hexdigest(),
+        )
 
     def utility_of(self, block: Sequence[TrainingRound]) -> Mapping[str, Reals]:
         """The accuracy of the models on members, others and, where there are any, validation rows.

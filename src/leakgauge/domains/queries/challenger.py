@@ -1,7 +1,7 @@
 """A table with the targets in or out, behind an oracle that answers noisy queries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.queries.data import TARGETS_STREAM, load_records
 from leakgauge.domains.queries.guarantee import oracle_guarantee
 from leakgauge.domains.queries.opendp_noise import opendp_notes
-from leakgauge.domains.queries.oracle import OracleRules
+from leakgauge.domains.queries.oracle import FaintNoiseRules, OracleRules
 from leakgauge.domains.queries.plan_tables import (
     QueriesTargetOrder,
     QueriesTargetsTable,
@@ -118,6 +118,34 @@ class Challenger(ChallengerDefaults):
         seeds = rng.integers(2**53, size=len(members)).tolist()
         return RemoteQueriesBlock(self.adapter, self.table, self.rules, members, seeds)
 
+    def control(self) -> "Challenger | NoControl":
+        """One target behind the same oracle, with noise too small to hide it; budget and cache stay.
+
+        A remote service answers with its own noise, which cannot be turned off from here.
+        """
+        if self.adapter is not None:
+            return NoControl(reason="the service adds its own noise, which cannot be turned off from here")
+        targets = self.table.targets[:1]
+        shift = float(self.table.records.values(self.query, targets)[0])
+        rules = self.rules
+        settings = (rules.accountant, rules.cache, rules.budget, rules.epsilon, rules.whole, shift)
+        identity = ("control", self.table.records.digest, repr(self.query), repr(targets), repr(settings))
+        control = replace(
+            self,
+            table=OracleTable(self.table.records, targets),
+            rules=FaintNoiseRules(
+                noise=rules.noise,
+                accountant=rules.accountant,
+                cache=rules.cache,
+                budget=rules.budget,
+                shift=shift,
+            ),
+            guarantee=None,
+            digest=sha256("\n".join(identity).encode(errors="surrogatepass")).hexdigest(),
+        )
+        _require_an_answer(control)
+        return control
+
     def end(self) -> None:
         """Close the rounds of a completed block."""
         if self.adapter is not None:
@@ -154,6 +182,15 @@ def build(
         ),
         adapter=None if table.service is None else ServiceAdapter(table.service),
     )
+
+
+def _require_an_answer(control: Challenger) -> None:
+    """Refuse an oracle that does not answer the audited query even when it is asked nothing else."""
+    oracle = control.release(np.array([[False], [True]]), np.random.default_rng(0)).oracle()
+    if np.isnan(oracle.ask(control.query)).all():
+        raise BadInput(
+            "challenger: the oracle answers nothing, not even the query of the plan asked once; raise budget"
+        )
 
 
 def _require_answers(records: OracleRecords, query: Query) -> None:

@@ -17,12 +17,13 @@ from leakgauge.core.game import Bits, Reals
 from leakgauge.domains.queries.accounting import Accountant, Ledger, find_accountant
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.records import OracleTable, ResolvedQuery
-from leakgauge.mechanisms import opendp
+from leakgauge.mechanisms import geometric, laplace, opendp
 from leakgauge.mechanisms._additive import AdditiveNoise
 
 OracleNoise: TypeAlias = AdditiveNoise | opendp.Mechanism
 
 MOST_ANSWERS = 1_000_000
+NOISE_SCALES = 20.0  # between the two worlds of a positive control
 ROUNDING = 1e-9  # so that a budget of 3 pays for ten answers at epsilon 0.3 in floating point
 
 
@@ -104,6 +105,22 @@ class OracleRules:
     def noise_of(self, query: Query) -> OracleNoise:
         """Return the noise of an answer to a query."""
         return _noise_for_sensitivity(self.noise, query.sensitivity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaintNoiseRules(OracleRules):
+    """The same rules, but answers carry noise far smaller than ``shift``: those of the positive control.
+
+    Budget, accountant and cache count as before, by the epsilon of the noise that is left out.
+    """
+
+    shift: float  # what the target adds to an answer
+
+    def noise_of(self, query: Query) -> OracleNoise:
+        scale = abs(self.shift) / NOISE_SCALES
+        if not isinstance(self.noise, opendp.Mechanism):
+            return self.noise.scaled_to(self.noise.sensitivity, scale)
+        return geometric.Mechanism(scale=scale) if self.whole else laplace.Mechanism(scale=scale)
 
 
 @lru_cache(maxsize=64)

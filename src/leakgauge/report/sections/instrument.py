@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leakgauge.report.adversary_names import adversary_names
+from leakgauge.report.control_text import control_sentences
 from leakgauge.report.metric_text import has_epsilon_bound
 from leakgauge.report.number_format import (
     NOTHING,
@@ -23,6 +24,7 @@ from leakgauge.verdict import Verdict
 ORDER = 60
 MOST_ROWS = 80
 NO_BOUND = "none: no bound on ε"
+FALSE_ALARMS = "More false alarms than tolerated: do not rely on this adversary."
 
 _TEMPLATE = """
 {% if rows %}
@@ -113,7 +115,7 @@ def _row(name: str, verdict: Verdict, tolerated: float) -> dict[str, str]:
         "violating": _smallest(planted, "violating_epsilon")
         if verdict.promised and has_epsilon_bound(verdict)
         else NOTHING,
-        "remark": "More false alarms than tolerated: do not rely on this attacker." if alarming else "",
+        "remark": f"{FALSE_ALARMS if alarming else ''} {control_sentences(verdict)}".strip(),
     }
 
 

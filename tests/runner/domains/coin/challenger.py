@@ -1,7 +1,7 @@
 """Randomized response about each target: its epsilon is known exactly."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import ChallengerDefaults, Coins
+from leakgauge.core.game import ChallengerDefaults, Coins, NoControl
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.support.table_reader import read_dataclass
 
@@ -26,6 +26,8 @@ class Challenger(ChallengerDefaults):
     fails_at: int = 0  # a block of that many rounds fails
     pause: float = 0.0  # seconds that a block takes
     digest: str = ""
+    unprotected: float | None = None  # epsilon of the positive control, if it has one
+    broken: bool = False  # its control finds that nothing could ever be seen
 
     @property
     def n_targets(self) -> int:
@@ -37,6 +39,13 @@ class Challenger(ChallengerDefaults):
 
     def flip(self, n_rounds, rng):
         return rng.random((n_rounds, self.targets)) < 0.5
+
+    def control(self):
+        if self.broken:
+            raise BadInput("the coin has one side")
+        if self.unprotected is None:
+            return NoControl(reason="this coin has no control")
+        return replace(self, epsilon=self.unprotected, promised=None, targets=1, digest=f"{self.unprotected}")
 
     def release(self, members, rng):
         time.sleep(self.pause)

@@ -1,7 +1,7 @@
 """Learn from simulated rounds which event distinguishes the two worlds, and score by it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from numpy.random import Generator
@@ -12,6 +12,8 @@ from leakgauge.domains.blackbox.event_search.event_description import describe_e
 from leakgauge.domains.blackbox.event_search.search import LearnedEvent, learn_event
 from leakgauge.domains.blackbox.knowledge import LawKnowledge, SimulatorKnowledge
 from leakgauge.domains.blackbox.shadows import draw_shadows
+
+_CONTROL_SHADOWS = 1_000  # where nothing hides the bit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +37,9 @@ class Attack:
             raise BadInput(f"learned_event: shadows must be >= 100, got {self.shadows}; 20000 is usual")
         if self.delta is not None and not 0 <= self.delta < 1:
             raise BadInput(f"learned_event: delta must be in [0, 1), got {self.delta}")
+
+    def for_control(self) -> "Attack":
+        return replace(self, shadows=min(self.shadows, _CONTROL_SHADOWS))
 
     def study(self, knowledge: SimulatorKnowledge | LawKnowledge, rng: Generator) -> Scorer[Sequence[Any]]:
         if not isinstance(knowledge, (SimulatorKnowledge, LawKnowledge)):

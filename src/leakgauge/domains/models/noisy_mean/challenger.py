@@ -16,7 +16,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import guarantee as models_guarantee
 from leakgauge.domains.models.data.dataset import SPLIT_STREAM, EncodedTable
 from leakgauge.domains.models.data.sources import CONSTANTS_SOURCE, constant_components, load_table
-from leakgauge.domains.models.games.membership_game import StrongGame
+from leakgauge.domains.models.games.membership_game import IndependentGame, MixtureGame, StrongGame
 from leakgauge.domains.models.games.setup import GameSetup, set_up_game
 from leakgauge.domains.models.noisy_mean.knowledge import (
     ComponentsMeanKnowledge,
@@ -32,6 +32,8 @@ from leakgauge.domains.models.noisy_mean.sum_noise import (
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsConstantsDataTable, ModelsGame
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.support.table_reader import read_dataclass
+
+NOISE_SCALES = 20.0  # between the two worlds of a positive control
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,34 @@ class Challenger(ChallengerDefaults):
             drawn = self.setup.game.draw_round(row, drawing)
             sums[number], shown[number] = self.values[drawn.trained_on].sum(), self.values[drawn.shown]
         return NoisyMeansBlock(NoisyMeansView(self.noise.sample(sums, noising), shown), self.setup.game.slots)
+
+    def control(self) -> "Challenger":
+        """One target with the value 1 among zeros, or components of different values; noise hides nothing."""
+        setup, n_kinds = self.setup, 0 if self.setup.components is None else len(self.setup.components.values)
+        values, game = np.zeros(self.values.size), setup.game
+        if setup.components is not None:
+            values = setup.components.codes / max(n_kinds - 1, 1)
+            values = np.minimum(setup.components.codes, 1.0) if self.noise.lattice else values
+        match game:
+            case StrongGame():
+                values[game.target] = 1.0
+            case IndependentGame():
+                target, slots = game.targets[:1], game.slots - game.n_targets + 1
+                game = replace(game, targets=target, slots=slots, pool=np.setdiff1d(game.pool, target))
+                values[target] = 1.0
+            case MixtureGame():
+                game = replace(game, n_targets=1)
+        about = (setup.description, type(self.noise).__module__, game.slots, self.noise.guarantee.relation)
+        digest = sha256(f"control {about}".encode(errors="surrogatepass"))
+        for part in (values, setup.reference):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        return replace(
+            self,
+            values=values,
+            setup=replace(setup, game=game),
+            noise=self.noise.scaled_to(1.0, 1 / NOISE_SCALES),
+            digest=digest.hexdigest(),
+        )
 
     def knowledge(self, name: str) -> StrongMeanKnowledge | ReferenceMeanKnowledge | ComponentsMeanKnowledge:
         """What an attacker may know about a noisy mean."""

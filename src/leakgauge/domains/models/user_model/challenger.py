@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from leakgauge.core.errors import BadInput
-from leakgauge.core.game import Bits, ChallengerDefaults, Coins, Reals
+from leakgauge.core.game import Bits, ChallengerDefaults, Coins, NoControl, Reals
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.data.dataset import Ints
 from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING
@@ -132,6 +132,11 @@ class Challenger(ChallengerDefaults):
         return [
             UserModelRound(self.model, self._examples(~self.records.membership.reference), self._mean_loss())
         ]
+
+    def control(self) -> NoControl:
+        return NoControl(
+            reason="the model is finished, and there is no training that could be left unprotected"
+        )
 
     def utility_of(self, block: Sequence[UserModelRound]) -> dict[str, Reals]:
         """The accuracy of the model on members and on other records."""

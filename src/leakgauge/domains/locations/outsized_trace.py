@@ -1,0 +1,40 @@
+"""One person with an outsized trace: the target of the positive control."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.random import Generator
+from scipy.sparse import csr_array
+
+from leakgauge.domains.locations.data.traces import Ints, Traces
+
+FEWEST_CELLS, MOST_CELLS = 12, 200  # of an outsized trace
+SHARE = 0.1  # of all visits of a group that are the target's, at most
+
+
+def outsized_cells(traces: Traces, group_size: int, rng: Generator) -> Ints:
+    """Cells of the quietest quarter, drawn at random: up to 200, or a tenth of the visits of a group.
+
+    Where few other people are, an additional visit is easy to see. A cell is quiet where few people were, and
+    where few are to be expected by its place and its epoch: an attacker who has the release only knows no
+    more. Few visits among many, drawn at random, do not look like a busy place or epoch.
+    """
+    visitors = traces.visitors().reshape(traces.map.n_places, traces.map.n_epochs).astype(np.float64)
+    expected = np.outer(visitors.sum(axis=1), visitors.sum(axis=0)) / max(visitors.sum(), 1.0)
+    by_visitors = np.argsort(np.maximum(visitors, expected).ravel(), kind="stable")
+    quiet = by_visitors[: max(traces.map.n_cells // 4, 1)]
+    tenth = int(SHARE * group_size * traces.n_visits.mean())
+    n = min(max(tenth, FEWEST_CELLS), MOST_CELLS, quiet.size)
+    return np.sort(rng.choice(quiet, n, replace=False))
+
+
+def with_trace(traces: Traces, person: int, cells: Ints) -> Traces:
+    """The same traces, but for one person who visits exactly these cells."""
+    visits = traces.visits
+    first, last = visits.indptr[person : person + 2]
+    indices = np.concatenate([visits.indices[:first], cells, visits.indices[last:]])
+    indptr = visits.indptr.astype(np.int64)
+    indptr[person + 1 :] += cells.size - (last - first)
+    data = np.ones(indices.size, dtype=visits.data.dtype)
+    row_starts, columns = indptr.astype(visits.indptr.dtype), indices.astype(visits.indices.dtype)
+    return replace(traces, visits=csr_array((data, columns, row_starts), shape=visits.shape))

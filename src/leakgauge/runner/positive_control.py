@@ -1,0 +1,205 @@
+"""The positive control of an audit: attacks play a release without protection before the counted rounds."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from leakgauge.catalog import PreparedAudit, get_domain, prepare_contenders
+from leakgauge.core.errors import BadInput
+from leakgauge.core.game import Adversary, Challenger, ControlAttack, NoControl, Trials
+from leakgauge.core.randomness import Role, stream
+from leakgauge.plan import Audit, Contender
+from leakgauge.referee.instrument_check import needed_accuracy, no_positive_control, positive_control
+from leakgauge.runner.block_store import BlockStore, RoundBlock, split_rounds
+from leakgauge.runner.early_stop import BlockSequence
+from leakgauge.runner.engines import Engine, map_in_order
+from leakgauge.runner.manifest import Manifest
+from leakgauge.runner.play_block import PlayBlock, study_attacks
+from leakgauge.runner.rollback import CONTROLS_FOLDER
+from leakgauge.support import files
+
+ROUNDS = 100  # that count; an attack without a threshold of its own gets as many to choose one
+ROUNDS_PER_BLOCK = 100
+OBSTACLE_FILE = "obstacle.json"
+
+BEFORE_CONTROLS = "the run is from before positive controls were played"
+MISSING = "the rounds of the positive control are not in the run folder; run the plan again to play them"
+ONE_CONTROL = "the attacker never sees a release: it is a control itself"
+
+
+def control_seed(seed: int) -> int:
+    """The seed of the positive control; none of its streams is one of a counted round.
+
+    >>> control_seed(7) == control_seed(7) != control_seed(8)
+    True
+    """
+    return int(stream(seed, Role.CONTROL).integers(2**62))
+
+
+def counted_contenders(audit: Audit) -> tuple[Contender, ...]:
+    """The attackers that see a release; the others are controls and never count."""
+    blind = get_domain(audit.domain).controls
+    return tuple(contender for contender in audit.contenders if contender.knowledge not in blind)
+
+
+def play_control(
+    control: Challenger[Any],
+    prepare: Callable[[str], PreparedAudit],
+    labels: list[str],
+    seed: int,
+    engine: Engine,
+    show_message: Callable[[str], None] = lambda _: None,
+) -> dict[str, Trials | str]:
+    """Let attacks study and play a control; by label the trials, or why an attack cannot play it."""
+    results: dict[str, Trials | str] = {}
+    adversaries: dict[str, Adversary[Any, Any]] = {}
+    seed = control_seed(seed)
+    for label in labels:
+        try:
+            studied = study_attacks(
+                _with_less_study(prepare(label)),
+                seed,
+                engine,
+                lambda text: show_message(f"positive control, {text}"),
+            )
+        except BadInput as error:
+            results[label] = f"the attack cannot play it: {error}"
+            continue
+        adversaries |= studied.adversaries
+    if not adversaries:
+        return results
+    own_thresholds = all(who.scorer.reading.threshold is not None for who in adversaries.values())
+    blocks = split_rounds(ROUNDS if own_thresholds else 2 * ROUNDS, ROUNDS_PER_BLOCK)
+    show_message("positive control")
+    sequence = BlockSequence(tuple(adversaries), None)
+    try:
+        for trials in map_in_order(engine, PlayBlock(control, adversaries, seed), blocks):
+            sequence.add(trials)
+    except BadInput as error:
+        raise BadInput(f"positive control: {error}") from error
+    return results | {label: _own_rounds(sequence.trials(label)) for label in adversaries}
+
+
+def _with_less_study(prepared: PreparedAudit) -> PreparedAudit:
+    attacks = {
+        label: attack.for_control() if isinstance(attack, ControlAttack) else attack
+        for label, attack in prepared.attacks.items()
+    }
+    return replace(prepared, attacks=attacks)
+
+
+def _own_rounds(trials: Trials) -> Trials:
+    """Only the rounds that an attack needs, whatever those need that played with it."""
+    return trials if trials.reading.threshold is None else trials.where(trials.rounds < ROUNDS)
+
+
+def judge_control(played: Trials | str, accuracy_limit: float | None = None) -> dict[str, Any]:
+    """The entry of a verdict for one attack."""
+    if isinstance(played, str):
+        return no_positive_control(played)
+    return positive_control(played, needed_accuracy(accuracy_limit))
+
+
+def judge_no_control(none: NoControl) -> dict[str, Any]:
+    """The entry of a verdict where a challenger has no control."""
+    return no_positive_control(none.reason, possible=not none.needed)
+
+
+@dataclass(frozen=True)
+class ControlStore:
+    """Where a run folder keeps the control of one attack.
+
+    Attacks are found by what decides their trials, and not by their audit: audits whose controls are the
+    same, such as the points of a sweep over the mechanism, share them.
+    """
+
+    folder: Path
+    identity: str
+
+    @property
+    def _blocks(self) -> BlockStore:
+        return BlockStore(self.folder, self.identity)
+
+    def save(self, played: Trials | str) -> None:
+        """Write the trials, or why there are none."""
+        if isinstance(played, str):
+            files.write_json(self.folder / OBSTACLE_FILE, {"identity": self.identity, "reason": played})
+            return
+        for block in _possible_blocks():
+            if len(block.rounds) == played.rounds.max() + 1:
+                self._blocks.save(block, played)
+
+    def load(self) -> Trials | str | None:
+        """Read them; nothing where they are missing, damaged or of another run."""
+        for block in _possible_blocks():
+            if (trials := self._blocks.load(block)) is not None:
+                return trials
+        try:
+            content = json.loads((self.folder / OBSTACLE_FILE).read_bytes())
+            return str(content["reason"]) if content["identity"] == self.identity else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+
+def _possible_blocks() -> list[RoundBlock]:
+    return [RoundBlock(0, range(ROUNDS)), RoundBlock(0, range(2 * ROUNDS))]
+
+
+def control_stores(audit: Audit, run: Manifest, folder: Path) -> dict[str, ControlStore]:
+    """Where the control of each counted attack is, by label; empty where the audit has none."""
+    control = run.metadata[audit.name].control
+    if control is None or control.digest is None:
+        return {}
+    stores = {}
+    for contender in counted_contenders(audit):
+        about = [audit.domain, control.digest, *vars(replace(contender, label="")).values()]
+        key = sha256(json.dumps(about, sort_keys=True, default=str).encode()).hexdigest()[:32]
+        identity = f"{run.digest}/{CONTROLS_FOLDER}/{key}"
+        stores[contender.label] = ControlStore(folder / CONTROLS_FOLDER / key, identity)
+    return stores
+
+
+def missing_controls(stores: Mapping[str, ControlStore]) -> list[str]:
+    """The labels of the attacks whose control was not played yet."""
+    return [label for label, store in stores.items() if store.load() is None]
+
+
+def play_missing_controls(
+    audit: Audit,
+    prepared: PreparedAudit,
+    run: Manifest,
+    folder: Path,
+    engine: Engine,
+    show_message: Callable[[str], None],
+) -> None:
+    """Play and save the control of each attack of an audit that has none in the run folder."""
+    stores = control_stores(audit, run, folder)
+    control = prepared.challenger.control()
+    if isinstance(control, NoControl) or not (labels := missing_controls(stores)):
+        return
+    contenders = {contender.label: contender for contender in audit.contenders}
+    seed = run.plan.seed
+
+    def prepare(label: str) -> PreparedAudit:
+        return prepare_contenders(audit.domain, control, [contenders[label]], control_seed(seed))
+
+    for label, played in play_control(control, prepare, labels, seed, engine, show_message).items():
+        stores[label].save(played)
+
+
+def stored_control(
+    contender: Contender, audit: Audit, run: Manifest, folder: Path, accuracy_limit: float | None = None
+) -> dict[str, Any]:
+    """The entry of a verdict from what is in a run folder."""
+    control = run.metadata[audit.name].control
+    if control is None:
+        return no_positive_control(BEFORE_CONTROLS)
+    if contender not in counted_contenders(audit):
+        return no_positive_control(ONE_CONTROL)
+    if control.none is not None:
+        return judge_no_control(control.none)
+    played = control_stores(audit, run, folder)[contender.label].load()
+    return no_positive_control(MISSING) if played is None else judge_control(played, accuracy_limit)

@@ -1,0 +1,97 @@
+"""Every attack of every domain passes its positive control on a healthy path, and fails on a broken one."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leakgauge import catalog
+from leakgauge.core.game import NoControl, Reading, Scorer
+from leakgauge.plan import Contender
+from leakgauge.runner.engines import InProcessEngine
+from leakgauge.runner.positive_control import judge_control, play_control
+
+GAMES = Path(__file__).parent / "domains"
+NOISE = 0.9  # of the protected release; below 1 the oracle of the queries charges existing records only
+
+CONTENDERS = [
+    (domain.name, attack)
+    for domain in catalog.all_domains()
+    for attack in catalog.module_names(domain.attacks_package)
+    if catalog.accepted_knowledge(domain.name, attack)[0] not in domain.controls
+]
+
+
+@dataclass
+class Setting:
+    """A control and the attacker that plays it."""
+
+    domain: str
+    control: Any
+    contender: Contender
+
+    def prepare(self, label):
+        return catalog.prepare_contenders(self.domain, self.control, [self.contender], 1)
+
+    def play(self, control=None, prepare=None):
+        given = self.control if control is None else control
+        played = play_control(given, prepare or self.prepare, ["it"], 1, InProcessEngine())
+        return judge_control(played["it"])
+
+
+@pytest.fixture(params=CONTENDERS, ids="-".join)
+def setting(request, tmp_path):
+    domain, attack = request.param
+    tables = run_path(str(GAMES / domain / "conformance_game.py"))["tables"](NOISE, tmp_path, attack)
+    challenger = catalog.get_domain(domain).build_challenger(
+        data=tables.get("data", {}),
+        challenger=tables["challenger"],
+        mechanism=tables["mechanism"],
+        folder=tmp_path,
+        seed=1,
+    )
+    knowledge = catalog.accepted_knowledge(domain, attack)[0]
+    return Setting(domain, challenger.control(), Contender(attack=attack, knowledge=knowledge, label="it"))
+
+
+class IgnoresTheBit:
+    """A challenger whose releases are always those without the target."""
+
+    def __init__(self, challenger):
+        self._challenger = challenger
+
+    def __getattr__(self, name):
+        return getattr(self._challenger, name)
+
+    def release(self, members, rng):
+        return self._challenger.release(np.zeros_like(members), rng)
+
+
+def test_attack_passes_without_protection(setting):
+    assert not isinstance(setting.control, NoControl)
+    assert setting.play()["status"] == "passed"
+
+
+def test_attack_fails_if_the_release_ignores_the_bit(setting):
+    found = setting.play(IgnoresTheBit(setting.control))
+    assert found["status"] == "failed"
+    assert found["low"] < 0.6
+    assert found["reason"]
+
+
+def test_attack_that_says_nothing_fails(setting):
+    class ZeroScores:
+        def study(self, knowledge, rng):
+            return Scorer(
+                lambda view, rng: np.zeros((100, setting.control.n_targets)), Reading(threshold=0.0)
+            )
+
+    def prepare(label):
+        return replace(setting.prepare(label), attacks={label: ZeroScores()})
+
+    found = setting.play(prepare=prepare)
+    assert found["status"] == "failed"
+    assert "the same score" in found["reason"]
