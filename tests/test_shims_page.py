@@ -86,11 +86,11 @@ def served(code, folder):
         yield _address(process, log)
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(120)
 
 
 def _address(process, log):
-    for _ in range(600):
+    for _ in range(2400):
         if found := re.search(r"running on (http://127\.0\.0\.1:\d+)", log.read_text()):
             return found[1]
         try:
@@ -103,7 +103,7 @@ def _address(process, log):
 
 def ask(address, world, sql):
     body = json.dumps({"world": world, "sql": sql}).encode()
-    with urlopen(Request(f"{address}/ask", body, {"Content-Type": "application/json"}), timeout=10) as reply:
+    with urlopen(Request(f"{address}/ask", body, {"Content-Type": "application/json"}), timeout=120) as reply:
         return json.load(reply)["answer"]
 
 

@@ -20,6 +20,9 @@ PURPOSE = {  # what each layer does, and the files or folders to open first
     "papers": ("one folder per paper: its plans, its published numbers, its figures", "paper · reproduction"),
     "api": ("what leakgauge.run and leakgauge.expose do", ""),
     "report": ("verdicts → one HTML file; computes no statistic", "run_report · page · sections/"),
+    "summary": ("the two answers of a run, promise and risk, and its exit code", ""),
+    "risk": ("how well an attacker does, compared with the owner's limits", ""),
+    "limits": ("what the owner allows, from a plan or a policy file", ""),
     "exposure": ("how exposed every person is, computed without simulation", ""),
     "runner": (
         "plan → blocks of rounds → files, on one machine or a cluster",

@@ -14,6 +14,7 @@ from leakgauge.version import VERSION
 if TYPE_CHECKING:
     from leakgauge.api import expose, expose_log, run
     from leakgauge.core.errors import BadInput
+    from leakgauge.limits import Limits
     from leakgauge.papers.reproduction import reproduce
     from leakgauge.plan import Plan
     from leakgauge.referee.estimate import Estimate
@@ -24,6 +25,7 @@ __all__ = [
     "BadInput",
     "Estimate",
     "Finding",
+    "Limits",
     "Plan",
     "Verdict",
     "__version__",
@@ -41,6 +43,7 @@ _MODULES = {
     "BadInput": "leakgauge.core.errors",
     "Estimate": "leakgauge.referee.estimate",
     "Finding": "leakgauge.verdict",
+    "Limits": "leakgauge.limits",
     "Plan": "leakgauge.plan",
     "Verdict": "leakgauge.verdict",
     "audit_mechanism": "leakgauge.runner.in_memory",

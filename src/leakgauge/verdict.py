@@ -258,25 +258,25 @@ def compare_with_promise(
     """Compare corrected lower bounds with what the promise allows; say what a violation is about.
 
     Without a curve epsilon alone is compared, at the whole error of this verdict; with one it gets half, and
-    the rates share the other half. Where trials share rounds and coins are fair, the rates leave half of
-    theirs to the one-run test of the curve. A violation shown by these alone is about the curve. Undecided
-    means that not even scores without a single error would do.
+    the rates share the other half equally; where trials share rounds and coins are fair, also with the
+    one-run test of the curve. A violation shown by these alone is about the curve. Undecided means that not
+    even scores without a single error would do.
     """
     error, bounds = (1 - metrics.confidence) / n_verdicts, metric_bounds(guarantee, LOW_FPRS)
     rates = curve_checks(guarantee, schedule)
     share = error / 2 if rates else error
     curve = guarantee.curve if rates and trials.shared_rounds and not unfair_coins(trials) else None
-    share_of_rates = share if curve is None else share / 2
+    part = share / (len(rates) + (curve is not None)) if rates else 0.0
     epsilon, known = epsilon_metric(metrics, guarantee, schedule, 1 - share), rate_metrics()
     # two-sided intervals: only the lower half of their error is at stake
-    checks = {name: known[name](confidence=1 - 2 * share_of_rates / len(rates)) for name in rates}
+    checks = {name: known[name](confidence=1 - 2 * part) for name in rates}
 
     def exceeds(name: str, metric: Callable[[Trials], Estimate], scored: Trials) -> bool:
         low = evaluate(metric, scored, metrics.confidence).low
         return low is not None and low > bounds[name]
 
     def exceeds_curve(scored: Trials) -> bool:
-        if curve is not None and rejects_curve(scored, curve, share - share_of_rates):
+        if curve is not None and rejects_curve(scored, curve, part):
             return True
         return any(exceeds(name, metric, scored) for name, metric in checks.items())
 

@@ -64,6 +64,30 @@ def test_folder_is_named_after_plan(call, plan, tmp_path):
     assert (tmp_path / "runs" / "my-plan" / "manifest.json").exists()
 
 
+def test_folder_of_a_plan_called_plan_is_named_after_its_folder(call, plan, tmp_path):
+    plan()
+    (tmp_path / "may").mkdir()
+    (tmp_path / "coin.toml").rename(tmp_path / "may" / "plan.toml")
+    assert call("run", "may/plan.toml").out.endswith("Report: runs/may/report.html\n")
+
+
+def test_fresh_is_refused_in_a_folder_that_is_no_run_folder(call, plan, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "report.html").write_text("mine")
+    outcome = call("run", plan(), "--out", "mine", "--fresh")
+    assert outcome == (2, "", "leakgauge: mine: not empty and not a run folder; choose another --out\n")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["report.html"]
+    assert (tmp_path / "mine" / "report.html").read_text() == "mine"
+
+
+def test_fresh_starts_a_changed_plan_over(call, plan, tmp_path):
+    assert call("run", plan()).code == 0
+    changed = plan(("seed = 7", "seed = 8"))
+    assert call("run", changed).code == 2
+    assert call("run", changed, "--fresh").code == 0
+    assert json.loads((tmp_path / "runs" / "coin" / "manifest.json").read_text())["seed"] == 8
+
+
 def test_json_prints_nothing_else(call, plan):
     outcome = call("run", plan(), "--json")
     found = json.loads(outcome.out)

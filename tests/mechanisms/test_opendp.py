@@ -255,7 +255,7 @@ def test_rejects_non_numeric_measurements():
             _ = opendp(thing).measurement
     with pytest.raises(BadInput, match="returned a int, not a measurement"):
         _ = opendp(lambda: 3).measurement
-    with pytest.raises(BadInput, match="raised ZeroDivisionError"):
+    with pytest.raises(BadInput, match=r"raised ZeroDivisionError: .*test_opendp.py, line \d+\)"):
         _ = opendp(lambda: 1 // 0).measurement
 
 

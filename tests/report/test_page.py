@@ -11,7 +11,7 @@ import pytest
 from markupsafe import Markup
 
 import leakgauge.report
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.report.page import Chart, LegendEntry, Section, Stroke, json_in_html, render_html, write_page
 from leakgauge.version import VERSION
 
@@ -124,7 +124,7 @@ def test_failed_write_keeps_old_page(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(BadInput, match=r"page\.html"):
+    with pytest.raises(IncompleteRun, match=r"page\.html"):
         write_page("T", [Section("One", "")], path)
     assert path.read_text() == "old"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from leakgauge.runner.dry_run import _REPORT, _extrapolate, dry_run
+from leakgauge.runner.dry_run import _JUDGING, _REPORT, _extrapolate, dry_run
 from leakgauge.runner.run import EngineOptions
 
 
@@ -29,20 +29,21 @@ def test_unmeasured_audits_are_assumed_equally_expensive(plan, monkeypatch):
 
 def test_estimate_matches_release_of_known_speed(plan, monkeypatch):
     """A release that takes 1 ms a round: 400 rounds are 0.4 s, and half of that with two workers."""
-    from time import sleep
-
+    clock = [0.0]
+    monkeypatch.setattr("leakgauge.runner.dry_run.perf_counter", lambda: clock[0])
     given = plan(rounds=400, block=50)
     from leakgauge.domains.coin import challenger
 
     release = challenger.Challenger.release
 
     def slow(self, members, rng):
-        sleep(1e-3 * len(members))
+        clock[0] += 1e-3 * len(members)
         return release(self, members, rng)
 
     monkeypatch.setattr(challenger.Challenger, "release", slow)
-    assert 0.4 <= dry_run(given).seconds - _REPORT < 0.8
-    assert 0.2 <= dry_run(given, EngineOptions(workers=2)).seconds - _REPORT < 0.5
+    rest = _REPORT + 400 * _JUDGING
+    assert dry_run(given).seconds == pytest.approx(0.4 + rest)
+    assert dry_run(given, EngineOptions(workers=2)).seconds == pytest.approx(0.2 + rest)
 
 
 def test_extrapolation_never_decreases():

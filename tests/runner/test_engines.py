@@ -1,11 +1,12 @@
 import os
+import signal
 from ipaddress import ip_address
 
 import numpy as np
 import psutil
 import pytest
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner import engines
 from leakgauge.runner.engines import map_in_order, open_engine
 from leakgauge.runner.worker_tasks import WorkerError
@@ -78,6 +79,41 @@ def test_worker_error_keeps_its_traceback():
         map_in_order(engine, fails, [3])
     assert str(caught.value) == "ZeroDivisionError: item three"
     assert "in fails" in caught.value.__notes__[0]
+
+
+def test_killed_worker_is_replaced(tmp_path):
+    """Each item that is a multiple of three kills its worker the first time."""
+
+    def dies_once(item):
+        mark = tmp_path / f"{item}"
+        if item % 3 == 0 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item, os.getpid()
+
+    with open_engine("local", 2) as engine:
+        found = map_in_order(engine, dies_once, range(8))
+    assert [item for item, _ in found] == list(range(8))
+    assert os.getpid() not in {pid for _, pid in found}
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_worker_killed_again_and_again_stops_the_work(tmp_path):
+    """Items that are done before are not lost; the engine can be used again afterwards."""
+
+    def dies_on_four(item):
+        with (tmp_path / f"{item}").open("a") as tries:
+            tries.write("x")
+        if item == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+    with open_engine("local", 2) as engine:
+        crew, found = engine.load_task(dies_on_four), []
+        with pytest.raises(IncompleteRun, match=r"killed 3 times in a row, .*; use fewer --workers"):
+            found.extend(crew([4]))
+        assert (tmp_path / "4").read_text() == "xxx"
+        assert sorted(crew([1, 2])) == [(0, 1), (1, 2)]
 
 
 def test_parallel_map_reaches_the_workers():

@@ -329,7 +329,12 @@ def test_fresh_removes_nothing_that_is_not_of_the_run(begun):
 def test_fresh_is_refused_where_the_folder_is_no_run_folder(tmp_path):
     folder = tmp_path / "site"
     folder.mkdir()
+    (folder / "film.partial").write_text("mine")
+    with pytest.raises(BadInput, match="not empty and not a run folder"):
+        run_plan(plan_of(PLAN), folder, fresh=True)
     (folder / "report.html").write_text("mine")
+    (folder / "audits" / "old").mkdir(parents=True)
+    (folder / "audits" / "old" / "notes.partial").write_text("mine")
     with pytest.raises(BadInput, match="not empty and not a run folder"):
         run_plan(plan_of(PLAN), folder, fresh=True)
     (folder / "manifest.json").write_text('{"name": "a web page"}')
@@ -338,7 +343,9 @@ def test_fresh_is_refused_where_the_folder_is_no_run_folder(tmp_path):
     (folder / "manifest.json").write_text('{"schema": 2, "name": "a web page"}')
     with pytest.raises(BadInput, match="damaged"):
         run_plan(plan_of(PLAN), folder, fresh=True)
-    assert (folder / "report.html").read_text() == "mine"
+    (folder / "manifest.json").unlink()
+    kept = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+    assert kept == dict.fromkeys(["film.partial", "report.html", "audits/old/notes.partial"], "mine")
 
 
 def test_a_plan_that_cannot_be_run_leaves_the_old_run_alone_even_with_fresh(begun):

@@ -106,7 +106,7 @@ def test_failing_release_exits_with_code_2(call, tmp_path, workers):
     outcome = call("run", "plan.toml", "--workers", workers)
     assert outcome.code == 2
     assert outcome.err.startswith("leakgauge: audit 'mine': ")
-    assert "release raised ValueError" in outcome.err
+    assert "release raised ValueError: scale < 0 (mine.py, line 6) in round" in outcome.err
     assert outcome.err.count("\n") == 1
 
 

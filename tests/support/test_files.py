@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.support import files
 from leakgauge.support.files import is_locked, lock_folder
 
@@ -40,9 +40,11 @@ def test_full_disk_is_reported_in_one_line(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BadInput, match="No space left on device"):
+    with pytest.raises(
+        IncompleteRun, match=r"file: cannot be written \(No space left on device\); free some"
+    ):
         files.write_file(tmp_path / "file", b"new")
-    assert not (tmp_path / "file").exists()
+    assert list(tmp_path.iterdir()) == [], "a partial file would take up space"
 
 
 def test_json_round_trips(tmp_path):
@@ -65,22 +67,24 @@ def test_private_file_is_created_with_owner_permissions(tmp_path, monkeypatch):
 
 
 HOLDER = """
-import sys, time
+import sys
 from pathlib import Path
 from leakgauge.support.files import lock_folder
 with lock_folder(Path(sys.argv[1])):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
 @pytest.fixture
 def holder(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], stdout=subprocess.PIPE, text=True)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path], **pipes, text=True)
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
     process.wait()
+    process.stdin.close()
     process.stdout.close()
 
 

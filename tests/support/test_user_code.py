@@ -1,12 +1,14 @@
+import fnmatch
 import subprocess
 import sys
 import textwrap
 
 import cloudpickle
+import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 
 @pytest.fixture
@@ -25,6 +27,10 @@ def folder(tmp_path):
     write("broken.py", "def release(d, rng)\n    return 1\n")
     write("raises.py", "\n1 / 0\n")
     write("needs.py", "import not_there_at_all\n")
+    write("typo.py", "import broken\n")
+    write(
+        "calls.py", "import numpy\nimport json\n\ndef numpy_error():\n    return numpy.zeros(2).reshape(3)\n"
+    )
     return tmp_path
 
 
@@ -100,7 +106,9 @@ def test_module_is_executed_once(folder):
         ("absent:release", "no absent.py in"),
         ("mine:absent", "has no 'absent'"),
         ("broken:release", "line 1: expected ':'"),
-        ("raises:release", "raised ZeroDivisionError: division by zero"),
+        ("raises:release", "raised ZeroDivisionError: division by zero ("),
+        ("raises:release", "raises.py, line 2)"),
+        ("typo:release", "broken.py, line 1: expected ':'"),
         ("needs:release", "raised ModuleNotFoundError: No module named 'not_there_at_all'"),
     ],
 )
@@ -110,3 +118,51 @@ def test_load_errors_are_one_line(folder, reference, problem):
     assert str(caught.value).startswith("challenger.release: ")
     assert problem in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def caught_error(call):
+    try:
+        call()
+    except (Exception, SystemExit) as error:
+        return error_with_location(error)
+    raise AssertionError("no error")
+
+
+def test_location_is_the_users_line_and_not_that_of_a_library(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    message = caught_error(load(folder, "calls:numpy_error"))
+    assert message == "ValueError: cannot reshape array of size 2 into shape (3,) (calls.py, line 5)"
+
+
+def test_location_in_an_imported_file_of_the_user(folder, monkeypatch):
+    (folder / "beside.py").write_text("def double(x):\n    y = 2\n    raise KeyError\n")
+    monkeypatch.chdir(folder)
+    assert caught_error(lambda: load(folder, "mine:release")(1, None)) == (
+        "KeyError: (no message) (beside.py, line 3)"
+    )
+
+
+def test_installed_function_is_located_where_it_was_entered():
+    """No code of the user is involved."""
+    from leakgauge.domains.blackbox.release import run_release
+
+    with pytest.raises(BadInput, match=r"raised TypeError: .*fnmatch\.py, line \d+\) in round 0"):
+        run_release(fnmatch.fnmatch, (5, 6), np.array([False]), np.random.default_rng(0))
+
+
+def test_location_survives_pickling_and_other_folders(folder):
+    """A worker gets the function by value, and may have another current folder."""
+    import pickle
+
+    sent = pickle.loads(cloudpickle.dumps(load(folder, "calls:numpy_error")))
+    assert caught_error(sent).endswith(f"({folder / 'calls.py'}, line 5)")
+
+
+def test_code_without_a_file_is_named_as_python_names_it():
+    namespace = {}
+    exec("def fails():\n    raise ValueError('no\\nfile')", namespace)
+    assert caught_error(namespace["fails"]) == "ValueError: no file (<string>, line 2)"
+
+
+def test_error_never_raised_has_no_location():
+    assert error_with_location(ValueError("x")) == "ValueError: x"

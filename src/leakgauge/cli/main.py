@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
+from leakgauge.cli.console_encoding import print_any_text
 from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.version import VERSION
 
@@ -24,6 +25,7 @@ BUG, INTERRUPTED = 70, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse the command line, call the command, and return its exit code."""
+    print_any_text()
     argv = sys.argv[1:] if argv is None else list(argv)
     arguments = parser().parse_args(argv)
     try:

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         address=arguments.address,
     )
     if arguments.json:
-        print(json.dumps(reproduction.to_json(), ensure_ascii=False))
+        print(json.dumps(reproduction.to_json()))
         return 0
     _print_table(reproduction)
     print(f"Page: {reproduction.page}")

@@ -27,9 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         lines = catalog.describe(arguments.what, arguments.domain)
     if arguments.json:
-        print(
-            json.dumps([{"name": name, "about": about} for name, about in lines.items()], ensure_ascii=False)
-        )
+        print(json.dumps([{"name": name, "about": about} for name, about in lines.items()]))
         return 0
     width = max(map(len, lines), default=0)
     for name, about in lines.items():

@@ -95,10 +95,10 @@ def _instrument_note(verdicts: "Sequence[Verdict]") -> str:
 
 
 def print_json(result: "RunResult", **more: Any) -> None:
-    """Print what verdicts.json holds, and more."""
+    """Print what verdicts.json holds, and more; in ASCII, which every console takes."""
     from leakgauge.summary import result_to_json
 
-    print(json.dumps({**result_to_json(result), **more}, ensure_ascii=False, default=str))
+    print(json.dumps({**result_to_json(result), **more}, default=str))
 
 
 def print_table(result: "RunResult") -> None:

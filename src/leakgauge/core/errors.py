@@ -6,7 +6,7 @@ class BadInput(Exception):
 
 
 class IncompleteRun(Exception):
-    """A run folder does not hold all of its rounds yet; the message says how to continue."""
+    """Work is not complete yet, for no fault of the input; the message says how to continue."""
 
 
 class ReleaseLost(Exception):

@@ -15,6 +15,7 @@ from leakgauge.core.game import Reals
 from leakgauge.core.guarantee import Guarantee, TradeoffCurve
 from leakgauge.mechanisms import name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, ApproximateNoise, moved_values
+from leakgauge.support.user_code import error_with_location
 from leakgauge.theory import composition
 
 INPUT_METRICS = ("AbsoluteDistance", "L1Distance", "L2Distance")  # that agree on one number moved
@@ -63,7 +64,7 @@ def _make_measurement_once(make: Any) -> Any:
     try:
         measurement = make()
     except Exception as error:
-        raise BadInput(f"opendp: making the measurement raised {one_line_error(error)}") from error
+        raise BadInput(f"opendp: making the measurement raised {error_with_location(error)}") from error
     if not is_measurement(measurement):
         raise BadInput(
             f"opendp: the function returned a {type(measurement).__name__}, not a measurement of OpenDP"

@@ -4,22 +4,28 @@ An engine gets a function once and then items; it yields results with the positi
 order in which they arrive. The results do not depend on the engine.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from warnings import catch_warnings, filterwarnings, simplefilter
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 from leakgauge.runner.worker_tasks import Task, pack_task, run_task, unwrap_outcome
-from leakgauge.support.progress import relay_worker_progress
+from leakgauge.support.progress import relay_worker_progress, report_progress
 from leakgauge.support.threads import single_threaded
 
 ENGINES = ("local", "dask", "ray")
 Results: TypeAlias = Iterator[tuple[int, Any]]
 _WORKER_REPLACED = "A worker stopped while some jobs"  # loky replaces workers that use much memory
+_MOST_DEATHS = 3  # times in a row that a worker may be killed before an item is done
+_KILLED_WORKERS = (
+    f"a worker process was killed {_MOST_DEATHS} times in a row, perhaps because memory ran out; use "
+    "fewer --workers"
+)
 TaskMap: TypeAlias = Callable[[Sequence[Any]], Results]
 
 
@@ -110,25 +116,46 @@ class InProcessEngine:
 
 @dataclass(frozen=True)
 class ProcessEngine:
-    """Processes on this machine, run by joblib and loky."""
+    """Processes on this machine, run by joblib and loky.
+
+    Where one is killed, for example because memory ran out, new ones are started and what was lost is run
+    again.
+    """
 
     workers: int
 
     def load_task(self, task: Task) -> TaskMap:
         from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import BrokenProcessPool
 
         packed_task = pack_task(task)
 
-        def apply(items: Sequence[Any]) -> Results:
+        def run_jobs(jobs: Mapping[int, Any], progress_file: Path) -> Generator[tuple[int, Any], None, None]:
             parallel = Parallel(self.workers, backend="loky", return_as="generator_unordered", batch_size=1)
+            outcomes = parallel(
+                delayed(run_task)(*packed_task, *job, progress_file) for job in list(jobs.items())
+            )
+            try:
+                yield from map(unwrap_outcome, outcomes)
+            finally:
+                _close_quietly(outcomes)
+
+        def apply(items: Sequence[Any]) -> Results:
             filterwarnings("ignore", _WORKER_REPLACED, UserWarning)
+            jobs, deaths = dict(enumerate(items)), 0
             with relay_worker_progress() as progress_file:
-                jobs = (delayed(run_task)(*packed_task, *job, progress_file) for job in enumerate(items))
-                outcomes = parallel(jobs)
-                try:
-                    yield from map(unwrap_outcome, outcomes)
-                finally:
-                    _close_quietly(outcomes)
+                while jobs:
+                    try:
+                        with closing(run_jobs(jobs, progress_file)) as results:
+                            for position, result in results:
+                                del jobs[position]
+                                deaths = 0
+                                yield position, result
+                    except BrokenProcessPool:
+                        deaths += 1
+                        if deaths == _MOST_DEATHS:
+                            raise IncompleteRun(_KILLED_WORKERS) from None
+                        report_progress("a worker was killed; another one takes over")
 
         return apply
 

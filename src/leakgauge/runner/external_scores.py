@@ -15,6 +15,8 @@ from leakgauge.core.game import Coins, Trials
 from leakgauge.support.table_reader import require_known
 
 SCORE_COLUMNS = ("member", "score", "round", "target")
+_TOO_LARGE, _MOST_DIGITS = 2**63, 19  # of the numbers of rounds and targets
+_INEXACT = 2.0**53  # from here on floating-point numbers do not hold every whole number
 _BITS = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -53,9 +55,20 @@ def trials_from_arrays(
 
 def _score_array(scores: npt.ArrayLike) -> npt.NDArray[np.float64]:
     try:
-        return np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(scores)
+        if given.dtype.kind == "c":
+            raise TypeError("they are complex")
+        values = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadInput(f"the scores are not numbers ({error}); give one real number per trial") from None
+    whole = given.dtype.kind in "iu" or (
+        given.dtype.kind == "O" and any(type(one) is int for one in given.flat)
+    )
+    if whole and (np.abs(values) >= _INEXACT).any():
+        raise BadInput(
+            "a score is a whole number from 2^53 on, where neighbours are equal; subtract a constant"
+        )
+    return values
 
 
 def _numbered(names: npt.ArrayLike, what: str, size: int) -> npt.NDArray[np.int64]:
@@ -64,8 +77,19 @@ def _numbered(names: npt.ArrayLike, what: str, size: int) -> npt.NDArray[np.int6
     if values.shape != (size,):
         raise BadInput(f"{what} of shape {values.shape} for {size} trials; give one per trial")
     if values.dtype.kind == "U" and all(name.isdecimal() for name in values.tolist()):
+        if largest := next(filter(_is_too_large, values.tolist()), None):
+            raise BadInput(f"{what} must be below 2^63, got {largest}; number them from 0 on")
         values = values.astype(np.int64)
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    if values.dtype.kind == "f" and not (np.abs(values) < _INEXACT).all():
+        raise BadInput(
+            f"{what} must be finite and, as floating-point numbers, below 2^53; number them from 0 on"
+        )
+    try:
+        return np.unique(values, return_inverse=True)[1].astype(np.int64)
+    except TypeError:
+        raise BadInput(
+            f"{what} are of different types, or missing; give one number or one name per trial"
+        ) from None
 
 
 def _number_within_rounds(rounds: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -110,9 +134,11 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
         require_known(name, list(SCORE_COLUMNS), f"{where}: no column")
         if header.count(name) > 1:
             raise BadInput(f"{where}: two columns are called {name!r}; keep one")
-    for name in SCORE_COLUMNS[:2]:
-        if name not in header:
-            raise BadInput(f"{where}: column {name!r} is missing; there are {', '.join(header)}")
+    if missing := [repr(name) for name in SCORE_COLUMNS[:2] if name not in header]:
+        raise BadInput(
+            f"{where}: column {' and '.join(missing)} {'are' if missing[1:] else 'is'} missing; there are "
+            f"{', '.join(header)}"
+        )
     columns: dict[str, list[Any]] = {name: [] for name in header}
     readers: dict[str, Callable[[str], Any]] = {
         "member": _parse_member,
@@ -129,7 +155,7 @@ def _read_columns(lines: Any, where: str) -> ScoreColumns:
             try:
                 columns[name].append(readers[name](cell.strip()))
             except ValueError as error:
-                raise BadInput(f"{where}, line {lines.line_num}: {name} {error}, got {cell!r}") from None
+                raise BadInput(f"{where}, line {lines.line_num}: {name} {error}, got {cell[:60]!r}") from None
     if not columns["member"]:
         raise BadInput(f"{where}: has no trials; add one line per trial below the header")
     return ScoreColumns(
@@ -153,10 +179,18 @@ def _parse_score(cell: str) -> float:
         raise ValueError("must be a number") from None
     if not math.isfinite(value):
         raise ValueError("must be a finite number")
+    if cell.lstrip("+-").isdecimal() and abs(value) >= _INEXACT:
+        raise ValueError("must not be a whole number from 2^53 on, where neighbours are equal")
     return value
+
+
+def _is_too_large(name: str) -> bool:
+    return name.isdecimal() and (len(name.lstrip("0")) > _MOST_DIGITS or int(name) >= _TOO_LARGE)
 
 
 def _parse_name(cell: str) -> str:
     if not cell:
         raise ValueError("must not be empty")
+    if _is_too_large(cell):
+        raise ValueError("must be a number below 2^63, or a name")
     return cell

@@ -114,9 +114,7 @@ def _open_run_folder(
     """Lock a run folder that is new, or that holds this run; yield its manifest, also as the file has it."""
     try:
         inside = {path.name for path in folder.iterdir()} if folder.exists() else set()
-        foreign = {
-            name for name in inside if name != files.LOCK_NAME and not name.endswith(files.PARTIAL_SUFFIX)
-        }
+        foreign = {name for name in inside if name != files.LOCK_NAME and not files.is_partial_file(name)}
         if foreign and manifest.NAME not in inside:
             raise BadInput(f"{folder}: not empty and not a run folder; choose another --out")
         created = missing_folders(folder)

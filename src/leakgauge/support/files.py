@@ -1,25 +1,32 @@
 """Atomic file writes, and a lock that lets one process write to a folder."""
 
+import errno
 import fcntl
 import json
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from leakgauge.core.errors import BadInput
+from leakgauge.core.errors import BadInput, IncompleteRun
 
-PARTIAL_SUFFIX = ".partial"
+_PARTIAL_SUFFIX = ".partial"
+_PARTIAL_NAME = re.compile(r".+\.\d+\.partial")  # with the number of the process, unlike files of others
 LOCK_NAME = "lock"
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRIES = 5  # reading the status locks the folder for an instant
 
 
 def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
-    """Write a file atomically and flush it to disk; ``private``: readable by its owner alone."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
+    """Write a file atomically and flush it to disk; ``private``: readable by its owner alone.
+
+    On a full disk it raises ``IncompleteRun``: what was asked for is right, and can be continued later.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}{_PARTIAL_SUFFIX}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         partial.unlink(missing_ok=True)
@@ -35,9 +42,12 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
         finally:
             os.close(folder)
     except OSError as error:
-        raise BadInput(
-            f"{path}: cannot be written ({error.strerror}); free the space or choose another folder"
-        ) from error
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        problem = f"{path}: cannot be written ({error.strerror})"
+        if error.errno in _DISK_FULL:
+            raise IncompleteRun(f"{problem}; free some space") from None
+        raise BadInput(f"{problem}; check the path and its permissions") from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -47,8 +57,18 @@ def write_json(path: Path, value: Any) -> None:
 
 def remove_partial_files(folder: Path) -> None:
     """Remove the partial files of killed processes; call it only while the folder is locked."""
-    for leftover in folder.rglob(f"*{PARTIAL_SUFFIX}"):
-        leftover.unlink()
+    for path in list(folder.rglob(f"*{_PARTIAL_SUFFIX}")):
+        if is_partial_file(path.name):
+            path.unlink()
+
+
+def is_partial_file(name: str) -> bool:
+    """Whether a file is one that ``write_file`` had not finished.
+
+    >>> is_partial_file("manifest.json.17.partial"), is_partial_file("film.partial")
+    (True, False)
+    """
+    return _PARTIAL_NAME.fullmatch(name) is not None
 
 
 @contextmanager

@@ -1,6 +1,8 @@
-"""Load functions and values that a plan names as "module:name", from its folder or installed packages."""
+"""Load functions and values that a plan names as "module:name", and say where in such code an error arose."""
 
 import sys
+import sysconfig
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,6 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from leakgauge.core.errors import BadInput
+
+_LONGEST_ERROR = 300  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +48,12 @@ class UserCodeLoader:
             module = import_module(name)
         except ModuleNotFoundError as error:
             if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise BadInput(f"{where}: importing {name!r} raised {_error_text(error)}") from error
+                raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
             raise BadInput(
                 f"{where}: there is no {name}.py in {self.folder} and no installed module {name!r}"
             ) from None
         except Exception as error:
-            raise BadInput(f"{where}: importing {name!r} raised {_error_text(error)}") from error
+            raise BadInput(f"{where}: importing {name!r} raised {error_with_location(error)}") from error
         file_name = getsourcefile(module) if getattr(module, "__file__", None) else None
         self._remember(name, Path(file_name) if file_name else None)
         return module
@@ -68,15 +72,15 @@ class UserCodeLoader:
             with _importable_folder(self.folder) as imported:
                 exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
         except SyntaxError as error:
-            raise BadInput(f"{where}: {file}, line {error.lineno}: {error.msg}") from error
+            raise BadInput(f"{where}: {error.filename or file}, line {error.lineno}: {error.msg}") from error
         except (Exception, SystemExit) as error:
-            raise BadInput(f"{where}: running {file} raised {_error_text(error)}") from error
+            raise BadInput(f"{where}: running {file} raised {error_with_location(error)}") from error
         for name, path in imported.items():
             self._remember(name, path)
         return module
 
     def _remember(self, name: str, file: Path | None) -> None:
-        self.sources[name] = file.read_text(errors="surrogateescape") if file else ""
+        self.sources[name] = file.read_text("utf-8", "surrogateescape") if file else ""
 
 
 @contextmanager
@@ -120,5 +124,36 @@ def _module_files(folder: Path, module: str) -> tuple[Path, Path]:
     return stem.with_name(f"{stem.name}.py"), stem / "__init__.py"
 
 
-def _error_text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+def error_with_location(error: BaseException) -> str:
+    """An error that the user's code raised, in one line, with the file and line of that code.
+
+    The place is the last one in code that is neither leakgauge nor an installed package, because an error
+    that a library raises is fixed where the library was called. Without such a place it is where a package
+    was entered. The error must have been caught: its traceback begins at the ``try``.
+    """
+    text = " ".join(str(error).split())[:_LONGEST_ERROR] or "(no message)"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
+    user_frames = [frame for frame in frames if not _is_installed(frame.filename)]
+    frame = user_frames[-1] if user_frames else frames[0] if frames else None
+    place = "" if frame is None else f" ({_short_path(frame.filename)}, line {frame.lineno})"
+    return f"{type(error).__name__}: {text}{place}"
+
+
+def _is_ours(file: str) -> bool:
+    return Path(file).is_relative_to(Path(__file__).parents[1])
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file belongs to Python or to an installed package, or is code that these compiled."""
+    if file.startswith(("<frozen", "<__array_function__")) or file.endswith((".pyx", ".pxd", ".pxi")):
+        return True
+    path, python = Path(file), sysconfig.get_paths()
+    return bool({"site-packages", "dist-packages"} & set(path.parts)) or any(
+        path.is_relative_to(python[name]) for name in ("stdlib", "platstdlib")
+    )
+
+
+def _short_path(file: str) -> str:
+    """A path relative to the current folder where the file is inside of it."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

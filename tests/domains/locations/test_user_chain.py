@@ -98,8 +98,11 @@ def test_pipeline_stdout_is_suppressed(capsys):
     [
         (lambda counts, rng: counts[:2], r"got 3 x 4 counts and returned \(2, 4\)"),
         (lambda counts, rng: counts / 0.0 * 0.0, "not finite; publish 0"),
-        (lambda counts, rng: 1 / 0, "raised ZeroDivisionError: division by zero"),
-        (lambda counts, rng: exit(3), "raised SystemExit: 3"),
+        (
+            lambda counts, rng: 1 / 0,
+            r"raised ZeroDivisionError: division by zero \(.*test_user_chain.py, line \d+\)$",
+        ),
+        (lambda counts, rng: exit(3), r"raised SystemExit: 3 \(.*test_user_chain.py, line \d+\)$"),
         (lambda counts, rng: [["many"] * 4] * 3, "raised ValueError"),
     ],
     ids=["shape", "nan", "error", "exit", "words"],
@@ -108,6 +111,16 @@ def test_pipeline_stdout_is_suppressed(capsys):
 def test_failing_pipeline_is_named(publish, problem):
     with pytest.raises(BadInput, match=f"mechanism.release.*{problem}"):
         UserReleaseChain(publish, 3, 4).sample(COUNTS, rng())
+
+
+def test_failing_distribution_is_named():
+    def law(outputs, counts):
+        return outputs.nothing
+
+    with pytest.raises(
+        BadInput, match=r"mechanism\.law raised AttributeError: .*test_user_chain.py, line \d+\)$"
+    ):
+        UserReleaseChain(noisy, 3, 4, law=law).log_law(np.zeros(1), np.zeros(1))
 
 
 def test_missing_distribution_is_not_invented():

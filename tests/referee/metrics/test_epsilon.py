@@ -514,6 +514,51 @@ def test_almost_no_noise_is_shown_at_every_delta(delta, fraction):
     assert epsilon_e_process.Metric(delta=delta)(trials(members, noisy, SIGNED)).low > 6
 
 
+@pytest.mark.parametrize("name", ["one_run", "e_process"])
+@pytest.mark.parametrize("delta", [1e-5, 1e-2])
+def test_symmetries_hold_with_delta(name, delta):
+    rng, metric = stream_for(41), PURE[name](delta=delta)
+    members = coins(2_000, rng)
+    noisy = members + rng.laplace(size=2_000)
+    found = metric(trials(members, noisy)).low
+    assert found > 0.4
+    assert metric(trials(~members, -noisy)).low == found
+    assert metric(trials(members, np.exp(noisy / 3))).low == found
+    assert metric(trials(members, -noisy)).low == 0
+    assert metric(trials(members, noisy).where(rng.permutation(2_000))).low == found
+    by_confidence = [
+        PURE[name](delta=delta, confidence=sure)(trials(members, noisy)).low for sure in (0.8, 0.95, 0.9999)
+    ]
+    assert by_confidence == sorted(by_confidence, reverse=True)
+
+
+@pytest.mark.parametrize("name", ["one_run", "e_process"])
+@pytest.mark.parametrize("n", [4, 8, 200])
+def test_errorless_scores_give_finite_bound_with_delta(name, n):
+    members = np.arange(n) % 2 == 0
+    for fraction in (None, 1.0):
+        reading = Reading(signed=True, fraction=fraction)
+        found = PURE[name](delta=1e-3)(trials(members, members * 2.0 - 1, reading)).low
+        assert 0 <= found <= max(0.0, -np.log(0.05 ** (-1 / n) - 1))
+        assert found == 0 if n == 4 else found > 0 or n == 8
+
+
+@REPETITIONS
+@pytest.mark.parametrize("scores", ["normal", "two values", "mostly zero"])
+def test_null_release_gives_zero_with_delta(scores, repetitions):
+    rng, metric = stream_for(42), epsilon_one_run.Metric(delta=1e-3)
+
+    def make():
+        values = {
+            "normal": rng.normal(size=500),
+            "two values": rng.integers(0, 2, 500) - 0.5,
+            "mostly zero": np.where(rng.random(500) < 0.1, rng.normal(size=500), 0.0),
+        }[scores]
+        return trials(coins(500, rng), values, SIGNED)
+
+    assert np.sum(lows(metric, make, repetitions) > 0) <= most_exceeding(repetitions)
+
+
 def test_rows_sorted_by_membership_give_no_bound_with_delta():
     """One score is evidence; all others are guessed on by a coin, not in the order of a sorted file."""
     sorted_rows = trials(np.arange(1_000) < 500, np.where(np.arange(1_000) == 3, 1.0, 0.0), SIGNED)

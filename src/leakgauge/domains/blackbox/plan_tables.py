@@ -13,7 +13,7 @@ from leakgauge.domains.blackbox.guarantee import guarantee_for_pair
 from leakgauge.domains.blackbox.release import MechanismRelease, ReleaseFunction
 from leakgauge.mechanisms import mechanism_class, mechanism_names
 from leakgauge.support.table_reader import read_dataclass, require_known
-from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 OWN_RELEASE = "own"
 
@@ -148,10 +148,9 @@ def _read_pair(pair: Any, loader: UserCodeLoader) -> tuple[Any, Any]:
         if callable(pair):
             try:
                 pair = pair()
-            except Exception as error:
-                text = " ".join(str(error).split())
+            except (Exception, SystemExit) as error:
                 raise BadInput(
-                    f"challenger.pair: the function raised {type(error).__name__}: {text}"
+                    f"challenger.pair: the function raised {error_with_location(error)}"
                 ) from error
     elif isinstance(pair, list):
         pair = [np.array(item) if _is_vector(item) else item for item in pair]

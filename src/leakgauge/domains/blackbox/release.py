@@ -15,6 +15,7 @@ from leakgauge.core.game import Bits, Mechanism, Reals
 from leakgauge.domains.blackbox.event_search.output_table import require_supported
 from leakgauge.support.global_rng import seeded_global_generators
 from leakgauge.support.mutation_guard import MutationGuard
+from leakgauge.support.user_code import error_with_location
 
 ReleaseFunction: TypeAlias = Callable[[Any, Generator], Any]
 
@@ -66,8 +67,10 @@ def _sample_mechanism(
 
 def _release_error(error: BaseException, number: int, member: bool) -> BadInput:
     where = f"in round {number} of its block, for the input {'with' if member else 'without'} the target"
-    text = " ".join(str(error).split()) or "(no message)"
-    if isinstance(error, ValueError) and "read-only" in text:
-        return BadInput(f"release tried to change its input {where} ({text}); work on a copy (copy.deepcopy)")
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return BadInput(
+            f"release tried to change its input {where}: {error_with_location(error)}; work on a copy "
+            "(copy.deepcopy)"
+        )
     hint = "; import it at the top of the module" if isinstance(error, ModuleNotFoundError) else ""
-    return BadInput(f"release raised {type(error).__name__}: {text} {where}{hint}")
+    return BadInput(f"release raised {error_with_location(error)} {where}{hint}")

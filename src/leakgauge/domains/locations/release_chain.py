@@ -23,6 +23,7 @@ from leakgauge.mechanisms import mechanism_names, name_of
 from leakgauge.mechanisms._additive import AdditiveNoise, adds_noise, is_additive
 from leakgauge.mechanisms._count_noise import CountNoise, IntegerOutputs, UnroundedNoise
 from leakgauge.support.global_rng import seeded_global_generators
+from leakgauge.support.user_code import error_with_location
 
 _ROWS = 256  # counts whose outputs are tabulated at once
 
@@ -320,7 +321,10 @@ class UserReleaseChain:
         seen, true = np.broadcast_arrays(
             np.asarray(outputs, dtype=np.float64), np.asarray(counts, dtype=np.float64)
         )
-        law = np.asarray(self.law(seen, true), dtype=np.float64)
+        try:
+            law = np.asarray(self.law(seen, true), dtype=np.float64)
+        except (Exception, SystemExit) as error:
+            raise BadInput(f"mechanism.law raised {error_with_location(error)}") from error
         if law.shape != seen.shape or np.isnan(law).any():
             raise BadInput(
                 f"mechanism.law: must return the log probability of each of {seen.size} outputs, -inf where "
@@ -332,8 +336,7 @@ class UserReleaseChain:
         try:
             published = np.asarray(self.release(row.copy(), rng), dtype=np.float64)
         except (Exception, SystemExit) as error:
-            text = " ".join(str(error).split()) or "(no message)"
-            raise BadInput(f"mechanism.release raised {type(error).__name__}: {text}") from error
+            raise BadInput(f"mechanism.release raised {error_with_location(error)}") from error
         if published.shape != row.shape:
             raise BadInput(
                 f"mechanism.release: got {row.shape[0]} x {row.shape[1]} counts and returned "

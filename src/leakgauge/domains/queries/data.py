@@ -13,7 +13,8 @@ from leakgauge.domains.queries.plan_tables import QueriesFileTable, QueriesSynth
 from leakgauge.domains.queries.records import OracleRecords
 from leakgauge.domains.queries.sql.conditions import ColumnType, quote_identifier
 from leakgauge.support.cache import RecentCache, file_identity
-from leakgauge.support.table_reader import read_dataclass, require_known
+from leakgauge.support.required_columns import require_columns
+from leakgauge.support.table_reader import read_dataclass
 from leakgauge.support.tabular import open_table_file
 
 # Blocks of the data stream, independent of one another.
@@ -80,7 +81,7 @@ def read_records(table: QueriesFileTable, path: Path) -> OracleRecords:
         types = {ID: ColumnType.WHOLE, **types}
         columns = {ID: np.arange(len(next(iter(columns.values()))), dtype=np.int64), **columns}
     id_column = ID if table.id is None else table.id
-    require_known(id_column, list(types), f"data.id: {path.name} has no column that")
+    require_columns({"id": id_column}, list(types), path.name, "data.id")
     return OracleRecords(types, columns, id_column, sha256(identity.encode()).hexdigest())
 
 

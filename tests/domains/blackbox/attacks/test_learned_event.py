@@ -62,12 +62,12 @@ def test_scores_do_not_depend_on_size_of_blocks():
 
 def test_delta_of_promise_is_used_unless_another_is_given():
     chosen = {}
-    for delta in (0.0, 1e-3):
+    for delta in (0.0, 0.05):
         knowledge = SimulatorKnowledge(lambda x, rng: x + rng.normal(scale=3.73), (100.0, 101.0), delta)
-        for own in (None, 1e-3):
+        for own in (None, 0.05):
             scorer = Attack(shadows=4_000, delta=own).study(knowledge, stream(3, Role.STUDY))
             chosen[delta, own] = scorer.reading.fraction
-    assert chosen[0.0, 1e-3] == chosen[1e-3, None] == chosen[1e-3, 1e-3] > chosen[0.0, None]
+    assert chosen[0.0, 0.05] == chosen[0.05, None] == chosen[0.05, 0.05] > chosen[0.0, None]
 
 
 def test_learned_event_accepts_known_mechanism():

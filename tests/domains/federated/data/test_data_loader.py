@@ -268,11 +268,11 @@ def test_rejects_arrays_that_cannot_be_used(tmp_path, arrays, table, word):
         ("label,x\na,1\nb,z\n", {}, "no column of numbers"),
         ("label,x\na,1\nb,z\n", {"features": ["x"]}, "'x' holds VARCHAR"),
         ("label,x\na,1\nb,2\n", {"features": ["x", "x"]}, "named twice"),
-        ("label,x\na,1\nb,2\n", {"features": ["y"]}, "no column of rows.csv is called 'y'"),
+        ("label,x\na,1\nb,2\n", {"features": ["y"]}, "rows.csv has no column 'y'; it has label, x"),
         ("label,x\na,1\nb,2\n", {"features": []}, "the list is empty"),
         ("label,x\na,1\nb,2\n", {"keys": {"rows": "x"}}, "'x' holds BIGINT; a row is a list"),
         ("label,x\na,1\nb,2\n", {"keys": {"rows": "x"}, "features": ["x"]}, "leave one out"),
-        ("labels,x\na,1\nb,2\n", {}, "did you mean 'labels'"),
+        ("labels,x\na,1\nb,2\n", {}, 'Map it: keys = { labels = "labels" }'),
         ("", {}, "data"),
     ],
 )

@@ -209,7 +209,7 @@ def records(arrays):
 @pytest.mark.parametrize(
     ("train", "told"),
     [
-        (failing, "round 0 and target 0 failed: .*out of rows"),
+        (failing, r"target 0 failed: it raised ValueError: out of rows \(.*test_server_app.py, line \d+\)$"),
         (silent, "round 0 and target 0: the answer holds .*must hold 'gradients'"),
         (renaming, "has no '2.weight'; keep the names"),
         (shrinking, r"the shape \(1, 3\); \(5, 6\) was sent"),

@@ -37,9 +37,9 @@ def test_people_of_synthetic_city_are_named_by_number(tmp_path):
         (["target,friend", "ann,ann"], "line 2 of f.csv: 'ann' is their own friend"),
         (["target,friend", "ann,"], "line 2 of f.csv: a target or friend is missing"),
         (["target,friend", "ann"], "line 2 of f.csv: a target or friend is missing"),
-        (["target,freind", "ann,bob"], "f.csv: no column is called 'friend'; did you mean 'freind'"),
+        (["target,freind", "ann,bob"], "f.csv has no column 'friend'; it has target, freind; name them"),
         (["target,friend"], "f.csv has no rows"),
-        ([""], "no column is called 'target'"),
+        ([""], "f.csv has no columns 'target' and 'friend'; it has none"),
     ],
 )
 def test_rejects_invalid_friend_with_line_number(tmp_path, lines, problem):

@@ -156,9 +156,9 @@ def test_plan_names_missing_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        (TEXT, {"group": "hospitl"}, "did you mean 'hospital'?"),
-        (TEXT, {"label": "outcom"}, "did you mean 'outcome'?"),
-        (TEXT, {"drop": ["idd"]}, "data.drop: no column of rows.csv is called 'idd'; did you mean 'id'?"),
+        (TEXT, {"group": "hospitl"}, 'Map it: group = "hospital"'),
+        (TEXT, {"label": "outcom"}, 'Map it: label = "outcome"'),
+        (TEXT, {"drop": ["idd"]}, "data: rows.csv has no column 'idd'; it has "),
         (TEXT, {"group": "outcome"}, "'outcome' is the label"),
         (TEXT, {"drop": ["hospital"]}, "'hospital' is the label or a group"),
         (TEXT, {"duplicates": "yes"}, "data.duplicates: no choice is called 'yes'"),

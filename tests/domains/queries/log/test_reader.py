@@ -160,7 +160,7 @@ def test_log_error_names_row(tmp_path, text, message):
     [
         ("query,record\n1,a\n3,a\n", "row 2: query = '3': no query of the log"),
         ("query,record\n1,a\n2,\n", "row 2: has no record id"),
-        ("query,rec\n1,a\n", "no column is called 'record'"),
+        ("query,rec\n1,a\n", "has no column 'record'; it has query, rec; needed: query, record"),
         ("query,record,contribution\n1,a,1\n2,a,nan\n", "row 2: contribution = nan"),
         ("query,record,contribution\n1,a,1\n2,a,\n", "row 2: contribution = None"),
         ("query,record,contribution\n1,a,1\n2,a,-1.5\n", "row 2: a record contributes -1.5: .*at most 1"),
@@ -200,8 +200,8 @@ def test_unreadable_row_is_not_quoted(tmp_path):
 @pytest.mark.parametrize(
     ("people", "id_column", "message"),
     [
-        ("name,age\nann,20\n", None, "--id: people.csv has no column that is called 'id'"),
-        ("name,age\nann,20\n", "nam", "--id: .*did you mean 'name'"),
+        ("name,age\nann,20\n", None, "--id: people.csv has no column 'id'; it has name, age. Name it: --id"),
+        ("name,age\nann,20\n", "nam", '--id: .* Name it: --id "name"'),
         ("id,age\n1,20\n1,30\n", None, "--id: 1 values of 'id' are repeated"),
         ("id,age\n", None, "--data: there is no record"),
         ("id,age\n1,20,30\n2,20\n", None, "--data: people.csv cannot be read"),

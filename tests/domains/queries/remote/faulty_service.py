@@ -59,11 +59,13 @@ class FaultyService:
 
         self.server = Server(("127.0.0.1", port), Handler)
         self.server.daemon_threads = True
+        self.stopped = threading.Event()
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True)
         self.thread.start()
 
     def stop(self):
+        self.stopped.set()
         self.server.shutdown()
         self.server.server_close()
         self.thread.join()
@@ -94,8 +96,8 @@ class FaultyService:
             case "drop":
                 return drop(handler)
             case "delay":
-                time.sleep(0.6)
-                return reply(handler, status, json.dumps(answer).encode())
+                self.stopped.wait()  # no reply ever comes
+                return drop(handler)
             case int():
                 return reply(handler, fault, b"{}")
             case bytes():
@@ -156,7 +158,7 @@ def adapter(service, **settings):
     url = service if isinstance(service, str) else service.url
     ADAPTERS.append(
         ServiceAdapter(
-            QueriesServiceTable(**{"url": url, "rate": 1e5, "timeout": 0.3, "tries": 3, **settings})
+            QueriesServiceTable(**{"url": url, "rate": 1e5, "timeout": 60.0, "tries": 3, **settings})
         )
     )
     return ADAPTERS[-1]

@@ -183,7 +183,7 @@ def ask(url, monkeypatch):
     monkeypatch.setenv("OUR_TOKEN", TOKEN)
 
     def make(members, address=url, **changed):
-        there = adapter(address, token="OUR_TOKEN", timeout=10.0)
+        there = adapter(address, token="OUR_TOKEN", timeout=60.0)
         return HttpOracle(there, table(TARGETS), rules(**changed), np.atleast_2d(members), [0] * len(members))
 
     yield make

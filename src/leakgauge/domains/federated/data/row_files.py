@@ -14,6 +14,7 @@ from numpy.lib.npyio import NpzFile
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.plan_tables import FederatedFileTable, FileKeys
+from leakgauge.support.required_columns import require_columns
 from leakgauge.support.table_reader import require_known
 from leakgauge.support.tabular import Connection, open_table_file
 
@@ -84,9 +85,8 @@ def _read_connection(
     connection: Connection, types: Mapping[str, str], path: Path, table: FederatedFileTable
 ) -> FileRows:
     keys = table.keys
-    for role, name in (("rows", keys.rows), ("labels", keys.labels), ("train", keys.train)):
-        if name is not None:
-            require_known(name, list(types), f"data.keys.{role}: no column of {path.name}")
+    named = {role: name for role, name in vars(keys).items() if name is not None}
+    require_columns(named, list(types), path.name, "data", "keys = { {} }")
     train = keys.train or (DEFAULT_TRAIN_KEY if DEFAULT_TRAIN_KEY in types else None)
     marks = None if train is None else _column(connection, train)
     rest = [name for name in types if name not in (keys.labels, train)]
@@ -116,8 +116,8 @@ def _number_columns(
             f"data.source: {path.name} has no column of numbers besides the labels; name the column that "
             'holds whole rows: keys = { rows = "..." }'
         )
+    require_columns({"features": names}, list(types), path.name, "data")
     for i, name in enumerate(names):
-        require_known(name, list(types), f"data.features: no column of {path.name}")
         if name in names[:i]:
             raise BadInput(f"data.features: {name!r} is named twice; remove one")
         if not _is_number(types[name]):

@@ -17,11 +17,13 @@ from leakgauge.domains.federated.flower.messages import (
     network_in,
 )
 from leakgauge.domains.federated.release import ClientGroups, ClientRows, ClientTraining
+from leakgauge.support.user_code import error_with_location
 
 if TYPE_CHECKING:
     from flwr.app import Context, Message
     from flwr.clientapp import ClientApp
 
+_RAISED_EXCEPTION = 2  # as Flower numbers the errors of clients
 FlowerApp: TypeAlias = Callable[[Any, Any], Any]  # a ClientApp: (message, context) -> message
 
 
@@ -66,7 +68,7 @@ def _answer(message: "Message", training: ClientTraining, held: ClientRows) -> "
 
 def _user_app_answer(message: "Message", context: "Context", held: ClientRows, app: FlowerApp) -> "Message":
     """Let the user's app answer a message with the model and the rows, in a context without state."""
-    from flwr.app import ConfigRecord, Context, RecordDict
+    from flwr.app import ConfigRecord, Context, Error, Message, RecordDict
 
     rows = array_record({"rows": held.rows, "labels": held.labels})
     message.content = RecordDict(
@@ -83,7 +85,11 @@ def _user_app_answer(message: "Message", context: "Context", held: ClientRows, a
         state=RecordDict(),
         run_config=context.run_config,
     )
-    return app(message, empty_context)
+    try:
+        return app(message, empty_context)
+    except (Exception, SystemExit) as error:
+        failure = Error(code=_RAISED_EXCEPTION, reason=f"it raised {error_with_location(error)}")
+        return Message(failure, reply_to=message)
 
 
 @lru_cache(maxsize=1)

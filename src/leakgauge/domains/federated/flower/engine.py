@@ -99,7 +99,7 @@ class SimulationProcess:
         return answer
 
     def _last_log_line(self) -> str:
-        lines = self._log.read_text(errors="replace").split("\n")
+        lines = self._log.read_text("utf-8", "replace").split("\n")
         return next((line.strip() for line in reversed(lines) if line.strip()), "no message")
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.locations.data.traces import Ints, Traces, people_by_name, unknown_person_message
-from leakgauge.support.table_reader import require_known
+from leakgauge.support.required_columns import missing_columns_text
 
 WHERE = "data.friends"
 TARGET, FRIEND = "target", "friend"
@@ -55,8 +55,9 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file)
             header = [name.strip() for name in next(lines, [])]
-            for name in (TARGET, FRIEND):
-                require_known(name, header, f"{WHERE}: {path.name}: no column")
+            if missing := [name for name in (TARGET, FRIEND) if name not in header]:
+                text = missing_columns_text(missing, header, path.name)
+                raise BadInput(f"{WHERE}: {text}; name them in the first line")
             columns = [header.index(name) for name in (TARGET, FRIEND)]
             for row in lines:
                 if row:

@@ -12,6 +12,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import NumericColumn, RawTable
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
+from leakgauge.support.required_columns import missing_columns_text
 
 
 class PublishedDataTable(Protocol):
@@ -50,6 +51,13 @@ def find_file(folder: Path, *names: str, key: str = "folder") -> Path:
         f"data.{key}: there is no file {wanted} (nor with .gz) in {folder}; name the folder that holds the "
         "files as they were published"
     )
+
+
+def require_published_columns(names: Sequence[str], known: Sequence[str], file: str) -> None:
+    """Refuse a file that lacks columns that it was published with."""
+    if missing := [name for name in names if name not in known]:
+        text = missing_columns_text(missing, known, file)
+        raise BadInput(f"data.folder: {text}; name the folder that holds the file as it was published")
 
 
 def read_lines(path: Path, n_fields: int) -> Iterator[list[str]]:

@@ -16,7 +16,7 @@ from leakgauge.domains.models.data.dataset import (
 )
 from leakgauge.domains.models.data.preprocessing import impute_table, require_complete
 from leakgauge.domains.models.plan_tables import ModelsFileDataTable
-from leakgauge.support.table_reader import require_known
+from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
 
 _SIZES = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -38,8 +38,7 @@ def read_columns(
     Numbers in the columns ``texts`` are codes without an order; the words of ``missing`` are missing values.
     """
     with open_table_file(path, where) as (connection, types):
-        for name in drop:
-            require_known(name, list(types), f"data.drop: no column of {path.name}")
+        require_columns({"drop": drop}, list(types), path.name, "data")
         return {
             name: _column(connection, name, kind, path, name in texts, missing)
             for name, kind in types.items()
@@ -96,9 +95,8 @@ def read_user_file(table: ModelsFileDataTable, path: Path) -> RawTable:
     columns = read_columns(
         path, "data.source", drop=table.drop, texts=(*groups, *table.categories), missing=table.missing
     )
-    for key, named in (("label", [table.label]), ("group", groups), ("categories", table.categories)):
-        for name in named:
-            require_known(name, list(columns), f"data.{key}: no column of {path.name}")
+    named = {"label": table.label, "group": table.group, "categories": table.categories}
+    require_columns(named, list(columns), path.name, "data")
     label = _label(columns.pop(table.label), table.label)
     sheet = RawTable(features=columns, label=label, groups={}).with_groups(groups)
     sheet = impute_table(sheet) if table.impute else sheet

@@ -16,7 +16,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Reals
 from leakgauge.domains.models.user_model.plan_tables import OutputKind
-from leakgauge.support.user_code import UserCodeLoader
+from leakgauge.support.user_code import UserCodeLoader, error_with_location
 
 MIN_LOG_PROBABILITY = float(np.log(np.finfo(np.float64).tiny))  # -708.4, for a probability of 0
 SUM_TOLERANCE = 1e-3  # how far the sum of a record's probabilities may be from 1: files hold rounded ones
@@ -166,10 +166,10 @@ def query_in_memory(model: Any, rows: Reals, where: str) -> RawModelOutputs:
             return RawModelOutputs(model.predict_proba(rows), getattr(model, "classes_", None))
         if callable(model):
             return RawModelOutputs(model(rows))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(
             f"{where}: queried with {len(rows)} rows of {rows.shape[1]} features, it raised "
-            f"{type(error).__name__}: {_one_line(error)}"
+            f"{error_with_location(error)}"
         ) from error
     raise BadInput(
         f"{where}: this is of type {type(model).__name__}; it must have predict_proba, or be a torch "

@@ -20,7 +20,7 @@ from leakgauge.domains.models.user_model.model_query import (
     query_model,
 )
 from leakgauge.domains.models.user_model.plan_tables import UserModelChallengerTable, UserModelDataTable
-from leakgauge.support.table_reader import require_known
+from leakgauge.support.required_columns import require_columns
 from leakgauge.support.tabular import Connection, open_table_file
 
 RawLabels: TypeAlias = npt.NDArray[np.object_]  # floats, or texts
@@ -58,16 +58,17 @@ class RecordsFile:
     def n_rows(self) -> int:
         return int(self.connection.execute("SELECT count(*) FROM given").fetchone()[0])
 
-    def require(self, name: str, key: str) -> None:
-        """Refuse a name that no column has; ``key`` is the key of the plan that names it."""
-        require_known(name, list(self.types), f"data.{key}: no column of {self.path.name}")
+    def require_all(self, data: UserModelDataTable) -> None:
+        """Refuse a file that lacks columns that the plan names."""
+        keys = ("member", "loss", "probability", "probabilities", "label", "features")
+        named = {key: getattr(data, key) for key in keys if getattr(data, key) is not None}
+        require_columns(named, list(self.types), self.path.name, "data")
 
     def holds_numbers(self, name: str) -> bool:
         return self.types[name].partition("(")[0] in NUMERIC_TYPES
 
     def numbers(self, name: str, key: str) -> Reals:
         """A column of numbers, none of them missing or infinite."""
-        self.require(name, key)
         if not self.holds_numbers(name):
             raise BadInput(
                 f"data.{key}: {name!r} of {self.path.name} holds {self.types[name]}, not numbers; name a "
@@ -88,13 +89,11 @@ class RecordsFile:
 
     def texts(self, name: str, key: str) -> list[str | None]:
         """Any column, as texts."""
-        self.require(name, key)
         query = f"SELECT CAST({_quoted(name)} AS VARCHAR) FROM given"
         return [text for (text,) in self.connection.execute(query).fetchall()]
 
     def labels(self, name: str) -> RawLabels:
         """The true classes: numbers where the column has some, else texts."""
-        self.require(name, "label")
         if self.holds_numbers(name) and self.types[name] != "BOOLEAN":
             return np.array(self.numbers(name, "label").tolist(), dtype=object)
         texts = self.texts(name, "label")
@@ -210,6 +209,7 @@ def read_records(
         identity = [file_digest(content, "sha256").hexdigest(), repr(data), repr(challenger)]
     with open_table_file(path) as (connection, types):
         columns = RecordsFile(connection, types, path)
+        columns.require_all(data)
         membership = columns.membership(data.member)
         if challenger.model is None:
             rows, (answers, labels) = None, _answers_in_file(columns, data)
@@ -255,7 +255,6 @@ def _feature_names(columns: RecordsFile, data: UserModelDataTable) -> list[str]:
     """The columns that go to the model, in the order of the plan or of the file."""
     if data.features is not None:
         for name in data.features:
-            columns.require(name, "features")
             if name == data.label:
                 raise BadInput(
                     f"data.features: {name!r} is the label, which a model must not see; leave it out"

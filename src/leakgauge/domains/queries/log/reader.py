@@ -25,6 +25,7 @@ from leakgauge.domains.queries.log.files import (
 from leakgauge.domains.queries.log.incidence import Incidence, build_incidence
 from leakgauge.domains.queries.log.record_pairs import CodedPairs, SqlPairs, code_pairs
 from leakgauge.domains.queries.records import OracleRecords
+from leakgauge.support.required_columns import missing_columns_text
 from leakgauge.support.tabular import Connection, open_database
 
 
@@ -70,6 +71,7 @@ def _table(path: Path, id_column: str | None) -> OracleRecords:
         return load_records(table, path.parent, seed=0)
     except BadInput as error:
         key, _, rest = str(error).partition(":")
+        rest = rest.replace("Map it: id = ", "Name it: --id ")
         raise BadInput(f"{'--id' if key == 'data.id' else DATA_FLAG}:{rest}") from None
 
 
@@ -89,7 +91,8 @@ def _pairs(
             )
         contains = open_source(connection, files.contains, CONTAINS_FLAG)
         if missing := [name for name in ("query", "record") if not contains.has(name)]:
-            raise BadInput(f"{contains.path.name}: no column is called {missing[0]!r}; needed: query, record")
+            text = missing_columns_text(missing, list(contains.types), contains.path.name)
+            raise BadInput(f"{text}; needed: query, record")
         yield _coded(connection, record_pairs.pairs_from_rows(contains), table, log_whole)
     elif source.has("record"):
         yield _coded(connection, record_pairs.pairs_from_rows(source), table, log_whole)

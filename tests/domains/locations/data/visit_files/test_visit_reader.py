@@ -82,7 +82,7 @@ def refused(folder, **table):
             r"data.window: no visit .* run from 2013-11-01T00:30 to 2013-11-01T01:00",
         ),
         ({"window": ["2013-11-02", "2013-11-01"]}, r"data.window ends \(2013-11-01T00:00\) before it begins"),
-        ({"window": ["2013-11-01T00:30", "2013-11-02"]}, r"not a whole number of epochs"),
+        ({"window": ["2013-11-01T00:30", "2013-11-02"]}, r"is not a whole number of epochs"),
         ({"window": ["first", "2013-11-02"]}, r"data.window: not a date or time: 'first'"),
         ({"window": [1, 2]}, r"data.window: not a date or time: 1"),
         ({"window": ["2013-11-01"]}, r"data.window: expected 2 values"),
@@ -98,7 +98,10 @@ def refused(folder, **table):
         ({"scale": 0}, r"scale must be > 0"),
         ({"bad_share": float("nan")}, r"bad_share must be in \[0, 1\]"),
         ({"min_visits": 0}, r"min_visits must be >= 1"),
-        ({"columns": {"user": "usr"}}, r"data.source: v.csv: no column is called 'usr'; did you mean 'user'"),
+        (
+            {"columns": {"user": "usr"}},
+            r"data.source: v.csv has no column 'usr'; it has .* Map it: columns = \{ user = \"user\",",
+        ),
         ({"columns": {"user": "time"}}, r"data.columns: 'time' is named twice"),
         ({"columns": {"lat": "lat"}}, r"name both or neither"),
         ({"columns": {"place": "time2"}}, r"columns.place with a grid"),
@@ -193,6 +196,13 @@ def test_undecodable_bytes_are_a_bad_row_unless_encoding_is_set(tmp_path):
     assert names.tolist() == ["andré", "bob"]
 
 
+def test_properties_that_no_feature_has_are_reported_together(tmp_path):
+    written(tmp_path, "v.geojson", '[{"properties": {"uid": 1, "timestamp": 0}, "geometry": null}]')
+    message = refused(tmp_path, source="v.geojson")
+    assert "v.geojson has no columns 'user' and 'time'; it has uid, timestamp. Map them: " in message
+    assert message.endswith('columns = { user = "...", time = "timestamp" }')
+
+
 def test_bad_rows_of_parquet_and_features_of_geojson_are_numbered(tmp_path):
     rows = "('a', 0, 0.5, 0.5), ('b', 0, 'nan'::DOUBLE, 0.5)"
     parquet(tmp_path, "v.parquet", f'SELECT * FROM (VALUES {rows}) t("user", time, lat, lon)')
@@ -240,7 +250,10 @@ def test_rejects_files_that_do_not_belong_together(tmp_path):
         (("place,lat,lon", "p,0,"), r"data.places: 1 of 1 rows of p.csv lack a place or coordinates"),
         (("place,lat,lon", "p,0"), r"data.places: 1 of 1 rows of p.csv lack"),
         (("place,lat,lon",), r"data.places: p.csv has no rows"),
-        (("place,lat", "p,0"), r"data.places: p.csv: no column is called 'lon'"),
+        (
+            ("place,lat", "p,0"),
+            r"p.csv has no column 'lon'; it has place, lat. Map it: places = \{ source = \"p.csv\", ",
+        ),
     ],
 )
 def test_rejects_bad_file_of_coordinates(tmp_path, lines, message):
@@ -259,7 +272,7 @@ def test_rejects_bad_file_of_coordinates(tmp_path, lines, message):
         ({"columns": {"lat": "lat", "lon": "lon"}}, r"coordinates without a grid"),
         (
             {},
-            r"no column is called 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
+            r"no column 'place'.*if visits have coordinates, add grid = \[rows, columns\] or cell",
         ),
         ({"format": "milano"}, r"format = 'milano' has points and no places; add grid"),
         ({"grid": [1, 1], "places": "p.csv"}, r"places with a grid"),

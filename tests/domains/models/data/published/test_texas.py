@@ -48,7 +48,7 @@ def test_reads_66_columns():
     ("files", "more", "message"),
     [
         ({}, {}, "there is no file PUDF_base..._tab.txt"),
-        ({"PUDF_base1q2006_tab.txt": "RECORD_ID\tRACE\n1\t2\n"}, {}, "lacks a column; none is called"),
+        ({"PUDF_base1q2006_tab.txt": "RECORD_ID\tRACE\n1\t2\n"}, {}, "as it was published"),
         ({}, {"procedures": 1}, "procedures must be >= 2, got 1"),
     ],
 )

@@ -1,6 +1,6 @@
 """Find and open visit files: CSV, Parquet, GeoJSON, and published Foursquare, Cabspotting and Milano data."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import file_digest, sha256
@@ -19,6 +19,7 @@ from leakgauge.domains.locations.data.visit_files.duckdb_reader import (
     sql_string,
 )
 from leakgauge.domains.locations.plan_tables import LocationsColumnsTable, LocationsDataTable, PublishedFormat
+from leakgauge.support.required_columns import require_columns
 
 FORMAT_SUFFIXES = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz"),
@@ -164,17 +165,21 @@ def _open_named(
         case "csv":
             wanted = [name for name in vars(columns).values() if name is not None]
             dialect = duckdb_reader.detect_dialect(files, wanted, table.header, table.encoding, where)
+            _require_columns(columns, dialect.names, files, where)
             parts = _parts(columns, lambda name: SqlField(dialect.column(name, f"{where}: {files[0].name}")))
             rows = _rows(parts, dialect.relation(files), dialect.chunks(files))
             return replace(rows, count_malformed=duckdb_reader.count_malformed_lines)
         case "parquet":
             parquet = open_parquet(connection, files)
+            _require_columns(columns, [column.name for column in parquet.columns], files, where)
             parts = _parts(columns, lambda name: parquet.field(name, where))
             return _rows(parts, parquet.relation, parquet.chunks)
         case _:
             if table.columns.lat is not None:
                 raise BadInput(f"data.columns.lat: {files[0].name} already has points; leave out lat and lon")
-            return _geojson_rows(connection, columns, files, where)
+            rows = _geojson_rows(connection, columns, files, where)
+            _require_properties(connection, columns, files, where)
+            return rows
 
 
 @contextmanager
@@ -195,6 +200,27 @@ def _columns(table: LocationsDataTable) -> LocationsColumnsTable:
     if not table.gridded:
         return replace(columns, place=columns.place or "place")
     return columns if columns.lat else replace(columns, lat="lat", lon="lon")
+
+
+def _require_columns(
+    columns: LocationsColumnsTable, names: Sequence[str], files: tuple[Path, ...], where: str
+) -> None:
+    wanted = {part: name for part, name in vars(columns).items() if name is not None}
+    require_columns(wanted, names, files[0].name, where, "columns = { {} }")
+
+
+def _require_properties(
+    connection: Connection, columns: LocationsColumnsTable, files: tuple[Path, ...], where: str
+) -> None:
+    """Refuse features none of which has a property that the plan names."""
+    n_features, *counts = connection.execute(
+        "SELECT count(*), count(user_id), count(moment), count(place) FROM features"
+    ).fetchall()[0]
+    named = {"user": columns.user, "time": columns.time, "place": columns.place}
+    wanted = {part: name for part, name in named.items() if name is not None}
+    if n_features and not all(count for count, part in zip(counts, named) if part in wanted):
+        known = geojson_reader.property_names(files[0], where)
+        require_columns(wanted, known, files[0].name, where, "columns = { {} }")
 
 
 def _parts(columns: LocationsColumnsTable, find: Callable[[str], SqlField]) -> dict[str, SqlField]:

@@ -15,6 +15,7 @@ from leakgauge.domains.locations.data.visit_files.duckdb_reader import Connectio
 CHUNK = 1 << 20  # characters
 LONGEST = 16 * CHUNK  # of one feature
 BATCH = 100_000  # features
+FIRST_FEATURES = 100  # whose properties a message lists
 GEOMETRIES = ("geometry", "geomPoint.geom")  # the GeoJSON key, and that of the Milan data
 
 _FEATURES = re.compile(r'"features"\s*:\s*\[')
@@ -104,6 +105,17 @@ def insert_features(
             raise BadInput(
                 f"{where}: {file.name} cannot be read ({error}); check that it is complete"
             ) from None
+
+
+def property_names(file: Path, where: str) -> list[str]:
+    """The names of what the first features of a file say besides their points."""
+    names: dict[str, None] = {}
+    with open_text(file, "utf-8") as text:
+        for feature in islice(iterate_features(text, f"{where}: {file.name}"), FIRST_FEATURES):
+            if isinstance(feature, dict):
+                inner = feature.get("properties")
+                names |= dict.fromkeys([*feature, *(inner if isinstance(inner, dict) else ())])
+    return [name for name in names if name not in ("type", "geometry", "properties")]
 
 
 def _insert(connection: Connection, file: Path, batch: list[tuple[int, _Visit]]) -> None:

@@ -15,6 +15,7 @@ from leakgauge.domains.locations.data.visit_files.epochs import EpochClock
 from leakgauge.domains.locations.data.visit_files.file_formats import find_files, format_of_files
 from leakgauge.domains.locations.data.visit_files.spatial_grid import SpatialGrid, to_metres
 from leakgauge.domains.locations.plan_tables import LocationsPlacesTable
+from leakgauge.support.required_columns import require_columns
 
 WHERE = "data.places"
 
@@ -64,15 +65,19 @@ def _open_files(
     connection: Connection, table: LocationsPlacesTable, files: tuple[Path, ...]
 ) -> tuple[str, dict[str, SqlField]]:
     names = {"place": table.place, "lat": table.lat, "lon": table.lon}
+    line = f'places = {{ source = "{table.source}", {{}} }}'
     match format_of_files(files, WHERE):
         case "csv":
             dialect = duckdb_reader.detect_dialect(files, list(names.values()), None, "utf-8", WHERE)
             where = f"{WHERE}: {files[0].name}"
+            require_columns(names, dialect.names, files[0].name, WHERE, line)
             return dialect.relation(files), {
                 part: SqlField(dialect.column(name, where)) for part, name in names.items()
             }
         case "parquet":
             parquet = open_parquet(connection, files)
+            known = [column.name for column in parquet.columns]
+            require_columns(names, known, files[0].name, WHERE, line)
             return parquet.relation, {part: parquet.field(name, WHERE) for part, name in names.items()}
         case kind:
             raise BadInput(f"{WHERE}: {table.source} is {kind}; coordinates are read from CSV or Parquet")

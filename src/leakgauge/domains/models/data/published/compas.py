@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from leakgauge.domains.models.data.dataset import RawTable, TableColumn, as_tuple, categorical
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import find_file
-from leakgauge.support.table_reader import require_known
+from leakgauge.domains.models.data.published_files import find_file, require_published_columns
 from leakgauge.support.tabular import open_table_file
 
 FILE = "compas-scores-two-years.csv"
@@ -47,8 +46,7 @@ class DataTable:
         """The 6,172 rows of ProPublica's analysis, and the 7 or 8 columns of Humphries et al. (2023)."""
         numbers = (*NUMBERS, AGAIN)
         with open_table_file(paths[0], "data.folder") as (connection, types):
-            for name in (*TEXTS, *numbers, LABEL):
-                require_known(name, list(types), f"data.folder: {FILE} lacks a column; none")
+            require_published_columns((*TEXTS, *numbers, LABEL), list(types), FILE)
             typed = [f"CAST({name} AS VARCHAR) AS {name}" for name in (*TEXTS, LABEL)]
             typed += [f"CAST({name} AS DOUBLE) AS {name}" for name in numbers]
             kept = connection.execute(f"SELECT {', '.join(typed)} FROM given WHERE {KEPT}").fetchnumpy()

@@ -9,9 +9,8 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import CategoricalColumn, RawTable, categorical
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.domains.models.data.published_files import find_file
+from leakgauge.domains.models.data.published_files import find_file, require_published_columns
 from leakgauge.domains.models.data.user_file import read_columns
-from leakgauge.support.table_reader import require_known
 
 FILE = "student-por.csv"
 GROUP, GRADE = "school", "G3"
@@ -38,8 +37,7 @@ class DataTable:
     def read(self, paths: Sequence[Path]) -> RawTable:
         """All pupils; the label is whether the last grade is 10 or more, and the school is the group."""
         found_in = read_columns(paths[0], "data.folder")
-        for name in (GROUP, GRADE, *EARLIER_GRADES):
-            require_known(name, list(found_in), f"data.folder: {FILE} lacks a column; none")
+        require_published_columns((GROUP, GRADE, *EARLIER_GRADES), list(found_in), FILE)
         grade = found_in[GRADE]
         if isinstance(grade, CategoricalColumn) or np.isnan(grade).any():
             raise BadInput(f"data.folder: {GRADE!r} of {FILE} must be a number in each row")

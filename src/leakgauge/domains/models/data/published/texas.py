@@ -10,7 +10,7 @@ import numpy as np
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.models.data.dataset import RawTable, TableColumn, categorical
 from leakgauge.domains.models.data.preprocessing import DuplicatePolicy
-from leakgauge.support.table_reader import require_known
+from leakgauge.domains.models.data.published_files import require_published_columns
 from leakgauge.support.tabular import Connection, duckdb_error_line, open_database
 
 REGION, PROCEDURE = "PUBLIC_HEALTH_REGION", "PRINC_SURG_PROC_CODE"
@@ -99,12 +99,7 @@ def _import(connection: Connection, paths: Sequence[Path]) -> None:
     wanted = (*TEXTS, *NUMBERS, REGION, PROCEDURE)
     try:
         schema = connection.execute(f"DESCRIBE SELECT * FROM {reader}", [names]).fetchall()
-        for name in wanted:
-            require_known(
-                name,
-                [column for column, *_ in schema],
-                f"data.folder: {paths[0].name} lacks a column; none",
-            )
+        require_published_columns(wanted, [column for column, *_ in schema], paths[0].name)
         # published files pad values with blanks
         kept = ", ".join(f"nullif(trim({name}), '') AS {name}" for name in wanted)
         connection.execute(f"CREATE TABLE stays AS SELECT {kept} FROM {reader}", [names])
