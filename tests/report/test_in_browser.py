@@ -277,6 +277,15 @@ def test_charts_are_there_without_javascript(browser, address):
     context.close()
 
 
+def test_static_charts_fit_the_phone(browser, address):
+    context = browser.new_context(java_script_enabled=False, viewport=PHONE)
+    page = context.new_page()
+    page.goto(address)
+    for box in (each.bounding_box() for each in page.locator(".static svg").all()):
+        assert box["x"] + box["width"] <= PHONE["width"]
+    context.close()
+
+
 def test_every_chart_keeps_its_label(open_page):
     page = open_page()
     labels = page.eval_on_selector_all(

@@ -8,7 +8,7 @@ from typing import Any
 
 VEGA_LITE = "6.4"  # the bundle must speak the dialect of the altair that writes the specs
 PADDING = {"left": 34, "right": 10, "top": 4, "bottom": 4}  # fonts of readers may be wider than ours
-WIDTH = 640  # pixels of a static chart; the page scales it to the space that there is
+WIDTH = 520  # pixels of a static chart; the page scales it to the space that there is
 LARGEST_SVG = 400_000  # characters
 _THEME_COLOUR = re.compile(r"var\(--[\w-]+, (#\w+)\)")
 _IDS = re.compile(r'( id="|url\(#)(clip|gradient)')
