@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leakgauge.exposure import (
     AuditExposure,
@@ -19,6 +19,9 @@ from leakgauge.runner.manifest import report_fields
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import VERDICTS_FILE, judge_folder, read_exposure_summary
 from leakgauge.summary import RunResult
+
+if TYPE_CHECKING:
+    from leakgauge.report.run_report import JudgedRun
 
 
 def run(
@@ -143,20 +146,30 @@ def default_folder(plan: Plan) -> Path:
 
 def write_report(folder: Path, result: RunResult, *, style: str = "html") -> Path:
     """Write the report of a run folder: as one HTML page, or as ``md``, ``csv`` or ``json``."""
-    from leakgauge.report.run_report import JudgedRun, write_run_report
+    from leakgauge.report.run_report import write_run_report
     from leakgauge.report.text_formats import write_text_report
 
-    judged = datetime.fromtimestamp((folder / VERDICTS_FILE).stat().st_mtime, tz=UTC).date()
+    run, path = judged_run(folder, result), folder / f"report.{style}"
+    if style == "html":
+        return write_run_report(run.verdicts, run.manifest, path)
+    return write_text_report(run, style, path)
+
+
+def judged_run(folder: Path, result: RunResult) -> "JudgedRun":
+    """Return all that a report shows of a run folder."""
+    from leakgauge.report.run_report import JudgedRun
+
+    verdicts = folder / VERDICTS_FILE
+    judged = (
+        datetime.fromtimestamp(verdicts.stat().st_mtime, tz=UTC) if verdicts.exists() else datetime.now(UTC)
+    )
     known = {
         **report_fields(folder),
         "exposure": read_exposure_summary(folder),
         "summary": result.summary,
-        "date": judged.isoformat(),
+        "date": judged.date().isoformat(),
     }
-    path = folder / f"report.{style}"
-    if style == "html":
-        return write_run_report(result, known, path)
-    return write_text_report(JudgedRun(result, known), style, path)
+    return JudgedRun(result, known)
 
 
 def _write_exposure(exposures: Sequence[AuditExposure], folder: Path) -> None:

@@ -43,10 +43,11 @@ def test_junit_counts_failures_and_errors(call, folder, tmp_path):
 def test_markdown_gives_both_answers(call, folder, tmp_path):
     call("gate", folder, "--policy", policy(tmp_path, "[limits]\naccuracy = 0.55\n"), "--markdown", "gate.md")
     text = (tmp_path / "gate.md").read_text()
-    assert "🔴 **Risk over the limit.**" in text
-    assert "**Promise not violated" in text
+    assert "- **Risk over the limit.**" in text
+    assert "- **Promise not violated" in text
     assert "your limit is 55%" in text
-    assert "| 55% | over | not violated |" in text
+    assert "| not violated | over |" in text
+    assert "- Exit code 1: the risk is over the limit." in text
 
 
 def test_a_baseline_stops_a_release_that_leaks_more(call, folder, plan):

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from leakgauge.cli.verdict_table import print_table
+from leakgauge.report.answers import promise_answer
 from leakgauge.report.control_text import MOST_LINES, control_cell, control_lines
-from leakgauge.report.headline import headline
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections import finding, instrument
 from leakgauge.runner.in_memory import judge
+from leakgauge.summary import RunResult, summarise_run
 
 PASSED = {"status": "passed", "accuracy": 1.0, "low": 0.955, "needed": 0.75, "rounds": 100, "reason": None}
 FAILED = {
@@ -54,11 +55,13 @@ def test_result_fits_a_cell():
 
 def test_untestable_is_said_everywhere(untestable, capsys):
     assert untestable.finding == "untestable"
-    print_table([untestable])
+    result = RunResult((untestable,), summarise_run([untestable]))
+    print_table(result)
     printed = capsys.readouterr().out
-    assert "UNTESTABLE" in printed
+    assert "Promise not tested" in printed
     assert "all scores are equal" in printed
-    assert headline([untestable]).tone == "untestable"
-    run = JudgedRun((untestable,), {})
-    assert "says nothing" in finding.section(run).html
+    assert promise_answer(result.summary, result).tone == "warn"
+    assert result.summary.exit_code == 3
+    run = JudgedRun(result, {"summary": result.summary})
+    assert "untestable" in finding.section(run).html
     assert "All scores are equal" in instrument.section(run).html

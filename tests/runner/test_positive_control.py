@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pytest
 
-from leakgauge.cli.verdict_table import exit_code
 from leakgauge.core.errors import BadInput
 from leakgauge.plan import plan_of
 from leakgauge.runner import positive_control, run
@@ -14,6 +13,7 @@ from leakgauge.runner.in_memory import audit_mechanism, judge
 from leakgauge.runner.manifest import NAME, _digest
 from leakgauge.runner.run import EngineOptions, run_plan
 from leakgauge.runner.run_verdicts import judge_folder
+from leakgauge.summary import summarise_run
 
 HEALTHY = "{ promised = 1.0, unprotected = 20.0 }"
 BROKEN = "{ promised = 1.0, unprotected = 0.0 }"
@@ -44,7 +44,7 @@ def test_nobody_passes(plan, tmp_path):
     verdicts = run_plan(given, tmp_path / "out")
     assert [control(verdict)["status"] for verdict in verdicts] == ["failed", "failed"]
     assert {verdict.finding for verdict in verdicts} == {"untestable"}
-    assert exit_code(verdicts) == 3
+    assert summarise_run(verdicts).exit_code == 3
 
 
 def test_one_weak_attack_is_noted_only(plan, tmp_path):
@@ -62,7 +62,7 @@ def test_violation_stays_a_violation(plan, tmp_path):
     (found,) = run_plan(given, tmp_path / "out")
     assert control(found)["status"] == "failed"
     assert found.finding == "violated"
-    assert exit_code([found]) == 1
+    assert summarise_run([found]).exit_code == 1
 
 
 def test_control_is_judged_again(plan, tmp_path):
@@ -192,7 +192,7 @@ def test_function_that_returns_a_constant_is_untestable():
     found = audit_mechanism(lambda _, rng: 7, (0, 1), epsilon=1.0, rounds=500)
     assert control(found)["status"] == "passed"  # the path works, and the release says nothing
     assert found.finding == "untestable"
-    assert exit_code([found]) == 3
+    assert summarise_run([found]).exit_code == 3
 
 
 def test_function_of_two_equal_inputs_needs_no_control():

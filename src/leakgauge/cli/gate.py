@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Judge the run, print the answers, write the files and return the exit code."""
     from dataclasses import asdict
 
+    from leakgauge.api import judged_run
     from leakgauge.cli import verdict_table
     from leakgauge.limits import read_policy
     from leakgauge.report import gate_files
@@ -50,8 +51,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.junit is not None:
         write_file(arguments.junit, gate_files.junit_text(result, comparisons).encode())
     if arguments.markdown is not None:
-        text = gate_files.markdown_text(result, title=arguments.folder.name, comparisons=comparisons)
-        write_file(arguments.markdown, text.encode())
+        comment = gate_files.gate_comment(judged_run(arguments.folder, result), comparisons)
+        write_file(arguments.markdown, comment.encode())
     if arguments.json:
         compared = [asdict(comparison) for comparison in comparisons]
         verdict_table.print_json(result, baseline=compared)

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from leakgauge import catalog
-from leakgauge.report.adversary_names import adversary_names
-from leakgauge.report.answers import Answer, limit_text, promise_answer, risk_answer
-from leakgauge.report.metric_text import interval_text
+from leakgauge.report.answers import limit_text
 from leakgauge.report.number_format import number, percent
+from leakgauge.report.run_report import JudgedRun
+from leakgauge.report.text_formats import markdown_text, plain_markdown
 from leakgauge.risk import RiskStatus
 from leakgauge.runner.baseline import TOLERANCE, BaselineComparison
 from leakgauge.summary import RunResult
 from leakgauge.verdict import Finding, Verdict
-
-LAMPS = {"good": "🟢", "warn": "🟠", "bad": "🔴", "neutral": "⚪"}
-MOST_ROWS = 40
 
 
 def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()) -> str:
@@ -93,38 +90,11 @@ def _increase(comparison: BaselineComparison) -> str:
     return f"{value} percentage points ({low} to {high}; {100 * TOLERANCE:g} are tolerated)"
 
 
-def markdown_text(result: RunResult, *, title: str, comparisons: Sequence[BaselineComparison] = ()) -> str:
-    """Write the two answers, the attackers and what to do, as a comment on a change."""
-    summary, verdicts = result.summary, result.verdicts
-    lines = [f"## {_plain(title)}", ""]
-    for answer in (risk_answer(summary, verdicts), promise_answer(summary, verdicts)):
-        lines += [_lamp(answer), ""]
-    if summary.reasons:
-        lines += [f"Exit code {summary.exit_code}: {_plain('; '.join(summary.reasons))}.", ""]
-    shown = [verdict for verdict in verdicts if verdict.audit in summary.covers][:MOST_ROWS]
-    lines += ["| attacker | correct identifications | limit | risk | promise |", "|---|---|---|---|---|"]
-    for name, verdict in zip(adversary_names(shown, verdicts), shown):
-        lines.append(f"| {_plain(name)} | {' | '.join(_cells(verdict))} |")
+def gate_comment(run: JudgedRun, comparisons: Sequence[BaselineComparison] = ()) -> str:
+    """Write the report in Markdown, with the reasons for the exit code and the comparison with a baseline."""
+    code = run.summary.exit_code
+    lines = [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
     for comparison in comparisons:
-        who = _plain(f"{comparison.audit}, {comparison.label}")
-        lines += ["", f"Baseline, {who}: {comparison.status}; {_increase(comparison)}."]
-    return "\n".join(lines) + "\n"
-
-
-def _lamp(answer: Answer) -> str:
-    return f"{LAMPS[answer.tone]} **{answer.words}.** {_plain(answer.text)}"
-
-
-def _cells(verdict: Verdict) -> list[str]:
-    risk = verdict.risk
-    finding = "no promise" if verdict.finding is None else str(verdict.finding)
-    if risk is None or risk.metric is None:
-        return ["–", "–", "–", finding]
-    estimate = verdict.metrics[risk.metric]
-    limit = "–" if risk.limit is None else limit_text(risk.metric, risk.limit)
-    return [interval_text(risk.metric, estimate), limit, str(risk.status), finding]
-
-
-def _plain(text: str) -> str:
-    """Text from a user, so that it cannot break a table or start markup."""
-    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+        who = plain_markdown(f"{comparison.audit}, {comparison.label}")
+        lines.append(f"- Baseline, {who}: {comparison.status}; accuracy rose by {_increase(comparison)}.")
+    return "\n".join([markdown_text(run), *lines]).rstrip() + "\n"

@@ -49,27 +49,27 @@ def markdown_text(run: JudgedRun) -> str:
     """The decision, and a table with one line per attacker."""
     decision = decision_of(run)
     parts = [
-        f"# {_plain(report_title(run))}",
-        _plain(report_origin(run)),
+        f"# {plain_markdown(report_title(run))}",
+        plain_markdown(report_origin(run)),
         _answers(decision),
-        *(f"**{_plain(alert)}**" for alert in decision.alerts),
-        _plain(decision.people),
+        *(f"**{plain_markdown(alert)}**" for alert in decision.alerts),
+        plain_markdown(decision.people),
         "**What to do next**\n\n"
-        + "\n".join(f"{n}. {_plain(step)}" for n, step in enumerate(decision.steps, 1)),
+        + "\n".join(f"{n}. {plain_markdown(step)}" for n, step in enumerate(decision.steps, 1)),
         _table(run),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _answers(decision: Decision) -> str:
-    lines = [f"- **{decision.risk.words}.** {_plain(decision.risk.text)}"]
+    lines = [f"- **{decision.risk.words}.** {plain_markdown(decision.risk.text)}"]
     if (number_ := decision.number) is not None:
         worst = f" Most exposed target: {number_.worst}." if number_.worst else ""
         lines.append(
             f"- **{number_.value}** correct identifications (coin toss: 50%) by the "
-            f"{_plain(number_.attacker)}, interval {number_.interval}.{worst}"
+            f"{plain_markdown(number_.attacker)}, interval {number_.interval}.{worst}"
         )
-    return "\n".join([*lines, f"- **{decision.promise.words}.** {_plain(decision.promise.text)}"])
+    return "\n".join([*lines, f"- **{decision.promise.words}.** {plain_markdown(decision.promise.text)}"])
 
 
 def _table(run: JudgedRun) -> str:
@@ -80,7 +80,7 @@ def _table(run: JudgedRun) -> str:
     ]
     for name, verdict in zip(adversary_names(shown, run.verdicts), shown, strict=True):
         cells = (name, *table_cells(verdict))
-        lines.append("| " + " | ".join(_plain(cell) for cell in cells) + " |")
+        lines.append("| " + " | ".join(plain_markdown(cell) for cell in cells) + " |")
     return "\n".join([*lines, "", omission_note(len(shown), len(run.verdicts), "attackers")]).rstrip()
 
 
@@ -141,7 +141,7 @@ def json_text(run: JudgedRun) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1, default=str) + "\n"
 
 
-def _plain(text: str) -> str:
+def plain_markdown(text: str) -> str:
     """Text without anything that Markdown, or HTML inside it, would interpret."""
     for sign in "\\`*_[]<>|#":
         text = text.replace(sign, f"\\{sign}")

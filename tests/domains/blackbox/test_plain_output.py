@@ -219,7 +219,9 @@ def test_copies_share_no_memory():
     assert kept["a"][0][0] == 0
 
 
-@pytest.mark.parametrize("value", [object(), (n for n in "ab"), len, int, Ellipsis], ids=repr)
+@pytest.mark.parametrize(
+    "value", [object(), (n for n in "ab"), len, int, Ellipsis], ids=lambda value: type(value).__name__
+)
 def test_unsupported_type_is_named_with_a_way_out(value):
     with pytest.raises(
         BadInput, match=rf"'\w+\.{type(value).__name__}', which is not supported; return"

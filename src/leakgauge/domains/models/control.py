@@ -10,11 +10,13 @@ import numpy as np
 
 from leakgauge.core.guarantee import Relation
 from leakgauge.domains.models.data.dataset import CategoricalColumn, Ints
-from leakgauge.domains.models.games.independent import IndependentGame
-from leakgauge.domains.models.games.membership_game import MembershipGame
-from leakgauge.domains.models.games.mixture import MixtureGame
+from leakgauge.domains.models.games.membership_game import (
+    IndependentGame,
+    MembershipGame,
+    MixtureGame,
+    StrongGame,
+)
 from leakgauge.domains.models.games.setup import GameSetup
-from leakgauge.domains.models.games.strong import StrongGame
 from leakgauge.domains.models.training.noise_calibration import DpSgdNoise
 from leakgauge.domains.models.training.optimizers import Adam
 from leakgauge.domains.models.training.trainer import Examples, PreparedTrainer
