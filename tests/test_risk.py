@@ -7,7 +7,14 @@ from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import NO_LIMITS, Limits
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
-from leakgauge.risk import ANY_ATTACKER, RiskContext, RiskStatus, assess_risk, count_comparisons
+from leakgauge.risk import (
+    ANY_ATTACKER,
+    RiskContext,
+    RiskStatus,
+    assess_risk,
+    count_comparisons,
+    rounds_for_limits,
+)
 
 LIMIT = 0.6
 KNOWN = Estimate(value=0.5, confidence=0.95, method="any; it only has to be there")
@@ -105,6 +112,18 @@ def test_undecided_says_how_many_rounds_would_decide():
     assert found.status is RiskStatus.UNDECIDED
     again = risk(answers(found.value, 2 * found.rounds_needed, 1, rng))
     assert again.status is (RiskStatus.WITHIN if found.value < LIMIT else RiskStatus.OVER)
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "truth"),
+    [("accuracy", 0.6, 427), ("auc", 0.6, 285), ("tpr_at_fpr_0.01", 0.05, 1000)],
+)
+def test_rounds_that_a_limit_needs_are_about_right(name, limit, truth):
+    """The normal approximation for an interval that is below the limit in nine of ten audits."""
+    needed = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95)[name]
+    assert truth / 2 < needed < 2 * truth
+    many = rounds_for_limits(Limits(metrics={name: limit}), confidence=0.95, sweep_points=10)[name]
+    assert many > needed
 
 
 def test_rounds_added_after_a_look_leave_the_risk_undecided():

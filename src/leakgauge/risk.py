@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil
 
-from leakgauge.core.game import Trials
+import numpy as np
+
+from leakgauge.core.game import Coins, Reading, Trials
+from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import FEWEST_ROUNDS
 from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
 
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
+MOST_ROUNDS_TRIED = 2**17
+_UNINFORMATIVE, _DRAWS = 100, 5  # blocks of the stream of ties: releases without information
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
@@ -163,6 +169,44 @@ def count_comparisons(limits: Limits, n_attackers: int) -> int:
     """How many comparisons with limits a run makes: attackers of all its audits times limited metrics."""
     limited = sum(max(1, len(metrics_under_limit(name)[0])) for name in limits.metrics)
     return max(1, n_attackers * limited)
+
+
+def rounds_for_limits(limits: Limits, *, confidence: float, sweep_points: int = 1) -> dict[str, int | None]:
+    """About how many rounds each limit needs, with one target and an attacker who learns nothing.
+
+    Anybody who does better needs more. Nothing where even very many rounds do not suffice.
+    """
+    share = (1 - confidence) / sweep_points
+    return {name: _rounds_for_limit(name, limit, 1 - 2 * share) for name, limit in limits.metrics.items()}
+
+
+def _rounds_for_limit(name: str, limit: float, confidence: float) -> int | None:
+    """Double the rounds until the upper bound is below the limit, then halve the steps."""
+    metrics, itself = metrics_under_limit(name)
+    checked = [rate_metrics()[metric](confidence=confidence) for metric in metrics or (itself,)]
+
+    def is_enough(n_rounds: int) -> bool:
+        draws = [_uninformative_trials(n_rounds, draw) for draw in range(_DRAWS)]
+        highs = [evaluate_rate(metric, trials, confidence).high for metric in checked for trials in draws]
+        return all(high is not None and high < limit for high in highs)
+
+    high = FEWEST_ROUNDS
+    while not is_enough(high):
+        if high > MOST_ROUNDS_TRIED:
+            return None
+        high *= 2
+    low = high // 2
+    while high - low > max(1, high // 20):
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _uninformative_trials(n_rounds: int, draw: int) -> Trials:
+    """Rounds with one target, half of them with it, and scores that say nothing about it."""
+    rng, rounds = stream(0, Role.TIES, _UNINFORMATIVE + draw), np.arange(n_rounds)
+    members, scores = rng.permutation(n_rounds) % 2 == 0, rng.normal(size=n_rounds)
+    return Trials(rounds, np.zeros_like(rounds), members, scores, Coins.FAIR, Reading(threshold=0.0))
 
 
 def leading_metric(estimates: Mapping[str, Estimate]) -> str | None:

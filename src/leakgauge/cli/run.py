@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from leakgauge.cli.engine_options import add_engine_options
 
 if TYPE_CHECKING:
-    from leakgauge.plan import Plan
+    from leakgauge.plan import Audit, Plan
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -83,8 +83,9 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
     engines.check_engine(arguments.engine, arguments.workers, arguments.address)
     options = EngineOptions(engine=arguments.engine, workers=arguments.workers, address=arguments.address)
     cost = dry_run(plan, options)
+    limits = {audit.name: _rounds_for_limits(audit, plan) for audit in plan.audits}
     if arguments.json:
-        print(json.dumps(asdict(cost)))
+        print(json.dumps({**asdict(cost), "rounds_for_limits": limits}))
         return 0
     basis = "" if cost.measured == cost.audits else f" (measured on {cost.measured} of {cost.audits} audits)"
     print(
@@ -94,7 +95,21 @@ def _dry_run(plan: "Plan", arguments: argparse.Namespace) -> int:
         f"memory: about {cost.memory / 1e6:,.1f} MB besides the program\n"
         "nothing was written"
     )
+    for audit in plan.audits:
+        for name, rounds in limits[audit.name].items():
+            enough = rounds is not None and rounds <= audit.rounds
+            count = "too many rounds" if rounds is None else f"about {times(rounds, 'round')}"
+            few = "" if enough else f"; {audit.name} has {audit.rounds:,}"
+            print(f"limit on {name}: needs {count} if attackers learn nothing, more if they do{few}")
     return 0
+
+
+def _rounds_for_limits(audit: "Audit", plan: "Plan") -> "dict[str, int | None]":
+    from leakgauge.plan import sweep_size
+    from leakgauge.risk import rounds_for_limits
+
+    confidence = audit.metrics.confidence
+    return rounds_for_limits(plan.limits, confidence=confidence, sweep_points=sweep_size(audit, plan))
 
 
 def _time(seconds: float) -> str:
