@@ -21,7 +21,7 @@ from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
 MOST_ROUNDS_TRIED = 2**17
-_UNINFORMATIVE, _DRAWS = 100, 5  # blocks of the stream of ties: releases without information
+_UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases without information
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
@@ -174,7 +174,8 @@ def count_comparisons(limits: Limits, n_attackers: int) -> int:
 def rounds_for_limits(limits: Limits, *, confidence: float, sweep_points: int = 1) -> dict[str, int | None]:
     """About how many rounds each limit needs, with one target and an attacker who learns nothing.
 
-    Anybody who does better needs more. Nothing where even very many rounds do not suffice.
+    Then nine of ten audits are within it. Anybody who does better needs more. Nothing where even very many
+    rounds do not suffice.
     """
     share = (1 - confidence) / sweep_points
     return {name: _rounds_for_limit(name, limit, 1 - 2 * share) for name, limit in limits.metrics.items()}
@@ -187,8 +188,11 @@ def _rounds_for_limit(name: str, limit: float, confidence: float) -> int | None:
 
     def is_enough(n_rounds: int) -> bool:
         draws = [_uninformative_trials(n_rounds, draw) for draw in range(_DRAWS)]
-        highs = [evaluate_rate(metric, trials, confidence).high for metric in checked for trials in draws]
-        return all(high is not None and high < limit for high in highs)
+        within = sum(
+            all((evaluate_rate(metric, trials, confidence).high or 1.0) < limit for metric in checked)
+            for trials in draws
+        )
+        return within >= _DRAWS - 2
 
     high = FEWEST_ROUNDS
     while not is_enough(high):
