@@ -135,12 +135,12 @@ def test_folder_of_another_run_is_not_overwritten(plan, tmp_path):
 def test_report_mentions_exposure_without_names(plan, tmp_path):
     folder = tmp_path / "run"
     leakgauge.run(plan, out=folder)
-    assert "Exposure of everybody" not in (folder / "report.html").read_text()
+    assert "How exposed is everybody?" not in (folder / "report.html").read_text()
     leakgauge.expose(plan, out=folder)
-    assert "Exposure of everybody" in (folder / "report.html").read_text()
-    assert "Exposure of everybody" in (folder / "exposure.html").read_text()
+    assert "How exposed is everybody?" in (folder / "report.html").read_text()
+    assert "How exposed is everybody?" in (folder / "exposure.html").read_text()
     leakgauge.run(plan, out=folder)
-    assert "Exposure of everybody" in (folder / "report.html").read_text()
+    assert "How exposed is everybody?" in (folder / "report.html").read_text()
 
 
 def test_people_are_counted_by_accuracy_with_the_numerical_error():

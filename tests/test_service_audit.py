@@ -296,7 +296,7 @@ def test_transport_faults_are_no_evidence(serve, port, tmp_path, capsys):
     finally:
         line.server.shutdown()
         line.server.server_close()
-    assert code == 0, capsys.readouterr().err
+    assert code == 3, capsys.readouterr().err  # neither a promise nor a limit
     assert line.spoilt > 25
     assert verdicts("runs/line")["refusal"]["metrics"]["accuracy"]["value"] == 1.0
     trials = [np.load(path) for path in sorted(Path("runs/line").rglob("refusal*/block-*.npz"))]

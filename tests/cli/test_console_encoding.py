@@ -96,7 +96,9 @@ COMMANDS = [
 
 
 def test_every_command_says_in_any_encoding_what_it_says_in_utf_8(console, folder, monkeypatch):
-    monkeypatch.setattr(api, "write_report", lambda folder, _: folder / "report.html")  # pages take seconds
+    monkeypatch.setattr(
+        api, "write_report", lambda folder, _, **__: folder / "report.html"
+    )  # pages take seconds
     monkeypatch.setattr("leakgauge.report.sections.exposure.write_exposure_page", lambda *_: None)
     for expected, argv in COMMANDS:
         code, out, err = console("utf-8", *argv)
@@ -112,7 +114,7 @@ def test_every_command_says_in_any_encoding_what_it_says_in_utf_8(console, folde
 def test_symbols_are_spelled_out(console, folder):
     code, out, err = console("ascii", "judge", "scores.csv", "--epsilon", "9")
     assert (code, err) == (3, "")
-    assert out.startswith("UNDECIDED")
+    assert out.startswith("No limit stated")
     assert "epsilon shown" in out
     assert "\\u" not in out
 
@@ -192,7 +194,7 @@ def test_run_in_a_process_of_another_encoding_is_the_same_run(run_in_process, ru
     done, folder = run_in_process("-".join(environment.values()), **environment)
     same, utf_8 = run_in_utf_8
     assert (done.returncode, same.returncode) == (3, 3), done.stderr.decode()
-    assert done.stdout.startswith(b"UNDECIDED")
+    assert done.stdout.startswith(b"No limit stated")
     assert b"Traceback" not in done.stderr
     assert len(done.stdout.splitlines()) == len(same.stdout.splitlines())
     assert (folder / "verdicts.json").read_bytes() == (utf_8 / "verdicts.json").read_bytes()

@@ -163,7 +163,7 @@ def test_attack_that_cannot_play_the_control_says_why(plan, tmp_path, monkeypatc
     (found,) = run_plan(plan(challenger=HEALTHY), tmp_path / "out")
     assert control(found)["status"] == "not possible"
     assert control(found)["reason"] == "the attack cannot play it: no such knowledge"
-    assert judge_folder(tmp_path / "out") == [found]
+    assert list(judge_folder(tmp_path / "out")) == [found]
 
 
 def test_equal_scores_of_all_attackers_are_no_evidence(plan, tmp_path):

@@ -56,5 +56,7 @@ def control_sentences(verdict: Verdict) -> str:
 def control_warnings(verdict: Verdict) -> list[str]:
     """Why success or failure of this attacker says little, if it does."""
     control = control_of(verdict)
-    failed = [f"positive control failed: {control['reason']}"] if control.get("status") == "failed" else []
+    failed = (
+        [f"positive control failed: {control.get('reason')}"] if control.get("status") == "failed" else []
+    )
     return [*failed, *verdict.notes]

@@ -12,7 +12,7 @@ def test_curves_of_both_attackers_stay_below_optimum(name, pretend):
     shown = pretend(name)
     assert [chart.name.rpartition("-")[2] for chart in shown.charts] == ["informed", "auxiliary"]
     for chart in shown.charts:
-        assert [key.label for key in chart.keys][-2:] == ["optimum of the informed", "blind guessing"]
+        assert [key.label for key in chart.keys][-2:] == ["optimum of the informed", "coin toss"]
         assert chart.spec["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
     stated = [cell for cell in shown.cells if cell.published is not None]
     assert {cell.verdict for cell in stated} == {Agreement.AGREES}

@@ -242,4 +242,6 @@ def test_valid_plan_runs(folder, capsys, monkeypatch):
     (folder / "mine.py").write_text(MODELS)
     for data, challenger in ((LOSSES, ""), (NUMBERS, 'model = "mine:five"')):
         path = write_plan(folder, data, challenger, OPTIMAL)
-        assert main(["run", str(path), "--out", str(folder / f"out{len(challenger)}")]) == 0
+        assert (
+            main(["run", str(path), "--out", str(folder / f"out{len(challenger)}")]) == 3
+        )  # nothing was asked

@@ -42,7 +42,7 @@ def test_shadows_beat_loss_threshold(folder):
     path = write_plan(folder, DATA, f'model = "mine:model", {RECIPE}', attacks)
     code, content = carried_out(path)
     areas = [verdict["metrics"]["auc"] for verdict in content["verdicts"]]
-    assert code == 0
+    assert code == 3  # neither a promise nor a limit
     assert areas[1]["low"] > 0.55
     assert areas[1]["value"] > areas[0]["value"] + 0.05
     manifest = json.loads((folder / "out" / "manifest.json").read_text())

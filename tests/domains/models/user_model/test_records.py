@@ -97,7 +97,7 @@ def test_loss_table_has_auc_of_normal_distributions(tmp_path):
     normal_losses(tmp_path / "it.csv", 2_000, 0.7, 1)
     attacks = '"loss_threshold", { name = "loss_threshold", threshold = "optimal", label = "optimal" }'
     code, content = carried_out(write_plan(tmp_path, 'source = "it.csv", loss = "loss"', attacks=attacks))
-    assert code == 0
+    assert code == 3  # neither a promise nor a limit
     for verdict in content["verdicts"]:
         area = verdict["metrics"]["auc"]
         assert area["low"] < ndtr(0.7 / np.sqrt(2)) < area["high"]

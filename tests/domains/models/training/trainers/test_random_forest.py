@@ -61,7 +61,7 @@ def auc(trials) -> float:
 def test_forest_plan_runs_and_finds_members(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(PLAN)
-    assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 0
+    assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 3  # nothing was asked
     verdicts = json.loads((tmp_path / "out" / "verdicts.json").read_text())["verdicts"]
     found = {verdict["label"]: verdict for verdict in verdicts}
     assert found.keys() == {"loss", "lira", "rmia"}
