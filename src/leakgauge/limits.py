@@ -92,7 +92,9 @@ def read_limits(table: Mapping[str, Any], where: str) -> Limits:
             f"{where}.epsilon: an audit bounds epsilon from below only, so no run could be within it; "
             "limit accuracy instead"
         )
-    for key in table:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            raise BadInput(f'{where}: names with a dot need quotes, such as "tpr_at_fpr_0.01" = 0.05')
         require_known(key, [*_SETTINGS, *known], f"{where}: no limit")
     settings = {
         key: convert_value(kind, table[key], f"{where}.{key}")
@@ -119,7 +121,7 @@ def read_policy(path: str | Path) -> Limits:
     """Read a policy file: a TOML file with a table ``[limits]`` and nothing else."""
     path = Path(path)
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise BadInput(f"{path}: no such policy file; check the path") from None
     except tomllib.TOMLDecodeError as error:
@@ -131,7 +133,14 @@ def read_policy(path: str | Path) -> Limits:
         require_known(key, ["limits"], f"{path}: no table")
     if "limits" not in table:
         raise BadInput(f"{path}: no table [limits] in it; add [limits] and a line such as accuracy = 0.6")
-    return read_limits(table["limits"], f"{path}: limits")
+    return require_stated(read_limits(table["limits"], f"{path}: limits"), f"{path}: limits")
+
+
+def require_stated(limits: Limits, where: str) -> Limits:
+    """Refuse a table of limits without a limit: a line that was commented out must not let a release pass."""
+    if not limits.any_stated and not limits.none:
+        raise BadInput(f"{where}: no limit in it; add accuracy = 0.6, or none = true for research")
+    return limits
 
 
 def limited_metrics() -> dict[str, float | None]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from leakgauge import catalog
 from leakgauge.core.errors import BadInput
-from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy
+from leakgauge.limits import NO_LIMITS, Limits, read_limits, read_policy, require_stated
 from leakgauge.support.table_reader import convert_value, read_dataclass, require_known
 from leakgauge.support.toml_values import toml_text, toml_types
 
@@ -238,6 +238,8 @@ def _checked_plan(table: dict[str, Any], folder: Path, seed: int | None, where: 
     seed = file.seed if seed is None else seed
     _check_seed(seed, where)
     limits = read_limits(file.limits, f"{where}: limits")
+    if "limits" in table:
+        require_stated(limits, f"{where}: limits")
     try:
         return Plan(
             seed=seed,
@@ -268,6 +270,9 @@ def check_limits(plan: Plan) -> None:
     }
     for attacker in plan.limits.attackers:
         require_known(attacker, sorted(known), "limits.attackers: no attacker of this plan")
+    able = any(catalog.get_domain(audit.domain).exposure is not None for audit in plan.audits)
+    if plan.limits.recognised is not None and not able:
+        raise BadInput("limits.recognised: people cannot be counted in this domain; limit accuracy instead")
     if plan.limits.metrics and any(audit.stop is Stop.DECIDED for audit in plan.audits):
         raise BadInput(
             "limits need a fixed number of rounds, but stop = 'decided' may end an audit early; "

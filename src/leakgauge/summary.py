@@ -51,7 +51,7 @@ class PromiseSummary:
 
     Attributes:
         status: The worst finding of all attackers, or "no promise".
-        strength: How much the weakest promise protects; None where nothing is promised.
+        strength: How much this promise protects; None where nothing is promised.
         epsilon: Its epsilon, for `unit`; None where it is infinite or nothing is promised.
         delta: Its delta.
         unit: Whom or what it protects.
@@ -62,6 +62,7 @@ class PromiseSummary:
         rounds_needed: In how many rounds one could show; None where it could already, or never.
         attacker: The label of the attacker that shows a violation, if there is one.
         audit: The audit with the worst finding.
+        no_bound: Why these trials allow no bound on epsilon, if they do not.
     """
 
     status: str
@@ -76,6 +77,7 @@ class PromiseSummary:
     rounds_needed: int | None = None
     attacker: str | None = None
     audit: str | None = None
+    no_bound: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,6 +170,9 @@ def _risk_after_control(risk: Risk, statuses: Collection[str]) -> Risk:
         return risk
     if any(status in CONTROL_PASSED for status in statuses):
         return risk
+    if "missing" in statuses:
+        reason = "the positive control is missing from the run folder; run the plan again"
+        return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
     if "failed" in statuses:
         reason = "no attacker with this knowledge recognised anybody even without protection"
         return replace(risk, status=RiskStatus.UNDECIDED, reason=reason, rounds_needed=None)
@@ -181,18 +186,21 @@ def summarise_run(
     publish: str | None = None,
     blind_over: Collection[str] = (),
     recognised: Risk | None = None,
+    changed_rounds: bool = False,
 ) -> RunSummary:
     """Give the two answers of a run.
 
     ``blind_over`` names the audits where even an attacker who never sees the release is over a limit;
     ``recognised`` is the answer of ``expose``, where there is a limit on people recognised.
+    ``changed_rounds`` says that the number of rounds was changed after a result was known.
     """
     covered = [verdict for verdict in verdicts if publish is None or verdict.audit == publish]
     promise = _summarise_promise(covered, limits)
     risk, audit = _worst_risk(covered, limits, blind_over)
-    if recognised is not None and _risk_rank(recognised) < _risk_rank(risk):
+    if recognised is not None and (not limits.metrics or _risk_rank(recognised) < _risk_rank(risk)):
         risk, audit = recognised, None
     code, reasons = _exit_code(covered, promise, risk, limits)
+    reasons = (*reasons, *_warnings(verdicts, covered, promise, changed_rounds))
     return RunSummary(
         promise=promise,
         risk=risk,
@@ -229,7 +237,7 @@ def recognised_risk(
     return Risk(
         status=status,
         metric="recognised",
-        value=None if worst is None else worst[0],
+        value=None if worst is None else (worst[0] + worst[1]) / 2,
         low=None if worst is None else worst[0],
         high=None if worst is None else worst[1],
         limit=limits.recognised,
@@ -265,26 +273,36 @@ def _summarise_promise(verdicts: Sequence[Verdict], limits: Limits) -> PromiseSu
     promised = [verdict for verdict in verdicts if verdict.promised is not None]
     if not promised:
         return PromiseSummary(status=NO_PROMISE)
-    worst = min(promised, key=lambda verdict: _WORST_FINDING_FIRST.index(verdict.finding))
-    weakest = max(promised, key=_allowed_accuracy)
-    promise, finding = weakest.promised or {}, worst.finding
+    worst = min(
+        promised,
+        key=lambda verdict: (_WORST_FINDING_FIRST.index(verdict.finding), -_allowed_accuracy(verdict)),
+    )
+    promise, finding = worst.promised or {}, worst.finding
     nominal = promise.get("nominal") or {}
-    unfinished = [verdict.rounds_needed for verdict in promised if verdict.finding is Finding.UNDECIDED]
+    undecided = [verdict for verdict in promised if verdict.finding is Finding.UNDECIDED]
+    without_bound = [verdict for verdict in undecided if not _has_bound(verdict)]
+    unfinished = [verdict.rounds_needed for verdict in undecided if _has_bound(verdict)]
     known = [rounds for rounds in unfinished if rounds is not None]
     return PromiseSummary(
         status=NO_PROMISE if finding is None else finding.value,
-        strength=promise_strength(_allowed_accuracy(weakest), limits),
+        strength=promise_strength(_allowed_accuracy(worst), limits),
         epsilon=promise.get("epsilon"),
         delta=promise.get("delta"),
         unit=promise.get("unit"),
         nominal_epsilon=nominal.get("epsilon"),
         nominal_unit=nominal.get("unit"),
-        allowed_accuracy=_allowed_accuracy(weakest),
+        allowed_accuracy=_allowed_accuracy(worst),
         testable=not unfinished or bool(known),
         rounds_needed=max(known, default=None),
         attacker=worst.label if finding is Finding.VIOLATED else None,
         audit=worst.audit,
+        no_bound=without_bound[0].metrics["epsilon"].reason if without_bound else None,
     )
+
+
+def _has_bound(verdict: Verdict) -> bool:
+    """Whether these trials allow a bound on epsilon at all, however small."""
+    return "epsilon" not in verdict.metrics or verdict.metrics["epsilon"].low is not None
 
 
 def promise_strength(allowed_accuracy: float, limits: Limits = NO_LIMITS) -> PromiseStrength:
@@ -329,6 +347,30 @@ def is_control(verdict: Verdict) -> bool:
     return domain is not None and verdict.knowledge in domain.controls
 
 
+def _warnings(
+    verdicts: Sequence[Verdict], covered: Sequence[Verdict], promise: PromiseSummary, changed_rounds: bool
+) -> list[str]:
+    """What to beware of, whatever the exit code."""
+    others = [verdict for verdict in verdicts if verdict not in covered]
+    violated = dict.fromkeys(verdict.audit for verdict in others if verdict.finding is Finding.VIOLATED)
+    over = dict.fromkeys(
+        verdict.audit for verdict in others if verdict.risk and verdict.risk.status is RiskStatus.OVER
+    )
+    warnings = []
+    if violated:
+        warnings.append(
+            f"not covered, because it is not published: {', '.join(violated)} violates its promise"
+        )
+    if over:
+        warnings.append(f"not covered, because not published: {', '.join(over)} is over a limit")
+    if changed_rounds and promise.status != NO_PROMISE:
+        warnings.append(
+            "the number of rounds was changed after a result was known, so the finding about the promise may "
+            "be wrong more often than stated"
+        )
+    return warnings
+
+
 def _risk_rank(risk: Risk) -> int:
     return _WORST_RISK_FIRST.index(risk.status)
 
@@ -352,6 +394,8 @@ def _exit_code(
         reasons.append("no attacker recognised anybody even without protection, so nothing was tested")
     if promise.rounds_needed is not None:
         reasons.append(f"too few rounds to test the promise; {promise.rounds_needed:,} are needed")
+    if promise.no_bound is not None:
+        reasons.append(f"the promise was not tested: {promise.no_bound}")
     if not promise.testable:
         text = "the promise is too weak to test: even certain identification would not violate it"
         (warnings if all_within else reasons).append(text)
@@ -361,7 +405,7 @@ def _exit_code(
         reasons.append(f"the risk is undecided: {risk.reason}")
     if promise.status == NO_PROMISE and not limits.any_stated and not limits.none:
         reasons.append(
-            "nothing was asked: there is neither a promise nor a limit; add [limits] and accuracy = 0.6 to "
-            "the plan, or none = true for research"
+            "nothing was asked: there is neither a promise nor a limit; state accuracy = 0.6 below [limits] "
+            "in the plan or a policy file, or none = true for research"
         )
     return (3, tuple(reasons)) if reasons else (0, tuple(warnings))

@@ -21,6 +21,7 @@ def test_gate_judge_and_run_agree(call, folder, tmp_path, limit, code):
     assert call("gate", folder, "--policy", path).code == code
     assert call("run", "coin.toml", "--out", folder, "--policy", path).code == code
     assert call("judge", folder).code == code
+    assert call("gate", folder).code == code
 
 
 def test_gate_leaves_the_folder_as_it_is(call, folder, tmp_path):
@@ -55,9 +56,11 @@ def test_a_baseline_stops_a_release_that_leaks_more(call, folder, plan):
     call("run", worse, "--out", "worse")
     assert call("gate", "worse", "--baseline", folder).code == 1
     assert call("gate", folder, "--baseline", "worse").code == 0
-    assert call("gate", folder, "--baseline", folder).code == 3  # 200 rounds cannot exclude 2 points more
-    compared = json.loads(call("gate", "worse", "--baseline", folder, "--json").out)["baseline"]
-    assert [entry["status"] for entry in compared] == ["worse"]
+    assert call("gate", folder, "--baseline", folder).code == 0  # the same trials
+    found = json.loads(call("gate", "worse", "--baseline", folder, "--json").out)
+    assert [entry["status"] for entry in found["baseline"]] == ["worse"]
+    assert found["summary"]["exit_code"] == 1
+    assert "worse than the baseline: coin peek-nothing" in found["summary"]["reasons"]
 
 
 def test_a_baseline_without_the_same_attacker_is_refused(call, folder, plan):
@@ -85,4 +88,28 @@ def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, 
     call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder)
     outcome = call("gate", folder, "--policy", path)
     assert outcome.code == 3
-    assert "Rounds were added after the result of 200 rounds was known" in outcome.out
+    assert "The number of rounds was changed after the result of 200 rounds was known" in outcome.out
+    call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder, "--fresh")  # the same seed
+    assert call("gate", folder, "--policy", path).code == 3
+    call("run", plan(("rounds = 200", "rounds = 400")), "--out", folder, "--fresh", "--seed", "8")
+    assert call("gate", folder, "--policy", path).code == 0
+    call("run", plan(), "--out", "fewer")
+    call("run", plan(("rounds = 200", "rounds = 100")), "--out", "fewer")
+    assert call("gate", "fewer", "--policy", path).code == 3
+    call("run", plan(), "--out", "fewer")  # as it was planned first
+    assert call("gate", "fewer", "--policy", path).code == 0
+
+
+def test_a_missing_positive_control_does_not_pass(call, folder, tmp_path):
+    path = policy(tmp_path, "[limits]\naccuracy = 0.95\n")
+    assert call("gate", folder, "--policy", path).code == 0
+    for file in (tmp_path / folder / "controls").rglob("*.npz"):
+        file.unlink()
+    assert call("gate", folder, "--policy", path).code == 3
+
+
+def test_limits_without_a_limit_are_refused(call, folder, tmp_path):
+    for text in ("[limits]\n", '[limits]\nattackers = ["nothing"]\n'):
+        outcome = call("gate", folder, "--policy", policy(tmp_path, text))
+        assert outcome.code == 2
+        assert "no limit in it" in outcome.err

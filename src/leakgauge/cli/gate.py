@@ -32,13 +32,13 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge the run, print the answers, write the files and return the exit code."""
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from leakgauge.api import judged_run
     from leakgauge.cli import verdict_table
     from leakgauge.limits import read_policy
     from leakgauge.report import gate_files
-    from leakgauge.runner.baseline import baseline_exit_code, compare_with_baseline
+    from leakgauge.runner.baseline import compare_with_baseline, with_baseline
     from leakgauge.runner.run_verdicts import gate_folder
     from leakgauge.support.files import write_file
 
@@ -46,8 +46,13 @@ def run(arguments: argparse.Namespace) -> int:
     result = gate_folder(arguments.folder, limits)
     comparisons = []
     if arguments.baseline is not None:
-        comparisons = compare_with_baseline(arguments.folder, arguments.baseline)
-    codes = {result.summary.exit_code, baseline_exit_code(comparisons) if comparisons else 0}
+        covers = result.summary.covers
+        comparisons = [
+            comparison
+            for comparison in compare_with_baseline(arguments.folder, arguments.baseline)
+            if comparison.audit in covers
+        ]
+        result = replace(result, summary=with_baseline(result.summary, comparisons))
     if arguments.junit is not None:
         write_file(arguments.junit, gate_files.junit_text(result, comparisons).encode())
     if arguments.markdown is not None:
@@ -59,5 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         verdict_table.print_answers(result)
         for comparison in comparisons:
-            print(f"Baseline, {comparison.audit}, {comparison.label}: {comparison.status}")
-    return 1 if 1 in codes else max(codes)
+            who = f"{comparison.audit}, {comparison.label}"
+            print(f"Baseline, {who}: {comparison.status}; {gate_files.change_text(comparison)}")
+    return result.summary.exit_code

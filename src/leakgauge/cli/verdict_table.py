@@ -115,6 +115,7 @@ def print_table(result: "RunResult") -> None:
     from leakgauge.report.metric_text import headline_metric, interval_text, value_text
     from leakgauge.report.sections.privacy_budget import compared_columns, spent_epsilon
     from leakgauge.report.sections.study_results import study_sentences
+    from leakgauge.risk import leading_metric
 
     verdicts = result.verdicts
     console = Console(highlight=False)
@@ -123,7 +124,7 @@ def print_table(result: "RunResult") -> None:
     _print_answers(result, console)
     table = Table(box=box.SIMPLE_HEAD)
     spending = {name: f"ε {term.title.lower()}" for name, term in compared_columns(verdicts).items()}
-    metrics = ("accuracy", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("accuracy",)
+    metrics = ("correct", "auc") if console.width >= _WIDE_TERMINAL and not spending else ("correct",)
     for column in ("attacker", "finding", "ε shown", "promised", *spending.values(), *metrics):
         table.add_column(column, overflow="fold")
     ordered = sorted(verdicts, key=lambda verdict: _ORDER.index(verdict.finding))
@@ -132,9 +133,8 @@ def print_table(result: "RunResult") -> None:
         cells = [name, verdict.finding or "no promise"]
         cells += [_interval_cell(verdict, "epsilon", interval_text), value_text("epsilon", promised)]
         cells += [spent_epsilon(verdict, side) for side in spending]
-        cells += [
-            _interval_cell(verdict, headline_metric(verdict, metric), interval_text) for metric in metrics
-        ]
+        shown = [leading_metric(verdict.metrics) or "accuracy", headline_metric(verdict, "auc")]
+        cells += [_interval_cell(verdict, metric, interval_text) for metric in shown[: len(metrics)]]
         table.add_row(*(Text(cell, style=_COLOURS.get(cell, "")) for cell in cells))
     console.print(table)
     if len(verdicts) > MOST_TABLE_ROWS:

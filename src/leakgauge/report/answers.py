@@ -43,6 +43,9 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even without protection, so this audit tested nothing."
             return Answer("warn", "Promise not tested", (text, *worth))
+        case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
+            text = f"No bound on ε is possible here: {promise.no_bound}."
+            return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
         case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
@@ -81,17 +84,17 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case RiskStatus.OVER:
             return Answer("bad", "Risk over the limit", success)
         case RiskStatus.WITHIN:
-            about = (
-                "This holds for any attacker with this knowledge, by the noise distribution."
-                if risk.scope == ANY_ATTACKER
-                else "This holds for the attackers tried; a stronger one may do better."
-            )
+            about = "This holds for the attackers tried; a stronger one may do better."
+            if risk.scope == ANY_ATTACKER:
+                about = "This holds for any attacker with this knowledge, by the noise distribution."
+            elif "not possible" in risk.scope:
+                about += " No positive control is possible here: an attack that fails looks the same."
             return Answer("good", "Risk within the limit", (*success, about))
         case RiskStatus.UNDECIDED:
             needed = count(risk.rounds_needed)
             more = () if risk.rounds_needed is None else (f"About {needed} simulated releases would decide.",)
             return Answer("warn", "Risk undecided", (*success, *reason, *more))
-    return Answer("neutral" if success else "warn", "No limit stated", success or reason)
+    return Answer("neutral" if success else "warn", "No limit stated", success)
 
 
 def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...]:
@@ -107,11 +110,11 @@ def _success(summary: RunSummary, verdicts: Sequence[Verdict]) -> tuple[str, ...
         interval = f" ({_written(risk.metric, known[0])} to {_written(risk.metric, known[1])})"
     if risk.metric.startswith("accuracy"):
         toss = "" if risk.limit is not None else "; a coin toss is right 50% of the time"
-        how = _assumption(risk.metric)
+        how = "" if risk.scope == ANY_ATTACKER else _assumption(risk.metric)
         right = percent(risk.value)
         return (f"{subject} is right {right} of the time{interval}{how}{toss}{limit}.",)
-    title = catalog.metric_descriptions()[risk.metric].title_in_sentence
-    return (f"{subject} reaches {title} {_written(risk.metric, risk.value)}{interval}{limit}.",)
+    title = catalog.metric_descriptions()[risk.metric].title
+    return (f"{subject}: {title} {_written(risk.metric, risk.value)}{interval}{limit}.",)
 
 
 def _assumption(metric: str) -> str:
@@ -134,7 +137,7 @@ def _attacker(summary: RunSummary, verdicts: Sequence[Verdict]) -> str:
         return "An attacker"
     title = catalog.knowledge_term(found.domain, found.knowledge).title
     article = "An" if title[:1].lower() in "aeiou" else "A"
-    return f"{article} {title}" if " " in title else f"The attacker {found.label}"
+    return f"{article} {title}" if " " in title else f"The attacker '{found.label}'"
 
 
 def _written(metric: str, value: float) -> str:

@@ -32,7 +32,7 @@ def junit_text(result: RunResult, comparisons: Sequence[BaselineComparison] = ()
         problem = None
         if comparison.status != "not worse":
             kind = "failure" if comparison.status == "worse" else "error"
-            problem = (kind, f"{comparison.status}: accuracy rose by {_increase(comparison)}")
+            problem = (kind, f"{comparison.status}: {change_text(comparison)}")
         _add_case(suite, f"baseline: {comparison.audit}, {comparison.label}", problem)
     gate = _gate_problem(result)
     _add_case(suite, "gate", gate)
@@ -82,12 +82,14 @@ def _value(metric: str, value: float | None) -> str:
     return percent(value) if catalog.metric_descriptions()[metric].is_share else number(value)
 
 
-def _increase(comparison: BaselineComparison) -> str:
+def change_text(comparison: BaselineComparison) -> str:
+    """How much the accuracy of an attacker changed, with its interval."""
     difference = comparison.difference
     if difference.value is None or difference.low is None or difference.high is None:
-        return "an unknown amount"
+        return "too few rounds to say how accuracy changed"
     low, value, high = (f"{100 * end:+.1f}" for end in (difference.low, difference.value, difference.high))
-    return f"{value} percentage points ({low} to {high}; {100 * TOLERANCE:g} are tolerated)"
+    tolerated = f"{100 * TOLERANCE:g} more are tolerated"
+    return f"accuracy changed by {value} percentage points ({low} to {high}; {tolerated})"
 
 
 def gate_comment(run: JudgedRun, comparisons: Sequence[BaselineComparison] = ()) -> str:
@@ -96,5 +98,5 @@ def gate_comment(run: JudgedRun, comparisons: Sequence[BaselineComparison] = ())
     lines = [f"- Exit code {code}: {plain_markdown(reason)}." for reason in run.summary.reasons]
     for comparison in comparisons:
         who = plain_markdown(f"{comparison.audit}, {comparison.label}")
-        lines.append(f"- Baseline, {who}: {comparison.status}; accuracy rose by {_increase(comparison)}.")
+        lines.append(f"- Baseline, {who}: {comparison.status}; {change_text(comparison)}.")
     return "\n".join([markdown_text(run), *lines]).rstrip() + "\n"

@@ -1,9 +1,11 @@
 """What the owner of a release should do next: at most three concrete actions."""
 
+import math
+
 from leakgauge import catalog
 from leakgauge.core.guarantee import Unit
 from leakgauge.report.adversary_names import clip
-from leakgauge.report.number_format import count, percent
+from leakgauge.report.number_format import percent
 from leakgauge.report.run_report import JudgedRun
 from leakgauge.report.sections.promises import UNITS
 from leakgauge.risk import RiskStatus, leading_metric
@@ -96,17 +98,23 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
     unit = UNITS.get(promise.unit or "", "one person")
     nominal = UNITS.get(promise.nominal_unit or "", "")
     instead = f" instead of {nominal}" if nominal and promise.nominal_unit != promise.unit else ""
-    return [f"Promise ε for {unit}{instead}, and lower it: ε = 1 keeps every attacker at or below 73.2%."]
+    limit = min(run.summary.limits.get("accuracy", WEAK_ACCURACY), WEAK_ACCURACY)
+    epsilon = math.floor(100 * math.log(limit / (1 - limit))) / 100
+    return [
+        f"Promise ε for {unit}{instead}, and lower it: ε = {epsilon:g} keeps every attacker at or below "
+        f"{percent(limit)}."
+    ]
 
 
 def _more_releases(run: JudgedRun) -> list[str]:
     promise, risk = run.summary.promise, run.summary.risk
     needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
-    return (
-        [f"Simulate more releases: set rounds = {max(needed)} in the plan ({count(max(needed))})."]
-        if needed
-        else []
-    )
+    if not needed or promise.status == Finding.VIOLATED:
+        return []
+    return [
+        f"Simulate more releases: set rounds = {max(needed)} in the plan, and start over with --fresh and "
+        "another --seed, because this result has been seen."
+    ]
 
 
 def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:

@@ -1,8 +1,10 @@
 """Compare a run with an earlier one: whether any attacker is right more often now."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Trials
@@ -10,6 +12,7 @@ from leakgauge.referee.accuracy_difference import accuracy_difference
 from leakgauge.referee.estimate import Estimate
 from leakgauge.runner import manifest
 from leakgauge.runner.run_verdicts import collect_blocks
+from leakgauge.summary import RunSummary
 
 TOLERANCE = 0.02  # an increase of accuracy that still counts as no worse
 
@@ -58,16 +61,28 @@ def compare_with_baseline(folder: Path, baseline: Path) -> list[BaselineComparis
             method=below.method,
             reason=below.reason,
         )
-        comparisons.append(
-            BaselineComparison(audit=audit, label=label, difference=difference, status=_status(difference))
+        same = np.array_equal(trials.scores, earlier.scores) and np.array_equal(
+            trials.members, earlier.members
         )
+        status = "not worse" if same else _status(difference)  # the same trials: nothing changed
+        comparisons.append(BaselineComparison(audit=audit, label=label, difference=difference, status=status))
     return comparisons
 
 
-def baseline_exit_code(comparisons: list[BaselineComparison]) -> int:
-    """Return 1 if any attacker is worse, 0 if none is, else 3."""
-    statuses = {comparison.status for comparison in comparisons}
-    return 1 if "worse" in statuses else 0 if statuses == {"not worse"} else 3
+def with_baseline(summary: RunSummary, comparisons: list[BaselineComparison]) -> RunSummary:
+    """Return the summary with the exit code and the reasons that follow from the comparison."""
+    worse = [comparison for comparison in comparisons if comparison.status == "worse"]
+    undecided = [comparison for comparison in comparisons if comparison.status == "undecided"]
+    reasons = [f"worse than the baseline: {names_of(worse)}"] if worse else []
+    if undecided:
+        reasons.append(f"not clear whether worse than the baseline: {names_of(undecided)}; use more rounds")
+    codes = {summary.exit_code, 1 if worse else 3 if undecided else 0}
+    return replace(summary, exit_code=1 if 1 in codes else max(codes), reasons=(*summary.reasons, *reasons))
+
+
+def names_of(comparisons: list[BaselineComparison]) -> str:
+    """Name the attackers of some comparisons."""
+    return ", ".join(f"{comparison.audit} {comparison.label}" for comparison in comparisons)
 
 
 def _status(difference: Estimate) -> str:

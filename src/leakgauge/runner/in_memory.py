@@ -1,6 +1,6 @@
 """Audits without a run folder: of a mechanism given as a function, and of scores from elsewhere."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from leakgauge.core.domain import Domain, FunctionAudit
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.limits import NO_LIMITS, Limits
+from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import MetricsTable
 from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
@@ -177,7 +177,7 @@ def judge(
     confidence: float = 0.95,
     coins: str = "given",
     seed: int = 0,
-    limits: Limits = NO_LIMITS,
+    limits: Limits | Mapping[str, Any] = NO_LIMITS,
 ) -> Verdict:
     """Judge the scores of any other attack.
 
@@ -192,11 +192,13 @@ def judge(
         coins: "fair" if every membership was decided by a fair coin of its own, which allows a sharper bound
             on epsilon; "given" otherwise.
         seed: The seed of the random numbers that the statistics need.
-        limits: What the owner of the release allows; the `risk` of the verdict is about them.
+        limits: What the owner of the release allows, as `Limits` or as a dict such as {"accuracy": 0.6}; the
+            `risk` of the verdict is about them.
 
     Raises:
         BadInput: If an argument cannot be used; the message says what to change.
     """
+    limits = read_limits(limits.table() if isinstance(limits, Limits) else limits, "limits")
     trials = trials_from_arrays(members, scores, rounds, targets, convert_value(Coins, coins, "coins"))
     found = verdict.judge_trials(
         trials,

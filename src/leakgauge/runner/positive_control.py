@@ -202,4 +202,6 @@ def stored_control(
     if control.none is not None:
         return judge_no_control(control.none)
     played = control_stores(audit, run, folder)[contender.label].load()
-    return no_positive_control(MISSING) if played is None else judge_control(played, accuracy_limit)
+    if played is None:
+        return {**no_positive_control(MISSING), "status": "missing"}
+    return judge_control(played, accuracy_limit)

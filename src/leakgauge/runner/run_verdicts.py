@@ -43,7 +43,7 @@ VERDICTS_FILE, EXPOSURE_FILE = "verdicts.json", "exposure.json"
 def judge_folder(folder: Path, limits: Limits | None = None) -> RunResult:
     """Judge the trials in a run folder again, and write ``verdicts.json``.
 
-    ``limits`` replace those that the run was begun with.
+    ``limits`` replace those of the run, for this time only.
     """
     content = manifest.load(folder)
     with lock_folder(folder):
@@ -59,8 +59,11 @@ def gate_folder(folder: Path, limits: Limits | None = None) -> RunResult:
 def judge_run(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
     """Judge a run whose folder is locked; the manifest keeps at which rounds it was looked at."""
     result = _judge(run, content, folder)
-    looks = {audit.name: sorted({*run.looks.get(audit.name, ()), audit.rounds}) for audit in run.plan.audits}
-    manifest.update(content, folder, looks=looks, limits=run.plan.limits.table())
+    looks = {
+        audit.name: list(dict.fromkeys([*run.looks.get(audit.name, ()), audit.rounds]))
+        for audit in run.plan.audits
+    }
+    manifest.update(content, folder, looks=looks)
     files.write_json(folder / VERDICTS_FILE, result_to_json(result))
     return result
 
@@ -85,6 +88,7 @@ def _judge(run: Manifest, content: dict[str, Any], folder: Path) -> RunResult:
         publish=publish,
         blind_over=blind_over,
         recognised=recognised_risk(read_exposure_summary(folder), covered, limits),
+        changed_rounds=any(changed_rounds(audit, run) for audit in run.plan.audits),
     )
     return RunResult(tuple(verdicts), summary)
 
@@ -167,16 +171,20 @@ def _judge_audit(audit: Audit, run: Manifest, sequence: BlockSequence, folder: P
     return verdict.mark_untestable(verdicts, [contender.label for contender in counted_contenders(audit)])
 
 
+def changed_rounds(audit: Audit, run: Manifest) -> int | None:
+    """The number of rounds of the first result of an audit, if it has another number now; else nothing."""
+    looks = run.looks.get(audit.name, ())
+    return looks[0] if looks and looks[0] != audit.rounds else None
+
+
 def risk_context(audit: Audit, run: Manifest, optimum: dict[str, float] | None) -> RiskContext:
     """How the error of comparisons with limits is divided over the run, and what stands in their way."""
-    looks = [rounds for rounds in run.looks.get(audit.name, ()) if rounds < audit.rounds]
-    obstacle = (
-        f"rounds were added after the result of {looks[-1]:,} rounds was known, so no interval holds; start "
-        "over with --fresh and another --seed"
-        if looks
-        else None
-    )
-    limits = run.plan.limits
+    limits, obstacle = run.plan.limits, None
+    if first := changed_rounds(audit, run):
+        obstacle = (
+            f"the number of rounds was changed after the result of {first:,} rounds was known, so no "
+            "interval holds; start over with --fresh and another --seed"
+        )
     counted = sum(
         limits.counts(contender.knowledge, contender.label)
         for audit in run.plan.audits
