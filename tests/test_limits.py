@@ -8,7 +8,7 @@ AUDIT = {"name": "noise", "domain": "blackbox"}
 
 
 def test_limits_are_read_from_a_plan_and_written_back(tmp_path):
-    limits = {"accuracy": 0.6, "tpr_at_fpr_0.01": 0.05, "recognised": 0.01, "attackers": ["simulator"]}
+    limits = {"accuracy": 0.6, "tpr_at_fpr_0.01": 0.05, "recognised_at": 0.8, "attackers": ["simulator"]}
     plan = plan_of({"title": "May", "owner": "city", "limits": limits, "audit": [AUDIT]})
     assert plan.limits.metrics == {"accuracy": 0.6, "tpr_at_fpr_0.01": 0.05}
     assert plan.heading.title == "May"
@@ -22,6 +22,7 @@ def test_limits_are_read_from_a_plan_and_written_back(tmp_path):
     ("table", "message"),
     [
         ({"acuracy": 0.6}, "did you mean 'accuracy'"),
+        ({"tpr_at_fpr_0": {"01": 0.2}}, "names with a dot need quotes"),
         ({"accuracy": 60}, "above 0 and at most 1, got 60.0; write 0.6 for 60 %"),
         ({"accuracy": 0.5}, "must be above 0.5, which guessing reaches by chance"),
         ({"accuracy": float("nan")}, "must be above"),
@@ -40,7 +41,11 @@ def test_bad_limits_are_refused_with_the_way_out(table, message):
 
 def test_unknown_attackers_and_points_are_refused():
     with pytest.raises(BadInput, match=r"limits\.attackers: no attacker of this plan is called 'informed'"):
-        plan_of({"limits": {"attackers": ["informed"]}, "audit": [AUDIT]})
+        plan_of({"limits": {"attackers": ["informed"], "auc": 0.6}, "audit": [AUDIT]})
+    with pytest.raises(BadInput, match=r"limits\.recognised: people cannot be counted in this domain"):
+        plan_of({"limits": {"recognised": 0.1}, "audit": [AUDIT]})
+    with pytest.raises(BadInput, match="no limit in it"):
+        plan_of({"limits": {}, "audit": [AUDIT]})
     with pytest.raises(BadInput, match="publish: no audit is called 'x'"):
         plan_of({"publish": "x", "audit": [AUDIT]})
     with pytest.raises(BadInput, match="write stop = 'rounds'"):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from leakgauge.core.game import Coins, Reading, Trials
 from leakgauge.limits import NO_LIMITS, Limits
@@ -78,6 +79,19 @@ def test_a_release_at_the_limit_is_seldom_called_within_or_over(n_targets, attac
         within += any(set(point) == {RiskStatus.WITHIN} for point in found)  # somebody picks that point
     assert over <= MOST_WRONG * AUDITS
     assert within <= MOST_WRONG * AUDITS
+
+
+def test_thresholds_fitted_on_few_rounds_do_not_clear_a_release():
+    """Without a threshold of its own an attacker may place one better than these rounds allow."""
+    rng, within = np.random.default_rng(20240503), 0
+    limit = float(ndtr(0.5))  # of the best threshold between normal scores one standard deviation apart
+    for _ in range(200):
+        members = rng.random((100, 10)) < 0.5
+        rounds, targets = np.indices(members.shape)
+        scores = (members + rng.normal(size=members.shape)).ravel()
+        trials = Trials(rounds.ravel(), targets.ravel(), members.ravel(), scores, Coins.FAIR, Reading())
+        within += risk(trials, limits=Limits(metrics={"accuracy": limit})).status is RiskStatus.WITHIN
+    assert within <= 16  # 10 expected at most; it was 20 with the loss ignored
 
 
 def test_clear_cases_are_decided():

@@ -88,6 +88,8 @@ def test_nobody_is_within_limits_without_a_positive_control_that_passed(verdict)
     assert "not possible" in absent.risk.scope
     exact = replace(WITHIN, scope=ANY_ATTACKER)
     assert apply_controls([with_control("failed", risk=exact)])[0].risk == exact
+    idle = replace(with_control("passed"), notes=["all scores are equal"])
+    assert apply_controls([idle])[0].risk.status is RiskStatus.UNDECIDED
     (still_over,) = apply_controls([with_control("failed", risk=OVER)])
     assert still_over.risk.status is RiskStatus.OVER
 

@@ -154,15 +154,23 @@ def assess_risk(
         return _risk(RiskStatus.WITHIN, max(checks, key=_margin), attacker)
     open_checks = [check for check in checks if not check.within]
     worst = max(open_checks, key=_margin)
-    needed = [check.rounds_needed(n_rounds) for check in open_checks]
+    above = [check for check in open_checks if check.value is not None and check.value > check.limit]
+    needed = [check.rounds_needed(n_rounds) for check in above or open_checks]
     known = [rounds for rounds in needed if rounds is not None]
     return _risk(
         RiskStatus.UNDECIDED,
         worst,
         attacker,
         reason=worst.reason or "the limit is inside the confidence interval",
-        rounds_needed=max(known) if len(known) == len(needed) else None,
+        rounds_needed=_rounds_to_decide(known, needed, any_suffices=bool(above)),
     )
+
+
+def _rounds_to_decide(known: list[int], needed: list[int | None], *, any_suffices: bool) -> int | None:
+    """One bound above its limit decides; to be within, all bounds have to be below theirs."""
+    if any_suffices:
+        return min(known, default=None)
+    return max(known) if known and len(known) == len(needed) else None
 
 
 def count_comparisons(limits: Limits, n_attackers: int) -> int:
@@ -260,13 +268,15 @@ def _limit_checks(
                 evaluate_rate(known[metric](confidence=1 - 2 * share), trials, 1 - 2 * share)
                 for share in (error / context.comparisons, error / context.sweep_points)
             )
+            # somebody who places thresholds better is at most so much more often right
+            loss = 0.0 if above.high is None else known[metric]().threshold_loss(trials)
             checks.append(
                 _LimitCheck(
                     metric=metric,
                     limit=limit,
                     value=below.value,
                     low=below.low,
-                    high=above.high,
+                    high=None if above.high is None else min(1.0, above.high + loss),
                     reason=above.reason if above.high is None else None,
                 )
             )

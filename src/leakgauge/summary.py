@@ -153,7 +153,7 @@ def apply_controls(verdicts: Sequence[Verdict]) -> list[Verdict]:
     for verdict in verdicts:
         statuses.setdefault(verdict.knowledge, set()).add(control_status(verdict))
     return [
-        replace(verdict, risk=_risk_after_control(verdict.risk, statuses[verdict.knowledge]))
+        replace(verdict, risk=_risk_after_control(verdict.risk, statuses[verdict.knowledge], verdict.notes))
         if verdict.risk is not None
         else verdict
         for verdict in verdicts
@@ -165,9 +165,11 @@ def control_status(verdict: Verdict) -> str:
     return (verdict.instrument.get("control") or {}).get("status", "not possible")
 
 
-def _risk_after_control(risk: Risk, statuses: Collection[str]) -> Risk:
+def _risk_after_control(risk: Risk, statuses: Collection[str], notes: Sequence[str]) -> Risk:
     if risk.status is not RiskStatus.WITHIN or risk.scope == ANY_ATTACKER:
         return risk
+    if notes:  # the counted rounds themselves say that they are no evidence
+        return replace(risk, status=RiskStatus.UNDECIDED, reason=notes[0], rounds_needed=None)
     if any(status in CONTROL_PASSED for status in statuses):
         return risk
     if "missing" in statuses:

@@ -360,7 +360,8 @@ def _rounds_for_rates(
     """
     if not (rates := curve_checks(guarantee, schedule)):
         return None
-    error = (1 - metrics.confidence) / n_verdicts / 4 / len(rates)
+    parts = len(rates) + (trials_per_round > 1)  # the one-run test of the curve gets a part too
+    error = (1 - metrics.confidence) / n_verdicts / 2 / parts
     bounds, worlds = metric_bounds(guarantee, LOW_FPRS), 2 if trials_per_round <= 1 else 1
     counts = [
         halves * worlds * np.log(error) / np.log(bounds[name])
@@ -368,7 +369,7 @@ def _rounds_for_rates(
         if 0.5 <= bounds[name] < 1
     ]
     needed = min(counts, default=np.inf)
-    return ceil(1.1 * needed + 50) if needed < MOST_ROUNDS else None
+    return ceil(needed + 2 * np.sqrt(needed) + 10) if needed < MOST_ROUNDS else None
 
 
 def _rounds_for_epsilon(

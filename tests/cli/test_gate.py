@@ -100,14 +100,6 @@ def test_rounds_added_after_a_look_leave_the_risk_undecided(call, folder, plan, 
     assert call("gate", "fewer", "--policy", path).code == 0
 
 
-def test_a_missing_positive_control_does_not_pass(call, folder, tmp_path):
-    path = policy(tmp_path, "[limits]\naccuracy = 0.95\n")
-    assert call("gate", folder, "--policy", path).code == 0
-    for file in (tmp_path / folder / "controls").rglob("*.npz"):
-        file.unlink()
-    assert call("gate", folder, "--policy", path).code == 3
-
-
 def test_limits_without_a_limit_are_refused(call, folder, tmp_path):
     for text in ("[limits]\n", '[limits]\nattackers = ["nothing"]\n'):
         outcome = call("gate", folder, "--policy", policy(tmp_path, text))

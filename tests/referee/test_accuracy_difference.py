@@ -19,6 +19,17 @@ def pair(new, old, n, rng, *, paired):
     return answers(members, new, luck), answers(others[0], old, others[1])
 
 
+def test_intervals_hold_where_gained_and_lost_trials_exclude_one_another():
+    """The same members, and noise of its own in each run: a quarter is gained, a quarter lost."""
+    rng, found = np.random.default_rng(20240502), []
+    for _ in range(400):
+        members = coins(400, rng)
+        both = (answers(members, accuracy, rng.random(400)) for accuracy in (0.52, 0.50))
+        found.append(accuracy_difference(*both, 0.9))
+    assert np.mean([answer.low > 0.02 for answer in found]) <= 0.075
+    assert np.mean([answer.high < 0.02 for answer in found]) <= 0.075
+
+
 @pytest.mark.parametrize("paired", [True, False])
 def test_intervals_hold_at_the_tolerance(paired):
     rng = np.random.default_rng([20240501, paired])

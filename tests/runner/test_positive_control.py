@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
+from leakgauge.limits import Limits
 from leakgauge.plan import plan_of
 from leakgauge.runner import positive_control, run
 from leakgauge.runner.in_memory import audit_mechanism, judge
@@ -79,9 +80,12 @@ def test_control_is_played_once(plan, tmp_path, monkeypatch):
 def test_lost_control_is_said_and_played_again(plan, tmp_path):
     first = run_plan(plan(challenger=HEALTHY), tmp_path / "out")
     shutil.rmtree(tmp_path / "out" / "controls")
-    (lost,) = judge_folder(tmp_path / "out")
-    assert control(lost)["status"] == "not possible"
+    limits = Limits(metrics={"accuracy": 0.99})
+    (lost,) = judged = judge_folder(tmp_path / "out", limits)
+    assert control(lost)["status"] == "missing"
     assert "run the plan again" in control(lost)["reason"]
+    assert judged.summary.exit_code == 3
+    assert judged.summary.risk.status == "undecided"
     assert run_plan(plan(challenger=HEALTHY), tmp_path / "out") == first
 
 

@@ -1,10 +1,12 @@
 """How much better an attacker does against one release than against another, in the same rounds or not."""
 
 import numpy as np
+from scipy.special import stdtrit
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Trials
 from leakgauge.referee.estimate import Estimate
+from leakgauge.referee.intervals import jackknife_variance
 from leakgauge.referee.jackknife import rate_estimate
 from leakgauge.referee.per_target import has_lasting_targets
 from leakgauge.referee.sample_split import selection_half
@@ -22,7 +24,8 @@ def accuracy_difference(new: Trials, old: Trials, confidence: float) -> Estimate
     Decisions are those of the attack's own threshold, or of one chosen on other rounds where it sets none.
     In rounds that both share, with the same members, the difference is the rate of trials that are right only
     now, minus the rate of those that were right only before; otherwise it is that of two independent
-    accuracies. The intervals of both rates are combined (MOVER; Zou and Donner 2008).
+    accuracies. The intervals of both rates are combined (MOVER; Zou and Donner 2008). Gained and lost trials
+    exclude one another, so the interval is never narrower than that of the jackknife of their difference.
     """
     new, right_now = _right(new)
     old, right_before = _right(old)
@@ -39,13 +42,27 @@ def accuracy_difference(new: Trials, old: Trials, confidence: float) -> Estimate
     if gained.low is None or gained.high is None or lost.low is None or lost.high is None:
         reason = gained.reason or lost.reason
         return Estimate(value=difference, confidence=confidence, method=method, reason=reason)
+    direct = _paired_margin(new, right_now, right_before, confidence) if paired else 0.0
+    below = float(np.hypot(gained.value - gained.low, lost.high - lost.value))
+    above = float(np.hypot(gained.high - gained.value, lost.value - lost.low))
     return Estimate(
         value=difference,
-        low=difference - float(np.hypot(gained.value - gained.low, lost.high - lost.value)),
-        high=difference + float(np.hypot(gained.high - gained.value, lost.value - lost.low)),
+        low=difference - max(below, direct),
+        high=difference + max(above, direct),
         confidence=confidence,
         method=method,
     )
+
+
+def _paired_margin(trials: Trials, right_now: Bits, right_before: Bits, confidence: float) -> float:
+    """Half the width of the interval of the jackknife over rounds of the difference itself."""
+    statistic = jackknife_mean_accuracy if has_lasting_targets(trials) else jackknife_accuracy
+    now, before = (
+        statistic(trials, np.where(right, trials.members, ~trials.members)).values
+        for right in (right_now, right_before)
+    )
+    spread = float(np.sqrt(jackknife_variance(now - before)))
+    return -float(stdtrit(now.size - 1, (1 - confidence) / 2)) * spread
 
 
 def _right(trials: Trials) -> tuple[Trials, Bits]:

@@ -75,6 +75,10 @@ class RateMetric(MetricDescription, Protocol):
 
     def __call__(self, trials: Trials) -> Estimate: ...
 
+    def threshold_loss(self, trials: Trials) -> float:
+        """At most how much is lost by thresholds that were chosen on few rounds; 0 where none is chosen."""
+        return 0.0
+
 
 class EpsilonMetric(MetricDescription, Protocol):
     """A lower confidence bound on epsilon; a plan chooses one, and verdicts call it ``epsilon``."""

@@ -100,10 +100,8 @@ def _stronger_promise(run: JudgedRun) -> list[str]:
     instead = f" instead of {nominal}" if nominal and promise.nominal_unit != promise.unit else ""
     limit = min(run.summary.limits.get("accuracy", WEAK_ACCURACY), WEAK_ACCURACY)
     epsilon = math.floor(100 * math.log(limit / (1 - limit))) / 100
-    return [
-        f"Promise ε for {unit}{instead}, and lower it: ε = {epsilon:g} keeps every attacker at or below "
-        f"{percent(limit)}."
-    ]
+    kept = f"ε = {epsilon:g} keeps every attacker at or below {percent(limit)}"
+    return [f"Promise ε for {unit}{instead}, and lower it: {kept}."]
 
 
 def _more_releases(run: JudgedRun) -> list[str]:
@@ -111,10 +109,8 @@ def _more_releases(run: JudgedRun) -> list[str]:
     needed = [n for n in (promise.rounds_needed, risk.rounds_needed) if n is not None]
     if not needed or promise.status == Finding.VIOLATED:
         return []
-    return [
-        f"Simulate more releases: set rounds = {max(needed)} in the plan, and start over with --fresh and "
-        "another --seed, because this result has been seen."
-    ]
+    again = "and start over with --fresh and another --seed, because this result has been seen"
+    return [f"Simulate more releases: set rounds = {max(needed)} in the plan, {again}."]
 
 
 def _count_people(run: JudgedRun, leading: Verdict | None) -> list[str]:

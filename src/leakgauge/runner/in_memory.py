@@ -16,6 +16,7 @@ from leakgauge.core.game import Coins, NoControl, Trials
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.limits import NO_LIMITS, Limits, read_limits
 from leakgauge.plan import MetricsTable
+from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.instrument_check import no_positive_control
 from leakgauge.risk import RiskContext, assess_risk, count_comparisons
 from leakgauge.runner.block_store import split_rounds
@@ -24,9 +25,9 @@ from leakgauge.runner.engines import Engine, map_in_order, open_engine
 from leakgauge.runner.external_scores import read_scores, trials_from_arrays
 from leakgauge.runner.play_block import study_attacks
 from leakgauge.runner.positive_control import control_seed, judge_control, judge_no_control, play_control
-from leakgauge.summary import RunResult, apply_controls, summarise_run
+from leakgauge.summary import RunResult, apply_controls, recognised_risk, summarise_run
 from leakgauge.support.global_rng import refuse_own_generator
-from leakgauge.support.table_reader import convert_value
+from leakgauge.support.table_reader import convert_value, require_known
 from leakgauge.verdict import Verdict, VerdictSubject
 
 ROUNDS_PER_BLOCK = 1000
@@ -216,7 +217,16 @@ def judge(
         control=no_positive_control("only scores are given, and no release can be made"),
     )
     (found,) = verdict.mark_untestable([found], [found.label])
+    if targets is None:
+        found = replace(found, metrics={**found.metrics, "accuracy_worst": _without_targets(confidence)})
+        if "accuracy_worst" in limits.metrics:
+            raise BadInput("limits.accuracy_worst: needs to know which trials are of the same target")
     return _with_risk(found, trials, limits, confidence)
+
+
+def _without_targets(confidence: float) -> Estimate:
+    reason = "it is not known which trials are of the same target"
+    return Estimate(value=None, confidence=confidence, method="none", reason=reason)
 
 
 def _with_risk(found: Verdict, trials: Trials, limits: Limits, confidence: float) -> Verdict:
@@ -259,4 +269,8 @@ def judge_file(path: Path, *, limits: Limits | None = None, **settings: Any) -> 
         )
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
-    return RunResult((found,), summarise_run([found], limits=limits or NO_LIMITS))
+    limits = limits or NO_LIMITS
+    for name in limits.attackers:
+        require_known(name, [found.label, found.knowledge], f"{path}: limits.attackers: no attacker here")
+    recognised = recognised_risk(None, [found.audit], limits)
+    return RunResult((found,), summarise_run([found], limits=limits, recognised=recognised))

@@ -381,6 +381,13 @@ def test_worst_target_without_an_own_threshold_is_not_chosen_on_counted_rounds()
     assert np.mean([answer.low > 0.5 for answer in found]) <= 0.05
 
 
+def test_a_target_that_is_always_in_may_be_the_worst():
+    rows = normal(100, stream_for(47), 3)
+    always = rows.targets == 1
+    answer = accuracy_worst.Metric()(trials(rows.members | always, rows.scores, rows.reading, n_targets=3))
+    assert (answer.high, answer.reason) == (1.0, "1 targets were never in, or never out")
+
+
 def test_worst_target_needs_targets_in_several_rounds():
     rows = normal(1, stream_for(46), 40)
     with pytest.raises(BadInput, match="every target is in one round"):

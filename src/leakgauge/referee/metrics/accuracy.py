@@ -42,3 +42,10 @@ class Metric(RateMetric):
             self.confidence,
             "balanced accuracy at a threshold chosen on other rounds, jackknife over rounds",
         )
+
+    def threshold_loss(self, trials: Trials) -> float:
+        """The accuracy at the threshold that is best on the counted rounds, minus the estimate."""
+        counted = trials.where(~selection_half(trials))
+        threshold = best_thresholds(np.zeros(len(counted), np.int64), counted.scores, counted.members, 1)[0]
+        best = jackknife_accuracy(counted, counted.scores >= threshold).value
+        return max(0.0, best - (self(trials).value or best))

@@ -47,3 +47,11 @@ class Metric(RateMetric):
             self.confidence,
             "mean over targets, each at its own threshold chosen on other rounds, jackknife over rounds",
         )
+
+    def threshold_loss(self, trials: Trials) -> float:
+        """The accuracy at the thresholds that are best on the counted rounds, minus the estimate."""
+        counted = trials.where(~selection_half(trials))
+        names, targets = np.unique(counted.targets, return_inverse=True)
+        thresholds = best_thresholds(targets, counted.scores, counted.members, names.size)
+        best = jackknife_mean_accuracy(counted, counted.scores >= thresholds[targets]).value
+        return max(0.0, best - (self(trials).value or best))

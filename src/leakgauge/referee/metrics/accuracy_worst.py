@@ -46,12 +46,14 @@ class Metric(RateMetric):
         error = (1 - self.confidence) / 2 / (2 * ins.size)  # one side, two rates of each target
         low = (rate_low(hits, ins, error) + rate_low(silences, outs, error)) / 2
         high = (rate_high(hits, ins, error) + rate_high(silences, outs, error)) / 2
+        n_one_sided = np.unique(trials.targets).size - ins.size
         return Estimate(
             value=float(((hits / ins + silences / outs) / 2).max()),
             low=float(low.max()),
-            high=float(high.max()),
+            high=1.0 if n_one_sided else float(high.max()),
             confidence=self.confidence,
             method=f"largest of {ins.size} targets, exact intervals that hold together",
+            reason=f"{n_one_sided} targets were never in, or never out" if n_one_sided else None,
         )
 
 
