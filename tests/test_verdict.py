@@ -341,9 +341,8 @@ def test_utility_is_mean_over_rounds_that_have_it():
 
 @pytest.mark.parametrize("n_targets", [1, 4])
 def test_rounds_needed_suffice_to_violate_a_curve_that_allows_almost_everything(n_targets):
-    fpr = np.array(
-        [0.0, 0.0, 0.01, 1.0]
-    )  # epsilon is infinite, and an attacker may be right 99 % of the time
+    # epsilon is infinite, and an attacker may be right 99 % of the time
+    fpr = np.array([0.0, 0.0, 0.01, 1.0])
     guarantee = Guarantee(epsilon=math.inf, curve=TradeoffCurve(fpr, np.array([0.0, 0.98, 0.99, 1.0])))
 
     def perfect(n_rounds):

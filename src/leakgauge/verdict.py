@@ -355,16 +355,16 @@ def _rounds_for_rates(
 ) -> int | None:
     """About how many rounds without an error show an accuracy or AUC that the curve does not allow.
 
-    With n rounds of the scarcer world and no error the lower bound is error^(1/n). Half of the rounds choose
-    the threshold of the accuracy; with one target per round half of the rest are of each world.
+    With n rounds that have a member, or n that have a non-member, and no error the lower bound is
+    error^(1/n). Half of the rounds choose the threshold of the accuracy.
     """
     if not (rates := curve_checks(guarantee, schedule)):
         return None
     parts = len(rates) + (trials_per_round > 1)  # the one-run test of the curve gets a part too
     error = (1 - metrics.confidence) / n_verdicts / 2 / parts
-    bounds, worlds = metric_bounds(guarantee, LOW_FPRS), 2 if trials_per_round <= 1 else 1
+    bounds, share = metric_bounds(guarantee, LOW_FPRS), 1 - 0.5**trials_per_round  # of rounds with a member
     counts = [
-        halves * worlds * np.log(error) / np.log(bounds[name])
+        halves / share * np.log(error) / np.log(bounds[name])
         for name, halves in (("accuracy", 2), ("auc", 1))
         if 0.5 <= bounds[name] < 1
     ]
