@@ -141,7 +141,7 @@ def print_table(result: "RunResult") -> None:
         console.print(f"and {len(verdicts) - MOST_TABLE_ROWS} more, in verdicts.json and the report")
     for verdict in ordered[:MOST_TABLE_ROWS]:
         if verdict.event and verdict.finding == "violated":
-            console.print(Text(f"{verdict.audit}: told apart by {verdict.event}"), soft_wrap=True)
+            console.print(Text(f"{verdict.audit}: clue used: {verdict.event}"), soft_wrap=True)
     for name, verdict in zip(adversary_names(ordered[:MOST_TABLE_ROWS], verdicts), ordered):
         for sentence in study_sentences(verdict):
             console.print(Text(f"{name}: {sentence}"), soft_wrap=True)

@@ -40,7 +40,7 @@ def unfair_coins(trials: Trials) -> str | None:
     A share of members that fair coins give less than once in a million counts as evidence against them.
     """
     if trials.coins is Coins.GIVEN:
-        return "membership was given, not flipped"
+        return "membership was given, not drawn at random"
     if trials.coins is Coins.TIED and trials.shared_rounds:
         return "the coins of a round are tied to one another"
     n, k = len(trials), int(trials.members.sum())

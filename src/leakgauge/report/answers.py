@@ -43,14 +43,15 @@ def promise_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
         case Finding.UNTESTABLE:
             text = "No attack recognised anybody even without protection, so this audit tested nothing."
             return Answer("warn", "Promise not tested", (text, *worth))
-        case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
-            text = f"No bound on ε is possible here: {promise.no_bound}."
-            return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.UNDECIDED if not promise.testable:
             return Answer(_weak_tone(promise), "Promise too weak to protect", worth)
         case Finding.UNDECIDED if promise.strength is PromiseStrength.TOO_WEAK:
             text = "Even an attack without errors could not have violated it in so few simulated releases."
+            text = text if promise.no_bound is None else f"It was not tested: {promise.no_bound}."
             return Answer("bad", "Promise too weak to protect", (*worth, text))
+        case Finding.UNDECIDED if promise.no_bound is not None and promise.rounds_needed is None:
+            text = f"No bound on ε is possible here: {promise.no_bound}."
+            return Answer(_weak_tone(promise, at_best="warn"), "Promise not tested", (text, *worth))
         case Finding.UNDECIDED:
             rounds = "more" if promise.rounds_needed is None else f"{count(promise.rounds_needed)}"
             text = (

@@ -27,7 +27,8 @@ def require_columns(
     leakgauge.core.errors.BadInput: data: v.csv has no column 'user'; it has user_id, time. \
 Map it: columns = { user = "user_id", time = "time" }
     """
-    missing = [name for names in wanted.values() for name in _as_list(names) if name not in known]
+    there = set(known)
+    missing = [name for names in wanted.values() for name in _as_list(names) if name not in there]
     if not missing:
         return
     named = {name for names in wanted.values() for name in _as_list(names)}
@@ -60,11 +61,12 @@ def missing_columns_text(missing: Sequence[str], known: Sequence[str], file: str
 
 def _toml_value(key: str, names: str | Sequence[str], known: Collection[str], free: Sequence[str]) -> str:
     """The value to write for a key: the names that are right, and the nearest ones for the others."""
-    values = [name if name in known else _nearest(name, key, free) for name in _as_list(names)]
-    quoted = [json.dumps(value, ensure_ascii=False) for value in values[:_MOST_NAMES]]
+    listed = _as_list(names)
+    values = [name if name in known else _nearest(name, key, free) for name in listed[:_MOST_NAMES]]
+    quoted = [json.dumps(value, ensure_ascii=False) for value in values]
     if isinstance(names, str):
         return quoted[0]
-    return f"[{', '.join([*quoted, *([_UNKNOWN] if len(values) > _MOST_NAMES else [])])}]"
+    return f"[{', '.join([*quoted, *([_UNKNOWN] if len(listed) > _MOST_NAMES else [])])}]"
 
 
 def _nearest(name: str, key: str, free: Sequence[str]) -> str:

@@ -13,7 +13,9 @@ def test_report_describes_single_release(tmp_path, capsys):
     path = write_plan(tmp_path, 'source = "it.csv", loss = "loss"', attacks='"loss_threshold"')
     assert main(["run", str(path), "--out", str(tmp_path / "out")]) == 3  # nothing was asked
     printed = capsys.readouterr().out
-    assert "No bound on ε: membership was given, not flipped; of trials that share a release" in printed
+    assert (
+        "No bound on ε: membership was given, not drawn at random; for records of the same release" in printed
+    )
     text = " ".join((tmp_path / "out" / "report.html").read_text().split())
     assert "<strong>One release.</strong> For 1 attacker there was a single release" in text
     assert "Rounds are independent" not in text
