@@ -16,6 +16,7 @@ from leakgauge.risk import (
     count_comparisons,
     rounds_for_limits,
 )
+from leakgauge.runner.in_memory import judge
 
 LIMIT = 0.6
 KNOWN = Estimate(value=0.5, confidence=0.95, method="any; it only has to be there")
@@ -92,6 +93,20 @@ def test_thresholds_fitted_on_few_rounds_do_not_clear_a_release():
         trials = Trials(rounds.ravel(), targets.ravel(), members.ravel(), scores, Coins.FAIR, Reading())
         within += risk(trials, limits=Limits(metrics={"accuracy": limit})).status is RiskStatus.WITHIN
     assert within <= 16  # 10 expected at most; it was 20 with the loss ignored
+
+
+@pytest.mark.parametrize(("limit", "status"), [(0.9, "within"), (0.55, "over")])
+def test_a_single_release_is_compared_over_its_records(limit, status):
+    rng = np.random.default_rng(10)
+    members = rng.random(600) < 0.5
+    found = judge(
+        members,
+        members + rng.normal(size=600),  # right 69 % of the time
+        rounds=np.zeros(600, int),
+        targets=np.arange(600),
+        limits={"accuracy": limit},
+    )
+    assert (found.risk.status, found.risk.metric) == (status, "accuracy")
 
 
 def test_clear_cases_are_decided():

@@ -16,7 +16,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS
-from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics
+from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics, threshold_loss
 
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
@@ -269,7 +269,7 @@ def _limit_checks(
                 for share in (error / context.comparisons, error / context.sweep_points)
             )
             # somebody who places thresholds better is at most so much more often right
-            loss = 0.0 if above.high is None else known[metric]().threshold_loss(trials)
+            loss = 0.0 if above.high is None else threshold_loss(known[metric](), trials)
             checks.append(
                 _LimitCheck(
                     metric=metric,

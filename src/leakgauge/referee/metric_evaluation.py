@@ -69,6 +69,11 @@ def evaluate_rate(metric: RateMetric, trials: Trials, confidence: float) -> Esti
     return replace(answer, method=f"{_of_records(answer.method)}, {ONE_RELEASE_SCOPE}", reason=reason)
 
 
+def threshold_loss(metric: RateMetric, trials: Trials) -> float:
+    """At most how much a metric loses by thresholds chosen on few rounds, or on few records."""
+    return metric.threshold_loss(_record_by_record(trials) if is_one_release(trials) else trials)
+
+
 def is_one_release(trials: Trials) -> bool:
     """Whether there are several trials, all of the same round."""
     return len(trials) > 1 and bool((trials.rounds == trials.rounds[0]).all())
