@@ -107,6 +107,7 @@ def test_a_single_release_is_compared_over_its_records(limit, status):
         limits={"accuracy": limit},
     )
     assert (found.risk.status, found.risk.metric) == (status, "accuracy")
+    assert found.risk.scope.startswith("the attackers tried, on this one release")
 
 
 def test_clear_cases_are_decided():

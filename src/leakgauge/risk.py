@@ -5,7 +5,7 @@ because it is weak; whether that is acceptable is decided by the owner's limits 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 
@@ -16,7 +16,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.limits import Limits, metrics_under_limit
 from leakgauge.referee.estimate import Estimate
 from leakgauge.referee.intervals import FEWEST_ROUNDS
-from leakgauge.referee.metric_evaluation import evaluate_rate, rate_metrics, threshold_loss
+from leakgauge.referee.metric_evaluation import evaluate_rate, is_one_release, rate_metrics, threshold_loss
 
 LEADING_METRICS = ("accuracy_own", "accuracy_mean", "accuracy")  # the first that is known is shown first
 MOST_ROUNDS = 10**9  # beyond this no number of rounds is suggested
@@ -25,6 +25,7 @@ _UNINFORMATIVE, _DRAWS = 100, 20  # blocks of the stream of ties: releases witho
 
 ANY_ATTACKER = "any attacker with this knowledge"
 ATTACKERS_TRIED = "the attackers tried"
+ONE_RELEASE = "the attackers tried, on this one release"
 
 
 class RiskStatus(StrEnum):
@@ -141,6 +142,20 @@ def assess_risk(
     """
     if not limits.metrics or not counted:
         return _without_limit(estimates, attacker, counted=counted, limits=limits)
+    risk = _compared(trials, estimates, limits, attacker, n_rounds, context)
+    if risk.scope == ATTACKERS_TRIED and is_one_release(trials):
+        return replace(risk, scope=ONE_RELEASE)
+    return risk
+
+
+def _compared(
+    trials: Trials,
+    estimates: Mapping[str, Estimate],
+    limits: Limits,
+    attacker: str,
+    n_rounds: int,
+    context: RiskContext,
+) -> Risk:
     checks = _limit_checks(trials, estimates, limits, context)
     over = [check for check in checks if check.over]
     exact = None if context.optimum is None or over else _exact_check(limits, context.optimum)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from leakgauge import catalog
 from leakgauge.report.adversary_names import adversary_names
 from leakgauge.report.number_format import count, lower, number, percent
-from leakgauge.risk import ANY_ATTACKER, Risk, RiskStatus
+from leakgauge.risk import ANY_ATTACKER, ONE_RELEASE, Risk, RiskStatus
 from leakgauge.summary import PromiseStrength, PromiseSummary, RunSummary
 from leakgauge.verdict import Finding, Verdict
 
@@ -88,6 +88,8 @@ def risk_answer(summary: RunSummary, verdicts: Sequence[Verdict]) -> Answer:
             about = "This holds for the attackers tried; a stronger one may do better."
             if risk.scope == ANY_ATTACKER:
                 about = "This holds for any attacker with this knowledge, by the noise distribution."
+            elif risk.scope.startswith(ONE_RELEASE):
+                about = "This is about this one release and the attackers tried; it says nothing of others."
             elif "not possible" in risk.scope:
                 about += " No positive control is possible here: an attack that fails looks the same."
             return Answer("good", "Risk within the limit", (*success, about))
