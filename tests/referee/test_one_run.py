@@ -6,12 +6,7 @@ from scipy import stats
 
 from known_trials import trials
 from leakgauge.core.game import Reading
-from leakgauge.referee.one_run import (
-    one_run_lower_bound,
-    one_run_p_value,
-    order_every_trial,
-    order_guesses,
-)
+from leakgauge.referee.one_run import one_run_lower_bound, one_run_p_value, order_every_trial, order_guesses
 
 
 def brute_force(n_coins, n_guesses, n_right, epsilon, delta):

@@ -9,13 +9,7 @@ from numpy.random import Generator
 from scipy.special import bdtr
 
 from leakgauge.core.game import Bits, Coins, Trials
-from leakgauge.referee.intervals import (
-    FEWEST_ROUNDS,
-    jackknife_variance,
-    rate_high,
-    rate_interval,
-    rate_low,
-)
+from leakgauge.referee.intervals import FEWEST_ROUNDS, jackknife_variance, rate_high, rate_interval, rate_low
 from leakgauge.referee.jackknife import rate_estimate, round_numbers
 from leakgauge.referee.metric_evaluation import evaluate
 from leakgauge.referee.metric_protocol import EpsilonMetric

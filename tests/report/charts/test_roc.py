@@ -2,12 +2,7 @@ import numpy as np
 import pytest
 
 from leakgauge.core.errors import BadInput
-from leakgauge.report.charts.roc import (
-    CHANCE_CURVE,
-    RocCurve,
-    resample_curve,
-    roc_chart,
-)
+from leakgauge.report.charts.roc import CHANCE_CURVE, RocCurve, resample_curve, roc_chart
 
 EPSILON = 1.0
 CORNER = float(1 / (1 + np.exp(EPSILON)))

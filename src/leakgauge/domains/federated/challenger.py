@@ -26,10 +26,7 @@ from leakgauge.domains.federated.neurons.network import (
     honest_layer,
     plant_neuron,
 )
-from leakgauge.domains.federated.plan_tables import (
-    read_challenger_table,
-    read_mechanism_table,
-)
+from leakgauge.domains.federated.plan_tables import read_challenger_table, read_mechanism_table
 from leakgauge.domains.federated.release import (
     CheckedClients,
     ClientGroups,

@@ -4,9 +4,7 @@ from dataclasses import replace
 
 from leakgauge.core.game import Mechanism
 from leakgauge.core.guarantee import Guarantee
-from leakgauge.domains.federated.plan_tables import (
-    FederatedChallengerTable,
-)
+from leakgauge.domains.federated.plan_tables import FederatedChallengerTable
 
 
 def client_guarantee(table: FederatedChallengerTable, noise: Mechanism | None) -> Guarantee | None:

@@ -14,10 +14,7 @@ from leakgauge.domains.federated.clients.gradients import (
     noisy_neuron_gradient,
 )
 from leakgauge.domains.federated.data.dataset import Ints
-from leakgauge.domains.federated.neurons.network import (
-    Floats,
-    PlantedNetwork,
-)
+from leakgauge.domains.federated.neurons.network import Floats, PlantedNetwork
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 
 from leakgauge.report.adversary_names import clip
 from leakgauge.report.charts.lines import ChartLine, ChartPoint, line_chart
-from leakgauge.report.metric_text import (
-    LARGEST_LIMIT,
-    describe_metric,
-    interval_text,
-    leading_name,
-)
+from leakgauge.report.metric_text import LARGEST_LIMIT, describe_metric, interval_text, leading_name
 from leakgauge.report.page import Chart, Section, render_html
 from leakgauge.report.run_report import JudgedRun, omission_note
 from leakgauge.report.sections.metrics import LARGEST_DRAWN

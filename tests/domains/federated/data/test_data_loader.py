@@ -7,11 +7,7 @@ from domains.federated.tiny_files import encoded, write_csv, write_npz, write_pa
 from leakgauge.core.errors import BadInput
 from leakgauge.domains.federated.data import data_loader
 from leakgauge.domains.federated.data.data_loader import generate_rows, load_rows
-from leakgauge.domains.federated.data.dataset import (
-    IdentityFeaturizer,
-    PcaFeaturizer,
-    RandomReluFeaturizer,
-)
+from leakgauge.domains.federated.data.dataset import IdentityFeaturizer, PcaFeaturizer, RandomReluFeaturizer
 from leakgauge.domains.federated.plan_tables import FederatedSyntheticTable
 
 ALL = np.arange(8_000)

@@ -10,11 +10,7 @@ from leakgauge.core.randomness import Role, stream
 from leakgauge.domains.models import challenger as models_challenger
 from leakgauge.domains.models import knowledge
 from leakgauge.domains.models.attacks import blind
-from leakgauge.domains.models.attacks.property_first import (
-    Attack,
-    fit_model_classifier,
-    probe_probabilities,
-)
+from leakgauge.domains.models.attacks.property_first import Attack, fit_model_classifier, probe_probabilities
 from leakgauge.domains.models.knowledge import ComponentsKnowledge
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe
 from leakgauge.domains.models.training.mlp import MlpClassifier, MlpShape

@@ -5,11 +5,7 @@ import pytest
 import torch
 
 from leakgauge.core.errors import BadInput
-from leakgauge.domains.models.training.gradient_descent import (
-    TrainingRecipe,
-    train_network,
-    training_steps,
-)
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, train_network, training_steps
 from leakgauge.domains.models.training.mlp import (
     MlpClassifier,
     MlpShape,

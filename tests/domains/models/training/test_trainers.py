@@ -10,11 +10,7 @@ import pytest
 
 from leakgauge.core.errors import BadInput
 from leakgauge.core.guarantee import Relation
-from leakgauge.domains.models.training.noise_calibration import (
-    PLAIN_TRAINING,
-    DpTraining,
-    TrainingMechanism,
-)
+from leakgauge.domains.models.training.noise_calibration import PLAIN_TRAINING, DpTraining, TrainingMechanism
 from leakgauge.domains.models.training.trainer import (
     Examples,
     accuracy,

@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 
-from domains.queries.accountants.random_queries import (
-    answered,
-    asked,
-    queries,
-    selected,
-    with_and_without,
-)
+from domains.queries.accountants.random_queries import answered, asked, queries, selected, with_and_without
 from domains.queries.small_table import table
 from leakgauge.domains.queries.query import Query
 

@@ -7,14 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from domains.queries.remote.faulty_service import (
-    WITHOUT_KEY,
-    FaultyService,
-    adapter,
-    oracle,
-    reply,
-    running,
-)
+from domains.queries.remote.faulty_service import WITHOUT_KEY, FaultyService, adapter, oracle, reply, running
 from leakgauge.core.errors import BadInput, IncompleteRun, ReleaseLost
 from leakgauge.domains.queries.query import Query
 from leakgauge.domains.queries.remote import http_client

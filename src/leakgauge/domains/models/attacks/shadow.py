@@ -10,11 +10,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits, Reading, Reals, Scorer
 from leakgauge.domains.models.knowledge import BlackBoxKnowledge
 from leakgauge.domains.models.release import ModelsView
-from leakgauge.domains.models.shadow_models import (
-    known_trainer,
-    require_shadows,
-    train_shadows,
-)
+from leakgauge.domains.models.shadow_models import known_trainer, require_shadows, train_shadows
 from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows, train_network
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.optimizers import Adam

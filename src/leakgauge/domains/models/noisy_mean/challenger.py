@@ -24,11 +24,7 @@ from leakgauge.domains.models.noisy_mean.knowledge import (
     ReferenceMeanKnowledge,
     StrongMeanKnowledge,
 )
-from leakgauge.domains.models.noisy_mean.sum_noise import (
-    feature_values,
-    group_guarantee,
-    read_sum_noise,
-)
+from leakgauge.domains.models.noisy_mean.sum_noise import feature_values, group_guarantee, read_sum_noise
 from leakgauge.domains.models.plan_tables import ModelsChallengerTable, ModelsConstantsDataTable, ModelsGame
 from leakgauge.mechanisms._additive import AdditiveNoise
 from leakgauge.support.table_reader import read_dataclass

@@ -8,11 +8,7 @@ from leakgauge.core.errors import BadInput
 from leakgauge.core.game import Bits
 from leakgauge.core.guarantee import Guarantee
 from leakgauge.domains.models.guarantee import training_group_guarantee
-from leakgauge.domains.models.training.gradient_descent import (
-    TrainingRecipe,
-    recipe_for_rows,
-    train_network,
-)
+from leakgauge.domains.models.training.gradient_descent import TrainingRecipe, recipe_for_rows, train_network
 from leakgauge.domains.models.training.mlp import MlpClassifier
 from leakgauge.domains.models.training.noise_calibration import DpTraining, TrainingMechanism
 from leakgauge.domains.models.training.optimizers import OPTIMIZERS, OptimizerName
