@@ -5,9 +5,8 @@ import pytest
 
 from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.mechanisms.bitrand import Mechanism
-from leakgauge.papers.nguyen23 import certified_success
+from leakgauge.papers.nguyen23 import certified_success, plans
 from leakgauge.papers.nguyen23.data import FACES, FeatureForm
-from leakgauge.papers.nguyen23.plans import noise_table
 from leakgauge.papers.nguyen23.server import setup_without_games
 from leakgauge.papers.paper import Scale, Scope
 
@@ -18,7 +17,7 @@ TOP = 31.9375  # the largest number that five bits before and four after the poi
 
 @pytest.fixture
 def server():
-    return setup_without_games(QUICK, FACES, FeatureForm.SIGNED, noise_table("bitrand", 3)).server
+    return setup_without_games(QUICK, FACES, FeatureForm.SIGNED, plans.noise_table("bitrand", 3)).server
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def test_bounds_use_hoeffding_with_known_range(proof):
 
 
 def test_certified_neurons_are_the_simulated_ones(server):
-    setup = setup_without_games(QUICK, FACES, FeatureForm.SIGNED, noise_table("bitrand", 3))
+    setup = setup_without_games(QUICK, FACES, FeatureForm.SIGNED, plans.noise_table("bitrand", 3))
     _, few = setup.craft(2)
     _, more = setup.craft(4)
     for one, other in zip(few, more, strict=False):
@@ -59,9 +58,7 @@ def test_certified_neurons_are_the_simulated_ones(server):
 
 def test_success_combines_rates(show, monkeypatch):
     monkeypatch.setattr(certified_success, "TARGETS", {Scale.QUICK: 1})
-    monkeypatch.setattr(
-        certified_success, "BITRAND", replace(certified_success.BITRAND, epsilons={Scale.QUICK: (5,)})
-    )
+    monkeypatch.setattr(plans, "BITRAND", replace(plans.BITRAND, epsilons={Scale.QUICK: (5,)}))
     cells, shown = show("figure_12", lambda audit, label: (0.99, 0.97))
     assert len(shown.charts) == 12
     assert len({chart.name for chart in shown.charts}) == 12

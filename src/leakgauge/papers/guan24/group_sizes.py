@@ -4,85 +4,58 @@ from functools import partial
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.guan24.auc_charts import auc_series
 from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
-from leakgauge.papers.guan24.plans import (
-    CDR,
-    EPSILONS,
-    GROUP,
-    INFORMED,
-    KNOCK_KNOCK,
-    LIKELIHOOD,
-    LIKELIHOOD_ZERO,
-    PAPER_ATTACKS,
-    ZERO_KNOWLEDGE,
-    AggregateGame,
-    AttackVariant,
-    GameVerdicts,
-    LocationDataSet,
-    ReleaseSetting,
-    audit_tables,
-    game_verdicts,
-    main_place,
-    place_note,
-)
-from leakgauge.papers.guan24.statements import (
-    AUCS,
-    auc,
-    auc_lead,
-    measured_aucs,
-    place_prefix,
-    printed_numbers,
-)
 from leakgauge.papers.guan24.suppression import SUPPRESSION
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
 
-DRAWN = (100, 250, 500, GROUP)
-SIZES = {Scale.QUICK: (100, GROUP), Scale.FULL: DRAWN}
-BUDGETS = {Scale.QUICK: (0.5, 1.0, 5.0), Scale.FULL: EPSILONS}
+DRAWN = (100, 250, 500, plans.GROUP)
+SIZES = {Scale.QUICK: (100, plans.GROUP), Scale.FULL: DRAWN}
+BUDGETS = {Scale.QUICK: (0.5, 1.0, 5.0), Scale.FULL: plans.EPSILONS}
 TABLES = {"table_6": ("CDR", 0), "table_7": ("Milan", 0), "table_8": ("CDR", 1), "table_9": ("Milan", 1)}
 COLUMN = {"CDR": (100, 500, 2_000, 3_000), "Milan": (100, 500, 2_000)}  # besides 1,000
 QUICK_COLUMN = {"CDR": (100, 3_000), "Milan": (100, 500, 2_000)}
 
 
-def _sized(release: ReleaseSetting, m: int) -> ReleaseSetting:
-    return ReleaseSetting(
-        k=release.k, epsilon=release.epsilon, unit=release.unit, m=None if m == GROUP else m
+def _sized(release: plans.ReleaseSetting, m: int) -> plans.ReleaseSetting:
+    return plans.ReleaseSetting(
+        k=release.k, epsilon=release.epsilon, unit=release.unit, m=None if m == plans.GROUP else m
     )
 
 
 def _noisy(scope: Scope) -> list[AuditTable]:
     """Figure 11; groups of 1,000 are those of figure 8."""
     games = [
-        AggregateGame(
-            place=main_place(scope),
-            release=_sized(ReleaseSetting(epsilon=epsilon), m),
-            attacks=(ZERO_KNOWLEDGE, LIKELIHOOD_ZERO),
+        plans.AggregateGame(
+            place=plans.main_place(scope),
+            release=_sized(plans.ReleaseSetting(epsilon=epsilon), m),
+            attacks=(plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD_ZERO),
         )
         for m in SIZES[scope.scale]
-        if m != GROUP
+        if m != plans.GROUP
         for epsilon in BUDGETS[scope.scale]
     ]
-    return audit_tables(scope, games)
+    return plans.audit_tables(scope, games)
 
 
 def _raw(column: str, scope: Scope) -> list[AuditTable]:
     """Tables 6 to 9; groups of 1,000 are those of figure 7."""
     quick = scope.scale is Scale.QUICK
-    place = CDR if column == "CDR" else main_place(scope)
-    variants: tuple[AttackVariant, ...] = (*PAPER_ATTACKS, LIKELIHOOD)
-    if quick and place is CDR:
-        variants = (LIKELIHOOD, INFORMED)
+    place = plans.CDR if column == "CDR" else plans.main_place(scope)
+    variants: tuple[plans.AttackVariant, ...] = (*plans.PAPER_ATTACKS, plans.LIKELIHOOD)
+    if quick and place is plans.CDR:
+        variants = (plans.LIKELIHOOD, plans.INFORMED)
     sizes = (QUICK_COLUMN if quick else COLUMN)[column]
     games = [
-        AggregateGame(place=place, release=ReleaseSetting(k=k, m=m), attacks=variants)
+        plans.AggregateGame(place=place, release=plans.ReleaseSetting(k=k, m=m), attacks=variants)
         for k in (0, 1)
         for m in sizes
     ]
-    return audit_tables(scope, games)
+    return plans.audit_tables(scope, games)
 
 
 NOISY = PaperRun(name="sizes-noise", audits=_noisy)
@@ -90,40 +63,47 @@ RAW = {column: PaperRun(name=f"sizes-{column.lower()}", audits=partial(_raw, col
 
 
 def _figure_11(played: PlayedItem) -> ItemResult:
-    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     easier = PublishedNumber(
         value=0.0, where="“more effectively on smaller-scale aggregates”, appendix D.1", claim=Claim.ABOVE
     )
     cells: list[ComparedNumber] = []
-    for epsilon in EPSILONS:
-        small, usual = (_sized(ReleaseSetting(epsilon=epsilon), m) for m in (100, GROUP))
-        for variant in (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO):
-            cells += auc_lead(
-                f"{place_prefix(main)}{variant.description}, AUC of groups of 100 minus groups of 1,000, "
-                f"{usual.description}",
+    for epsilon in plans.EPSILONS:
+        small, usual = (_sized(plans.ReleaseSetting(epsilon=epsilon), m) for m in (100, plans.GROUP))
+        for variant in (plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD_ZERO):
+            cells += statements.auc_lead(
+                f"{statements.place_prefix(main)}{variant.description}, "
+                f"AUC of groups of 100 minus groups of 1,000, {usual.description}",
                 verdicts.find(main, small, variant),
                 verdicts.find(main, usual, variant),
-                easier if variant == ZERO_KNOWLEDGE else None,
+                easier if variant == plans.ZERO_KNOWLEDGE else None,
             )
-    cells += measured_aucs(
+    cells += statements.measured_aucs(
         verdicts,
         main,
-        [_sized(ReleaseSetting(epsilon=epsilon), m) for epsilon in EPSILONS for m in DRAWN if m != GROUP],
-        (ZERO_KNOWLEDGE, LIKELIHOOD_ZERO),
+        [
+            _sized(plans.ReleaseSetting(epsilon=epsilon), m)
+            for epsilon in plans.EPSILONS
+            for m in DRAWN
+            if m != plans.GROUP
+        ],
+        (plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD_ZERO),
     )
     charts = (_noise_chart(verdicts, main),)
-    return ItemResult(tuple(cells), charts, (place_note(played.scope, cdr=False),))
+    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
 
 
-def _noise_chart(verdicts: GameVerdicts, place: LocationDataSet) -> Chart:
+def _noise_chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> Chart:
     traces: list[ChartSeries] = []
     seen = []
     for number, m in enumerate(DRAWN):
-        for variant, stroke in ((ZERO_KNOWLEDGE, Stroke.LINE), (LIKELIHOOD_ZERO, Stroke.DASHED)):
+        for variant, stroke in ((plans.ZERO_KNOWLEDGE, Stroke.LINE), (plans.LIKELIHOOD_ZERO, Stroke.DASHED)):
             points = [
                 (epsilon, verdict)
-                for epsilon in EPSILONS
-                if (verdict := verdicts.find(place, _sized(ReleaseSetting(epsilon=epsilon), m), variant))
+                for epsilon in plans.EPSILONS
+                if (
+                    verdict := verdicts.find(place, _sized(plans.ReleaseSetting(epsilon=epsilon), m), variant)
+                )
                 is not None
             ]
             seen += [verdict for _, verdict in points]
@@ -145,14 +125,19 @@ def _noise_chart(verdicts: GameVerdicts, place: LocationDataSet) -> Chart:
 
 def _table(name: str, played: PlayedItem) -> ItemResult:
     column, k = TABLES[name]
-    verdicts, place = game_verdicts(played.verdicts), CDR if column == "CDR" else main_place(played.scope)
+    verdicts, place = (
+        plans.game_verdicts(played.verdicts),
+        plans.CDR if column == "CDR" else plans.main_place(played.scope),
+    )
     where = name.replace("_", " ")
-    cells = printed_numbers(AUCS[name], where, verdicts, {column: place}, auc)
-    sizes = sorted({GROUP, *COLUMN[column]})
-    releases = [_sized(ReleaseSetting(k=k), m) for m in sizes]
+    cells = statements.printed_numbers(
+        statements.AUCS[name], where, verdicts, {column: place}, statements.auc
+    )
+    sizes = sorted({plans.GROUP, *COLUMN[column]})
+    releases = [_sized(plans.ReleaseSetting(k=k), m) for m in sizes]
     cells += _trend(verdicts, place, k, releases)
-    variants = (KNOCK_KNOCK, ZERO_KNOWLEDGE, LIKELIHOOD, INFORMED)
-    cells += measured_aucs(verdicts, place, releases, variants[2:])
+    variants = (plans.KNOCK_KNOCK, plans.ZERO_KNOWLEDGE, plans.LIKELIHOOD, plans.INFORMED)
+    cells += statements.measured_aucs(verdicts, place, releases, variants[2:])
     traces: list[ChartSeries] = []
     seen = []
     for variant in variants:
@@ -162,7 +147,7 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
             if (verdict := verdicts.find(place, release, variant)) is not None
         ]
         seen += [verdict for _, verdict in points]
-        stroke = Stroke.LINE if variant in PAPER_ATTACKS else Stroke.DASHED
+        stroke = Stroke.LINE if variant in plans.PAPER_ATTACKS else Stroke.DASHED
         traces += auc_series(variant.description, points, variant.colour, stroke)
     traces += _published(name)
     chart = series_chart(
@@ -177,11 +162,11 @@ def _table(name: str, played: PlayedItem) -> ItemResult:
         log=True,
         played=f"simulated, {metric_intervals.confidence_text(seen)} interval",
     )
-    return ItemResult(tuple(cells), (chart,), (place_note(played.scope, cdr=column == "CDR"),))
+    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=column == "CDR"),))
 
 
 def _trend(
-    verdicts: GameVerdicts, place: LocationDataSet, k: int, releases: list[ReleaseSetting]
+    verdicts: plans.GameVerdicts, place: plans.LocationDataSet, k: int, releases: list[plans.ReleaseSetting]
 ) -> list[ComparedNumber]:
     """What the paper says of all its data: small groups are hard to attack where counts are suppressed."""
     if k == 0:
@@ -194,16 +179,16 @@ def _trend(
         claim = PublishedNumber(
             value=0.0, where="“initially perform poorly”, appendix D.1", claim=Claim.ABOVE
         )
-        first, last = _sized(ReleaseSetting(k=k), GROUP), releases[0]
+        first, last = _sized(plans.ReleaseSetting(k=k), plans.GROUP), releases[0]
         words = "groups of 1,000 minus groups of 100"
     return [
         cell
-        for variant in (*PAPER_ATTACKS, LIKELIHOOD)
-        for cell in auc_lead(
-            f"{place_prefix(place)}{variant.description}, AUC of {words}, k = {k}",
+        for variant in (*plans.PAPER_ATTACKS, plans.LIKELIHOOD)
+        for cell in statements.auc_lead(
+            f"{statements.place_prefix(place)}{variant.description}, AUC of {words}, k = {k}",
             verdicts.find(place, first, variant),
             verdicts.find(place, last, variant),
-            claim if variant in PAPER_ATTACKS else None,
+            claim if variant in plans.PAPER_ATTACKS else None,
         )
     ]
 
@@ -215,14 +200,14 @@ def _published(name: str) -> list[ChartSeries]:
         ChartSeries(
             f"{variant.description}, published",
             tuple(
-                ChartPoint(x=float(number.release.m or GROUP), value=number.value)
-                for number in AUCS[name]
+                ChartPoint(x=float(number.release.m or plans.GROUP), value=number.value)
+                for number in statements.AUCS[name]
                 if number.variant == variant
             ),
             Stroke.DIAMOND,
             variant.colour,
         )
-        for variant in PAPER_ATTACKS
+        for variant in plans.PAPER_ATTACKS
     ]
 
 

@@ -4,135 +4,111 @@ from functools import partial
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber
-from leakgauge.papers.guan24 import auc_charts
+from leakgauge.papers.guan24 import auc_charts, plans, statements
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
-from leakgauge.papers.guan24.plans import (
-    ALL_ATTACKS,
-    CDR,
-    EPSILONS,
-    INFORMED,
-    LIKELIHOOD,
-    OUR_ATTACKS,
-    PAPER_ATTACKS,
-    USER_DAY,
-    ZERO_DECONVOLUTION,
-    AggregateGame,
-    AttackVariant,
-    GameVerdicts,
-    LocationDataSet,
-    ReleaseSetting,
-    audit_tables,
-    game_verdicts,
-    main_place,
-    place_note,
-    substitutes,
-)
-from leakgauge.papers.guan24.statements import (
-    ACCURACIES,
-    PUBLISHED,
-    auc_claim,
-    closeness_claims,
-    falling_auc_claims,
-    likelihood_leads,
-    measured_aucs,
-    place_prefix,
-    printed_numbers,
-)
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
-UNITS = ("event", USER_DAY)
-RELEASES = {unit: tuple(ReleaseSetting(epsilon=e, unit=unit) for e in EPSILONS) for unit in UNITS}
-ELSEWHERE = {"event": (0.5, 1.0), USER_DAY: (0.1,)}  # at --scale quick
-CDR_LEARNED = {"event": (0.5,), USER_DAY: ()}  # these take long
-CDR_PLAYED = {"event": (0.1, 0.5, 1.0), USER_DAY: (0.5, 5.0)}
+UNITS = ("event", plans.USER_DAY)
+RELEASES = {unit: tuple(plans.ReleaseSetting(epsilon=e, unit=unit) for e in plans.EPSILONS) for unit in UNITS}
+ELSEWHERE = {"event": (0.5, 1.0), plans.USER_DAY: (0.1,)}  # at --scale quick
+CDR_LEARNED = {"event": (0.5,), plans.USER_DAY: ()}  # these take long
+CDR_PLAYED = {"event": (0.1, 0.5, 1.0), plans.USER_DAY: (0.5, 5.0)}
 ACTIVE = 20  # visits
-ONE = ReleaseSetting(epsilon=1.0)
-SLOW = ReleaseSetting(epsilon=0.1)  # some 20 s for each classifier
+ONE = plans.ReleaseSetting(epsilon=1.0)
+SLOW = plans.ReleaseSetting(epsilon=0.1)  # some 20 s for each classifier
 
 
 def _plan(unit: str, scope: Scope) -> list[AuditTable]:
     """The games of one unit; noise for a day that equals noise for a visit is simulated as the latter."""
     quick = scope.scale is Scale.QUICK
-    main = main_place(scope)
+    main = plans.main_place(scope)
     games = [
-        AggregateGame(place=main, release=release, attacks=_players(release, quick))
+        plans.AggregateGame(place=main, release=release, attacks=_players(release, quick))
         for release in _releases_of_unit(unit, main)
     ]
     if unit == "event":
-        games.append(AggregateGame(place=main, release=ONE, attacks=ALL_ATTACKS, least=ACTIVE))
-    for place in substitutes(scope):
+        games.append(plans.AggregateGame(place=main, release=ONE, attacks=plans.ALL_ATTACKS, least=ACTIVE))
+    for place in plans.substitutes(scope):
         releases = _releases_of_unit(unit, place)
         chosen = [release for release in releases if not quick or release.epsilon in ELSEWHERE[unit]]
-        games += [AggregateGame(place=place, release=release, attacks=ALL_ATTACKS) for release in chosen]
-    for release in _releases_of_unit(unit, CDR):
+        games += [
+            plans.AggregateGame(place=place, release=release, attacks=plans.ALL_ATTACKS) for release in chosen
+        ]
+    for release in _releases_of_unit(unit, plans.CDR):
         if not quick:
-            games.append(AggregateGame(place=CDR, release=release, attacks=ALL_ATTACKS))
+            games.append(plans.AggregateGame(place=plans.CDR, release=release, attacks=plans.ALL_ATTACKS))
         elif release.epsilon in CDR_PLAYED[unit]:
-            learned = PAPER_ATTACKS if release.epsilon in CDR_LEARNED[unit] else ()
-            games.append(AggregateGame(place=CDR, release=release, attacks=(*learned, LIKELIHOOD, INFORMED)))
-    return audit_tables(scope, games)
+            learned = plans.PAPER_ATTACKS if release.epsilon in CDR_LEARNED[unit] else ()
+            games.append(
+                plans.AggregateGame(
+                    place=plans.CDR, release=release, attacks=(*learned, plans.LIKELIHOOD, plans.INFORMED)
+                )
+            )
+    return plans.audit_tables(scope, games)
 
 
-def _releases_of_unit(unit: str, place: LocationDataSet) -> list[ReleaseSetting]:
+def _releases_of_unit(unit: str, place: plans.LocationDataSet) -> list[plans.ReleaseSetting]:
     return [release for release in RELEASES[unit] if release.played_as(place.per_day) == release]
 
 
-def _players(release: ReleaseSetting, quick: bool) -> tuple[AttackVariant, ...]:
+def _players(release: plans.ReleaseSetting, quick: bool) -> tuple[plans.AttackVariant, ...]:
     if quick and release == SLOW:
-        return OUR_ATTACKS
-    return (*ALL_ATTACKS, ZERO_DECONVOLUTION) if release == ONE else ALL_ATTACKS
+        return plans.OUR_ATTACKS
+    return (*plans.ALL_ATTACKS, plans.ZERO_DECONVOLUTION) if release == ONE else plans.ALL_ATTACKS
 
 
 EVENT_NOISE, DAY_NOISE = (PaperRun(name=f"noise-{unit}", audits=partial(_plan, unit)) for unit in UNITS)
 
 
 def _figure_8(played: PlayedItem) -> ItemResult:
-    verdicts = game_verdicts(played.verdicts)
-    main = main_place(played.scope)
+    verdicts = plans.game_verdicts(played.verdicts)
+    main = plans.main_place(played.scope)
     cells: list[ComparedNumber] = []
-    for place in (main, *substitutes(played.scope)):
+    for place in (main, *plans.substitutes(played.scope)):
         for unit in UNITS:
-            cells += closeness_claims(verdicts, place, RELEASES[unit], PUBLISHED["figure_8_closeness"])
+            cells += statements.closeness_claims(
+                verdicts, place, RELEASES[unit], statements.PUBLISHED["figure_8_closeness"]
+            )
         cells += _strong_noise_claims(verdicts, place)
         for unit in UNITS:
             upwards = RELEASES[unit][::-1]
-            cells += falling_auc_claims(
-                verdicts, place, upwards[1:] if unit == "event" else upwards, PAPER_ATTACKS, "figure 8"
+            cells += statements.falling_auc_claims(
+                verdicts, place, upwards[1:] if unit == "event" else upwards, plans.PAPER_ATTACKS, "figure 8"
             )
     cells += _active_target_claims(verdicts, main)
-    for place in (main, *substitutes(played.scope), CDR):
+    for place in (main, *plans.substitutes(played.scope), plans.CDR):
         for unit in UNITS:
-            cells += likelihood_leads(verdicts, place, RELEASES[unit])
-            cells += measured_aucs(verdicts, place, RELEASES[unit], ALL_ATTACKS)
+            cells += statements.likelihood_leads(verdicts, place, RELEASES[unit])
+            cells += statements.measured_aucs(verdicts, place, RELEASES[unit], plans.ALL_ATTACKS)
     charts = [
         chart
-        for place in (main, *substitutes(played.scope), CDR)
+        for place in (main, *plans.substitutes(played.scope), plans.CDR)
         for unit in UNITS
         for chart in auc_chart(
             f"figure-8-{place.name}-{unit}",
             verdicts,
             place,
-            ReleaseAxis(title="ε", places=list(zip(EPSILONS, RELEASES[unit], strict=True)), log=True),
-            ALL_ATTACKS,
+            ReleaseAxis(title="ε", places=list(zip(plans.EPSILONS, RELEASES[unit], strict=True)), log=True),
+            plans.ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, Laplace noise for {_protects(unit, place)}: "
             f"{place.description}.",
             "All attacks rise with epsilon. The informed likelihood attack is near the exact optimum, the "
             "other likelihood attacks below it, the attacks of the paper below these.",
         )
     ]
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope), auc_charts.OPTIMUM_NOTE))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope), auc_charts.OPTIMUM_NOTE))
 
 
-def _strong_noise_claims(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _strong_noise_claims(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
     """That strong noise for a day reduces the paper's attacks to almost nothing."""
     return [
         cell
-        for release in RELEASES[USER_DAY][:3]
-        for variant in PAPER_ATTACKS
-        for cell in auc_claim(
-            f"{place_prefix(place)}{variant.description}, AUC at {release.description}",
+        for release in RELEASES[plans.USER_DAY][:3]
+        for variant in plans.PAPER_ATTACKS
+        for cell in statements.auc_claim(
+            f"{statements.place_prefix(place)}{variant.description}, AUC at {release.description}",
             verdicts.find(place, release, variant),
-            PUBLISHED["figure_8_strong_noise"],
+            statements.PUBLISHED["figure_8_strong_noise"],
             "How much the noise hides depends on how many visits the targets have."
             if release.epsilon == 1
             else "",
@@ -140,33 +116,37 @@ def _strong_noise_claims(verdicts: GameVerdicts, place: LocationDataSet) -> list
     ]
 
 
-def _active_target_claims(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _active_target_claims(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
     """That noise for one visit does not protect a person with many visits."""
     return [
         cell
         for least in (10, ACTIVE)
-        for variant in PAPER_ATTACKS
-        for cell in auc_claim(
-            f"{place_prefix(place)}{variant.description}, AUC at {ONE.description}, targets of {least} "
-            "visits or more",
+        for variant in plans.PAPER_ATTACKS
+        for cell in statements.auc_claim(
+            f"{statements.place_prefix(place)}{variant.description}, AUC at {ONE.description}, "
+            f"targets of {least} visits or more",
             verdicts.find(place, ONE, variant, least),
-            PUBLISHED["figure_8_active_targets"],
+            statements.PUBLISHED["figure_8_active_targets"],
             "It takes about 20 visits; how many a target has depends on the data." if least == 10 else "",
         )
     ]
 
 
-def _protects(unit: str, place: LocationDataSet) -> str:
+def _protects(unit: str, place: plans.LocationDataSet) -> str:
     return "one visit" if unit == "event" else f"a day of at most {place.per_day} visits"
 
 
 def _table(name: str, played: PlayedItem) -> ItemResult:
-    places = {"CDR": CDR, "Milan": main_place(played.scope)}
+    places = {"CDR": plans.CDR, "Milan": plans.main_place(played.scope)}
     where = name.replace("_", " ")
-    cells = printed_numbers(
-        ACCURACIES[name], where, game_verdicts(played.verdicts), places, metric_intervals.accuracy
+    cells = statements.printed_numbers(
+        statements.ACCURACIES[name],
+        where,
+        plans.game_verdicts(played.verdicts),
+        places,
+        metric_intervals.accuracy,
     )
-    return ItemResult(tuple(cells), (), (place_note(played.scope),))
+    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
 FIGURE_8 = PaperItem(

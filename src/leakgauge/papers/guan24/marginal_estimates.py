@@ -7,14 +7,7 @@ import numpy as np
 
 from leakgauge.domains.locations.mobility.mobility_profile import total_variation
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
-from leakgauge.papers.guan24.plans import (
-    CDR,
-    USER_DAY,
-    LocationDataSet,
-    ReleaseSetting,
-    main_place,
-    place_note,
-)
+from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.population import (
     DECONVOLUTION,
     METHOD_NAMES,
@@ -31,12 +24,16 @@ from leakgauge.report.page import Chart, Stroke
 
 RELEASES = {Scale.QUICK: 4, Scale.FULL: 20}
 WEEK = 168  # hours
-SUPPRESSED, NOISY, RAW = ReleaseSetting(k=1), ReleaseSetting(epsilon=1.0), ReleaseSetting(k=0)
+SUPPRESSED, NOISY, RAW = (
+    plans.ReleaseSetting(k=1),
+    plans.ReleaseSetting(epsilon=1.0),
+    plans.ReleaseSetting(k=0),
+)
 SCALES = (
-    ReleaseSetting(epsilon=1.0),
-    ReleaseSetting(epsilon=0.5),
-    ReleaseSetting(epsilon=1.0, unit=USER_DAY),
-    ReleaseSetting(epsilon=0.1, unit=USER_DAY),
+    plans.ReleaseSetting(epsilon=1.0),
+    plans.ReleaseSetting(epsilon=0.5),
+    plans.ReleaseSetting(epsilon=1.0, unit=plans.USER_DAY),
+    plans.ReleaseSetting(epsilon=0.1, unit=plans.USER_DAY),
 )
 COLOURS = dict(zip(METHODS, chart_style.SERIES, strict=False))
 SIDES = ("space", "time")
@@ -44,7 +41,7 @@ SIDES = ("space", "time")
 
 @lru_cache(maxsize=64)
 def _distances(
-    place: LocationDataSet, release: ReleaseSetting, side: str, n: int
+    place: plans.LocationDataSet, release: plans.ReleaseSetting, side: str, n: int
 ) -> dict[str, tuple[float, ...]]:
     """The distance of each estimate of each of n releases from the truth, in total variation."""
     people = population(place)
@@ -56,7 +53,9 @@ def _distances(
     }
 
 
-def _cells(place: LocationDataSet, release: ReleaseSetting, side: str, scale: Scale) -> list[ComparedNumber]:
+def _cells(
+    place: plans.LocationDataSet, release: plans.ReleaseSetting, side: str, scale: Scale
+) -> list[ComparedNumber]:
     """The distance of every estimator, smaller is better."""
     verdicts = _distances(place, release, side, RELEASES[scale])
     return [
@@ -70,8 +69,8 @@ def _cells(place: LocationDataSet, release: ReleaseSetting, side: str, scale: Sc
 
 
 def _gain(
-    place: LocationDataSet,
-    release: ReleaseSetting,
+    place: plans.LocationDataSet,
+    release: plans.ReleaseSetting,
     side: str,
     scale: Scale,
     pair: tuple[str, str],
@@ -95,13 +94,13 @@ def _gain(
 
 
 def _correction(
-    release: ReleaseSetting, side: str, method: str, where: str, number: int, played: PlayedItem
+    release: plans.ReleaseSetting, side: str, method: str, where: str, number: int, played: PlayedItem
 ) -> ItemResult:
     """Figures 4 and 5: one transform of the totals, on the call records."""
-    scale, main = played.scope.scale, main_place(played.scope)
+    scale, main = played.scope.scale, plans.main_place(played.scope)
     claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells = []
-    for place in (CDR, main):
+    for place in (plans.CDR, main):
         cells.append(_gain(place, release, side, scale, ("raw", method), claim))
         cells.append(_gain(place, release, side, scale, (method, DECONVOLUTION), None))
         cells += _cells(place, release, side, scale)
@@ -109,13 +108,13 @@ def _correction(
         _chart(
             f"figure-{number}-{place.name}", population(place), release, side, ("raw", method, DECONVOLUTION)
         )
-        for place in (CDR, main)
+        for place in (plans.CDR, main)
     ]
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _chart(
-    name: str, people: Population, release: ReleaseSetting, side: str, methods: Sequence[str]
+    name: str, people: Population, release: plans.ReleaseSetting, side: str, methods: Sequence[str]
 ) -> Chart:
     """The truth and some estimates of one release; places by popularity, hours of the first week."""
     truth = getattr(people.truth, side)
@@ -141,17 +140,19 @@ def _chart(
 
 
 def _figure_13(played: PlayedItem) -> ItemResult:
-    scale, main = played.scope.scale, main_place(played.scope)
-    cells = [cell for place in (CDR, main) for side in SIDES for cell in _cells(place, RAW, side, scale)]
+    scale, main = played.scope.scale, plans.main_place(played.scope)
+    cells = [
+        cell for place in (plans.CDR, main) for side in SIDES for cell in _cells(place, RAW, side, scale)
+    ]
     charts = tuple(
         _chart(f"figure-13-{place.name}", population(place), RAW, "time", ("raw", DECONVOLUTION))
-        for place in (CDR, main)
+        for place in (plans.CDR, main)
     )
-    return ItemResult(tuple(cells), charts, (place_note(played.scope),))
+    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope),))
 
 
 def _figure_17(played: PlayedItem) -> ItemResult:
-    scale, main = played.scope.scale, main_place(played.scope)
+    scale, main = played.scope.scale, plans.main_place(played.scope)
     people = population(main)
     cells: list[ComparedNumber] = []
     for side in SIDES:
@@ -191,11 +192,11 @@ def _figure_17(played: PlayedItem) -> ItemResult:
         for release in SCALES:
             cells += _cells(main, release, side, scale)
     charts = tuple(_noise_chart(people, side) for side in SIDES)
-    return ItemResult(tuple(cells), charts, (place_note(played.scope, cdr=False),))
+    return ItemResult(tuple(cells), charts, (plans.place_note(played.scope, cdr=False),))
 
 
-def _scale(release: ReleaseSetting, place: LocationDataSet) -> float:
-    return (place.per_day if release.unit == USER_DAY else 1) / (release.epsilon or 1.0)
+def _scale(release: plans.ReleaseSetting, place: plans.LocationDataSet) -> float:
+    return (place.per_day if release.unit == plans.USER_DAY else 1) / (release.epsilon or 1.0)
 
 
 def _noise_chart(people: Population, side: str) -> Chart:

@@ -4,36 +4,18 @@ from functools import partial
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.auc_charts import auc_series
-from leakgauge.papers.guan24.plans import (
-    ALL_ATTACKS,
-    CDR,
-    INFORMED,
-    KNOCK_KNOCK,
-    LIKELIHOOD,
-    LIKELIHOOD_ZERO,
-    PAPER_ATTACKS,
-    ZERO_KNOWLEDGE,
-    AggregateGame,
-    AttackVariant,
-    GameVerdicts,
-    LocationDataSet,
-    ReleaseSetting,
-    audit_tables,
-    game_verdicts,
-    main_place,
-    place_note,
-)
 from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_claim, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, series_chart
 from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
-NOISY_RELEASE = ReleaseSetting(epsilon=1.0, k=1)
+NOISY_RELEASE = plans.ReleaseSetting(epsilon=1.0, k=1)
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 PLAYED_SHARES = {Scale.QUICK: (0.1, 0.5, 1.0), Scale.FULL: SHARES}
-RAW_RELEASE = ReleaseSetting(k=0)
+RAW_RELEASE = plans.ReleaseSetting(k=0)
 ALL_PLACES = "all"
 TOPS: tuple[int | str, ...] = (1, 2, 3, ALL_PLACES)  # known places, the most visited first
 QUICK_TOPS: tuple[int | str, ...] = (1, ALL_PLACES)
@@ -47,21 +29,21 @@ BUG = (
 def _trace_share_plan(scope: Scope) -> list[AuditTable]:
     quick = scope.scale is Scale.QUICK
     shares = PLAYED_SHARES[scope.scale]
-    variants = [_knowing_share(variant, share) for share in shares for variant in ALL_ATTACKS]
-    few = (LIKELIHOOD, INFORMED) if quick else ALL_ATTACKS
+    variants = [_knowing_share(variant, share) for share in shares for variant in plans.ALL_ATTACKS]
+    few = (plans.LIKELIHOOD, plans.INFORMED) if quick else plans.ALL_ATTACKS
     elsewhere = [
         _knowing_share(variant, share) for share in ((0.1, 1.0) if quick else shares) for variant in few
     ]
-    return audit_tables(
+    return plans.audit_tables(
         scope,
         [
-            AggregateGame(place=main_place(scope), release=NOISY_RELEASE, attacks=variants),
-            AggregateGame(place=CDR, release=NOISY_RELEASE, attacks=elsewhere),
+            plans.AggregateGame(place=plans.main_place(scope), release=NOISY_RELEASE, attacks=variants),
+            plans.AggregateGame(place=plans.CDR, release=NOISY_RELEASE, attacks=elsewhere),
         ],
     )
 
 
-def _knowing_share(variant: AttackVariant, share: float) -> AttackVariant:
+def _knowing_share(variant: plans.AttackVariant, share: float) -> plans.AttackVariant:
     return variant.extended(f"{share:g}", known={"trace": share})
 
 
@@ -69,13 +51,13 @@ TRACE_SHARE_RUN = PaperRun(name="part-of-trace", audits=_trace_share_plan)
 
 
 def _figure_9(played: PlayedItem) -> ItemResult:
-    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     cells = []
-    for variant in (*PAPER_ATTACKS, LIKELIHOOD, LIKELIHOOD_ZERO):
+    for variant in (*plans.PAPER_ATTACKS, plans.LIKELIHOOD, plans.LIKELIHOOD_ZERO):
         tenth, all_of_it = (
             verdicts.find(main, NOISY_RELEASE, _knowing_share(variant, share)) for share in (0.1, 1.0)
         )
-        if variant in PAPER_ATTACKS:
+        if variant in plans.PAPER_ATTACKS:
             cells += auc_claim(
                 f"{place_prefix(main)}{variant.description}, AUC, 10 % of the trace known",
                 tenth,
@@ -88,13 +70,13 @@ def _figure_9(played: PlayedItem) -> ItemResult:
                 PublishedNumber(value=0.0, where="figure 9", claim=Claim.ABOVE),
             )
             cells += _range(main, all_of_it, tenth, variant)
-    cells += _values(verdicts, main) + _values(verdicts, CDR)
-    charts = [chart for place in (main, CDR) for chart in _chart(verdicts, place)]
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+    cells += _values(verdicts, main) + _values(verdicts, plans.CDR)
+    charts = [chart for place in (main, plans.CDR) for chart in _chart(verdicts, place)]
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _range(
-    place: LocationDataSet, most: Verdict | None, least: Verdict | None, variant: AttackVariant
+    place: plans.LocationDataSet, most: Verdict | None, least: Verdict | None, variant: plans.AttackVariant
 ) -> list[ComparedNumber]:
     """That the AUC changes little when only a part of the trace is known."""
     if most is None or least is None:
@@ -111,15 +93,15 @@ def _range(
     ]
 
 
-def _values(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _values(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
     cells = []
     for share in SHARES:
-        for variant in ALL_ATTACKS:
+        for variant in plans.ALL_ATTACKS:
             verdict = verdicts.find(place, NOISY_RELEASE, _knowing_share(variant, share))
             if verdict is None:
                 continue
             stated = None
-            if place is CDR and variant == ZERO_KNOWLEDGE and share == 0.1:
+            if place is plans.CDR and variant == plans.ZERO_KNOWLEDGE and share == 0.1:
                 stated = PUBLISHED["figure_9_cdr_zero_knowledge"]
             cells.append(
                 ComparedNumber(
@@ -128,24 +110,24 @@ def _values(verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumb
                     ours=auc(verdict),
                     published=stated,
                     comparable=place.is_original,
-                    drawn=variant in PAPER_ATTACKS,
+                    drawn=variant in plans.PAPER_ATTACKS,
                     why=place.why_not,
                 )
             )
     return cells
 
 
-def _chart(verdicts: GameVerdicts, place: LocationDataSet) -> list[Chart]:
+def _chart(verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[Chart]:
     traces: list[ChartSeries] = []
     seen = []
-    for variant in ALL_ATTACKS:
+    for variant in plans.ALL_ATTACKS:
         points = [
             (share, verdict)
             for share in SHARES
             if (verdict := verdicts.find(place, NOISY_RELEASE, _knowing_share(variant, share))) is not None
         ]
         seen += [verdict for _, verdict in points]
-        stroke = Stroke.LINE if variant in (KNOCK_KNOCK, ZERO_KNOWLEDGE) else Stroke.DASHED
+        stroke = Stroke.LINE if variant in (plans.KNOCK_KNOCK, plans.ZERO_KNOWLEDGE) else Stroke.DASHED
         traces += auc_series(variant.description, points, variant.colour, stroke)
     if not seen:
         return []
@@ -178,7 +160,7 @@ FIGURE_9 = PaperItem(
 )
 
 
-def _knowing_places(variant: AttackVariant, top: int | str, spread: str) -> AttackVariant:
+def _knowing_places(variant: plans.AttackVariant, top: int | str, spread: str) -> plans.AttackVariant:
     return variant.extended(f"{spread}-{top}", known={"places": top, "spread": spread})
 
 
@@ -187,12 +169,12 @@ def _places_plan(spread: str, scope: Scope) -> list[AuditTable]:
     variants = [
         _knowing_places(variant, top, spread)
         for top in (QUICK_TOPS if quick else TOPS)
-        for variant in PAPER_ATTACKS
-    ] + [_knowing_places(LIKELIHOOD, top, "weighed") for top in TOPS]
-    games = [AggregateGame(place=main_place(scope), release=RAW_RELEASE, attacks=variants)]
+        for variant in plans.PAPER_ATTACKS
+    ] + [_knowing_places(plans.LIKELIHOOD, top, "weighed") for top in TOPS]
+    games = [plans.AggregateGame(place=plans.main_place(scope), release=RAW_RELEASE, attacks=variants)]
     if not quick:
-        games.append(AggregateGame(place=CDR, release=RAW_RELEASE, attacks=variants))
-    return audit_tables(scope, games)
+        games.append(plans.AggregateGame(place=plans.CDR, release=RAW_RELEASE, attacks=variants))
+    return plans.audit_tables(scope, games)
 
 
 PLACES_RUNS = {
@@ -202,9 +184,9 @@ PLACES_RUNS = {
 
 
 def _places_table(name: str, played: PlayedItem) -> ItemResult:
-    verdicts = game_verdicts(played.verdicts)
+    verdicts = plans.game_verdicts(played.verdicts)
     cells: list[ComparedNumber] = []
-    for place in (main_place(played.scope), CDR):
+    for place in (plans.main_place(played.scope), plans.CDR):
         cells += _printed(name, verdicts, place)
         cells += [
             ComparedNumber(
@@ -213,16 +195,20 @@ def _places_table(name: str, played: PlayedItem) -> ItemResult:
                 ours=auc(verdict),
             )
             for top in TOPS
-            if (verdict := verdicts.find(place, RAW_RELEASE, _knowing_places(LIKELIHOOD, top, "weighed")))
+            if (
+                verdict := verdicts.find(
+                    place, RAW_RELEASE, _knowing_places(plans.LIKELIHOOD, top, "weighed")
+                )
+            )
             is not None
         ]
-    return ItemResult(tuple(cells), (), (place_note(played.scope),))
+    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
-def _printed(name: str, verdicts: GameVerdicts, place: LocationDataSet) -> list[ComparedNumber]:
+def _printed(name: str, verdicts: plans.GameVerdicts, place: plans.LocationDataSet) -> list[ComparedNumber]:
     table = PUBLISHED.tables[name]
     row = table.row(place.stands_for)
-    heads = {f"{variant.label} {top}": (variant, top) for variant in PAPER_ATTACKS for top in TOPS}
+    heads = {f"{variant.label} {top}": (variant, top) for variant in plans.PAPER_ATTACKS for top in TOPS}
     cells = []
     for column, value, error in zip(table.columns, row.values, row.errors, strict=True):
         variant, top = heads[column]

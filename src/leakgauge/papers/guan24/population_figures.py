@@ -6,21 +6,9 @@ import numpy as np
 
 from leakgauge.core.game import Reals
 from leakgauge.core.randomness import Role, stream
-from leakgauge.domains.locations.mobility.synthetic_traces import (
-    Activity,
-    VisitRounding,
-    delaunay_graph,
-    draw_visits,
-)
+from leakgauge.domains.locations.mobility import synthetic_traces
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.guan24.plans import (
-    CDR,
-    THRESHOLDS,
-    LocationDataSet,
-    ReleaseSetting,
-    main_place,
-    place_note,
-)
+from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.population import SEED, mean_with_interval, population
 from leakgauge.papers.guan24.statements import PUBLISHED, place_prefix
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
@@ -34,9 +22,11 @@ DRAWN = {Scale.QUICK: 4, Scale.FULL: 20}
 SKEWS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 
 
-def _law(mean: float, activity: Activity, skew: float = 6.0) -> Reals:
+def _law(mean: float, activity: synthetic_traces.Activity, skew: float = 6.0) -> Reals:
     rng = stream(SEED, Role.STUDY, 7)
-    return np.sort(draw_visits(mean, MANY, activity, skew, VisitRounding.FAIR, rng)).astype(np.float64)
+    return np.sort(
+        synthetic_traces.draw_visits(mean, MANY, activity, skew, synthetic_traces.VisitRounding.FAIR, rng)
+    ).astype(np.float64)
 
 
 def _distance(visits: Reals, law: Reals) -> float:
@@ -51,17 +41,21 @@ def _distance(visits: Reals, law: Reals) -> float:
 
 def _laws(visits: Reals) -> dict[str, Reals]:
     mean = float(visits.mean())
-    fitted = min(SKEWS, key=lambda skew: _distance(visits, _law(mean, Activity.LOGNORMAL, skew)))
+    fitted = min(
+        SKEWS, key=lambda skew: _distance(visits, _law(mean, synthetic_traces.Activity.LOGNORMAL, skew))
+    )
     return {
-        f"log-normal, the best skewness ({fitted:g})": _law(mean, Activity.LOGNORMAL, fitted),
-        "exponential": _law(mean, Activity.EXPONENTIAL),
-        "constant": _law(mean, Activity.CONSTANT),
+        f"log-normal, the best skewness ({fitted:g})": _law(
+            mean, synthetic_traces.Activity.LOGNORMAL, fitted
+        ),
+        "exponential": _law(mean, synthetic_traces.Activity.EXPONENTIAL),
+        "constant": _law(mean, synthetic_traces.Activity.CONSTANT),
     }
 
 
 def _figure_6(played: PlayedItem) -> ItemResult:
     cells, charts = [], []
-    for place in (CDR, main_place(played.scope)):
+    for place in (plans.CDR, plans.main_place(played.scope)):
         visits = population(place).challenger.traces.n_visits.astype(np.float64)
         laws = _laws(visits)
         distances = {name: _distance(visits, law) for name, law in laws.items()}
@@ -88,10 +82,10 @@ def _figure_6(played: PlayedItem) -> ItemResult:
             for name, value in distances.items()
         ]
         charts.append(_activity_chart(f"figure-6-{place.name}", place, visits, laws))
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
-def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict[str, Reals]) -> Chart:
+def _activity_chart(name: str, place: plans.LocationDataSet, visits: Reals, laws: dict[str, Reals]) -> Chart:
     xs = np.unique(np.round(np.geomspace(1, visits.max(), 60))).astype(np.float64)
     colours = (chart_style.INK, *chart_style.SERIES)
     verdicts = {"truth": visits, **laws}
@@ -121,7 +115,7 @@ def _activity_chart(name: str, place: LocationDataSet, visits: Reals, laws: dict
 def _figure_14(played: PlayedItem) -> ItemResult:
     cells, charts = [], []
     means = {}
-    for place in (CDR, main_place(played.scope)):
+    for place in (plans.CDR, plans.main_place(played.scope)):
         people = population(place)
         visits = people.challenger.traces.n_visits[people.challenger.people.targets].astype(np.float64)
         means[place.stands_for] = float(visits.mean())
@@ -143,7 +137,7 @@ def _figure_14(played: PlayedItem) -> ItemResult:
                 alternative="Most targets have few visits; a few have many.",
             )
         )
-    original = main_place(played.scope).is_original
+    original = plans.main_place(played.scope).is_original
     cells.append(
         ComparedNumber(
             setting="visits per target, CDR over Milan",
@@ -154,21 +148,24 @@ def _figure_14(played: PlayedItem) -> ItemResult:
             "not of a target." + ("" if original else " The tweets of Milan were not given."),
         )
     )
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _figure_15(played: PlayedItem) -> ItemResult:
     cells: list[ComparedNumber] = []
     traces = []
     n = DRAWN[played.scope.scale]
-    for place, colour in ((CDR, chart_style.SERIES[0]), (main_place(played.scope), chart_style.SERIES[1])):
-        counts = population(place).releases(ReleaseSetting(k=0), n)
+    for place, colour in (
+        (plans.CDR, chart_style.SERIES[0]),
+        (plans.main_place(played.scope), chart_style.SERIES[1]),
+    ):
+        counts = population(place).releases(plans.ReleaseSetting(k=0), n)
         verdicts = []
-        for k in THRESHOLDS:
+        for k in plans.THRESHOLDS:
             shares = [float((row[row > 0] <= k).mean()) for row in counts]
             ours = exact_number(0.0) if k == 0 else mean_with_interval(shares)
             verdicts.append((float(k), ours))
-            last = k == THRESHOLDS[-1]
+            last = k == plans.THRESHOLDS[-1]
             cells.append(
                 ComparedNumber(
                     setting=f"{place_prefix(place)}share of counts above 0 that are suppressed, k = {k}",
@@ -181,7 +178,7 @@ def _figure_15(played: PlayedItem) -> ItemResult:
             )
         values = np.array([ours.value for _, ours in verdicts])
         traces.append(
-            line_series(place.description, np.array(THRESHOLDS, float), values, Stroke.LINE, colour)
+            line_series(place.description, np.array(plans.THRESHOLDS, float), values, Stroke.LINE, colour)
         )
         traces.append(dot_series(f"{place.description}, drawn", verdicts, colour))
     chart = series_chart(
@@ -193,11 +190,11 @@ def _figure_15(played: PlayedItem) -> ItemResult:
         alternative="The share rises steeply from k = 0 and flattens.",
         played="mean over releases, 95 % interval",
     )
-    return ItemResult(tuple(cells), (chart,), (place_note(played.scope),))
+    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope),))
 
 
 def _figure_16(played: PlayedItem) -> ItemResult:
-    main = main_place(played.scope)
+    main = plans.main_place(played.scope)
     people = population(main)
     truth = people.truth
     charts = [
@@ -208,7 +205,7 @@ def _figure_16(played: PlayedItem) -> ItemResult:
     if people.challenger.traces.map.positions is not None:
         positions = people.challenger.traces.map.positions
         charts.append(_triangulation(positions, main))
-        graph = delaunay_graph(positions)
+        graph = synthetic_traces.delaunay_graph(positions)
         edges = graph.neighbours.size / 2
         cells.append(
             ComparedNumber(
@@ -217,10 +214,10 @@ def _figure_16(played: PlayedItem) -> ItemResult:
                 ours=exact_number(2 * edges / graph.n_places),
             )
         )
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope, cdr=False),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
 
 
-def _shares(name: str, shares: Reals, x_title: str, place: LocationDataSet, side: str) -> Chart:
+def _shares(name: str, shares: Reals, x_title: str, place: plans.LocationDataSet, side: str) -> Chart:
     xs = np.arange(shares.size, dtype=float) + 1
     return series_chart(
         name,
@@ -232,10 +229,10 @@ def _shares(name: str, shares: Reals, x_title: str, place: LocationDataSet, side
     )
 
 
-def _triangulation(positions: Reals, place: LocationDataSet) -> Chart:
+def _triangulation(positions: Reals, place: plans.LocationDataSet) -> Chart:
     import altair as alt
 
-    graph = delaunay_graph(positions)
+    graph = synthetic_traces.delaunay_graph(positions)
     kilometres = np.round(positions / 1000, 3)
     rows: list[dict[str, Any]] = []
     for first in range(graph.n_places):

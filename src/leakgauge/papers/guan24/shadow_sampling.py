@@ -2,23 +2,9 @@
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.guan24 import plans
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart, auc_series
 from leakgauge.papers.guan24.laplace_noise import EVENT_NOISE
-from leakgauge.papers.guan24.plans import (
-    KNOCK_KNOCK,
-    LIKELIHOOD,
-    LIKELIHOOD_ZERO,
-    PAPER_ATTACKS,
-    USER_DAY,
-    ZERO_KNOWLEDGE,
-    AggregateGame,
-    AttackVariant,
-    ReleaseSetting,
-    audit_tables,
-    game_verdicts,
-    main_place,
-    place_note,
-)
 from leakgauge.papers.guan24.statements import PUBLISHED, auc, auc_lead, place_prefix
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import series_chart
@@ -27,51 +13,53 @@ from leakgauge.report.page import Stroke
 
 BUDGETS = {Scale.QUICK: (4.0, 7.0, 10.0), Scale.FULL: tuple(float(n) for n in range(1, 11))}
 INDEPENDENT = {
-    KNOCK_KNOCK: KNOCK_KNOCK.extended(
+    plans.KNOCK_KNOCK: plans.KNOCK_KNOCK.extended(
         "independent", options={"sampling": "independent"}, colour=chart_style.SERIES[4]
     ),
-    ZERO_KNOWLEDGE: ZERO_KNOWLEDGE.extended(
+    plans.ZERO_KNOWLEDGE: plans.ZERO_KNOWLEDGE.extended(
         "independent", options={"sampling": "independent"}, colour=chart_style.SERIES[5]
     ),
 }
-RAW = ReleaseSetting(k=0)
-SUPPRESSED = ReleaseSetting(k=1)
-RELEASE = ReleaseSetting(epsilon=1.0, k=1)
+RAW = plans.ReleaseSetting(k=0)
+SUPPRESSED = plans.ReleaseSetting(k=1)
+RELEASE = plans.ReleaseSetting(epsilon=1.0, k=1)
 TRACE_NUMBERS = {
     Scale.QUICK: (1_050, 2_000, 5_000, 20_000),
     Scale.FULL: (1_050, 1_500, 2_000, 3_000, 5_000, 10_000, 20_000),
 }
 
 
-def _releases(scale: Scale) -> list[ReleaseSetting]:
-    return [ReleaseSetting(epsilon=epsilon, unit=USER_DAY) for epsilon in BUDGETS[scale]]
+def _releases(scale: Scale) -> list[plans.ReleaseSetting]:
+    return [plans.ReleaseSetting(epsilon=epsilon, unit=plans.USER_DAY) for epsilon in BUDGETS[scale]]
 
 
 def _pairing_plan(scope: Scope) -> list[AuditTable]:
     """Pairs that figure 8 shows are simulated there."""
-    main = main_place(scope)
-    others: tuple[AttackVariant, ...] = tuple(INDEPENDENT.values())
+    main = plans.main_place(scope)
+    others: tuple[plans.AttackVariant, ...] = tuple(INDEPENDENT.values())
     games = [
-        AggregateGame(
+        plans.AggregateGame(
             place=main,
             release=release,
             attacks=others
             if release.played_as(main.per_day) != release
-            else (*PAPER_ATTACKS, *others, LIKELIHOOD),
+            else (*plans.PAPER_ATTACKS, *others, plans.LIKELIHOOD),
         )
         for release in _releases(scope.scale)
     ]
     games.append(
-        AggregateGame(place=main, release=SUPPRESSED, attacks=(KNOCK_KNOCK, INDEPENDENT[KNOCK_KNOCK]))
+        plans.AggregateGame(
+            place=main, release=SUPPRESSED, attacks=(plans.KNOCK_KNOCK, INDEPENDENT[plans.KNOCK_KNOCK])
+        )
     )
-    return audit_tables(scope, games)
+    return plans.audit_tables(scope, games)
 
 
 PAIRING_RUN = PaperRun(name="sampling", audits=_pairing_plan)
 
 
 def _figure_10(played: PlayedItem) -> ItemResult:
-    verdicts, main = game_verdicts(played.verdicts), main_place(played.scope)
+    verdicts, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     releases = _releases(played.scope.scale)
     wins = PublishedNumber(value=0.0, where="“always outperforms”, section 6.4", claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
@@ -87,18 +75,21 @@ def _figure_10(played: PlayedItem) -> ItemResult:
             )
         cells += auc_lead(
             f"{place_prefix(main)}Knock-Knock minus zero-knowledge, AUC, both paired, {release.description}",
-            verdicts.find(main, release, KNOCK_KNOCK),
-            verdicts.find(main, release, ZERO_KNOWLEDGE),
+            verdicts.find(main, release, plans.KNOCK_KNOCK),
+            verdicts.find(main, release, plans.ZERO_KNOWLEDGE),
             PUBLISHED["figure_10_closeness"],
         )
     cells += auc_lead(
         f"{place_prefix(main)}Knock-Knock, AUC of paired minus independent, {SUPPRESSED.description}, no "
         "noise",
-        verdicts.find(main, SUPPRESSED, KNOCK_KNOCK),
-        verdicts.find(main, SUPPRESSED, INDEPENDENT[KNOCK_KNOCK]),
+        verdicts.find(main, SUPPRESSED, plans.KNOCK_KNOCK),
+        verdicts.find(main, SUPPRESSED, INDEPENDENT[plans.KNOCK_KNOCK]),
     )
-    for variant, name in ((INDEPENDENT[ZERO_KNOWLEDGE], "independent"), (ZERO_KNOWLEDGE, "paired")):
-        release = ReleaseSetting(epsilon=4.0, unit=USER_DAY)
+    for variant, name in (
+        (INDEPENDENT[plans.ZERO_KNOWLEDGE], "independent"),
+        (plans.ZERO_KNOWLEDGE, "paired"),
+    ):
+        release = plans.ReleaseSetting(epsilon=4.0, unit=plans.USER_DAY)
         if (verdict := verdicts.find(main, release, variant)) is not None:
             cells.append(
                 ComparedNumber(
@@ -114,13 +105,13 @@ def _figure_10(played: PlayedItem) -> ItemResult:
         verdicts,
         main,
         ReleaseAxis(title="ε", places=[(release.epsilon or 0.0, release) for release in releases]),
-        (*PAPER_ATTACKS, *INDEPENDENT.values(), LIKELIHOOD),
+        (*plans.PAPER_ATTACKS, *INDEPENDENT.values(), plans.LIKELIHOOD),
         f"Mean AUC under noise for a day of at most {main.per_day} visits, by how shadows are drawn: "
         f"{main.description}. {metric_intervals.confidence_text(played.verdicts)} intervals.",
         "Paired shadows train better attacks than independent ones, with real and with synthetic traces; "
         "the likelihood attack, which needs no shadows, has the highest AUC.",
     )
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope, cdr=False),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope, cdr=False),))
 
 
 FIGURE_10 = PaperItem(
@@ -138,24 +129,26 @@ FIGURE_10 = PaperItem(
 )
 
 
-def _with_traces(traces: int) -> AttackVariant:
-    return ZERO_KNOWLEDGE.extended(f"{traces}", options={"traces": traces})
+def _with_traces(traces: int) -> plans.AttackVariant:
+    return plans.ZERO_KNOWLEDGE.extended(f"{traces}", options={"traces": traces})
 
 
 def _synthetic_traces_plan(scope: Scope) -> list[AuditTable]:
-    variants = [*(_with_traces(traces) for traces in TRACE_NUMBERS[scope.scale]), LIKELIHOOD_ZERO]
-    return audit_tables(scope, [AggregateGame(place=main_place(scope), release=RELEASE, attacks=variants)])
+    variants = [*(_with_traces(traces) for traces in TRACE_NUMBERS[scope.scale]), plans.LIKELIHOOD_ZERO]
+    return plans.audit_tables(
+        scope, [plans.AggregateGame(place=plans.main_place(scope), release=RELEASE, attacks=variants)]
+    )
 
 
 SYNTHETIC_TRACES_RUN = PaperRun(name="made-up", audits=_synthetic_traces_plan)
 
 
 def _figure_12(played: PlayedItem) -> ItemResult:
-    by_game, main = game_verdicts(played.verdicts), main_place(played.scope)
+    by_game, main = plans.game_verdicts(played.verdicts), plans.main_place(played.scope)
     numbers = TRACE_NUMBERS[played.scope.scale]
     games = [(traces, by_game.find(main, RELEASE, _with_traces(traces))) for traces in numbers]
     points = [(float(traces), verdict) for traces, verdict in games if verdict is not None]
-    best = by_game.find(main, RELEASE, LIKELIHOOD_ZERO)
+    best = by_game.find(main, RELEASE, plans.LIKELIHOOD_ZERO)
     verdicts = dict(games)
     cells: list[ComparedNumber] = [
         *auc_lead(
@@ -177,7 +170,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
             for x, verdict in points
         ),
     ]
-    traces = auc_series("zero-knowledge", points, ZERO_KNOWLEDGE.colour, Stroke.LINE)
+    traces = auc_series("zero-knowledge", points, plans.ZERO_KNOWLEDGE.colour, Stroke.LINE)
     if best is not None:
         cells.append(
             ComparedNumber(
@@ -187,7 +180,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         traces += auc_series(
             "likelihood, zero, without any trace",
             [(float(numbers[0]), best), (float(numbers[-1]), best)],
-            LIKELIHOOD_ZERO.colour,
+            plans.LIKELIHOOD_ZERO.colour,
             Stroke.DASHED,
         )
     chart = series_chart(
@@ -202,7 +195,7 @@ def _figure_12(played: PlayedItem) -> ItemResult:
         log=True,
         played=f"simulated, {metric_intervals.confidence_text(played.verdicts)} interval",
     )
-    return ItemResult(tuple(cells), (chart,), (place_note(played.scope, cdr=False),))
+    return ItemResult(tuple(cells), (chart,), (plans.place_note(played.scope, cdr=False),))
 
 
 FIGURE_12 = PaperItem(

@@ -5,33 +5,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import hypot, sqrt
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import (
-    Agreement,
-    Claim,
-    ComparedNumber,
-    OurNumber,
-    PublishedNumber,
-    read_published,
-)
-from leakgauge.papers.guan24.plans import (
-    GROUP,
-    KNOCK_KNOCK,
-    LIKELIHOOD,
-    LIKELIHOOD_ZERO,
-    PAPER_ATTACKS,
-    USER_DAY,
-    ZERO_DECONVOLUTION,
-    ZERO_KNOWLEDGE,
-    AttackVariant,
-    GameVerdicts,
-    LocationDataSet,
-    ReleaseSetting,
-)
+from leakgauge.papers import comparison, metric_intervals
+from leakgauge.papers.guan24 import plans
 from leakgauge.verdict import Verdict
 
-PUBLISHED = read_published(__package__)
-VARIANTS = {variant.label: variant for variant in PAPER_ATTACKS}
+PUBLISHED = comparison.read_published(__package__)
+VARIANTS = {variant.label: variant for variant in plans.PAPER_ATTACKS}
 THEIR_TARGETS = 50
 NORMAL = 1.96
 
@@ -41,14 +20,14 @@ class PrintedNumber:
     """One number of a table, and its standard error."""
 
     column: str  # the data
-    release: ReleaseSetting
-    variant: AttackVariant
+    release: plans.ReleaseSetting
+    variant: plans.AttackVariant
     value: float
     error: float
     places: int
 
 
-def _numbers(name: str, release: Callable[[str], ReleaseSetting]) -> tuple[PrintedNumber, ...]:
+def _numbers(name: str, release: Callable[[str], plans.ReleaseSetting]) -> tuple[PrintedNumber, ...]:
     """The numbers of a table whose columns are named after a data set and an attack."""
     table = PUBLISHED.tables[name]
     heads = [column.split() for column in table.columns]
@@ -66,14 +45,16 @@ def _numbers(name: str, release: Callable[[str], ReleaseSetting]) -> tuple[Print
     )
 
 
-def _of_group(k: int) -> Callable[[str], ReleaseSetting]:
-    return lambda size: ReleaseSetting(k=k, m=None if int(size) == GROUP else int(size))
+def _of_group(k: int) -> Callable[[str], plans.ReleaseSetting]:
+    return lambda size: plans.ReleaseSetting(k=k, m=None if int(size) == plans.GROUP else int(size))
 
 
 ACCURACIES = {
-    "table_3": _numbers("table_3", lambda k: ReleaseSetting(k=int(k))),
-    "table_4": _numbers("table_4", lambda epsilon: ReleaseSetting(epsilon=float(epsilon))),
-    "table_5": _numbers("table_5", lambda epsilon: ReleaseSetting(epsilon=float(epsilon), unit=USER_DAY)),
+    "table_3": _numbers("table_3", lambda k: plans.ReleaseSetting(k=int(k))),
+    "table_4": _numbers("table_4", lambda epsilon: plans.ReleaseSetting(epsilon=float(epsilon))),
+    "table_5": _numbers(
+        "table_5", lambda epsilon: plans.ReleaseSetting(epsilon=float(epsilon), unit=plans.USER_DAY)
+    ),
 }
 AUCS = {
     "table_6": _numbers("table_6", _of_group(k=0)),
@@ -83,7 +64,7 @@ AUCS = {
 }
 
 
-def auc(verdict: Verdict) -> OurNumber:
+def auc(verdict: Verdict) -> comparison.OurNumber:
     """The mean over targets of the area under the ROC curve."""
     return metric_intervals.metric(verdict, "auc_mean")
 
@@ -91,10 +72,10 @@ def auc(verdict: Verdict) -> OurNumber:
 def printed_numbers(
     numbers: Sequence[PrintedNumber],
     where: str,
-    verdicts: GameVerdicts,
-    places: dict[str, LocationDataSet],
-    measure: Callable[[Verdict], OurNumber],
-) -> list[ComparedNumber]:
+    verdicts: plans.GameVerdicts,
+    places: dict[str, plans.LocationDataSet],
+    measure: Callable[[Verdict], comparison.OurNumber],
+) -> list[comparison.ComparedNumber]:
     """Numbers of a table that were simulated, with ours; only those on the paper's data are compared."""
     cells = []
     for number in numbers:
@@ -104,10 +85,10 @@ def printed_numbers(
             continue
         ours = measure(verdict)
         cells.append(
-            ComparedNumber(
+            comparison.ComparedNumber(
                 setting=f"{number.column}: {number.variant.description}, {number.release.description}",
                 ours=_widened(ours, number, verdict.n_targets) if place.is_original else ours,
-                published=PublishedNumber(
+                published=comparison.PublishedNumber(
                     value=number.value, places=number.places, where=f"± {number.error:.3f}, {where}"
                 ),
                 comparable=place.is_original,
@@ -117,53 +98,55 @@ def printed_numbers(
     return cells
 
 
-def _widened(ours: OurNumber, number: PrintedNumber, n_targets: int) -> OurNumber:
+def _widened(ours: comparison.OurNumber, number: PrintedNumber, n_targets: int) -> comparison.OurNumber:
     """Our interval, widened because the paper has other targets: 50, with the printed standard error."""
     spread = NORMAL * number.error * sqrt(1 + THEIR_TARGETS / n_targets)
-    return OurNumber(
+    return comparison.OurNumber(
         value=ours.value,
         low=ours.value - hypot(ours.value - ours.low, spread),
         high=ours.value + hypot(ours.high - ours.value, spread),
     )
 
 
-def with_reason(cell: ComparedNumber, why: str) -> ComparedNumber:
+def with_reason(cell: comparison.ComparedNumber, why: str) -> comparison.ComparedNumber:
     """The cell, with a reason where it differs from what the paper says."""
-    return cell if cell.verdict is Agreement.AGREES else replace(cell, why=why)
+    return cell if cell.verdict is comparison.Agreement.AGREES else replace(cell, why=why)
 
 
 def auc_claim(
-    setting: str, verdict: Verdict | None, published: PublishedNumber, why: str = ""
-) -> list[ComparedNumber]:
+    setting: str, verdict: Verdict | None, published: comparison.PublishedNumber, why: str = ""
+) -> list[comparison.ComparedNumber]:
     """One AUC beside what the paper says of it, if it was simulated."""
     if verdict is None:
         return []
-    return [with_reason(ComparedNumber(setting=setting, ours=auc(verdict), published=published), why)]
+    return [
+        with_reason(comparison.ComparedNumber(setting=setting, ours=auc(verdict), published=published), why)
+    ]
 
 
 def auc_lead(
     setting: str,
     first: Verdict | None,
     second: Verdict | None,
-    published: PublishedNumber | None = None,
+    published: comparison.PublishedNumber | None = None,
     why: str = "",
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     """The difference of the AUCs of two games, if both were simulated."""
     if first is None or second is None:
         return []
     ours = metric_intervals.difference(auc(first), auc(second))
-    return [with_reason(ComparedNumber(setting=setting, ours=ours, published=published), why)]
+    return [with_reason(comparison.ComparedNumber(setting=setting, ours=ours, published=published), why)]
 
 
 def falling_auc_claims(
-    verdicts: GameVerdicts,
-    place: LocationDataSet,
-    releases: Sequence[ReleaseSetting],
-    variants: Sequence[AttackVariant],
+    verdicts: plans.GameVerdicts,
+    place: plans.LocationDataSet,
+    releases: Sequence[plans.ReleaseSetting],
+    variants: Sequence[plans.AttackVariant],
     where: str,
-) -> list[ComparedNumber]:
+) -> list[comparison.ComparedNumber]:
     """That the AUC falls from each release to the next one that was simulated."""
-    claim = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
+    claim = comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.ABOVE)
     cells = []
     for variant in variants:
         played = [release for release in releases if verdicts.find(place, release, variant) is not None]
@@ -179,29 +162,33 @@ def falling_auc_claims(
 
 
 def closeness_claims(
-    verdicts: GameVerdicts,
-    place: LocationDataSet,
-    releases: Sequence[ReleaseSetting],
-    published: PublishedNumber,
-) -> list[ComparedNumber]:
+    verdicts: plans.GameVerdicts,
+    place: plans.LocationDataSet,
+    releases: Sequence[plans.ReleaseSetting],
+    published: comparison.PublishedNumber,
+) -> list[comparison.ComparedNumber]:
     """That the zero-knowledge attack is at most this much worse than Knock-Knock."""
     return [
         cell
         for release in releases
         for cell in auc_lead(
             f"{place_prefix(place)}Knock-Knock minus zero-knowledge, AUC at {release.description}",
-            verdicts.find(place, release, KNOCK_KNOCK),
-            verdicts.find(place, release, ZERO_KNOWLEDGE),
+            verdicts.find(place, release, plans.KNOCK_KNOCK),
+            verdicts.find(place, release, plans.ZERO_KNOWLEDGE),
             published,
         )
     ]
 
 
 def likelihood_leads(
-    verdicts: GameVerdicts, place: LocationDataSet, releases: Sequence[ReleaseSetting]
-) -> list[ComparedNumber]:
+    verdicts: plans.GameVerdicts, place: plans.LocationDataSet, releases: Sequence[plans.ReleaseSetting]
+) -> list[comparison.ComparedNumber]:
     """Not in the paper: the likelihood attack compared with its attacks."""
-    pairs = [(LIKELIHOOD, KNOCK_KNOCK), (LIKELIHOOD, LIKELIHOOD_ZERO), (ZERO_DECONVOLUTION, ZERO_KNOWLEDGE)]
+    pairs = [
+        (plans.LIKELIHOOD, plans.KNOCK_KNOCK),
+        (plans.LIKELIHOOD, plans.LIKELIHOOD_ZERO),
+        (plans.ZERO_DECONVOLUTION, plans.ZERO_KNOWLEDGE),
+    ]
     return [
         cell
         for release in releases
@@ -216,17 +203,17 @@ def likelihood_leads(
 
 
 def measured_aucs(
-    verdicts: GameVerdicts,
-    place: LocationDataSet,
-    releases: Sequence[ReleaseSetting],
-    variants: Sequence[AttackVariant],
-) -> list[ComparedNumber]:
+    verdicts: plans.GameVerdicts,
+    place: plans.LocationDataSet,
+    releases: Sequence[plans.ReleaseSetting],
+    variants: Sequence[plans.AttackVariant],
+) -> list[comparison.ComparedNumber]:
     """AUCs of which the paper draws some without a number."""
     return [
-        ComparedNumber(
+        comparison.ComparedNumber(
             setting=f"{place_prefix(place)}{variant.description}, {release.description}: mean AUC",
             ours=auc(verdict),
-            drawn=variant in PAPER_ATTACKS,
+            drawn=variant in plans.PAPER_ATTACKS,
             why=place.why_not,
         )
         for release in releases
@@ -235,7 +222,7 @@ def measured_aucs(
     ]
 
 
-def place_prefix(place: LocationDataSet) -> str:
+def place_prefix(place: plans.LocationDataSet) -> str:
     """The place of the data, as the beginning of a cell's text."""
     return {"milan": "Milan: ", "city": "city: ", "cdr-city": "CDR city: "}.get(
         place.name, f"{place.description}: "

@@ -1,88 +1,66 @@
 """Figure 7 and table 3: small counts are suppressed."""
 
 from leakgauge.papers import metric_intervals
+from leakgauge.papers.guan24 import plans, statements
 from leakgauge.papers.guan24.auc_charts import ReleaseAxis, auc_chart
-from leakgauge.papers.guan24.plans import (
-    ALL_ATTACKS,
-    CDR,
-    INFORMED,
-    LIKELIHOOD,
-    PAPER_ATTACKS,
-    THRESHOLDS,
-    ZERO_DECONVOLUTION,
-    AggregateGame,
-    AttackVariant,
-    ReleaseSetting,
-    audit_tables,
-    game_verdicts,
-    main_place,
-    place_note,
-    substitutes,
-)
-from leakgauge.papers.guan24.statements import (
-    ACCURACIES,
-    PUBLISHED,
-    auc_claim,
-    closeness_claims,
-    falling_auc_claims,
-    likelihood_leads,
-    measured_aucs,
-    place_prefix,
-    printed_numbers,
-)
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
 
-RELEASES = tuple(ReleaseSetting(k=k) for k in THRESHOLDS)
-SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3))  # elsewhere, at --scale quick
-CDR_SOME = (ReleaseSetting(k=0), ReleaseSetting(k=1), ReleaseSetting(k=3), ReleaseSetting(k=5))
+RELEASES = tuple(plans.ReleaseSetting(k=k) for k in plans.THRESHOLDS)
+SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3))  # elsewhere, at --scale quick
+CDR_SOME = tuple(plans.ReleaseSetting(k=k) for k in (0, 1, 3, 5))
 
 
 def _plan(scope: Scope) -> list[AuditTable]:
     quick = scope.scale is Scale.QUICK
-    main = main_place(scope)
-    games = [AggregateGame(place=main, release=release, attacks=_players(release)) for release in RELEASES]
-    for place in substitutes(scope):
+    main = plans.main_place(scope)
+    games = [
+        plans.AggregateGame(place=main, release=release, attacks=_players(release)) for release in RELEASES
+    ]
+    for place in plans.substitutes(scope):
         games += [
-            AggregateGame(place=place, release=release, attacks=ALL_ATTACKS)
+            plans.AggregateGame(place=place, release=release, attacks=plans.ALL_ATTACKS)
             for release in (SOME if quick else RELEASES)
         ]
-    few = (LIKELIHOOD, INFORMED)  # learning from 360,000 cells takes long
+    few = (plans.LIKELIHOOD, plans.INFORMED)  # learning from 360,000 cells takes long
     chosen = CDR_SOME if quick else RELEASES
     games += [
-        AggregateGame(place=CDR, release=release, attacks=few if quick else ALL_ATTACKS) for release in chosen
+        plans.AggregateGame(place=plans.CDR, release=release, attacks=few if quick else plans.ALL_ATTACKS)
+        for release in chosen
     ]
-    return audit_tables(scope, games)
+    return plans.audit_tables(scope, games)
 
 
-def _players(release: ReleaseSetting) -> tuple[AttackVariant, ...]:
-    return (*ALL_ATTACKS, ZERO_DECONVOLUTION) if release.k == 1 else ALL_ATTACKS
+def _players(release: plans.ReleaseSetting) -> tuple[plans.AttackVariant, ...]:
+    return (*plans.ALL_ATTACKS, plans.ZERO_DECONVOLUTION) if release.k == 1 else plans.ALL_ATTACKS
 
 
 SUPPRESSION = PaperRun(name="suppression", audits=_plan)
 
 
 def _figure_7(played: PlayedItem) -> ItemResult:
-    verdicts = game_verdicts(played.verdicts)
-    main = main_place(played.scope)
+    verdicts = plans.game_verdicts(played.verdicts)
+    main = plans.main_place(played.scope)
     cells = []
-    for place in (main, *substitutes(played.scope)):
-        for variant in PAPER_ATTACKS:
-            cells += auc_claim(
-                f"{place_prefix(place)}{variant.description}, AUC at k = 0",
+    for place in (main, *plans.substitutes(played.scope)):
+        for variant in plans.PAPER_ATTACKS:
+            cells += statements.auc_claim(
+                f"{statements.place_prefix(place)}{variant.description}, AUC at k = 0",
                 verdicts.find(place, RELEASES[0], variant),
-                PUBLISHED["figure_7_near_perfect"],
+                statements.PUBLISHED["figure_7_near_perfect"],
                 "Other people can fill all of the target's cells; how often depends on how crowded these "
                 "cells are.",
             )
-        cells += falling_auc_claims(
-            verdicts, place, RELEASES, PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
+        cells += statements.falling_auc_claims(
+            verdicts, place, RELEASES, plans.PAPER_ATTACKS, "“monotonic decrease”, section 6.1"
         )
-        cells += closeness_claims(verdicts, place, RELEASES, PUBLISHED["figure_7_closeness"])
-        cells += likelihood_leads(verdicts, place, RELEASES)
-        cells += measured_aucs(verdicts, place, RELEASES, ALL_ATTACKS)
-    cells += measured_aucs(verdicts, CDR, RELEASES, ALL_ATTACKS)
+        cells += statements.closeness_claims(
+            verdicts, place, RELEASES, statements.PUBLISHED["figure_7_closeness"]
+        )
+        cells += statements.likelihood_leads(verdicts, place, RELEASES)
+        cells += statements.measured_aucs(verdicts, place, RELEASES, plans.ALL_ATTACKS)
+    cells += statements.measured_aucs(verdicts, plans.CDR, RELEASES, plans.ALL_ATTACKS)
     charts = []
-    for place in (main, *substitutes(played.scope), CDR):
+    for place in (main, *plans.substitutes(played.scope), plans.CDR):
         charts += auc_chart(
             f"figure-7-{place.name}",
             verdicts,
@@ -90,20 +68,24 @@ def _figure_7(played: PlayedItem) -> ItemResult:
             ReleaseAxis(
                 title="suppression threshold k", places=[(release.k, release) for release in RELEASES]
             ),
-            ALL_ATTACKS,
+            plans.ALL_ATTACKS,
             f"Mean AUC on groups of {place.group:,}, counts of k or less suppressed: {place.description}.",
             "Every attack except the informed one has an AUC near 1 without suppression, which falls as k "
             "grows; the likelihood attacks lie above the two of the paper.",
         )
-    return ItemResult(tuple(cells), tuple(charts), (place_note(played.scope),))
+    return ItemResult(tuple(cells), tuple(charts), (plans.place_note(played.scope),))
 
 
 def _table_3(played: PlayedItem) -> ItemResult:
-    places = {"CDR": CDR, "Milan": main_place(played.scope)}
-    cells = printed_numbers(
-        ACCURACIES["table_3"], "table 3", game_verdicts(played.verdicts), places, metric_intervals.accuracy
+    places = {"CDR": plans.CDR, "Milan": plans.main_place(played.scope)}
+    cells = statements.printed_numbers(
+        statements.ACCURACIES["table_3"],
+        "table 3",
+        plans.game_verdicts(played.verdicts),
+        places,
+        metric_intervals.accuracy,
     )
-    return ItemResult(tuple(cells), (), (place_note(played.scope),))
+    return ItemResult(tuple(cells), (), (plans.place_note(played.scope),))
 
 
 FIGURE_7 = PaperItem(

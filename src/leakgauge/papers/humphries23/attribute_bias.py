@@ -8,30 +8,8 @@ import numpy as np
 
 from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number, read_published
-from leakgauge.papers.humphries23.experiment_figures import (
-    COLOURS,
-    PARTS,
-    advantage,
-    advantage_bound,
-    bound_series,
-    claim_number,
-    data_notes,
-    epsilon_position,
-    measured_numbers,
-    model_accuracies,
-    verdicts_of,
-)
+from leakgauge.papers.humphries23 import experiment_figures, plans
 from leakgauge.papers.humphries23.member_groups import KEEP, LABELS, NO_SHADOWS, OTHERS_THRESHOLD
-from leakgauge.papers.humphries23.plans import (
-    ALL_EPSILONS,
-    ATTACK_NAMES,
-    AVERAGE,
-    OPTIMAL,
-    REPEATS,
-    DependenceGame,
-    Experiment,
-    VerdictsByLabel,
-)
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -44,7 +22,7 @@ PLAYED_EPSILON = 1.0  # the epsilon that is simulated at every scale
 
 
 def bias_charts(
-    name: str, words: str, games: Mapping[tuple[float, float | None], VerdictsByLabel]
+    name: str, words: str, games: Mapping[tuple[float, float | None], plans.VerdictsByLabel]
 ) -> tuple[Chart, ...]:
     """Advantages and accuracies by share at epsilon 1; where there are more, advantages by epsilon too."""
     here = {share: verdicts for (share, epsilon), verdicts in games.items() if epsilon == CHART_EPSILON}
@@ -54,18 +32,25 @@ def bias_charts(
     return tuple(charts)
 
 
-def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) -> Chart:
+def _advantages(name: str, words: str, here: Mapping[float, plans.VerdictsByLabel]) -> Chart:
     traces: list[ChartSeries] = [
         dot_series(
-            ATTACK_NAMES[label],
-            [(share, advantage(verdicts[label])) for share, verdicts in here.items() if label in verdicts],
+            plans.ATTACK_NAMES[label],
+            [
+                (share, experiment_figures.advantage(verdicts[label]))
+                for share, verdicts in here.items()
+                if label in verdicts
+            ],
             colour,
         )
-        for label, colour in COLOURS.items()
+        for label, colour in experiment_figures.COLOURS.items()
     ]
     ends = np.array([0.0, 1.0])
     traces.append(line_series("nothing", ends, np.zeros(2), Stroke.DOTTED, chart_style.CHANCE))
-    texts = [f"{share:.0%}: {advantage(verdicts[AVERAGE]).value:.3f}" for share, verdicts in here.items()]
+    texts = [
+        f"{share:.0%}: {experiment_figures.advantage(verdicts[plans.AVERAGE]).value:.3f}"
+        for share, verdicts in here.items()
+    ]
     return series_chart(
         f"{name}-advantage",
         traces,
@@ -77,18 +62,18 @@ def _advantages(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
     )
 
 
-def _accuracies(name: str, words: str, here: Mapping[float, VerdictsByLabel]) -> Chart:
+def _accuracies(name: str, words: str, here: Mapping[float, plans.VerdictsByLabel]) -> Chart:
     traces = [
         dot_series(
             part_words,
             [
-                (share, exact_number(model_accuracies(verdicts)[part]))
+                (share, exact_number(experiment_figures.model_accuracies(verdicts)[part]))
                 for share, verdicts in here.items()
-                if part in model_accuracies(verdicts)
+                if part in experiment_figures.model_accuracies(verdicts)
             ],
             chart_style.SERIES[number],
         )
-        for number, (part, part_words) in enumerate(PARTS.items())
+        for number, (part, part_words) in enumerate(experiment_figures.PARTS.items())
     ]
     return series_chart(
         f"{name}-accuracy",
@@ -101,13 +86,18 @@ def _accuracies(name: str, words: str, here: Mapping[float, VerdictsByLabel]) ->
     )
 
 
-def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None], VerdictsByLabel]) -> Chart:
+def _by_epsilon(
+    name: str, words: str, games: Mapping[tuple[float, float | None], plans.VerdictsByLabel]
+) -> Chart:
     shares = sorted({share for share, _ in games})
     traces: list[ChartSeries] = [
         dot_series(
             f"p = {share:g}",
             [
-                (epsilon_position(DependenceGame("", epsilon)), advantage(verdicts[AVERAGE]))
+                (
+                    experiment_figures.epsilon_position(plans.DependenceGame("", epsilon)),
+                    experiment_figures.advantage(verdicts[plans.AVERAGE]),
+                )
                 for (one, epsilon), verdicts in games.items()
                 if one == share
             ],
@@ -115,7 +105,7 @@ def _by_epsilon(name: str, words: str, games: Mapping[tuple[float, float | None]
         )
         for share, colour in zip(shares, chart_style.colours(len(shares)), strict=True)
     ]
-    traces.append(bound_series())
+    traces.append(experiment_figures.bound_series())
     return series_chart(
         f"{name}-by-epsilon",
         traces,
@@ -139,23 +129,23 @@ class BiasedAttribute:
     more: Mapping[float, Mapping[Scale, int]] = field(default_factory=dict)  # repeats, where more are needed
 
     @property
-    def experiments(self) -> dict[float, Experiment]:
+    def experiments(self) -> dict[float, plans.Experiment]:
         """One for each share of members."""
         return {share: self._experiment(share) for share in SHARES}
 
     def audits(self, scope: Scope) -> list[AuditTable]:
         return [audit for experiment in self.experiments.values() for audit in experiment.audits(scope)]
 
-    def games(self, played: PlayedItem) -> dict[tuple[float, float | None], VerdictsByLabel]:
+    def games(self, played: PlayedItem) -> dict[tuple[float, float | None], plans.VerdictsByLabel]:
         """Verdicts by share and epsilon."""
         return {
             (share, game.epsilon): verdicts
             for share, experiment in self.experiments.items()
-            for game, verdicts in verdicts_of(experiment, played).items()
+            for game, verdicts in experiment_figures.verdicts_of(experiment, played).items()
         }
 
-    def _experiment(self, share: float) -> Experiment:
-        return Experiment(
+    def _experiment(self, share: float) -> plans.Experiment:
+        return plans.Experiment(
             name=f"adult-{self.name}-{share * 100:.0f}",
             description=f"Adult, {share:.0%} of members {self.description}",
             data=partial(data_sets.adult, group=self.group, duplicates=KEEP),
@@ -163,11 +153,11 @@ class BiasedAttribute:
             stand_in={"name": "bias", "group": "component", "value": "0", "share": share},
             members=dict.fromkeys(Scale, 10_000),
             validation=2_500,
-            epsilons={Scale.QUICK: (PLAYED_EPSILON,), Scale.FULL: ALL_EPSILONS},
+            epsilons={Scale.QUICK: (PLAYED_EPSILON,), Scale.FULL: plans.ALL_EPSILONS},
             controlled=False,
             shadows=True,
             only_full=share not in self.quick,
-            repeats={**REPEATS, **self.more.get(share, {})},
+            repeats={**plans.REPEATS, **self.more.get(share, {})},
         )
 
 
@@ -197,8 +187,12 @@ class _AttributeClaims:
         """A statement about the advantage at one share."""
         if (verdicts := self.found.get((share, PLAYED_EPSILON))) is None:
             return []
-        what = f"{of}: advantage, {ATTACK_NAMES[label]}, {self._place(share, PLAYED_EPSILON)}"
-        return [claim_number(what, advantage(verdicts[label]), published, real=self.real)]
+        what = f"{of}: advantage, {plans.ATTACK_NAMES[label]}, {self._place(share, PLAYED_EPSILON)}"
+        return [
+            experiment_figures.claim_number(
+                what, experiment_figures.advantage(verdicts[label]), published, real=self.real
+            )
+        ]
 
     def apart(
         self,
@@ -211,11 +205,11 @@ class _AttributeClaims:
         if first not in self.found or second not in self.found:
             return []
         ours = metric_intervals.difference(
-            *(advantage(self.found[place][label]) for place in (first, second))
+            *(experiment_figures.advantage(self.found[place][label]) for place in (first, second))
         )
         names = [self._place(share, epsilon) for share, epsilon in (first, second)]
-        what = f"advantage, {ATTACK_NAMES[label]}: {names[0]} minus {names[1]}"
-        return [claim_number(what, ours, published, real=self.real)]
+        what = f"advantage, {plans.ATTACK_NAMES[label]}: {names[0]} minus {names[1]}"
+        return [experiment_figures.claim_number(what, ours, published, real=self.real)]
 
     def accuracy(
         self, share: float, first: str, second: str, published: PublishedNumber
@@ -224,17 +218,19 @@ class _AttributeClaims:
         useful = (
             {}
             if (share, PLAYED_EPSILON) not in self.found
-            else model_accuracies(self.found[share, PLAYED_EPSILON])
+            else experiment_figures.model_accuracies(self.found[share, PLAYED_EPSILON])
         )
         if first not in useful or second not in useful:
             return []
         apart = useful[first] - useful[second]
         ours = exact_number(abs(apart) if published.claim is Claim.AT_MOST else apart)
         what = f"accuracy on {first} minus on {second}, {self._place(share, PLAYED_EPSILON)}"
-        return [claim_number(what, ours, published, "Means over few repeats.", real=self.real)]
+        return [
+            experiment_figures.claim_number(what, ours, published, "Means over few repeats.", real=self.real)
+        ]
 
     def _place(self, share: float, epsilon: float | None) -> str:
-        game = DependenceGame("", epsilon)
+        game = plans.DependenceGame("", epsilon)
         return f"{share:.0%} of members {self.attribute.description}, {game.description}"
 
 
@@ -246,24 +242,24 @@ def _gender(played: PlayedItem) -> ItemResult:
     claims = _AttributeClaims(GENDER, played)
     negative = "“for bias levels p ≥ 0.75 … negative”, section IV-C"
     cells = [
-        *claims.at(AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
-        *claims.at(AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
-        *claims.at(AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
-        *claims.at(AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
+        *claims.at(plans.AVERAGE, 0.0, PUBLISHED["figure_4_no_men"]),
+        *claims.at(plans.AVERAGE, 0.5, PUBLISHED["figure_4_half_men"]),
+        *claims.at(plans.AVERAGE, 0.75, _stated(0.0, negative, Claim.AT_MOST)),
+        *claims.at(plans.AVERAGE, 1.0, _stated(0.0, negative, Claim.AT_MOST)),
         *claims.apart(
-            AVERAGE,
+            plans.AVERAGE,
             (0.0, PLAYED_EPSILON),
             (0.5, PLAYED_EPSILON),
             _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
         ),
         *claims.apart(
-            AVERAGE,
+            plans.AVERAGE,
             (0.5, PLAYED_EPSILON),
             (1.0, PLAYED_EPSILON),
             _stated(0.0, "figure 4, falls with p", Claim.ABOVE),
         ),
         *claims.apart(
-            AVERAGE,
+            plans.AVERAGE,
             (0.0, 0.1),
             (0.5, None),
             PUBLISHED["figure_4_similar_advantage"],
@@ -289,14 +285,14 @@ def _education(played: PlayedItem) -> ItemResult:
     claims = _AttributeClaims(EDUCATION, played)
     cells = [
         *claims.at(
-            OPTIMAL,
+            plans.OPTIMAL,
             0.0,
             PUBLISHED["figure_5_nobody"],
         ),
-        *claims.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_from"], "stated, from"),
-        *claims.at(OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_to"], "stated, to"),
+        *claims.at(plans.OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_from"], "stated, from"),
+        *claims.at(plans.OPTIMAL, 1.0, PUBLISHED["figure_5_everybody_to"], "stated, to"),
         *claims.apart(
-            OPTIMAL,
+            plans.OPTIMAL,
             (1.0, PLAYED_EPSILON),
             (0.0, PLAYED_EPSILON),
             _stated(0.0, "figure 5, rises with p", Claim.ABOVE),
@@ -306,17 +302,25 @@ def _education(played: PlayedItem) -> ItemResult:
         ),
     ]
     if (verdicts := claims.found.get((1.0, 0.1))) is not None:
-        breaks = _stated(advantage_bound(0.1), "“breaking the DP bound”, section IV-C", Claim.ABOVE, 3)
-        what = f"advantage, {ATTACK_NAMES[OPTIMAL]}, 100% of members of low education, ε = 0.1"
-        cells.append(claim_number(what, advantage(verdicts[OPTIMAL]), breaks, real=claims.real))
+        breaks = _stated(
+            experiment_figures.advantage_bound(0.1), "“breaking the DP bound”, section IV-C", Claim.ABOVE, 3
+        )
+        what = f"advantage, {plans.ATTACK_NAMES[plans.OPTIMAL]}, 100% of members of low education, ε = 0.1"
+        cells.append(
+            experiment_figures.claim_number(
+                what, experiment_figures.advantage(verdicts[plans.OPTIMAL]), breaks, real=claims.real
+            )
+        )
     return _shown(EDUCATION, played, cells)
 
 
 def _shown(attribute: BiasedAttribute, played: PlayedItem, stated: list[ComparedNumber]) -> ItemResult:
     experiments = tuple(attribute.experiments.values())
-    plain = [cell for experiment in experiments for cell in measured_numbers(experiment, played)]
+    plain = [
+        cell for experiment in experiments for cell in experiment_figures.measured_numbers(experiment, played)
+    ]
     charts = bias_charts(attribute.name, attribute.description, attribute.games(played))
-    return ItemResult((*stated, *plain), charts, data_notes(played.scope, experiments))
+    return ItemResult((*stated, *plain), charts, experiment_figures.data_notes(played.scope, experiments))
 
 
 FIGURE_4 = PaperItem(

@@ -5,28 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from leakgauge.papers import metric_intervals
-from leakgauge.papers.comparison import (
-    Agreement,
-    Claim,
-    ComparedNumber,
-    OurNumber,
-    PublishedNumber,
-    exact_number,
-)
-from leakgauge.papers.humphries23.plans import (
-    ATTACK_NAMES,
-    AVERAGE,
-    BLIND,
-    DELTA,
-    GENERATED,
-    OPTIMAL,
-    SHADOW,
-    DependenceGame,
-    Experiment,
-    ExperimentVerdicts,
-    VerdictsByLabel,
-)
+from leakgauge.papers import comparison, metric_intervals
+from leakgauge.papers.humphries23 import plans
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -35,19 +15,29 @@ from leakgauge.theory.metric_bounds import humphries_advantage
 from leakgauge.verdict import Verdict
 
 METRICS = {
-    AVERAGE: "advantage_own",
-    OPTIMAL: "advantage_per_release",
-    SHADOW: "advantage_own",
-    BLIND: "advantage_own",
+    plans.AVERAGE: "advantage_own",
+    plans.OPTIMAL: "advantage_per_release",
+    plans.SHADOW: "advantage_own",
+    plans.BLIND: "advantage_own",
 }
 IN_SAMPLE, NULL = "advantage_in_sample", "advantage_in_sample_null"
 PARTS = {"members": "members", "others": "non-members", "validation": "validation rows"}
 OTHER_ROWS = "Simulated on generated rows: the files of the paper's data were not given (--data)."
 WITHOUT = 10_000.0  # where training without noise stands on an axis of epsilons
-COLOURS = {AVERAGE: chart_style.SERIES[0], OPTIMAL: chart_style.SERIES[1], SHADOW: chart_style.SERIES[2]}
-IID_COLOURS = {AVERAGE: chart_style.SERIES[6], OPTIMAL: chart_style.SERIES[4], SHADOW: chart_style.SERIES[5]}
+COLOURS = {
+    plans.AVERAGE: chart_style.SERIES[0],
+    plans.OPTIMAL: chart_style.SERIES[1],
+    plans.SHADOW: chart_style.SERIES[2],
+}
+IID_COLOURS = {
+    plans.AVERAGE: chart_style.SERIES[6],
+    plans.OPTIMAL: chart_style.SERIES[4],
+    plans.SHADOW: chart_style.SERIES[5],
+}
 GRID = np.geomspace(0.01, 1000.0, 101)
-ClaimsOfExperiment = Callable[[Experiment, Scope, ExperimentVerdicts], list[ComparedNumber]]
+ClaimsOfExperiment = Callable[
+    [plans.Experiment, Scope, plans.ExperimentVerdicts], list[comparison.ComparedNumber]
+]
 HIDDEN = (
     "This much noise also hides the group: at this ε the model has learned very little, and our threshold, "
     "which is not chosen on the counted records, does not benefit from chance."
@@ -59,14 +49,14 @@ FILES = (
 )
 
 
-def advantage(verdict: Verdict) -> OurNumber:
+def advantage(verdict: Verdict) -> comparison.OurNumber:
     """TPR - FPR of an attack: at its own threshold, or at one for each model chosen on other records."""
     return metric_intervals.metric(verdict, METRICS[verdict.label])
 
 
 def advantage_bound(epsilon: float | None) -> float:
     """The advantage that theorem III.1 allows where records are independent, if the nominal ε were true."""
-    return 1.0 if epsilon is None else float(humphries_advantage(epsilon, DELTA))
+    return 1.0 if epsilon is None else float(humphries_advantage(epsilon, plans.DELTA))
 
 
 def bound_series() -> ChartSeries:
@@ -81,7 +71,7 @@ def bound_series() -> ChartSeries:
 
 
 def experiment_label(
-    experiment: Experiment, scope: Scope, what: str, game: DependenceGame | None = None
+    experiment: plans.Experiment, scope: Scope, what: str, game: plans.DependenceGame | None = None
 ) -> str:
     """The setting of a cell."""
     words = (
@@ -94,41 +84,43 @@ def experiment_label(
 
 def claim_number(
     setting: str,
-    ours: OurNumber,
-    published: PublishedNumber | None = None,
+    ours: comparison.OurNumber,
+    published: comparison.PublishedNumber | None = None,
     why: str = "",
     *,
     real: bool = True,
-) -> ComparedNumber:
+) -> comparison.ComparedNumber:
     """A number beside a statement; ``why`` explains a difference; statements are about real rows."""
     if published is not None and not real:
-        return ComparedNumber(
+        return comparison.ComparedNumber(
             setting=setting, ours=ours, published=published, comparable=False, why=OTHER_ROWS
         )
-    cell = ComparedNumber(setting=setting, ours=ours, published=published)
-    return replace(cell, why=why) if why and cell.verdict is Agreement.DIFFERS else cell
+    cell = comparison.ComparedNumber(setting=setting, ours=ours, published=published)
+    return replace(cell, why=why) if why and cell.verdict is comparison.Agreement.DIFFERS else cell
 
 
-def verdicts_of(experiment: Experiment, played: PlayedItem) -> ExperimentVerdicts:
+def verdicts_of(experiment: plans.Experiment, played: PlayedItem) -> plans.ExperimentVerdicts:
     """The games of an experiment."""
     return experiment.judged(played.scope.scale, played.verdicts)
 
 
-def measured_numbers(experiment: Experiment, played: PlayedItem) -> list[ComparedNumber]:
+def measured_numbers(experiment: plans.Experiment, played: PlayedItem) -> list[comparison.ComparedNumber]:
     """What every experiment has: advantages beside accuracies, and the in-sample optimum beside its null."""
     scope, cells = played.scope, []
     for game, verdicts in verdicts_of(experiment, played).items():
         for label, verdict in verdicts.items():
-            setting = experiment_label(experiment, scope, f"advantage, {ATTACK_NAMES[label]}", game)
+            setting = experiment_label(experiment, scope, f"advantage, {plans.ATTACK_NAMES[label]}", game)
             drawn = experiment.drawn and experiment.is_real(scope)
             cells.append(
-                ComparedNumber(setting=setting, ours=advantage(verdict), drawn=drawn, why=_right(verdicts))
+                comparison.ComparedNumber(
+                    setting=setting, ours=advantage(verdict), drawn=drawn, why=_right(verdicts)
+                )
             )
-        cells.append(_in_sample(experiment, scope, game, verdicts[OPTIMAL]))
+        cells.append(_in_sample(experiment, scope, game, verdicts[plans.OPTIMAL]))
     if (blind := experiment.blind_verdict(played.verdicts)) is not None:
         cells.append(
-            ComparedNumber(
-                setting=experiment_label(experiment, scope, f"advantage, {ATTACK_NAMES[BLIND]}"),
+            comparison.ComparedNumber(
+                setting=experiment_label(experiment, scope, f"advantage, {plans.ATTACK_NAMES[plans.BLIND]}"),
                 ours=advantage(blind),
                 why="An attacker with rows of both kinds recognises the kind of a record without any model.",
             )
@@ -136,23 +128,23 @@ def measured_numbers(experiment: Experiment, played: PlayedItem) -> list[Compare
     return cells
 
 
-def model_accuracies(verdicts: VerdictsByLabel) -> dict[str, float]:
+def model_accuracies(verdicts: plans.VerdictsByLabel) -> dict[str, float]:
     """How often the model is right about each part of the rows, on average over repeats."""
-    utility = verdicts[AVERAGE].utility or {}
+    utility = verdicts[plans.AVERAGE].utility or {}
     return {part: utility[part] for part in PARTS if part in utility}
 
 
-def _right(verdicts: VerdictsByLabel) -> str:
+def _right(verdicts: plans.VerdictsByLabel) -> str:
     """The accuracy of the model, as a sentence."""
     texts = [f"{right:.3f} of {PARTS[part]}" for part, right in model_accuracies(verdicts).items()]
     return f"The model is right about {', '.join(texts)}, on average over repeats." if texts else ""
 
 
 def _in_sample(
-    experiment: Experiment, scope: Scope, game: DependenceGame, verdict: Verdict
-) -> ComparedNumber:
+    experiment: plans.Experiment, scope: Scope, game: plans.DependenceGame, verdict: Verdict
+) -> comparison.ComparedNumber:
     null = verdict.metrics[NULL].value
-    return ComparedNumber(
+    return comparison.ComparedNumber(
         setting=experiment_label(experiment, scope, "advantage, in-sample optimum of the paper", game),
         ours=metric_intervals.metric(verdict, IN_SAMPLE),
         drawn=experiment.drawn and experiment.is_real(scope),
@@ -161,12 +153,12 @@ def _in_sample(
     )
 
 
-def epsilon_position(game: DependenceGame) -> float:
+def epsilon_position(game: plans.DependenceGame) -> float:
     """Where a game stands on an axis of epsilons."""
     return WITHOUT if game.epsilon is None else game.epsilon
 
 
-def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
+def advantage_chart(experiment: plans.Experiment, played: PlayedItem) -> Chart:
     """Every attack with and without what members have in common, and the bound for independent records."""
     games = verdicts_of(experiment, played)
     traces: list[ChartSeries] = []
@@ -178,13 +170,13 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
                 for game, verdicts in games.items()
                 if game.control is control and label in verdicts
             ]
-            traces.append(dot_series(f"{ATTACK_NAMES[label]}, {side}", points, colour))
+            traces.append(dot_series(f"{plans.ATTACK_NAMES[label]}, {side}", points, colour))
     traces.append(bound_series())
     if (verdict := experiment.blind_verdict(played.verdicts)) is not None:
         ends = np.array([GRID[0], WITHOUT])
         traces.append(
             line_series(
-                ATTACK_NAMES[BLIND],
+                plans.ATTACK_NAMES[plans.BLIND],
                 ends,
                 np.full(2, advantage(verdict).value),
                 Stroke.DOTTED,
@@ -192,8 +184,8 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
             )
         )
     texts = [
-        f"{game.description}: {advantage(verdicts[AVERAGE]).value:.3f} and "
-        f"{advantage(verdicts[OPTIMAL]).value:.3f}"
+        f"{game.description}: {advantage(verdicts[plans.AVERAGE]).value:.3f} and "
+        f"{advantage(verdicts[plans.OPTIMAL]).value:.3f}"
         for game, verdicts in games.items()
     ]
     return series_chart(
@@ -207,7 +199,7 @@ def advantage_chart(experiment: Experiment, played: PlayedItem) -> Chart:
     )
 
 
-def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
+def accuracy_chart(experiment: plans.Experiment, played: PlayedItem) -> Chart:
     """How often the model is right about members, non-members and validation rows."""
     games = verdicts_of(experiment, played)
     traces, texts = [], []
@@ -215,7 +207,7 @@ def accuracy_chart(experiment: Experiment, played: PlayedItem) -> Chart:
         side = "IID" if control else "non-IID"
         for number, (part, words) in enumerate(PARTS.items()):
             points = [
-                (epsilon_position(game), exact_number(model_accuracies(verdicts)[part]))
+                (epsilon_position(game), comparison.exact_number(model_accuracies(verdicts)[part]))
                 for game, verdicts in games.items()
                 if game.control is control and part in model_accuracies(verdicts)
             ]
@@ -238,7 +230,7 @@ class ExperimentFigure:
 
     title: str
     about: str
-    experiments: tuple[Experiment, ...]
+    experiments: tuple[plans.Experiment, ...]
     statements: tuple[ClaimsOfExperiment, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -264,15 +256,15 @@ class ExperimentFigure:
         return ItemResult(tuple(cells), tuple(charts), data_notes(scope, self.experiments))
 
 
-def data_notes(scope: Scope, experiments: tuple[Experiment, ...]) -> tuple[str, ...]:
+def data_notes(scope: Scope, experiments: tuple[plans.Experiment, ...]) -> tuple[str, ...]:
     """The data and repeats behind the figure."""
     counts = sorted({one.repeats[scope.scale] for one in experiments if one.games(scope.scale)})
     repeats = f"{' or '.join(map(str, counts))} repeats of split and training; the paper has 50."
     if all(experiment.is_real(scope) for experiment in experiments):
         return (repeats,)
     generated = (
-        f"Simulated on {GENERATED.description}, so nothing is compared with the paper. --data names a folder "
-        f"with the published files: {FILES}."
+        f"Simulated on {plans.GENERATED.description}, so nothing is compared with the paper. --data names "
+        f"a folder with the published files: {FILES}."
     )
     return (repeats, generated)
 
@@ -280,19 +272,25 @@ def data_notes(scope: Scope, experiments: tuple[Experiment, ...]) -> tuple[str, 
 def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
     """That an attack does better where members have something in common; the paper says so at ``where``."""
 
-    def state(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
+    def state(
+        experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
+    ) -> list[comparison.ComparedNumber]:
         cells = []
         for game, verdicts in games.items():
-            control = games.get(DependenceGame(game.experiment, game.epsilon, control=True))
+            control = games.get(plans.DependenceGame(game.experiment, game.epsilon, control=True))
             if game.control or control is None:
                 continue
-            apart = metric_intervals.difference(advantage(verdicts[OPTIMAL]), advantage(control[OPTIMAL]))
+            apart = metric_intervals.difference(
+                advantage(verdicts[plans.OPTIMAL]), advantage(control[plans.OPTIMAL])
+            )
             what = "advantage, optimal threshold, non-IID minus IID"
             cells.append(
                 claim_number(
                     f"{experiment_label(experiment, scope, what)}, {game.description.split(', ')[0]}",
                     apart,
-                    None if where is None else PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
+                    None
+                    if where is None
+                    else comparison.PublishedNumber(value=0.0, where=where, claim=comparison.Claim.ABOVE),
                     HIDDEN if game.epsilon is not None and game.epsilon <= _LOUD else "",
                     real=experiment.is_real(scope),
                 )
@@ -303,15 +301,22 @@ def beats_control_claims(where: str | None = None) -> ClaimsOfExperiment:
 
 
 def advantage_claim(
-    label: str, epsilon: float, published: PublishedNumber, *, of: str = "stated", control: bool = False
+    label: str,
+    epsilon: float,
+    published: comparison.PublishedNumber,
+    *,
+    of: str = "stated",
+    control: bool = False,
 ) -> ClaimsOfExperiment:
     """A statement about the advantage of one attack at one epsilon."""
 
-    def state(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
-        game = DependenceGame(experiment.name, epsilon, control)
+    def state(
+        experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
+    ) -> list[comparison.ComparedNumber]:
+        game = plans.DependenceGame(experiment.name, epsilon, control)
         if label not in games.get(game, {}):
             return []
-        setting = experiment_label(experiment, scope, f"{of}: advantage, {ATTACK_NAMES[label]}", game)
+        setting = experiment_label(experiment, scope, f"{of}: advantage, {plans.ATTACK_NAMES[label]}", game)
         return [
             claim_number(setting, advantage(games[game][label]), published, real=experiment.is_real(scope))
         ]

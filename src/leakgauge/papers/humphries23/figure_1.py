@@ -11,12 +11,7 @@ from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.page import Chart, Stroke
-from leakgauge.theory.metric_bounds import (
-    erlingsson_advantage,
-    humphries_advantage,
-    humphries_minus_erlingsson,
-    yeom_advantage,
-)
+from leakgauge.theory import metric_bounds
 from leakgauge.verdict import Verdict
 
 DELTA = 1e-5
@@ -50,7 +45,7 @@ def _figure_1(played: PlayedItem) -> ItemResult:
 def _gains() -> list[ComparedNumber]:
     """How much the new bound improves on the others."""
     named = np.geomspace(0.1, 2.0, 2001)
-    gain = -humphries_minus_erlingsson(named, DELTA)
+    gain = -metric_bounds.humphries_minus_erlingsson(named, DELTA)
     almost = read_published(__package__)["figure_1_gain"]
     only_there = (
         f"“Almost 0.2” is the largest gain, {gain.max():.4f} at ε = {named[gain.argmax()]:.2f}; at the "
@@ -77,9 +72,9 @@ def _gains() -> list[ComparedNumber]:
 def _tightest() -> list[ComparedNumber]:
     """That the new bound is never above the others."""
     epsilons, deltas = np.append(0.0, GRID), np.linspace(0.0, 1.0, 101)
-    over_erlingsson = humphries_advantage(epsilons[:, None], deltas) - erlingsson_advantage(
+    over_erlingsson = metric_bounds.humphries_advantage(
         epsilons[:, None], deltas
-    )
+    ) - metric_bounds.erlingsson_advantage(epsilons[:, None], deltas)
     tighter = PublishedNumber(value=0.0, where="“tighter”, section III-B", claim=Claim.AT_MOST)
     return [
         ComparedNumber(
@@ -89,12 +84,19 @@ def _tightest() -> list[ComparedNumber]:
         ),
         ComparedNumber(
             setting="(5) minus (3), most over 0 ≤ ε ≤ 10, δ = 0",
-            ours=exact_number((humphries_advantage(epsilons) - yeom_advantage(epsilons)).max()),
+            ours=exact_number(
+                (metric_bounds.humphries_advantage(epsilons) - metric_bounds.yeom_advantage(epsilons)).max()
+            ),
             published=tighter,
         ),
         ComparedNumber(
             setting="(5) minus (4), ε = 1",
-            ours=exact_number(float(humphries_advantage(1.0, DELTA) - erlingsson_advantage(1.0, DELTA))),
+            ours=exact_number(
+                float(
+                    metric_bounds.humphries_advantage(1.0, DELTA)
+                    - metric_bounds.erlingsson_advantage(1.0, DELTA)
+                )
+            ),
             published=PublishedNumber(
                 value=(DELTA - 1) * (exp(-1) + 1) / (exp(1) + 1), where="formula, appendix B"
             ),
@@ -107,21 +109,25 @@ def _epsilon_where_yeom_is_one() -> float:
     from scipy.optimize import brentq
 
     almost_one = 1 - 1e-15
-    return float(brentq(lambda epsilon: float(yeom_advantage(epsilon)) - almost_one, 0.01, 1.0, xtol=1e-14))
+    return float(
+        brentq(
+            lambda epsilon: float(metric_bounds.yeom_advantage(epsilon)) - almost_one, 0.01, 1.0, xtol=1e-14
+        )
+    )
 
 
 def _read_off() -> list[ComparedNumber]:
     """The three curves at a few places: ours, and the formulas as they are printed."""
     bounds: list[tuple[str, Sequence[float], Callable[[float], float]]] = [
-        ("(3), Yeom et al.", yeom_advantage(READ_OFF).tolist(), lambda e: min(exp(e) - 1, 1.0)),
+        ("(3), Yeom et al.", metric_bounds.yeom_advantage(READ_OFF).tolist(), lambda e: min(exp(e) - 1, 1.0)),
         (
             "(4), Erlingsson et al.",
-            erlingsson_advantage(READ_OFF, DELTA).tolist(),
+            metric_bounds.erlingsson_advantage(READ_OFF, DELTA).tolist(),
             lambda e: 1 - exp(-e) * (1 - DELTA),
         ),
         (
             "(5)",
-            humphries_advantage(READ_OFF, DELTA).tolist(),
+            metric_bounds.humphries_advantage(READ_OFF, DELTA).tolist(),
             lambda e: (exp(e) - 1 + 2 * DELTA) / (exp(e) + 1),
         ),
     ]
@@ -143,7 +149,7 @@ def _reached(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
         ComparedNumber(
             setting=f"advantage against randomized response, ε = {_epsilon(verdict):g}, simulated",
             ours=metric_intervals.advantage(verdict),
-            exact=float(humphries_advantage(_epsilon(verdict))),
+            exact=float(metric_bounds.humphries_advantage(_epsilon(verdict))),
             drawn=True,
         )
         for verdict in verdicts
@@ -160,17 +166,25 @@ def _chart(verdicts: Sequence[Verdict]) -> Chart:
         "figure-1",
         [
             line_series(
-                "(3) Yeom et al. 2018", GRID, yeom_advantage(GRID), Stroke.LINE, chart_style.SERIES[1]
+                "(3) Yeom et al. 2018",
+                GRID,
+                metric_bounds.yeom_advantage(GRID),
+                Stroke.LINE,
+                chart_style.SERIES[1],
             ),
             line_series(
                 "(4) Erlingsson et al. 2019",
                 GRID,
-                erlingsson_advantage(GRID, DELTA),
+                metric_bounds.erlingsson_advantage(GRID, DELTA),
                 Stroke.LINE,
                 chart_style.SERIES[3],
             ),
             line_series(
-                "(5) this paper", GRID, humphries_advantage(GRID, DELTA), Stroke.LINE, chart_style.SERIES[0]
+                "(5) this paper",
+                GRID,
+                metric_bounds.humphries_advantage(GRID, DELTA),
+                Stroke.LINE,
+                chart_style.SERIES[0],
             ),
             dot_series(
                 response,

@@ -5,28 +5,11 @@ from typing import Any
 
 from leakgauge.papers import data_sets, metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, read_published
-from leakgauge.papers.humphries23.experiment_figures import (
-    ExperimentFigure,
-    advantage,
-    advantage_bound,
-    advantage_claim,
-    beats_control_claims,
-    claim_number,
-    experiment_label,
-)
-from leakgauge.papers.humphries23.plans import (
-    ALL_EPSILONS,
-    AVERAGE,
-    OPTIMAL,
-    DependenceGame,
-    Experiment,
-    ExperimentVerdicts,
-    source_group,
-)
+from leakgauge.papers.humphries23 import experiment_figures, plans
 from leakgauge.papers.paper import Scale, Scope
 
 PUBLISHED = read_published(__package__)
-TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: ALL_EPSILONS}
+TWO = {Scale.QUICK: (1.0, 10.0), Scale.FULL: plans.ALL_EPSILONS}
 KEEP = "keep"  # rows that occur twice, as in the paper's code
 LABELS = (
     "Noise is set as in the paper's code, where ε is a label: its accountant assumes that replacing a "
@@ -43,7 +26,7 @@ NO_SHADOWS = (
     "rows (a quarter of Adult's are wrong), so that its numbers for this attack are too low."
 )
 _BREAKS = PublishedNumber(
-    value=advantage_bound(1.0),
+    value=experiment_figures.advantage_bound(1.0),
     places=3,
     where="“the advantage bound does not hold in non-IID cases”, section IV-B",
     claim=Claim.ABOVE,
@@ -54,7 +37,7 @@ HOSPITALS = {
     "switzerland": ("Switzerland", (61, 400)),
     "va": ("VA Long Beach", (100, 360)),
 }
-SMALL = {Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS}
+SMALL = {Scale.QUICK: (10.0,), Scale.FULL: plans.ALL_EPSILONS}
 HALF = (
     "All rows of the group are members, so that nobody else has any: the blind control plays with half of "
     "the members and others, and learns from the rest."
@@ -66,8 +49,8 @@ def _clusters(*, seed: int, members: int) -> dict[str, Any]:
     return {"name": "clusters", "k": 2, "seed": seed, "members": members}
 
 
-def _adult_cluster(direction: int, *, only_full: bool = False) -> Experiment:
-    return Experiment(
+def _adult_cluster(direction: int, *, only_full: bool = False) -> plans.Experiment:
+    return plans.Experiment(
         name=f"adult-clusters-{direction}",
         description=f"Adult, members of cluster {direction + 1}",
         data=partial(data_sets.adult, duplicates=KEEP),
@@ -79,17 +62,22 @@ def _adult_cluster(direction: int, *, only_full: bool = False) -> Experiment:
     )
 
 
-def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> list[ComparedNumber]:
+def _rises(
+    experiment: plans.Experiment, scope: Scope, games: plans.ExperimentVerdicts
+) -> list[ComparedNumber]:
     """That less noise helps the attack."""
-    low, high = (games.get(DependenceGame(experiment.name, epsilon)) for epsilon in (1.0, 10.0))
+    low, high = (games.get(plans.DependenceGame(experiment.name, epsilon)) for epsilon in (1.0, 10.0))
     if low is None or high is None:
         return []
     return [
-        claim_number(
-            experiment_label(
+        experiment_figures.claim_number(
+            experiment_figures.experiment_label(
                 experiment, scope, "advantage, optimal threshold, at ε = 10 minus at ε = 1, non-IID"
             ),
-            metric_intervals.difference(advantage(high[OPTIMAL]), advantage(low[OPTIMAL])),
+            metric_intervals.difference(
+                experiment_figures.advantage(high[plans.OPTIMAL]),
+                experiment_figures.advantage(low[plans.OPTIMAL]),
+            ),
             PublishedNumber(
                 value=0.0, where="“increases as the privacy level decreases”, IV-B", claim=Claim.ABOVE
             ),
@@ -98,7 +86,7 @@ def _rises(experiment: Experiment, scope: Scope, games: ExperimentVerdicts) -> l
     ]
 
 
-FIGURE_2 = ExperimentFigure(
+FIGURE_2 = experiment_figures.ExperimentFigure(
     title="Figure 2: Adult, members of one cluster",
     about="k-means divides each class of Adult in two; members are 10,000 rows of one cluster, non-members "
     "of the other. The control (IID) pools and reshuffles the same rows. The dashed line is the advantage "
@@ -106,21 +94,23 @@ FIGURE_2 = ExperimentFigure(
     experiments=(_adult_cluster(0), _adult_cluster(1, only_full=True)),
     statements=(
         *(
-            advantage_claim(label, epsilon, PUBLISHED[f"figure_2_advantage_{epsilon:g}"])
+            experiment_figures.advantage_claim(label, epsilon, PUBLISHED[f"figure_2_advantage_{epsilon:g}"])
             for epsilon in (1.0, 10.0)
-            for label in (AVERAGE, OPTIMAL)
+            for label in (plans.AVERAGE, plans.OPTIMAL)
         ),
         *(
-            advantage_claim(label, 1.0, _BREAKS, of="against the bound of the label")
-            for label in (AVERAGE, OPTIMAL)
+            experiment_figures.advantage_claim(label, 1.0, _BREAKS, of="against the bound of the label")
+            for label in (plans.AVERAGE, plans.OPTIMAL)
         ),
         *(
-            advantage_claim(label, epsilon, PUBLISHED["figure_2_control"], control=True)
+            experiment_figures.advantage_claim(label, epsilon, PUBLISHED["figure_2_control"], control=True)
             for epsilon in (1.0, 10.0)
-            for label in (AVERAGE, OPTIMAL)
+            for label in (plans.AVERAGE, plans.OPTIMAL)
         ),
         _rises,
-        beats_control_claims("“significantly increase the attacker's performance”, section IV-B"),
+        experiment_figures.beats_control_claims(
+            "“significantly increase the attacker's performance”, section IV-B"
+        ),
     ),
     notes=(
         LABELS,
@@ -133,11 +123,11 @@ FIGURE_2 = ExperimentFigure(
         ),
     ),
 )
-FIGURE_3 = ExperimentFigure(
+FIGURE_3 = experiment_figures.ExperimentFigure(
     title="Figure 3: COMPAS, members of one cluster",
     about="The same with 2,000 rows of COMPAS.",
     experiments=(
-        Experiment(
+        plans.Experiment(
             name="compas-clusters",
             description="COMPAS, members of cluster 1",
             data=partial(data_sets.compas, is_recid=True, duplicates=KEEP),
@@ -147,8 +137,8 @@ FIGURE_3 = ExperimentFigure(
         ),
     ),
     statements=(
-        advantage_claim(OPTIMAL, 10.0, PUBLISHED["figure_3_advantage"]),
-        beats_control_claims("“these results confirm our findings”, section IV-B"),
+        experiment_figures.advantage_claim(plans.OPTIMAL, 10.0, PUBLISHED["figure_3_advantage"]),
+        experiment_figures.beats_control_claims("“these results confirm our findings”, section IV-B"),
     ),
     notes=(
         (
@@ -163,24 +153,24 @@ FIGURE_3 = ExperimentFigure(
         ),
     ),
 )
-FIGURE_8 = ExperimentFigure(
+FIGURE_8 = experiment_figures.ExperimentFigure(
     title="Figure 8: many classes (Location-30 for Texas)",
     about="The paper has hospital stays of Texas in 100 classes, members from one health region. These "
     "files are not among the data here; Location-30, with 30 classes of visitors of Bangkok, is used "
     "instead as the case of many classes, members of one cluster of k-means. Only the trend can be "
     "compared.",
     experiments=(
-        Experiment(
+        plans.Experiment(
             name="location30-clusters",
             description="Location-30, members of cluster 1",
             data=data_sets.location_30,
             dependence=_clusters(seed=0, members=0),
             members=dict.fromkeys(Scale, 1_000),
-            epsilons={Scale.QUICK: (10.0,), Scale.FULL: ALL_EPSILONS},
+            epsilons={Scale.QUICK: (10.0,), Scale.FULL: plans.ALL_EPSILONS},
             drawn=False,
         ),
     ),
-    statements=(beats_control_claims(),),
+    statements=(experiment_figures.beats_control_claims(),),
     notes=(
         (
             "“The relative increase in advantage between the IID and non-IID experiments is significant” is "
@@ -190,15 +180,15 @@ FIGURE_8 = ExperimentFigure(
 )
 
 
-def _hospital(value: str, impute: str) -> Experiment:
+def _hospital(value: str, impute: str) -> plans.Experiment:
     words, blind = HOSPITALS[value]
     alone = impute == "hospital"
-    return Experiment(
+    return plans.Experiment(
         name=f"heart-{value}" + ("-imputed" if alone else ""),
         description=f"heart disease, members of {words}" + (", gaps filled by hospital" if alone else ""),
         data=partial(data_sets.heart, impute=impute, duplicates=KEEP),
-        dependence=source_group("hospital", value),
-        stand_in=source_group("component", str(list(HOSPITALS).index(value))),
+        dependence=plans.source_group("hospital", value),
+        stand_in=plans.source_group("component", str(list(HOSPITALS).index(value))),
         blind=blind,
         batch=32,
         epsilons=SMALL,
@@ -206,27 +196,29 @@ def _hospital(value: str, impute: str) -> Experiment:
     )
 
 
-def _census(mapping: str) -> Experiment:
+def _census(mapping: str) -> plans.Experiment:
     alone = mapping == "paper"
-    return Experiment(
+    return plans.Experiment(
         name="census" + ("-paper" if alone else ""),
         description="members of census, others of Adult"
         + (", values as in the paper's code" if alone else ""),
         data=partial(data_sets.census, mapping=mapping),
-        dependence=source_group("data_set", "census"),
+        dependence=plans.source_group("data_set", "census"),
         members={Scale.QUICK: 5_000, Scale.FULL: 10_000},
-        epsilons={Scale.QUICK: (1.0,), Scale.FULL: ALL_EPSILONS},
+        epsilons={Scale.QUICK: (1.0,), Scale.FULL: plans.ALL_EPSILONS},
         shadows=True,
         only_full=alone,
     )
 
 
-FIGURE_6 = ExperimentFigure(
+FIGURE_6 = experiment_figures.ExperimentFigure(
     title="Figure 6: heart disease, members of one hospital",
     about="Four hospitals; members are all patients of one, non-members those of the three others.",
     experiments=tuple(_hospital(value, impute) for impute in ("global", "hospital") for value in HOSPITALS),
     statements=(
-        beats_control_claims("“significantly higher than when we shuffle all datasets”, section IV-D"),
+        experiment_figures.beats_control_claims(
+            "“significantly higher than when we shuffle all datasets”, section IV-D"
+        ),
     ),
     notes=(
         (
@@ -243,29 +235,37 @@ FIGURE_6 = ExperimentFigure(
         HALF,
     ),
 )
-FIGURE_7 = ExperimentFigure(
+FIGURE_7 = experiment_figures.ExperimentFigure(
     title="Figure 7: students, members of one school",
     about="All 423 students of Gabriel Pereira are members, all 226 of Mousinho da Silveira are not.",
     experiments=(
-        Experiment(
+        plans.Experiment(
             name="student",
             description="students, members of Gabriel Pereira",
             data=partial(data_sets.student, duplicates=KEEP),
-            dependence=source_group("school", "GP"),
+            dependence=plans.source_group("school", "GP"),
             blind=(211, 113),
             batch=32,
             epsilons=SMALL,
         ),
     ),
-    statements=(beats_control_claims("“succeed with higher probability” than shuffled, section IV-D"),),
+    statements=(
+        experiment_figures.beats_control_claims(
+            "“succeed with higher probability” than shuffled, section IV-D"
+        ),
+    ),
     notes=(HALF,),
 )
-FIGURE_9 = ExperimentFigure(
+FIGURE_9 = experiment_figures.ExperimentFigure(
     title="Figure 9: census, members of one data set",
     about="Adult and Census-Income come from the same census, but their rows were chosen by different "
     "people. Members are from Census-Income, non-members from Adult; no row is in both.",
     experiments=(_census("shared"), _census("paper")),
-    statements=(beats_control_claims("“considerably higher for the non-IID setting”, section IV-D"),),
+    statements=(
+        experiment_figures.beats_control_claims(
+            "“considerably higher for the non-IID setting”, section IV-D"
+        ),
+    ),
     notes=(
         (
             "In the mapping of the paper's code a few values occur in only one of the data sets, and "

@@ -2,33 +2,26 @@
 
 from leakgauge.papers.comparison import ComparedNumber, PublishedNumber, exact_number, read_published
 from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.humphries23 import member_groups
 from leakgauge.papers.humphries23.attribute_bias import EDUCATION, GENDER
 from leakgauge.papers.humphries23.experiment_figures import FILES
-from leakgauge.papers.humphries23.member_groups import (
-    FIGURE_2,
-    FIGURE_3,
-    FIGURE_6,
-    FIGURE_7,
-    FIGURE_8,
-    FIGURE_9,
-)
 from leakgauge.papers.humphries23.plans import Experiment
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale
 
 SEED = 1  # of the split; sizes do not depend on it
 TABLE = read_published(__package__).tables["table_2"]
 EXPERIMENTS = {
-    "adult cluster": FIGURE_2.experiments[0],
-    "compas cluster": FIGURE_3.experiments[0],
+    "adult cluster": member_groups.FIGURE_2.experiments[0],
+    "compas cluster": member_groups.FIGURE_3.experiments[0],
     "adult education": EDUCATION.experiments[0.0],
     "adult gender": GENDER.experiments[0.0],
-    "heart, Cleveland": FIGURE_6.experiments[0],
-    "heart, Hungary": FIGURE_6.experiments[1],
-    "heart, Switzerland": FIGURE_6.experiments[2],
-    "heart, VA Long Beach": FIGURE_6.experiments[3],
-    "students, Gabriel Pereira": FIGURE_7.experiments[0],
-    "census and adult": FIGURE_9.experiments[1],
-    "texas, region #3": FIGURE_8.experiments[0],
+    "heart, Cleveland": member_groups.FIGURE_6.experiments[0],
+    "heart, Hungary": member_groups.FIGURE_6.experiments[1],
+    "heart, Switzerland": member_groups.FIGURE_6.experiments[2],
+    "heart, VA Long Beach": member_groups.FIGURE_6.experiments[3],
+    "students, Gabriel Pereira": member_groups.FIGURE_7.experiments[0],
+    "census and adult": member_groups.FIGURE_9.experiments[1],
+    "texas, region #3": member_groups.FIGURE_8.experiments[0],
 }
 REASONS = {
     "adult cluster": "Our k-means ends with 15,135 and 33,707 rows in the two clusters; the paper implies "

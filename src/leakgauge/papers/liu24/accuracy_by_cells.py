@@ -3,29 +3,8 @@
 import numpy as np
 
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24 import exact_values, plans, statements
 from leakgauge.papers.liu24.charts import ACCURACY, AUC, cells_chart
-from leakgauge.papers.liu24.plans import (
-    HUNDRED,
-    INFORMED,
-    KNOWLEDGES,
-    LARGE,
-    USUAL,
-    VerdictsByVariant,
-    place_note,
-    substitute_note,
-)
-from leakgauge.papers.liu24.statements import (
-    growth_claims,
-    knowledge_claims,
-    lead_claim,
-    more_shadows_claims,
-    network_level_claims,
-    played_numbers,
-    sum_against_network_claims,
-    variant,
-    winner_claims,
-)
 from leakgauge.papers.metric_intervals import difference
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 
@@ -45,13 +24,13 @@ _OVERLAP = (
 
 
 def _figure_1(played: PlayedItem) -> ItemResult:
-    games = USUAL["laplace"].games(played.verdicts)
-    networks = {p: verdicts for p, verdicts in games.items() if p.hidden == HUNDRED}
-    chart = cells_chart("figure-1", ACCURACY, "laplace", INFORMED, networks, bound=True)
-    return ItemResult(tuple(_gaps(networks)), (chart,), (substitute_note(played.scope),))
+    games = plans.USUAL["laplace"].games(played.verdicts)
+    networks = {p: verdicts for p, verdicts in games.items() if p.hidden == plans.HUNDRED}
+    chart = cells_chart("figure-1", ACCURACY, "laplace", plans.INFORMED, networks, bound=True)
+    return ItemResult(tuple(_gaps(networks)), (chart,), (plans.substitute_note(played.scope),))
 
 
-def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
+def _gaps(networks: plans.VerdictsByVariant) -> list[ComparedNumber]:
     """The gap between a network and the best possible attack."""
     cells = []
     for p, verdicts in networks.items():
@@ -64,7 +43,7 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
         for (limit, most), claim in zip(limits.items(), (gap, None), strict=True):
             cells.append(
                 ComparedNumber(
-                    setting=f"{limit} minus network of {HUNDRED} units, {p.n} cells",
+                    setting=f"{limit} minus network of {plans.HUNDRED} units, {p.n} cells",
                     ours=difference(exact_number(most), reached),
                     published=claim,
                 )
@@ -73,53 +52,57 @@ def _gaps(networks: VerdictsByVariant) -> list[ComparedNumber]:
 
 
 def _figure_13(played: PlayedItem) -> ItemResult:
-    games = without_hundred(USUAL["laplace"].games(played.verdicts))
+    games = without_hundred(plans.USUAL["laplace"].games(played.verdicts))
     cells = (
-        *growth_claims(ACCURACY, games, ACCURACY_SECTION),
-        *knowledge_claims(ACCURACY, games, ACCURACY_SECTION),
-        *winner_claims(ACCURACY, "laplace", games, f"“a great advantage”, {ACCURACY_SECTION}"),
-        *sum_against_network_claims(ACCURACY, games, f"“around 1 % to 2 %”, {ACCURACY_SECTION}"),
-        *played_numbers(ACCURACY, "laplace", games),
+        *statements.growth_claims(ACCURACY, games, ACCURACY_SECTION),
+        *statements.knowledge_claims(ACCURACY, games, ACCURACY_SECTION),
+        *statements.winner_claims(ACCURACY, "laplace", games, f"“a great advantage”, {ACCURACY_SECTION}"),
+        *statements.sum_against_network_claims(ACCURACY, games, f"“around 1 % to 2 %”, {ACCURACY_SECTION}"),
+        *statements.played_numbers(ACCURACY, "laplace", games),
     )
-    charts = tuple(cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, games) for who in KNOWLEDGES)
-    return ItemResult(cells, charts, (place_note(played.scope),))
+    charts = tuple(
+        cells_chart(f"figure-13-{who}", ACCURACY, "laplace", who, games) for who in plans.KNOWLEDGES
+    )
+    return ItemResult(cells, charts, (plans.place_note(played.scope),))
 
 
 def _figure_14(played: PlayedItem) -> ItemResult:
-    games = LARGE["laplace"].games(played.verdicts)
+    games = plans.LARGE["laplace"].games(played.verdicts)
     cells = (
-        *more_shadows_claims(ACCURACY, games, "“boosts”, section 5.3.2"),
-        *network_level_claims(ACCURACY, games, "two_threshold", "“the same level”, section 5.3.2"),
-        *played_numbers(ACCURACY, "laplace", games),
+        *statements.more_shadows_claims(ACCURACY, games, "“boosts”, section 5.3.2"),
+        *statements.network_level_claims(ACCURACY, games, "two_threshold", "“the same level”, section 5.3.2"),
+        *statements.played_numbers(ACCURACY, "laplace", games),
     )
-    charts = tuple(cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, games) for who in KNOWLEDGES)
-    return ItemResult(cells, charts, (substitute_note(played.scope),))
+    charts = tuple(
+        cells_chart(f"figure-14-{who}", ACCURACY, "laplace", who, games) for who in plans.KNOWLEDGES
+    )
+    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
 def _figure_19(played: PlayedItem) -> ItemResult:
-    games = USUAL["gaussian"].games(played.verdicts)
-    large = LARGE["gaussian"].games(played.verdicts)
+    games = plans.USUAL["gaussian"].games(played.verdicts)
+    large = plans.LARGE["gaussian"].games(played.verdicts)
     cells = (
-        *winner_claims(ACCURACY, "gaussian", games, "“a clear advantage”, appendix D"),
-        *network_level_claims(
+        *statements.winner_claims(ACCURACY, "gaussian", games, "“a clear advantage”, appendix D"),
+        *statements.network_level_claims(
             ACCURACY, large, "one_threshold", "“easier to achieve the optimal”, appendix D"
         ),
-        *played_numbers(ACCURACY, "gaussian", games),
-        *played_numbers(ACCURACY, "gaussian", large, only_networks=True),
+        *statements.played_numbers(ACCURACY, "gaussian", games),
+        *statements.played_numbers(ACCURACY, "gaussian", large, only_networks=True),
     )
     charts = tuple(
         cells_chart(f"figure-19-{who}", ACCURACY, "gaussian", who, {**games, **networks_of(large)})
-        for who in KNOWLEDGES
+        for who in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (substitute_note(played.scope),))
+    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def without_hundred(games: VerdictsByVariant) -> VerdictsByVariant:
+def without_hundred(games: plans.VerdictsByVariant) -> plans.VerdictsByVariant:
     """All attacks except the networks of figure 1."""
     return {p: verdicts for p, verdicts in games.items() if p.hidden is None}
 
 
-def networks_of(large: VerdictsByVariant) -> VerdictsByVariant:
+def networks_of(large: plans.VerdictsByVariant) -> plans.VerdictsByVariant:
     """The networks trained on more shadows than those of the usual games."""
     most = max(p.shadows or 0 for p in large)
     return {p: verdicts for p, verdicts in large.items() if p.shadows == most}
@@ -131,7 +114,7 @@ FIGURE_1 = PaperItem(
     "of its own shadows. The paper compares its accuracy with the most that any mechanism with the same "
     "promise could reveal in this number of cells (Kairouz, Oh and Viswanath 2015). We add the best attack "
     "on the noise in use, and the two simple rules.",
-    shared_runs=USUAL["laplace"].runs,
+    shared_runs=plans.USUAL["laplace"].runs,
     show=_figure_1,
     notes=(
         (
@@ -148,7 +131,7 @@ FIGURE_13 = PaperItem(
     "gets Laplace noise of ε = 0.5. The informed attacker knows everybody but the target, the auxiliary "
     "one has the traces of other people. Networks have as many hidden units as there are cells. The "
     "likelihood attack and the optimum are ours.",
-    shared_runs=USUAL["laplace"].runs,
+    shared_runs=plans.USUAL["laplace"].runs,
     show=_figure_13,
     notes=(
         THRESHOLDS_NOTE,
@@ -161,7 +144,7 @@ FIGURE_13 = PaperItem(
 FIGURE_14 = PaperItem(
     title="Figure 14: accuracy under Laplace noise, networks with 200,000 shadows",
     about="The same game; networks are trained on a hundred times as many shadows.",
-    shared_runs=LARGE["laplace"].runs,
+    shared_runs=plans.LARGE["laplace"].runs,
     show=_figure_14,
     notes=(FEWER_SHADOWS_NOTE,),
 )
@@ -169,46 +152,57 @@ FIGURE_19 = PaperItem(
     title="Figure 19: accuracy under Gaussian noise",
     about="The same game with Gaussian noise, ε = 0.5 and δ = 1/3998 per cell in the classic calibration (σ "
     "= 8.2543), networks with few and many shadows in one chart. No attack beats the sum of the cells here.",
-    shared_runs=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    shared_runs=(*plans.USUAL["gaussian"].runs, *plans.LARGE["gaussian"].runs),
     show=_figure_19,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )
 
 
 def _figure_17(played: PlayedItem) -> ItemResult:
-    large = LARGE["laplace"].games(played.verdicts)
-    level = network_level_claims(AUC, large, "two_threshold", "learns the rule, appendix C")
+    large = plans.LARGE["laplace"].games(played.verdicts)
+    level = statements.network_level_claims(AUC, large, "two_threshold", "learns the rule, appendix C")
     return _auc_figure("figure-17", "laplace", played, "the same trends, appendix C", level)
 
 
 def _figure_20(played: PlayedItem) -> ItemResult:
-    large = LARGE["gaussian"].games(played.verdicts)
-    level = network_level_claims(AUC, large, "one_threshold", "“easier to achieve the optimal”, appendix D")
+    large = plans.LARGE["gaussian"].games(played.verdicts)
+    level = statements.network_level_claims(
+        AUC, large, "one_threshold", "“easier to achieve the optimal”, appendix D"
+    )
     return _auc_figure("figure-20", "gaussian", played, "“a clear advantage”, appendix D", level)
 
 
 def _auc_figure(
     name: str, noise: str, played: PlayedItem, where: str, level: list[ComparedNumber]
 ) -> ItemResult:
-    usual, large = (without_hundred(runs[noise].games(played.verdicts)) for runs in (USUAL, LARGE))
+    usual, large = (
+        without_hundred(runs[noise].games(played.verdicts)) for runs in (plans.USUAL, plans.LARGE)
+    )
     cells = (
-        *winner_claims(AUC, noise, usual, where),
+        *statements.winner_claims(AUC, noise, usual, where),
         *level,
         *_references(usual),
-        *played_numbers(AUC, noise, usual),
-        *played_numbers(AUC, noise, large, only_networks=True),
+        *statements.played_numbers(AUC, noise, usual),
+        *statements.played_numbers(AUC, noise, large, only_networks=True),
     )
     together = {**usual, **networks_of(large)}
-    charts = tuple(cells_chart(f"{name}-{who}", AUC, noise, who, together) for who in KNOWLEDGES)
-    return ItemResult(cells, charts, (substitute_note(played.scope),))
+    charts = tuple(cells_chart(f"{name}-{who}", AUC, noise, who, together) for who in plans.KNOWLEDGES)
+    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def _references(games: VerdictsByVariant) -> list[ComparedNumber]:
+def _references(games: plans.VerdictsByVariant) -> list[ComparedNumber]:
     """The accuracy that the reference costs, compared with the sum alone."""
     slight = PublishedNumber(value=0.0, where="“a very slight disadvantage”, appendix C", claim=Claim.ABOVE)
     return [
-        lead_claim(AUC, games, variant("one_threshold", who), variant("reference", who), slight, why=_OVERLAP)
-        for who in KNOWLEDGES
+        statements.lead_claim(
+            AUC,
+            games,
+            statements.variant("one_threshold", who),
+            statements.variant("reference", who),
+            slight,
+            why=_OVERLAP,
+        )
+        for who in plans.KNOWLEDGES
     ]
 
 
@@ -217,14 +211,14 @@ FIGURE_17 = PaperItem(
     about="The chance that a release with the target scores higher than one without it. Networks with 2,000 "
     "and with 200,000 shadows are in one chart; the reference attack of Dwork et al. (2015) uses one other "
     "person's trace as the reference.",
-    shared_runs=(*USUAL["laplace"].runs, *LARGE["laplace"].runs),
+    shared_runs=(*plans.USUAL["laplace"].runs, *plans.LARGE["laplace"].runs),
     show=_figure_17,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )
 FIGURE_20 = PaperItem(
     title="Figure 20: AUC under Gaussian noise",
     about="The same with Gaussian noise (σ = 8.2543). No attack beats the sum of the cells.",
-    shared_runs=(*USUAL["gaussian"].runs, *LARGE["gaussian"].runs),
+    shared_runs=(*plans.USUAL["gaussian"].runs, *plans.LARGE["gaussian"].runs),
     show=_figure_20,
     notes=(THRESHOLDS_NOTE, FEWER_SHADOWS_NOTE),
 )

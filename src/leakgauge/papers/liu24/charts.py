@@ -9,17 +9,7 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import OurNumber
-from leakgauge.papers.liu24 import exact_values
-from leakgauge.papers.liu24.plans import (
-    CELLS,
-    COLOURS,
-    FEW_CELLS,
-    HUNDRED,
-    INFORMED,
-    NETWORK,
-    CellAttackVariant,
-    VerdictsByVariant,
-)
+from leakgauge.papers.liu24 import exact_values, plans
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
 from leakgauge.report.number_format import count
@@ -49,17 +39,19 @@ ACCURACY = MeasuredQuantity("accuracy", metric_intervals.accuracy, exact_values.
 AUC = MeasuredQuantity("AUC", partial(metric_intervals.metric, metric="auc"), exact_values.auc)
 
 
-def variant_label(variant: CellAttackVariant) -> str:
+def variant_label(variant: plans.CellAttackVariant) -> str:
     """What a line is called."""
-    if variant.attack != NETWORK:
+    if variant.attack != plans.NETWORK:
         return variant.attack
-    units = f", {HUNDRED} units" if variant.hidden else ""
+    units = f", {plans.HUNDRED} units" if variant.hidden else ""
     return f"network{units}, {count(variant.shadows or 0)} shadows"
 
 
-def variant_colour(variant: CellAttackVariant) -> str:
+def variant_colour(variant: plans.CellAttackVariant) -> str:
     """The colour of an attack; that of a network depends on its number of shadows."""
-    return _NETWORKS[variant.shadows or 0] if variant.attack == NETWORK else COLOURS[variant.attack]
+    return (
+        _NETWORKS[variant.shadows or 0] if variant.attack == plans.NETWORK else plans.COLOURS[variant.attack]
+    )
 
 
 def cells_chart(
@@ -67,22 +59,25 @@ def cells_chart(
     quantity: MeasuredQuantity,
     noise: str,
     knowledge: str,
-    games: VerdictsByVariant,
+    games: plans.VerdictsByVariant,
     *,
     bound: bool = False,
 ) -> Chart:
     """Draw all variants of one knowledge; ``bound`` adds the bound for any mechanism with this promise."""
     mine = {variant: found for variant, found in games.items() if variant.knowledge == knowledge}
-    lines = exact_lines(quantity, noise) if knowledge == INFORMED else ceiling_line(quantity, noise)
+    lines = exact_lines(quantity, noise) if knowledge == plans.INFORMED else ceiling_line(quantity, noise)
     if bound:
-        kov = exact_values.any_mechanism(noise, CELLS)
+        kov = exact_values.any_mechanism(noise, plans.CELLS)
         lines.insert(
-            0, line_series("KOV bound: any cells of ε = 0.5", CELLS, kov, Stroke.DASHED, chart_style.PROMISE)
+            0,
+            line_series(
+                "KOV bound: any cells of ε = 0.5", plans.CELLS, kov, Stroke.DASHED, chart_style.PROMISE
+            ),
         )
-    series: dict[str, list[tuple[CellAttackVariant, OurNumber]]] = {}
+    series: dict[str, list[tuple[plans.CellAttackVariant, OurNumber]]] = {}
     for variant, found in mine.items():
         series.setdefault(variant_label(variant), []).append((variant, quantity.of(found)))
-    exact = EXACT if knowledge == INFORMED else ()
+    exact = EXACT if knowledge == plans.INFORMED else ()
     joined = [_joined(label, measured) for label, measured in series.items() if label not in exact]
     points = [
         dot_series(
@@ -104,20 +99,24 @@ def cells_chart(
 
 def exact_lines(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
     """The best attack and both rules, exact for an informed attacker."""
-    best = quantity.exact(noise, "likelihood", FEW_CELLS)
-    lines = [line_series("likelihood = optimum", FEW_CELLS, best, Stroke.LINE, COLOURS["likelihood"])]
+    best = quantity.exact(noise, "likelihood", plans.FEW_CELLS)
+    lines = [
+        line_series("likelihood = optimum", plans.FEW_CELLS, best, Stroke.LINE, plans.COLOURS["likelihood"])
+    ]
     strokes = {"two_threshold": Stroke.LINE, "one_threshold": _stroke_of_one(noise)}
     for attack, stroke in strokes.items():
         lines.append(
-            line_series(attack, CELLS, quantity.exact(noise, attack, CELLS), stroke, COLOURS[attack])
+            line_series(
+                attack, plans.CELLS, quantity.exact(noise, attack, plans.CELLS), stroke, plans.COLOURS[attack]
+            )
         )
     return lines
 
 
 def ceiling_line(quantity: MeasuredQuantity, noise: str) -> list[ChartSeries]:
     """The optimum of the informed attacker, which no attacker who knows less exceeds."""
-    best = quantity.exact(noise, "likelihood", FEW_CELLS)
-    return [line_series(CEILING, FEW_CELLS, best, Stroke.DASHED, chart_style.PROMISE)]
+    best = quantity.exact(noise, "likelihood", plans.FEW_CELLS)
+    return [line_series(CEILING, plans.FEW_CELLS, best, Stroke.DASHED, chart_style.PROMISE)]
 
 
 def _stroke_of_one(noise: str) -> Stroke:
@@ -125,7 +124,7 @@ def _stroke_of_one(noise: str) -> Stroke:
     return Stroke.LINE if noise == "laplace" else Stroke.DASHED
 
 
-def _joined(label: str, numbers: Sequence[tuple[CellAttackVariant, OurNumber]]) -> ChartSeries:
+def _joined(label: str, numbers: Sequence[tuple[plans.CellAttackVariant, OurNumber]]) -> ChartSeries:
     """Measured values, joined by a line: there is no exact one."""
     places = np.array([float(variant.n) for variant, _ in numbers])
     values = np.array([ours.value for _, ours in numbers])
@@ -133,7 +132,7 @@ def _joined(label: str, numbers: Sequence[tuple[CellAttackVariant, OurNumber]]) 
 
 
 def _alternative_text(
-    quantity: MeasuredQuantity, series: dict[str, list[tuple[CellAttackVariant, OurNumber]]]
+    quantity: MeasuredQuantity, series: dict[str, list[tuple[plans.CellAttackVariant, OurNumber]]]
 ) -> str:
     most = max(variant.n for measured in series.values() for variant, _ in measured)
     texts = ", ".join(

@@ -4,56 +4,48 @@ import numpy as np
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, AUC, MeasuredQuantity
-from leakgauge.papers.liu24.plans import (
-    COLOURS,
-    FEW_SHADOWS,
-    KNOWLEDGES,
-    LARGE,
-    MANY_SHADOWS,
-    NETWORK,
-    SIXTY_CELLS,
-    CellAttackVariant,
-    VerdictsByVariant,
-    audit_table,
-    repeated_runs,
-    substitute_note,
-)
 from leakgauge.papers.liu24.statements import lead_claim, variant
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.page import Chart, Stroke
 
-ATTACKS = ("one_threshold", "two_threshold", "reference", NETWORK)
+ATTACKS = ("one_threshold", "two_threshold", "reference", plans.NETWORK)
 LEAST = 400  # shadows, as in earlier work
 NUMBERS = {
-    Scale.QUICK: (LEAST, FEW_SHADOWS, 20_000),
-    Scale.FULL: (LEAST, FEW_SHADOWS, 5_000, 10_000, 20_000, 50_000, 100_000, MANY_SHADOWS),
+    Scale.QUICK: (LEAST, plans.FEW_SHADOWS, 20_000),
+    Scale.FULL: (LEAST, plans.FEW_SHADOWS, 5_000, 10_000, 20_000, 50_000, 100_000, plans.MANY_SHADOWS),
 }
 TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 
 
 def _audits(scope: Scope, name: str) -> list[AuditTable]:
     variants = [
-        CellAttackVariant(attack=attack, knowledge=knowledge, n=SIXTY_CELLS, shadows=number)
+        plans.CellAttackVariant(attack=attack, knowledge=knowledge, n=plans.SIXTY_CELLS, shadows=number)
         for number in NUMBERS[scope.scale]
-        for knowledge in KNOWLEDGES
+        for knowledge in plans.KNOWLEDGES
         for attack in ATTACKS
     ]
     variants += [
-        CellAttackVariant(attack="likelihood", knowledge=knowledge, n=SIXTY_CELLS) for knowledge in KNOWLEDGES
+        plans.CellAttackVariant(attack="likelihood", knowledge=knowledge, n=plans.SIXTY_CELLS)
+        for knowledge in plans.KNOWLEDGES
     ]
-    return [audit_table(name, scope, "laplace", variants)]
+    return [plans.audit_table(name, scope, "laplace", variants)]
 
 
-SHADOW_NUMBERS = repeated_runs("shadow_numbers", TIMES, _audits)
+SHADOW_NUMBERS = plans.repeated_runs("shadow_numbers", TIMES, _audits)
 
 
 def _figure_22(played: PlayedItem) -> ItemResult:
     games = SHADOW_NUMBERS.games(played.verdicts)
-    large = LARGE["laplace"].games(played.verdicts)
+    large = plans.LARGE["laplace"].games(played.verdicts)
     together = {
-        **{p: some for p, some in large.items() if p.n == SIXTY_CELLS and p.shadows == MANY_SHADOWS},
+        **{
+            p: some
+            for p, some in large.items()
+            if p.n == plans.SIXTY_CELLS and p.shadows == plans.MANY_SHADOWS
+        },
         **games,
     }
     cells = (
@@ -63,12 +55,12 @@ def _figure_22(played: PlayedItem) -> ItemResult:
     charts = tuple(
         _chart(f"figure-22-{knowledge}-{quantity.name.lower()}", quantity, knowledge, together)
         for quantity in (ACCURACY, AUC)
-        for knowledge in KNOWLEDGES
+        for knowledge in plans.KNOWLEDGES
     )
-    return ItemResult(cells, charts, (substitute_note(played.scope),))
+    return ItemResult(cells, charts, (plans.substitute_note(played.scope),))
 
 
-def _unmoved(quantity: MeasuredQuantity, games: VerdictsByVariant) -> list[ComparedNumber]:
+def _unmoved(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[ComparedNumber]:
     """That rules do not need many shadows."""
     most = max(p.shadows or 0 for p in games)
     same = PublishedNumber(value=0.0, places=2, where="“not affected much”, appendix E")
@@ -81,27 +73,27 @@ def _unmoved(quantity: MeasuredQuantity, games: VerdictsByVariant) -> list[Compa
             same,
         )
         for attack in ATTACKS
-        if attack != NETWORK
-        for knowledge in KNOWLEDGES
+        if attack != plans.NETWORK
+        for knowledge in plans.KNOWLEDGES
     ]
 
 
-def _rising(quantity: MeasuredQuantity, games: VerdictsByVariant) -> list[ComparedNumber]:
+def _rising(quantity: MeasuredQuantity, games: plans.VerdictsByVariant) -> list[ComparedNumber]:
     """That networks do."""
     rising = PublishedNumber(value=0.0, where="“a clear increasing trend”, appendix E", claim=Claim.ABOVE)
     return [
         lead_claim(
             quantity,
             games,
-            variant(NETWORK, knowledge, shadows=MANY_SHADOWS),
-            variant(NETWORK, knowledge, shadows=LEAST),
+            variant(plans.NETWORK, knowledge, shadows=plans.MANY_SHADOWS),
+            variant(plans.NETWORK, knowledge, shadows=LEAST),
             rising,
         )
-        for knowledge in KNOWLEDGES
+        for knowledge in plans.KNOWLEDGES
     ]
 
 
-def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: VerdictsByVariant) -> Chart:
+def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: plans.VerdictsByVariant) -> Chart:
     traces: list[ChartSeries] = []
     numbers = sorted({p.shadows for p in games if p.shadows})
     for attack in (*ATTACKS, "likelihood"):
@@ -113,12 +105,14 @@ def _chart(name: str, quantity: MeasuredQuantity, knowledge: str, games: Verdict
         if attack == "likelihood":  # needs none
             level = np.full(2, reached[0][1].value)
             ends = np.array([float(numbers[0]), float(numbers[-1])])
-            traces.append(line_series("likelihood, no shadows", ends, level, Stroke.DASHED, COLOURS[attack]))
+            traces.append(
+                line_series("likelihood, no shadows", ends, level, Stroke.DASHED, plans.COLOURS[attack])
+            )
             continue
         xs, ys = (np.array(values) for values in zip(*((x, ours.value) for x, ours in reached), strict=True))
-        label = "network" if attack == NETWORK else attack
-        traces.append(line_series(label, xs, ys, Stroke.LINE, COLOURS[attack]))
-        traces.append(dot_series(f"{label}, simulated", reached, COLOURS[attack]))
+        label = "network" if attack == plans.NETWORK else attack
+        traces.append(line_series(label, xs, ys, Stroke.LINE, plans.COLOURS[attack]))
+        traces.append(dot_series(f"{label}, simulated", reached, plans.COLOURS[attack]))
     verdicts = [verdict for some in games.values() for verdict in some]
     return series_chart(
         name,
@@ -137,7 +131,7 @@ FIGURE_22 = PaperItem(
     title="Figure 22: accuracy and AUC against the number of shadows, 60 cells",
     about="Here the rules also learn their thresholds from shadows. The network has 60 hidden units; the "
     "likelihood attack, ours, uses none.",
-    shared_runs=(*SHADOW_NUMBERS.runs, *LARGE["laplace"].runs),
+    shared_runs=(*SHADOW_NUMBERS.runs, *plans.LARGE["laplace"].runs),
     show=_figure_22,
     notes=(
         (

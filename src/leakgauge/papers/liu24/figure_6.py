@@ -7,17 +7,7 @@ import numpy as np
 
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.liu24 import exact_values
-from leakgauge.papers.liu24.plans import (
-    CELLS,
-    COLOURS,
-    CONFIDENCE,
-    EPSILON,
-    FEW_CELLS,
-    MECHANISMS,
-    METRICS,
-    NOISES,
-)
+from leakgauge.papers.liu24 import exact_values, plans
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -32,7 +22,7 @@ ROUNDS = {Scale.QUICK: 20_000, Scale.FULL: 200_000}  # the paper: 50,000, ten ti
 
 
 def _audits(scope: Scope) -> list[AuditTable]:
-    return [_audit(noise, k, scope.scale) for noise in NOISES for k in PLAYED[scope.scale]]
+    return [_audit(noise, k, scope.scale) for noise in plans.NOISES for k in PLAYED[scope.scale]]
 
 
 def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
@@ -42,8 +32,8 @@ def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
         "rounds": ROUNDS[scale],
         "block": 10000,
         "challenger": {"pair": [[0.0] * k, [1.0] * k]},
-        "mechanism": MECHANISMS[noise],
-        "metrics": {"epsilon": METRICS[noise], "confidence": CONFIDENCE},
+        "mechanism": plans.MECHANISMS[noise],
+        "metrics": {"epsilon": plans.METRICS[noise], "confidence": plans.CONFIDENCE},
         "attacks": [
             {"name": "one_threshold", "knowledge": "law"},
             {"name": "two_threshold", "knowledge": "law"},
@@ -54,13 +44,13 @@ def _audit(noise: str, k: int, scale: Scale) -> AuditTable:
 
 def _figure_6(played: PlayedItem) -> ItemResult:
     cells = (*_winners(), *_formulas(), *_accuracies(played.verdicts))
-    return ItemResult(cells, tuple(_chart(noise, played.verdicts) for noise in NOISES))
+    return ItemResult(cells, tuple(_chart(noise, played.verdicts) for noise in plans.NOISES))
 
 
 def _winners() -> list[ComparedNumber]:
     """Which attack the paper says is the better one."""
     one, two = (
-        {noise: exact_values.accuracy(noise, f"{n}_threshold", CELLS) for noise in NOISES}
+        {noise: exact_values.accuracy(noise, f"{n}_threshold", plans.CELLS) for noise in plans.NOISES}
         for n in ("one", "two")
     )
     lead, other_lead = two["laplace"] - one["laplace"], one["gaussian"] - two["gaussian"]
@@ -93,11 +83,11 @@ def _winners() -> list[ComparedNumber]:
 
 def _formulas() -> list[ComparedNumber]:
     """The values of formulas of the paper as printed."""
-    error, one_sd = exact_values.cell_error("laplace"), EPSILON / sqrt(2)
+    error, one_sd = exact_values.cell_error("laplace"), plans.EPSILON / sqrt(2)
     return [
         ComparedNumber(
             setting="Laplace: one_threshold, 60 cells",
-            ours=exact_number(float(threshold_attacks.one_threshold_laplace(60, EPSILON))),
+            ours=exact_number(float(threshold_attacks.one_threshold_laplace(60, plans.EPSILON))),
             published=PublishedNumber(
                 value=float(threshold_attacks.one_threshold_as_printed(60, one_sd)),
                 where="formula, theorem 2",
@@ -123,7 +113,7 @@ def _formulas() -> list[ComparedNumber]:
 
 def _printed_cdf() -> float:
     """CDF at C/2 of a Laplace distribution around C with scale C/epsilon, for C = 1."""
-    return float(np.exp((0.5 - 1.0) * EPSILON) / 2)
+    return float(np.exp((0.5 - 1.0) * plans.EPSILON) / 2)
 
 
 def _accuracies(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
@@ -162,17 +152,23 @@ def _chart(noise: str, verdicts: Sequence[Verdict]) -> Chart:
 
 
 def _lines(noise: str) -> list[ChartSeries]:
-    bound = exact_values.any_mechanism(noise, CELLS)
-    blue, orange, green = (COLOURS[attack] for attack in ATTACKS)
-    one, two = (exact_values.accuracy(noise, attack, CELLS) for attack in ("one_threshold", "two_threshold"))
-    normal = threshold_attacks.two_threshold_clt(CELLS, exact_values.cell_error(noise))
-    best = exact_values.accuracy(noise, "likelihood", FEW_CELLS)
+    bound = exact_values.any_mechanism(noise, plans.CELLS)
+    blue, orange, green = (plans.COLOURS[attack] for attack in ATTACKS)
+    one, two = (
+        exact_values.accuracy(noise, attack, plans.CELLS) for attack in ("one_threshold", "two_threshold")
+    )
+    normal = threshold_attacks.two_threshold_clt(plans.CELLS, exact_values.cell_error(noise))
+    best = exact_values.accuracy(noise, "likelihood", plans.FEW_CELLS)
     return [
-        line_series("KOV bound: any k cells of ε = 0.5", CELLS, bound, Stroke.DASHED, chart_style.PROMISE),
-        line_series("optimum = likelihood", FEW_CELLS, best, Stroke.LINE, green),
-        line_series("two_threshold (binomial)", CELLS, two, Stroke.LINE, orange),
-        line_series("two_threshold (CLT)", CELLS, normal, Stroke.DOTTED, orange),
-        line_series("one_threshold", CELLS, one, Stroke.LINE if noise == "laplace" else Stroke.DASHED, blue),
+        line_series(
+            "KOV bound: any k cells of ε = 0.5", plans.CELLS, bound, Stroke.DASHED, chart_style.PROMISE
+        ),
+        line_series("optimum = likelihood", plans.FEW_CELLS, best, Stroke.LINE, green),
+        line_series("two_threshold (binomial)", plans.CELLS, two, Stroke.LINE, orange),
+        line_series("two_threshold (CLT)", plans.CELLS, normal, Stroke.DOTTED, orange),
+        line_series(
+            "one_threshold", plans.CELLS, one, Stroke.LINE if noise == "laplace" else Stroke.DASHED, blue
+        ),
     ]
 
 
@@ -181,7 +177,7 @@ def _dots(verdicts: Sequence[Verdict]) -> list[ChartSeries]:
         dot_series(
             f"{attack}, simulated",
             [(_place(v)[1], metric_intervals.accuracy(v)) for v in verdicts if v.attack == attack],
-            COLOURS[attack],
+            plans.COLOURS[attack],
         )
         for attack in ATTACKS
     ]

@@ -10,15 +10,7 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.liu24.plans import (
-    AUXILIARY,
-    COLOURS,
-    CONFIDENCE,
-    INFORMED,
-    MECHANISMS,
-    SCALE,
-    SIXTY_CELLS,
-)
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
 from leakgauge.report.charts import chart_style
@@ -72,13 +64,13 @@ class BusyCell:
     def density(self, places: Reals, *, member: bool) -> Reals:
         """The density of the published value of one cell."""
         counts = np.arange(self.law.size) + member
-        return np.exp(-np.abs(places[:, None] - counts) / SCALE) / (2 * SCALE) @ self.law
+        return np.exp(-np.abs(places[:, None] - counts) / plans.SCALE) / (2 * plans.SCALE) @ self.law
 
     def one_threshold(self, n: int) -> float:
         """Exact accuracy of the sum of n cells, with the threshold midway between its two means."""
         total = _power(self.law, n)
         likely = np.flatnonzero(total > 1e-12)
-        beyond: Reals = (n * self.usual + n / 2 - likely.astype(np.float64)) / SCALE
+        beyond: Reals = (n * self.usual + n / 2 - likely.astype(np.float64)) / plans.SCALE
         return float(1 - _sum_errors(beyond, n) @ total[likely])
 
     def two_threshold(self, n: int) -> float:
@@ -104,7 +96,7 @@ class BusyCell:
 
 def noise_at_least(x: Reals) -> Reals:
     """Probability that the Laplace noise of a cell is at least this large."""
-    tail = np.exp(-np.abs(x) / SCALE) / 2
+    tail = np.exp(-np.abs(x) / plans.SCALE) / 2
     return np.where(x > 0, tail, 1 - tail)
 
 
@@ -119,7 +111,7 @@ def _sum_errors(beyond: Reals, n: int) -> Reals:
     Without the target noise beyond it is an error; with it, n / scale nearer, noise that stays below.
     """
     alarms = _sum_at_least(beyond, n)
-    misses = 1 - _sum_at_least(beyond - n / SCALE, n)
+    misses = 1 - _sum_at_least(beyond - n / plans.SCALE, n)
     return (alarms + misses) / 2
 
 
@@ -142,14 +134,14 @@ def uniform_city(cell: BusyCell) -> dict[str, Any]:
 
     Epochs are weeks, so that all are equally busy.
     """
-    n_cells = round(SIXTY_CELLS / cell.rate)
+    n_cells = round(plans.SIXTY_CELLS / cell.rate)
     return {
         "source": "synthetic",
         "users": 2 * cell.people + 1,
-        "sites": SIXTY_CELLS,
-        "epochs": round(n_cells / SIXTY_CELLS),
+        "sites": plans.SIXTY_CELLS,
+        "epochs": round(n_cells / plans.SIXTY_CELLS),
         "epoch": "7d",
-        "visits": SIXTY_CELLS,
+        "visits": plans.SIXTY_CELLS,
         "skew": 0,
         "popularity": 0,
         "home": 0,
@@ -168,10 +160,10 @@ def cell_audit_table(name: str, scope: Scope, cell: BusyCell) -> AuditTable:
         "challenger": {
             "group_size": cell.group + 1,
             "reference": cell.people + 1,
-            "targets": {"n": 1, "min_visits": SIXTY_CELLS},
+            "targets": {"n": 1, "min_visits": plans.SIXTY_CELLS},
         },
-        "mechanism": MECHANISMS["laplace"],
-        "metrics": {"confidence": CONFIDENCE},
+        "mechanism": plans.MECHANISMS["laplace"],
+        "metrics": {"confidence": plans.CONFIDENCE},
         "attacks": [
             {"name": attack, "knowledge": "auxiliary"}
             for attack in ("one_threshold", "two_threshold", "likelihood")
@@ -186,19 +178,19 @@ def _audits(scope: Scope) -> list[AuditTable]:
 def exact_accuracies(cell: BusyCell) -> dict[str, float]:
     """The accuracy of each attack with sixty independent cells, if their rate is known."""
     return {
-        "one_threshold": cell.one_threshold(SIXTY_CELLS),
-        "two_threshold": cell.two_threshold(SIXTY_CELLS),
-        "likelihood": float(cell.optimum(SIXTY_CELLS).accuracy[0]),
+        "one_threshold": cell.one_threshold(plans.SIXTY_CELLS),
+        "two_threshold": cell.two_threshold(plans.SIXTY_CELLS),
+        "likelihood": float(cell.optimum(plans.SIXTY_CELLS).accuracy[0]),
     }
 
 
 def _figure_7(played: PlayedItem) -> ItemResult:
     cells = (*_spreads(), *_accuracies(), *_played(played.verdicts))
-    return ItemResult(cells, tuple(_chart(knowledge) for knowledge in (INFORMED, AUXILIARY)))
+    return ItemResult(cells, tuple(_chart(knowledge) for knowledge in (plans.INFORMED, plans.AUXILIARY)))
 
 
 def _spreads() -> list[ComparedNumber]:
-    noise = 2 * SCALE**2
+    noise = 2 * plans.SCALE**2
     return [
         ComparedNumber(
             setting="standard deviation of the cell, auxiliary minus informed",
@@ -215,11 +207,11 @@ def _accuracies() -> list[ComparedNumber]:
     exact = exact_accuracies(CELL)
     return [
         *(
-            ComparedNumber(setting=f"{attack}, {SIXTY_CELLS} such cells", ours=exact_number(value))
+            ComparedNumber(setting=f"{attack}, {plans.SIXTY_CELLS} such cells", ours=exact_number(value))
             for attack, value in exact.items()
         ),
         ComparedNumber(
-            setting=f"two_threshold minus one_threshold, {SIXTY_CELLS} such cells",
+            setting=f"two_threshold minus one_threshold, {plans.SIXTY_CELLS} such cells",
             ours=exact_number(exact["two_threshold"] - exact["one_threshold"]),
             published=PublishedNumber(
                 value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE
@@ -251,9 +243,9 @@ def _played(verdicts: Sequence[Verdict]) -> list[ComparedNumber]:
 
 
 def _chart(knowledge: str) -> Chart:
-    places = np.arange(-12.0, 12.01, 0.1) if knowledge == INFORMED else np.arange(0.0, 42.01, 0.2)
+    places = np.arange(-12.0, 12.01, 0.1) if knowledge == plans.INFORMED else np.arange(0.0, 42.01, 0.2)
     alone = BusyCell(group=1, people=1, rate=0.0)
-    cell = alone if knowledge == INFORMED else CELL
+    cell = alone if knowledge == plans.INFORMED else CELL
     with_target, without = (cell.density(places, member=member) for member in (True, False))
     return density_chart(
         f"figure-7-{knowledge}",
@@ -266,7 +258,7 @@ def _chart(knowledge: str) -> Chart:
         y_title="density",
         caption=f"One cell, as an {knowledge} attacker sees it.",
         alternative="Two densities, one shifted by one"
-        + (": sharp Laplace peaks." if knowledge == INFORMED else ": wide and round."),
+        + (": sharp Laplace peaks." if knowledge == plans.INFORMED else ": wide and round."),
     )
 
 
@@ -301,7 +293,8 @@ def crossover_density() -> float:
     usual = np.array([with_visitors(n).usual for n in VISITORS])
     leads = np.array(
         [
-            with_visitors(n).two_threshold(SIXTY_CELLS) - with_visitors(n).one_threshold(SIXTY_CELLS)
+            with_visitors(n).two_threshold(plans.SIXTY_CELLS)
+            - with_visitors(n).one_threshold(plans.SIXTY_CELLS)
             for n in VISITORS
         ]
     )
@@ -321,7 +314,9 @@ def _crossover(played: PlayedItem) -> ItemResult:
         *(
             ComparedNumber(
                 setting=f"two_threshold minus one_threshold, {each.usual:g} others expected",
-                ours=exact_number(each.two_threshold(SIXTY_CELLS) - each.one_threshold(SIXTY_CELLS)),
+                ours=exact_number(
+                    each.two_threshold(plans.SIXTY_CELLS) - each.one_threshold(plans.SIXTY_CELLS)
+                ),
                 published=wins,
                 why=why,
             )
@@ -354,7 +349,9 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
     known = [exact_accuracies(with_visitors(n)) for n in VISITORS]
     usual = np.array([with_visitors(n).usual for n in VISITORS])
     traces: list[ChartSeries] = [
-        line_series(attack, usual, np.array([each[attack] for each in known]), Stroke.LINE, COLOURS[attack])
+        line_series(
+            attack, usual, np.array([each[attack] for each in known]), Stroke.LINE, plans.COLOURS[attack]
+        )
         for attack in ATTACKS
     ]
     values = [each[attack] for each in known for attack in ATTACKS]
@@ -368,7 +365,7 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
                 for v in played.verdicts
                 if v.attack == attack
             ],
-            COLOURS[attack],
+            plans.COLOURS[attack],
         )
         for attack in ATTACKS
     ]
@@ -377,7 +374,8 @@ def _crossover_chart(played: PlayedItem, here: float) -> Chart:
         traces,
         x_title="others usual in a cell",
         y_title="accuracy",
-        caption=f"Auxiliary attacker, Laplace noise, {SIXTY_CELLS} cells: accuracy at the best threshold.",
+        caption=f"Auxiliary attacker, Laplace noise, {plans.SIXTY_CELLS} cells: accuracy at the best "
+        "threshold.",
         alternative="The accuracy of all falls as cells fill up. two_threshold starts above one_threshold "
         f"and falls below it at {here:.1f} others; likelihood is above both everywhere.",
         log=True,

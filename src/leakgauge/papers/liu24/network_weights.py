@@ -15,22 +15,8 @@ from leakgauge.domains.locations.attacks.shadow_mlp import MlpRule
 from leakgauge.domains.locations.classifiers.mlp import RuleIndex
 from leakgauge.domains.locations.scorers.per_target_scorer import PerTargetScorer
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
-from leakgauge.papers.liu24.plans import (
-    AUXILIARY,
-    FEW_SHADOWS,
-    HUNDRED,
-    HUNDRED_UNITS,
-    INFORMED,
-    LARGE,
-    MANY_SHADOWS,
-    NETWORK,
-    SIXTY_CELLS,
-    CellAttackVariant,
-    RepeatedRuns,
-    many_shadows,
-    substitute_note,
-)
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.plan import Audit, Plan
 from leakgauge.report.charts.heat_map import heat_map
@@ -65,10 +51,10 @@ class NetworkWeights:
 
 
 def retrained_weights(
-    plans: Mapping[str, Plan], series: RepeatedRuns, variant: CellAttackVariant
+    plan_by_run: Mapping[str, Plan], series: plans.RepeatedRuns, variant: plans.CellAttackVariant
 ) -> NetworkWeights:
     """Train the network of an attack again, as in the first run of a series."""
-    plan = plans[series.runs[0].name]
+    plan = plan_by_run[series.runs[0].name]
     audit = _first_with(plan, variant)
     game = prepare_audit(audit, plan)
     (label,) = game.attacks
@@ -92,7 +78,7 @@ def _ordered(inner: Reals, bias: Reals, signs: Reals) -> tuple[Reals, Reals]:
     return (inner * turned)[:, order], (bias * turned)[order]
 
 
-def _first_with(plan: Plan, variant: CellAttackVariant) -> Audit:
+def _first_with(plan: Plan, variant: plans.CellAttackVariant) -> Audit:
     """The first audit with an attack, without its other attacks."""
     for audit in plan.audits:
         for contender in audit.contenders:
@@ -102,23 +88,29 @@ def _first_with(plan: Plan, variant: CellAttackVariant) -> Audit:
 
 
 def _weights_figure(
-    number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, many: bool, played: PlayedItem
+    number: int, run: plans.RepeatedRuns, knowledge: str, hidden: int | None, many: bool, played: PlayedItem
 ) -> ItemResult:
-    shadows = many_shadows("laplace", played.scope.scale, hidden) if many else FEW_SHADOWS
-    variant = CellAttackVariant(
-        attack=NETWORK, knowledge=knowledge, n=SIXTY_CELLS, shadows=shadows, hidden=hidden
+    shadows = plans.many_shadows("laplace", played.scope.scale, hidden) if many else plans.FEW_SHADOWS
+    variant = plans.CellAttackVariant(
+        attack=plans.NETWORK, knowledge=knowledge, n=plans.SIXTY_CELLS, shadows=shadows, hidden=hidden
     )
     weights = retrained_weights(played.plans, run, variant)
     reached = ACCURACY.of(run.games(played.verdicts)[variant])
     who = f"{variant_label(variant)}, {knowledge}"
     cells = (
-        *(_vote_claims(weights, who, enough=shadows == MANY_SHADOWS) if many else _sum_claims(weights, who)),
+        *(
+            _vote_claims(weights, who, enough=shadows == plans.MANY_SHADOWS)
+            if many
+            else _sum_claims(weights, who)
+        ),
         ComparedNumber(
             setting=f"share of the weights on the diagonal: {who}", ours=exact_number(weights.index.diagonal)
         ),
-        ComparedNumber(setting=f"accuracy, {SIXTY_CELLS} cells: {who}, simulated", ours=reached),
+        ComparedNumber(setting=f"accuracy, {plans.SIXTY_CELLS} cells: {who}, simulated", ours=reached),
     )
-    return ItemResult(cells, (_chart(f"figure-{number}", weights, who),), (substitute_note(played.scope),))
+    return ItemResult(
+        cells, (_chart(f"figure-{number}", weights, who),), (plans.substitute_note(played.scope),)
+    )
 
 
 def _sum_claims(weights: NetworkWeights, who: str) -> list[ComparedNumber]:
@@ -172,15 +164,18 @@ def _chart(name: str, weights: NetworkWeights, who: str) -> Chart:
         alternative=f"{index.diagonal:.2f} of the weights, by size, lie on the diagonal; the score "
         f"correlates {index.one_threshold:.2f} with the sum of the cells and {index.two_threshold:.2f} "
         "with their votes.",
-        height=460 if weights.inner.shape[1] <= SIXTY_CELLS else 640,
+        height=460 if weights.inner.shape[1] <= plans.SIXTY_CELLS else 640,
     )
 
 
-def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *, many: bool) -> PaperItem:
-    shadows = "200,000" if many else count(FEW_SHADOWS)
+def _item(
+    number: int, run: plans.RepeatedRuns, knowledge: str, hidden: int | None, *, many: bool
+) -> PaperItem:
+    units = hidden or plans.SIXTY_CELLS
+    shadows = "200,000" if many else count(plans.FEW_SHADOWS)
     fewer = " At --scale quick it learned from 20,000." if many and hidden else ""
     return PaperItem(
-        title=f"Figure {number}: weights of {hidden or SIXTY_CELLS} units, {knowledge}, {shadows} shadows",
+        title=f"Figure {number}: weights of {units} units, {knowledge}, {shadows} shadows",
         about=f"The network of an {knowledge} attacker that was trained on {shadows} shadows under Laplace "
         f"noise, trained again in exactly the same way.{fewer} A network that sums all cells has weights of "
         "similar size everywhere; one that lets each cell vote has a unit for each cell: a diagonal.",
@@ -189,9 +184,9 @@ def _item(number: int, run: RepeatedRuns, knowledge: str, hidden: int | None, *,
     )
 
 
-FIGURE_12 = _item(12, LARGE["laplace"], INFORMED, None, many=False)
-FIGURE_15 = _item(15, LARGE["laplace"], INFORMED, None, many=True)
-FIGURE_23 = _item(23, LARGE["laplace"], AUXILIARY, None, many=False)
-FIGURE_24 = _item(24, LARGE["laplace"], AUXILIARY, None, many=True)
-FIGURE_25 = _item(25, HUNDRED_UNITS, INFORMED, HUNDRED, many=False)
-FIGURE_26 = _item(26, HUNDRED_UNITS, INFORMED, HUNDRED, many=True)
+FIGURE_12 = _item(12, plans.LARGE["laplace"], plans.INFORMED, None, many=False)
+FIGURE_15 = _item(15, plans.LARGE["laplace"], plans.INFORMED, None, many=True)
+FIGURE_23 = _item(23, plans.LARGE["laplace"], plans.AUXILIARY, None, many=False)
+FIGURE_24 = _item(24, plans.LARGE["laplace"], plans.AUXILIARY, None, many=True)
+FIGURE_25 = _item(25, plans.HUNDRED_UNITS, plans.INFORMED, plans.HUNDRED, many=False)
+FIGURE_26 = _item(26, plans.HUNDRED_UNITS, plans.INFORMED, plans.HUNDRED, many=True)

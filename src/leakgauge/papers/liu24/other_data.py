@@ -9,22 +9,9 @@ from leakgauge.domains.locations import challenger
 from leakgauge.papers import data_sets
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
 from leakgauge.papers.data_sets import DataSet
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import ACCURACY, variant_label
 from leakgauge.papers.liu24.figure_7 import VISITORS, with_visitors
-from leakgauge.papers.liu24.plans import (
-    AUXILIARY,
-    CITY,
-    FEW_SHADOWS,
-    INFORMED,
-    KNOWLEDGES,
-    NETWORK,
-    PLACE_GRID,
-    SIXTY_CELLS,
-    CellAttackVariant,
-    VerdictsByVariant,
-    audit_table,
-    repeated_runs,
-)
 from leakgauge.papers.liu24.statements import DENSE, lead_of, variant
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
@@ -36,7 +23,7 @@ from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
 RULES = ("one_threshold", "two_threshold", "likelihood")
-CELLS = (20, SIXTY_CELLS, 140)
+CELLS = (20, plans.SIXTY_CELLS, 140)
 TIMES = {Scale.QUICK: 2, Scale.FULL: 10}
 ROUNDS = {Scale.QUICK: 10_000, Scale.FULL: 50_000}
 HOURS_800 = ("2012-04-09", "2012-05-12T08:00:00")
@@ -55,31 +42,33 @@ class SizedDataSet:
 def other_data_sets(scope: Scope) -> list[SizedDataSet]:
     """The synthetic city, and what the folder of the data sets has."""
     sized = [
-        (CITY, 2_000),
+        (plans.CITY, 2_000),
         (data_sets.kuala_lumpur(scope, HOURS_800), 830),
-        (data_sets.new_york(scope, PLACE_GRID, HOURS_800), 240),
-        (data_sets.cabs(scope, PLACE_GRID, THREE_WEEKS), 130),
+        (data_sets.new_york(scope, plans.PLACE_GRID, HOURS_800), 240),
+        (data_sets.cabs(scope, plans.PLACE_GRID, THREE_WEEKS), 130),
     ]
     return [SizedDataSet(data, group) for data, group in sized if data is not None]
 
 
-def _variants() -> list[CellAttackVariant]:
+def _variants() -> list[plans.CellAttackVariant]:
     rules = [
-        CellAttackVariant(attack=rule, knowledge=who, n=n)
+        plans.CellAttackVariant(attack=rule, knowledge=who, n=n)
         for n in CELLS
-        for who in KNOWLEDGES
+        for who in plans.KNOWLEDGES
         for rule in RULES
     ]
     networks = [
-        CellAttackVariant(attack=NETWORK, knowledge=who, n=SIXTY_CELLS, shadows=FEW_SHADOWS)
-        for who in KNOWLEDGES
+        plans.CellAttackVariant(
+            attack=plans.NETWORK, knowledge=who, n=plans.SIXTY_CELLS, shadows=plans.FEW_SHADOWS
+        )
+        for who in plans.KNOWLEDGES
     ]
     return [*rules, *networks]
 
 
 def _audits(scope: Scope, name: str) -> list[AuditTable]:
     return [
-        audit_table(
+        plans.audit_table(
             f"{name}-{place.data.name}",
             scope,
             "laplace",
@@ -92,10 +81,10 @@ def _audits(scope: Scope, name: str) -> list[AuditTable]:
     ]
 
 
-OTHER_DATA_RUNS = repeated_runs("elsewhere", TIMES, _audits)
+OTHER_DATA_RUNS = plans.repeated_runs("elsewhere", TIMES, _audits)
 
 
-def verdicts_on(verdicts: Iterable[Verdict], place: SizedDataSet) -> VerdictsByVariant:
+def verdicts_on(verdicts: Iterable[Verdict], place: SizedDataSet) -> plans.VerdictsByVariant:
     """The results on one data set."""
     return OTHER_DATA_RUNS.games(
         verdict for verdict in verdicts if _data_set_name(verdict.audit) == place.data.name
@@ -107,10 +96,10 @@ def _data_set_name(audit: str) -> str:
     return audit.partition("-")[2]
 
 
-def usual_others(plans: Iterable[Plan]) -> dict[str, float]:
+def usual_others(played_plans: Iterable[Plan]) -> dict[str, float]:
     """The expected number of others in the cells of the targets, by data set."""
     counts: dict[str, list[float]] = {}
-    for plan in plans:
+    for plan in played_plans:
         for audit in plan.audits:
             counts.setdefault(_data_set_name(audit.name), []).append(_usual_in(plan, audit))
     return {name: float(np.mean(games)) for name, games in counts.items()}
@@ -138,34 +127,37 @@ def _show(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), charts, tuple(_note(place, usual[place.data.name]) for place in games))
 
 
-def _cells(place: SizedDataSet, games: VerdictsByVariant, usual: float) -> list[ComparedNumber]:
+def _cells(place: SizedDataSet, games: plans.VerdictsByVariant, usual: float) -> list[ComparedNumber]:
     where = place.data.description
     wins = PublishedNumber(value=0.0, where="“for both types of attackers”, section 5.3.1", claim=Claim.ABOVE)
     cells = [
         ComparedNumber(setting=f"{where}: others expected in a target's cell", ours=exact_number(usual)),
         *(
             ComparedNumber(
-                setting=f"{where}: two_threshold minus one_threshold, {who}, {SIXTY_CELLS} cells",
+                setting=f"{where}: two_threshold minus one_threshold, {who}, {plans.SIXTY_CELLS} cells",
                 ours=lead_of(ACCURACY, games, variant("two_threshold", who), variant("one_threshold", who)),
                 published=wins,
-                why=DENSE if who == AUXILIARY else "",
+                why=DENSE if who == plans.AUXILIARY else "",
             )
-            for who in KNOWLEDGES
+            for who in plans.KNOWLEDGES
         ),
         *(
             ComparedNumber(
-                setting=f"{where}: one_threshold minus network, {who}, {SIXTY_CELLS} cells",
+                setting=f"{where}: one_threshold minus network, {who}, {plans.SIXTY_CELLS} cells",
                 ours=lead_of(
-                    ACCURACY, games, variant("one_threshold", who), variant(NETWORK, who, shadows=FEW_SHADOWS)
+                    ACCURACY,
+                    games,
+                    variant("one_threshold", who),
+                    variant(plans.NETWORK, who, shadows=plans.FEW_SHADOWS),
                 ),
                 published=PublishedNumber(value=0.0, where="section 5.3.1", claim=Claim.ABOVE),
-                why=WEIGHED if who == AUXILIARY else "",
+                why=WEIGHED if who == plans.AUXILIARY else "",
             )
-            for who in KNOWLEDGES
+            for who in plans.KNOWLEDGES
         ),
     ]
     for p, verdicts in games.items():
-        exact = p.knowledge == INFORMED and p.attack in RULES
+        exact = p.knowledge == plans.INFORMED and p.attack in RULES
         cells.append(
             ComparedNumber(
                 setting=f"{where}: {variant_label(p)}, {p.knowledge}, {p.n} cells, simulated",
@@ -186,11 +178,13 @@ def _note(place: SizedDataSet, usual: float) -> str:
     )
 
 
-def _lead_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+def _lead_chart(games: Mapping[SizedDataSet, plans.VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
     """The gain of votes over the sum, by how full the cells are."""
     busy = [with_visitors(n) for n in VISITORS]
     xs = np.array([cell.usual for cell in busy])
-    leads = np.array([cell.two_threshold(SIXTY_CELLS) - cell.one_threshold(SIXTY_CELLS) for cell in busy])
+    leads = np.array(
+        [cell.two_threshold(plans.SIXTY_CELLS) - cell.one_threshold(plans.SIXTY_CELLS) for cell in busy]
+    )
     traces: list[ChartSeries] = [
         line_series(
             "exact, for the cell of figure 7 made emptier and fuller",
@@ -201,7 +195,7 @@ def _lead_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         ),
         line_series("no difference", xs[[0, -1]], np.zeros(2), Stroke.DOTTED, chart_style.CHANCE),
     ]
-    two, one = (variant(rule, AUXILIARY) for rule in ("two_threshold", "one_threshold"))
+    two, one = (variant(rule, plans.AUXILIARY) for rule in ("two_threshold", "one_threshold"))
     for i, (place, some) in enumerate(games.items()):
         traces.append(
             dot_series(
@@ -219,17 +213,22 @@ def _lead_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[
         traces,
         x_title="others expected in a target's cell",
         y_title="two_threshold minus one_threshold",
-        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: the gain of votes over the sum, in accuracy.",
+        caption=f"Auxiliary attacker, {plans.SIXTY_CELLS} cells: the gain of votes over the sum, "
+        "in accuracy.",
         alternative=f"The gain falls from above zero to below it as cells fill up: {texts}.",
         log=True,
     )
 
 
-def _interval_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapping[str, float]) -> Chart:
+def _interval_chart(
+    games: Mapping[SizedDataSet, plans.VerdictsByVariant], usual: Mapping[str, float]
+) -> Chart:
     rows = []
     for place, some in games.items():
-        for attack in (*RULES, NETWORK):
-            p = variant(attack, AUXILIARY, shadows=FEW_SHADOWS if attack == NETWORK else None)
+        for attack in (*RULES, plans.NETWORK):
+            p = variant(
+                attack, plans.AUXILIARY, shadows=plans.FEW_SHADOWS if attack == plans.NETWORK else None
+            )
             ours = ACCURACY.of(some[p])
             rows.append(
                 IntervalRow(
@@ -245,7 +244,7 @@ def _interval_chart(games: Mapping[SizedDataSet, VerdictsByVariant], usual: Mapp
         "elsewhere-accuracy",
         rows,
         title="accuracy",
-        caption=f"Auxiliary attacker, {SIXTY_CELLS} cells: accuracy by data set.",
+        caption=f"Auxiliary attacker, {plans.SIXTY_CELLS} cells: accuracy by data set.",
         alternative="; ".join(f"{row.label}, {row.series}: {row.shown}" for row in rows),
         span=(0.5, 1.0),
     )

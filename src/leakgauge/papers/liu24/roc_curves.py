@@ -8,29 +8,9 @@ import numpy as np
 from leakgauge.core.game import Reals
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber
-from leakgauge.papers.liu24 import exact_values
+from leakgauge.papers.liu24 import exact_values, plans, statements
 from leakgauge.papers.liu24.accuracy_by_cells import FEWER_SHADOWS_NOTE
 from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
-from leakgauge.papers.liu24.plans import (
-    FEW_SHADOWS,
-    HUNDRED,
-    HUNDRED_UNITS,
-    KNOWLEDGES,
-    LARGE,
-    NETWORK,
-    SIXTY_CELLS,
-    CellAttackVariant,
-    RepeatedRuns,
-    VerdictsByVariant,
-    substitute_note,
-)
-from leakgauge.papers.liu24.statements import (
-    WINNERS,
-    lead_claim,
-    more_shadows_claims,
-    played_numbers,
-    variant,
-)
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem
 from leakgauge.report.charts.roc import RocCurve, roc_chart
 from leakgauge.report.page import Chart
@@ -38,7 +18,8 @@ from leakgauge.verdict import Verdict
 
 RARE = 0.01  # a false-positive rate
 PLACES = np.concatenate([[0.0], np.geomspace(1e-4, 1.0, 120)])  # where curves of several targets are averaged
-ORDER = ("one_threshold", "two_threshold", "likelihood", NETWORK, "reference")  # in the order of colours
+# in the order of colours
+ORDER = ("one_threshold", "two_threshold", "likelihood", plans.NETWORK, "reference")
 
 
 def _exact_tpr(noise: str, _: str, n: Reals) -> Reals:
@@ -56,57 +37,62 @@ TPR = MeasuredQuantity(
 
 def _figure_18(played: PlayedItem) -> ItemResult:
     return _roc_figure(
-        "figure-18", "laplace", LARGE["laplace"], played, "small false positive rates, appendix C"
+        "figure-18", "laplace", plans.LARGE["laplace"], played, "small false positive rates, appendix C"
     )
 
 
 def _figure_21(played: PlayedItem) -> ItemResult:
-    return _roc_figure("figure-21", "gaussian", LARGE["gaussian"], played, "“a clear advantage”, appendix D")
+    return _roc_figure(
+        "figure-21", "gaussian", plans.LARGE["gaussian"], played, "“a clear advantage”, appendix D"
+    )
 
 
 def _figure_27(played: PlayedItem) -> ItemResult:
     return _roc_figure(
-        "figure-27", "laplace", HUNDRED_UNITS, played, "behaves like the other network, appendix G"
+        "figure-27", "laplace", plans.HUNDRED_UNITS, played, "behaves like the other network, appendix G"
     )
 
 
-def _roc_figure(name: str, noise: str, run: RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
-    games = {p: some for p, some in run.games(played.verdicts).items() if p.n == SIXTY_CELLS}
-    first, second = WINNERS[noise]
+def _roc_figure(name: str, noise: str, run: plans.RepeatedRuns, played: PlayedItem, where: str) -> ItemResult:
+    games = {p: some for p, some in run.games(played.verdicts).items() if p.n == plans.SIXTY_CELLS}
+    first, second = statements.WINNERS[noise]
     above = PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE)
     cells: list[ComparedNumber] = []
-    if run is HUNDRED_UNITS:
+    if run is plans.HUNDRED_UNITS:
         cells += _behind(games, where)
     else:
         cells += [
-            lead_claim(TPR, games, variant(first, who), variant(second, who), above) for who in KNOWLEDGES
+            statements.lead_claim(
+                TPR, games, statements.variant(first, who), statements.variant(second, who), above
+            )
+            for who in plans.KNOWLEDGES
         ]
     if noise == "laplace":
-        cells += more_shadows_claims(TPR, games, "learns the better rule, appendix C and G")
-    cells += played_numbers(TPR, noise, games)
-    charts = tuple(_chart(f"{name}-{who}", noise, who, games) for who in KNOWLEDGES)
-    return ItemResult(tuple(cells), charts, (substitute_note(played.scope),))
+        cells += statements.more_shadows_claims(TPR, games, "learns the better rule, appendix C and G")
+    cells += statements.played_numbers(TPR, noise, games)
+    charts = tuple(_chart(f"{name}-{who}", noise, who, games) for who in plans.KNOWLEDGES)
+    return ItemResult(tuple(cells), charts, (plans.substitute_note(played.scope),))
 
 
-def _behind(games: VerdictsByVariant, where: str) -> list[ComparedNumber]:
+def _behind(games: plans.VerdictsByVariant, where: str) -> list[ComparedNumber]:
     """That a hundred units learn no more than the sum from few shadows."""
     few = PublishedNumber(value=0.0, where=where, claim=Claim.AT_MOST)
     return [
-        lead_claim(
+        statements.lead_claim(
             TPR,
             games,
-            variant(NETWORK, who, shadows=FEW_SHADOWS, hidden=HUNDRED),
-            variant("one_threshold", who),
+            statements.variant(plans.NETWORK, who, shadows=plans.FEW_SHADOWS, hidden=plans.HUNDRED),
+            statements.variant("one_threshold", who),
             few,
         )
-        for who in KNOWLEDGES
+        for who in plans.KNOWLEDGES
     ]
 
 
-def _chart(name: str, noise: str, knowledge: str, games: VerdictsByVariant) -> Chart:
+def _chart(name: str, noise: str, knowledge: str, games: plans.VerdictsByVariant) -> Chart:
     mine = sorted((p for p in games if p.knowledge == knowledge), key=_rank)
     curves = [RocCurve(variant_label(p), *_mean_curve(games[p])) for p in mine]
-    best = exact_values.optimum(noise, SIXTY_CELLS).high
+    best = exact_values.optimum(noise, plans.SIXTY_CELLS).high
     allowed = RocCurve("optimum of the informed", best.fpr.tolist(), best.tpr.tolist())
     at_rare = ", ".join(f"{TPR.of(games[p]).value:.3f} for {variant_label(p)}" for p in mine)
     return roc_chart(
@@ -114,14 +100,14 @@ def _chart(name: str, noise: str, knowledge: str, games: VerdictsByVariant) -> C
         curves,
         [allowed],
         log=True,
-        caption=f"{noise.capitalize()} noise, {knowledge} attacker, {SIXTY_CELLS} cells: ROC curves.",
+        caption=f"{noise.capitalize()} noise, {knowledge} attacker, {plans.SIXTY_CELLS} cells: ROC curves.",
         alternative=f"At an FPR of 0.01, the TPRs are {at_rare}.",
     )
 
 
-def _rank(p: CellAttackVariant) -> tuple[bool, int]:
+def _rank(p: plans.CellAttackVariant) -> tuple[bool, int]:
     """Networks with few shadows keep the order of colours; those with many come after all others."""
-    return (p.shadows or 0) > FEW_SHADOWS, ORDER.index(p.attack)
+    return (p.shadows or 0) > plans.FEW_SHADOWS, ORDER.index(p.attack)
 
 
 def _mean_curve(verdicts: Sequence[Verdict]) -> tuple[list[float], list[float]]:
@@ -137,21 +123,21 @@ FIGURE_18 = PaperItem(
     about="True-positive against false-positive rates, both on logarithmic axes, for networks with few and "
     "with many shadows in one picture. The dashed line is the most that an attacker who knows everybody "
     "else can reach.",
-    shared_runs=LARGE["laplace"].runs,
+    shared_runs=plans.LARGE["laplace"].runs,
     show=_figure_18,
     notes=(FEWER_SHADOWS_NOTE,),
 )
 FIGURE_21 = PaperItem(
     title="Figure 21: ROC curves under Gaussian noise, 60 cells",
     about="The same with Gaussian noise (σ = 8.2543): one_threshold lies on the optimum.",
-    shared_runs=LARGE["gaussian"].runs,
+    shared_runs=plans.LARGE["gaussian"].runs,
     show=_figure_21,
     notes=(FEWER_SHADOWS_NOTE,),
 )
 FIGURE_27 = PaperItem(
     title="Figure 27: ROC curves of networks with 100 hidden units, Laplace noise, 60 cells",
     about="Networks of earlier work have 100 hidden units, however many cells there are.",
-    shared_runs=HUNDRED_UNITS.runs,
+    shared_runs=plans.HUNDRED_UNITS.runs,
     show=_figure_27,
     notes=(
         (

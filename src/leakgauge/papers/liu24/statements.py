@@ -5,17 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from leakgauge.papers.comparison import Claim, ComparedNumber, OurNumber, PublishedNumber
+from leakgauge.papers.liu24 import plans
 from leakgauge.papers.liu24.charts import MeasuredQuantity, variant_label
-from leakgauge.papers.liu24.plans import (
-    AUXILIARY,
-    FEW_SHADOWS,
-    INFORMED,
-    KNOWLEDGES,
-    NETWORK,
-    SIXTY_CELLS,
-    CellAttackVariant,
-    VerdictsByVariant,
-)
 from leakgauge.papers.metric_intervals import difference
 from leakgauge.report.number_format import count, times
 
@@ -27,17 +18,21 @@ DENSE = (
 
 
 def variant(
-    attack: str, knowledge: str, n: int = SIXTY_CELLS, shadows: int | None = None, hidden: int | None = None
-) -> CellAttackVariant:
+    attack: str,
+    knowledge: str,
+    n: int = plans.SIXTY_CELLS,
+    shadows: int | None = None,
+    hidden: int | None = None,
+) -> plans.CellAttackVariant:
     """Return an attack variant, at sixty cells by default."""
-    return CellAttackVariant(attack=attack, knowledge=knowledge, n=n, shadows=shadows, hidden=hidden)
+    return plans.CellAttackVariant(attack=attack, knowledge=knowledge, n=n, shadows=shadows, hidden=hidden)
 
 
 def lead_claim(
     quantity: MeasuredQuantity,
-    games: VerdictsByVariant,
-    first: CellAttackVariant,
-    second: CellAttackVariant,
+    games: plans.VerdictsByVariant,
+    first: plans.CellAttackVariant,
+    second: plans.CellAttackVariant,
     published: PublishedNumber,
     why: str = "",
 ) -> ComparedNumber:
@@ -51,14 +46,17 @@ def lead_claim(
 
 
 def lead_of(
-    quantity: MeasuredQuantity, games: VerdictsByVariant, first: CellAttackVariant, second: CellAttackVariant
+    quantity: MeasuredQuantity,
+    games: plans.VerdictsByVariant,
+    first: plans.CellAttackVariant,
+    second: plans.CellAttackVariant,
 ) -> OurNumber:
     """The lead of one variant over another."""
     return difference(quantity.of(games[first]), quantity.of(games[second]))
 
 
 def winner_claims(
-    quantity: MeasuredQuantity, noise: str, games: VerdictsByVariant, where: str
+    quantity: MeasuredQuantity, noise: str, games: plans.VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
     """Which rule is the better one, from five cells on."""
     first, second = WINNERS[noise]
@@ -69,15 +67,17 @@ def winner_claims(
             variant(first, knowledge, n),
             variant(second, knowledge, n),
             PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
-            why=DENSE if knowledge == AUXILIARY and noise == "laplace" else "",
+            why=DENSE if knowledge == plans.AUXILIARY and noise == "laplace" else "",
         )
-        for knowledge in KNOWLEDGES
+        for knowledge in plans.KNOWLEDGES
         for n in _numbers(games)
         if n >= 5
     ]
 
 
-def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: str) -> list[ComparedNumber]:
+def growth_claims(
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, where: str
+) -> list[ComparedNumber]:
     """That every attack gains with the number of cells."""
     numbers = [n for n in _numbers(games) if n >= 5]
     few, many = numbers[0], numbers[-1]
@@ -88,28 +88,32 @@ def growth_claims(quantity: MeasuredQuantity, games: VerdictsByVariant, where: s
             published=PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for p in games
-        if p.n == few and p.attack in ("one_threshold", "two_threshold", NETWORK)
+        if p.n == few and p.attack in ("one_threshold", "two_threshold", plans.NETWORK)
     ]
 
 
 def knowledge_claims(
-    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
     """That informed attackers do better than auxiliary ones."""
     return [
         lead_claim(
             quantity,
             games,
-            variant(attack, INFORMED, shadows=shadows),
-            variant(attack, AUXILIARY, shadows=shadows),
+            variant(attack, plans.INFORMED, shadows=shadows),
+            variant(attack, plans.AUXILIARY, shadows=shadows),
             PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
-        for attack, shadows in (("one_threshold", None), ("two_threshold", None), (NETWORK, FEW_SHADOWS))
+        for attack, shadows in (
+            ("one_threshold", None),
+            ("two_threshold", None),
+            (plans.NETWORK, plans.FEW_SHADOWS),
+        )
     ]
 
 
 def sum_against_network_claims(
-    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
     """That a network trained on few shadows does worse than the sum of the cells."""
     return [
@@ -117,15 +121,15 @@ def sum_against_network_claims(
             quantity,
             games,
             variant("one_threshold", knowledge),
-            variant(NETWORK, knowledge, shadows=FEW_SHADOWS),
+            variant(plans.NETWORK, knowledge, shadows=plans.FEW_SHADOWS),
             PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
-        for knowledge in KNOWLEDGES
+        for knowledge in plans.KNOWLEDGES
     ]
 
 
 def more_shadows_claims(
-    quantity: MeasuredQuantity, games: VerdictsByVariant, where: str
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, where: str
 ) -> list[ComparedNumber]:
     """The gain of a network from more shadows."""
     return [
@@ -133,7 +137,7 @@ def more_shadows_claims(
             quantity,
             games,
             p,
-            variant(NETWORK, p.knowledge, p.n, FEW_SHADOWS, p.hidden),
+            variant(plans.NETWORK, p.knowledge, p.n, plans.FEW_SHADOWS, p.hidden),
             PublishedNumber(value=0.0, where=where, claim=Claim.ABOVE),
         )
         for p in networks_with_many_shadows(games)
@@ -141,7 +145,7 @@ def more_shadows_claims(
 
 
 def network_level_claims(
-    quantity: MeasuredQuantity, games: VerdictsByVariant, rule: str, where: str
+    quantity: MeasuredQuantity, games: plans.VerdictsByVariant, rule: str, where: str
 ) -> list[ComparedNumber]:
     """That a network trained on many shadows is as good as a rule, within 0.01."""
     level = PublishedNumber(value=0.0, places=2, where=where)
@@ -160,13 +164,13 @@ def _why_not_level(lead: OurNumber, rule: str) -> str:
     return "The network has not quite learned the rule." if lead.high < 0 else ""
 
 
-def networks_with_many_shadows(games: VerdictsByVariant) -> list[CellAttackVariant]:
+def networks_with_many_shadows(games: plans.VerdictsByVariant) -> list[plans.CellAttackVariant]:
     """The networks trained on more than few shadows."""
-    return [p for p in games if p.attack == NETWORK and (p.shadows or 0) > FEW_SHADOWS]
+    return [p for p in games if p.attack == plans.NETWORK and (p.shadows or 0) > plans.FEW_SHADOWS]
 
 
 def played_numbers(
-    quantity: MeasuredQuantity, noise: str, games: VerdictsByVariant, *, only_networks: bool = False
+    quantity: MeasuredQuantity, noise: str, games: plans.VerdictsByVariant, *, only_networks: bool = False
 ) -> list[ComparedNumber]:
     """The result of every attack; of informed ones with the exact value, where there is one."""
     return [
@@ -174,28 +178,28 @@ def played_numbers(
             setting=f"{quantity.name}: {_who(p)}, {times(p.n, 'cell')}, simulated",
             ours=quantity.of(verdicts),
             exact=float(quantity.exact(noise, p.attack, np.array([float(p.n)]))[0])
-            if p.knowledge == INFORMED and p.attack in quantity.exact_for
+            if p.knowledge == plans.INFORMED and p.attack in quantity.exact_for
             else None,
             drawn=p.attack != "likelihood",
         )
         for p, verdicts in games.items()
-        if not only_networks or p.attack == NETWORK
+        if not only_networks or p.attack == plans.NETWORK
     ]
 
 
-def _numbers(games: VerdictsByVariant) -> list[int]:
+def _numbers(games: plans.VerdictsByVariant) -> list[int]:
     return sorted({p.n for p in games})
 
 
-def _who(p: CellAttackVariant) -> str:
+def _who(p: plans.CellAttackVariant) -> str:
     return f"{variant_label(p)}, {p.knowledge}"
 
 
-def _difference_label(first: CellAttackVariant, second: CellAttackVariant) -> str:
+def _difference_label(first: plans.CellAttackVariant, second: plans.CellAttackVariant) -> str:
     """Name two variants by what they differ in."""
     if first.knowledge != second.knowledge:
         return f"{variant_label(first)}, {first.knowledge} minus {second.knowledge}, {times(first.n, 'cell')}"
-    rules_apart = first.attack != second.attack or first.attack == NETWORK
+    rules_apart = first.attack != second.attack or first.attack == plans.NETWORK
     names = [
         variant_label(p) if rules_apart else f"{variant_label(p)}, {count(p.shadows or 0)} shadows"
         for p in (first, second)

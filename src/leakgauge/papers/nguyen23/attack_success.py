@@ -8,27 +8,7 @@ import numpy as np
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, exact_number
-from leakgauge.papers.nguyen23.data import (
-    BUGS,
-    COLUMNS,
-    FACES,
-    DataColumn,
-    FeatureForm,
-    claim_number,
-    data_note,
-    tnr_claim,
-)
-from leakgauge.papers.nguyen23.plans import (
-    BITRAND,
-    CLIPPED,
-    LIKELIHOOD,
-    OME,
-    TRAINED,
-    MechanismGames,
-    NominalGame,
-    VerdictsByGame,
-    exact_epsilon_of,
-)
+from leakgauge.papers.nguyen23 import data, plans
 from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scope
 from leakgauge.papers.series_chart import ChartSeries, dot_series, line_series, series_chart
@@ -37,11 +17,15 @@ from leakgauge.report.page import Chart, Stroke
 from leakgauge.verdict import Verdict
 
 NEURON_NAMES = {
-    LIKELIHOOD: "likelihood neuron",
-    CLIPPED: "with two hinges a feature",
-    TRAINED: "trained neuron",
+    plans.LIKELIHOOD: "likelihood neuron",
+    plans.CLIPPED: "with two hinges a feature",
+    plans.TRAINED: "trained neuron",
 }
-COLOURS = {LIKELIHOOD: chart_style.SERIES[0], CLIPPED: chart_style.SERIES[4], TRAINED: chart_style.SERIES[1]}
+COLOURS = {
+    plans.LIKELIHOOD: chart_style.SERIES[0],
+    plans.CLIPPED: chart_style.SERIES[4],
+    plans.TRAINED: chart_style.SERIES[1],
+}
 SIGN_ALONE = (
     "Two hinges give one slope: at small ε it depends on little but the sign bit, which is constant for "
     "features that are never negative."
@@ -57,12 +41,12 @@ TOO_FEW_HINGES = (
 
 
 def success_chart(
-    series: MechanismGames,
+    series: plans.MechanismGames,
     scope: Scope,
-    column: DataColumn,
-    form: FeatureForm,
-    games: VerdictsByGame,
-    useful: Mapping[NominalGame, ClassifierUtility],
+    column: data.DataColumn,
+    form: data.FeatureForm,
+    games: plans.VerdictsByGame,
+    useful: Mapping[plans.NominalGame, ClassifierUtility],
 ) -> Chart:
     """Success in one column and form, and the accuracy of an honest classifier on the same rows."""
     mine = [point for point in games if point.column is column and point.form is form]
@@ -74,9 +58,11 @@ def success_chart(
         ]
         traces.append(dot_series(f"success, {NEURON_NAMES[label]}", points, colour))
     for rate, stroke in (("tpr", Stroke.DASHED), ("tnr", Stroke.DOTTED)):
-        values = np.array([metric_intervals.metric(games[p][LIKELIHOOD], rate).value for p in mine])
+        values = np.array([metric_intervals.metric(games[p][plans.LIKELIHOOD], rate).value for p in mine])
         traces.append(
-            line_series(f"{rate.upper()}, likelihood neuron", places, values, stroke, COLOURS[LIKELIHOOD])
+            line_series(
+                f"{rate.upper()}, likelihood neuron", places, values, stroke, COLOURS[plans.LIKELIHOOD]
+            )
         )
     right = np.array([useful[point].noisy for point in mine])
     clean = np.array([useful[point].clean for point in mine])
@@ -95,12 +81,12 @@ def success_chart(
         "answers of "
         f"an honest classifier.",
         alternative=f"At nominal ε = {most.epsilon} the likelihood neuron wins "
-        f"{metric_intervals.accuracy(games[most][LIKELIHOOD]).value:.3f} of games, and an honest classifier "
-        f"is right {useful[most].noisy:.3f} of the time, {useful[most].clean:.3f} without noise.",
+        f"{metric_intervals.accuracy(games[most][plans.LIKELIHOOD]).value:.3f} of games, and an honest "
+        f"classifier is right {useful[most].noisy:.3f} of the time, {useful[most].clean:.3f} without noise.",
     )
 
 
-def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
+def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
     useful = {
@@ -111,57 +97,58 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
         for point, verdicts in games.items()
         for cell in (
             *_won(series, scope, point, verdicts),
-            *_rates(series, scope, point, verdicts[LIKELIHOOD]),
+            *_rates(series, scope, point, verdicts[plans.LIKELIHOOD]),
             *_apart(scope, point, verdicts),
             _useful(scope, point, useful[point]),
         )
     ]
     charts = [
         success_chart(series, scope, column, form, games, useful)
-        for column in COLUMNS
-        for form in FeatureForm
+        for column in data.COLUMNS
+        for form in data.FeatureForm
         if any(point.column is column and point.form is form for point in games)
     ]
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
+    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _won(
-    series: MechanismGames, scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]
+    series: plans.MechanismGames, scope: Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdict]
 ) -> list[ComparedNumber]:
     """Success of each neuron; the published statements are about one that was trained."""
-    exact, cells = exact_epsilon_of(verdicts), []
+    exact, cells = plans.exact_epsilon_of(verdicts), []
     for label, verdict in verdicts.items():
-        stated = None if label == CLIPPED else series.stated(point.column, point.epsilon)
-        why = {LIKELIHOOD: _short(point), CLIPPED: SIGN_ALONE, TRAINED: BUGS}[label]
+        stated = None if label == plans.CLIPPED else series.stated(point.column, point.epsilon)
+        why = {plans.LIKELIHOOD: _short(point), plans.CLIPPED: SIGN_ALONE, plans.TRAINED: data.BUGS}[label]
         setting = f"success, {NEURON_NAMES[label]}: {point.description(scope, exact)}"
-        if stated is None and label != CLIPPED:
+        if stated is None and label != plans.CLIPPED:
             why = ""
-        cells.append(claim_number(setting, metric_intervals.accuracy(verdict), stated, why))
+        cells.append(data.claim_number(setting, metric_intervals.accuracy(verdict), stated, why))
     return cells
 
 
-def _short(point: NominalGame) -> str:
+def _short(point: plans.NominalGame) -> str:
     """Why the likelihood neuron may fall short."""
-    return SAME_PERSON if point.column is FACES else TOO_FEW_HINGES
+    return SAME_PERSON if point.column is data.FACES else TOO_FEW_HINGES
 
 
 def _rates(
-    series: MechanismGames, scope: Scope, point: NominalGame, verdict: Verdict
+    series: plans.MechanismGames, scope: Scope, point: plans.NominalGame, verdict: Verdict
 ) -> list[ComparedNumber]:
-    stated = tnr_claim(point.column, point.epsilon) if series is BITRAND else None
+    stated = data.tnr_claim(point.column, point.epsilon) if series is plans.BITRAND else None
     here, why = point.description(scope), "" if stated is None else _short(point)
     return [
         ComparedNumber(setting=f"TPR: {here}", ours=metric_intervals.metric(verdict, "tpr")),
-        claim_number(f"TNR: {here}", metric_intervals.metric(verdict, "tnr"), stated, why),
+        data.claim_number(f"TNR: {here}", metric_intervals.metric(verdict, "tnr"), stated, why),
     ]
 
 
-def _apart(scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]) -> list[ComparedNumber]:
+def _apart(scope: Scope, point: plans.NominalGame, verdicts: Mapping[str, Verdict]) -> list[ComparedNumber]:
     """The lead of the neuron that needs no training."""
-    if TRAINED not in verdicts:
+    if plans.TRAINED not in verdicts:
         return []
     ahead = metric_intervals.difference(
-        metric_intervals.accuracy(verdicts[LIKELIHOOD]), metric_intervals.accuracy(verdicts[TRAINED])
+        metric_intervals.accuracy(verdicts[plans.LIKELIHOOD]),
+        metric_intervals.accuracy(verdicts[plans.TRAINED]),
     )
     return [
         ComparedNumber(
@@ -170,7 +157,7 @@ def _apart(scope: Scope, point: NominalGame, verdicts: Mapping[str, Verdict]) ->
     ]
 
 
-def _useful(scope: Scope, point: NominalGame, useful: ClassifierUtility) -> ComparedNumber:
+def _useful(scope: Scope, point: plans.NominalGame, useful: ClassifierUtility) -> ComparedNumber:
     return ComparedNumber(
         setting=f"right answers of an honest classifier of perturbed rows: {point.description(scope)}",
         ours=exact_number(useful.noisy),
@@ -178,14 +165,14 @@ def _useful(scope: Scope, point: NominalGame, useful: ClassifierUtility) -> Comp
     )
 
 
-def _item(series: MechanismGames, title: str, about: str, notes: tuple[str, ...]) -> PaperItem:
+def _item(series: plans.MechanismGames, title: str, about: str, notes: tuple[str, ...]) -> PaperItem:
     return PaperItem(
         title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=notes
     )
 
 
 FIGURE_5 = _item(
-    BITRAND,
+    plans.BITRAND,
     "Figure 5: success under BitRand",
     "Clients perturb every bit of every feature with BitRand at nominal ε of 1 to 10, and answer a crafted "
     "model with a real gradient; the server wins a game if the chosen neuron's gradient is exactly zero if "
@@ -204,7 +191,7 @@ FIGURE_5 = _item(
     ),
 )
 FIGURE_11 = _item(
-    OME,
+    plans.OME,
     "Figure 11: success under OME",
     "The same under OME in the variant of the paper, alpha = 100. Whatever the nominal ε, bits at odd "
     "places are erased and the others mostly kept.",

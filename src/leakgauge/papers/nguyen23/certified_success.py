@@ -21,22 +21,7 @@ from leakgauge.domains.federated.neurons.network import CraftedNeuron
 from leakgauge.domains.federated.neurons.perturbed_rows import perturbed_values
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
-from leakgauge.papers.nguyen23.data import (
-    COLUMNS,
-    PUBLISHED,
-    DataColumn,
-    FeatureForm,
-    claim_number,
-    data_note,
-)
-from leakgauge.papers.nguyen23.plans import (
-    BITRAND,
-    LIKELIHOOD,
-    OME,
-    MechanismGames,
-    NominalGame,
-    VerdictsByGame,
-)
+from leakgauge.papers.nguyen23 import data, plans
 from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.paper import ItemResult, PaperItem, PlayedItem, Scale, Scope
 from leakgauge.papers.series_chart import dot_series, line_series, series_chart
@@ -92,7 +77,7 @@ class CertificatePair:
         return OurNumber(value=others.value, low=others.low(error), high=others.high(error))
 
 
-CertificatesByGame: TypeAlias = Mapping[NominalGame, Sequence[CertificatePair]]  # one for each target
+CertificatesByGame: TypeAlias = Mapping[plans.NominalGame, Sequence[CertificatePair]]  # one for each target
 
 
 def mean_over_targets(proofs: Sequence[CertificatePair], of: Callable[[NeuronCertificate], float]) -> float:
@@ -116,11 +101,11 @@ def certify(server: ServerKnowledge, crafted: CraftedNeuron, place: int, rng: Ge
 
 
 def panel_charts(
-    series: MechanismGames,
+    series: plans.MechanismGames,
     scope: Scope,
-    panel: tuple[DataColumn, FeatureForm],
+    panel: tuple[data.DataColumn, data.FeatureForm],
     certificates: CertificatesByGame,
-    games: VerdictsByGame,
+    games: plans.VerdictsByGame,
 ) -> list[Chart]:
     """Values with their bounds, and certified beside measured success."""
     column, form = panel
@@ -145,7 +130,7 @@ def panel_charts(
         )
         for label, of, stroke in BOUNDS
     ]
-    won = [(float(p.epsilon), metric_intervals.accuracy(games[p][LIKELIHOOD])) for p in mine]
+    won = [(float(p.epsilon), metric_intervals.accuracy(games[p][plans.LIKELIHOOD])) for p in mine]
     return [
         series_chart(
             name,
@@ -180,10 +165,10 @@ def _middle(numbers: Sequence[OurNumber]) -> OurNumber:
     return OurNumber(value=value, low=low, high=high)
 
 
-def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
+def _show(series: plans.MechanismGames, played: PlayedItem) -> ItemResult:
     scope = played.scope
     games = series.games(scope.scale, played.verdicts)
-    certificates: dict[NominalGame, list[CertificatePair]] = {}
+    certificates: dict[plans.NominalGame, list[CertificatePair]] = {}
     for point in games:
         setup = audit_setup(played.plans.values(), point.name(series.mechanism))
         rng = setup.rng()
@@ -192,10 +177,10 @@ def _show(series: MechanismGames, played: PlayedItem) -> ItemResult:
     cells = [
         cell for point in certificates for cell in _cells(series, scope, point, certificates[point], games)
     ]
-    panels = [(column, form) for column in COLUMNS for form in FeatureForm]
+    panels = [(column, form) for column in data.COLUMNS for form in data.FeatureForm]
     cells += [cell for panel in panels for cell in _smallest(scope, panel, certificates)]
     charts = [chart for panel in panels for chart in panel_charts(series, scope, panel, certificates, games)]
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
+    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _share(proofs: Sequence[CertificatePair], of: Callable[[CertificatePair], bool]) -> float:
@@ -203,26 +188,26 @@ def _share(proofs: Sequence[CertificatePair], of: Callable[[CertificatePair], bo
 
 
 def _cells(
-    series: MechanismGames,
+    series: plans.MechanismGames,
     scope: Scope,
-    point: NominalGame,
+    point: plans.NominalGame,
     proofs: Sequence[CertificatePair],
-    games: VerdictsByGame,
+    games: plans.VerdictsByGame,
 ) -> list[ComparedNumber]:
     here = point.description(scope)
-    first = 2 if series is BITRAND else 1
-    claim = "figure_7_certified" if series is BITRAND else "figure_12_certified"
-    stated = PUBLISHED[claim] if point.epsilon >= first else None
+    first = 2 if series is plans.BITRAND else 1
+    claim = "figure_7_certified" if series is plans.BITRAND else "figure_12_certified"
+    stated = data.PUBLISHED[claim] if point.epsilon >= first else None
     wide = float(np.median([proof.valid.own.width / proof.as_observed.own.width for proof in proofs]))
     why = RANGE.format(wide=wide, share=_share(proofs, lambda proof: proof.as_observed.holds))
-    won = metric_intervals.accuracy(games[point][LIKELIHOOD])
+    won = metric_intervals.accuracy(games[point][plans.LIKELIHOOD])
     success, hoeffding, tpr, fpr = (
         mean_over_targets(proofs, attrgetter(name)) for name in ("success", "hoeffding_success", "tpr", "fpr")
     )
     errors = [proof.valid.smallest_error for proof in proofs]
     least = "no δ" if None in errors else f"δ = {max(error for error in errors if error is not None):.1e}"
     return [
-        claim_number(
+        data.claim_number(
             f"share of targets for which theorem 1 applies: {here}",
             exact_number(_share(proofs, lambda proof: proof.valid.holds)),
             stated,
@@ -239,7 +224,7 @@ def _cells(
 
 
 def _smallest(
-    scope: Scope, panel: tuple[DataColumn, FeatureForm], certificates: CertificatesByGame
+    scope: Scope, panel: tuple[data.DataColumn, data.FeatureForm], certificates: CertificatesByGame
 ) -> list[ComparedNumber]:
     """Corollary 1: the smallest epsilon for which theorem 1 applies to all targets."""
     column, form = panel
@@ -260,17 +245,17 @@ def _smallest(
     ]
 
 
-def _item(series: MechanismGames, title: str, about: str) -> PaperItem:
+def _item(series: plans.MechanismGames, title: str, about: str) -> PaperItem:
     return PaperItem(
         title=title, about=about, shared_runs=(series.run,), show=partial(_show, series), notes=NOTES
     )
 
 
 FIGURE_7 = _item(
-    BITRAND,
+    plans.BITRAND,
     "Figure 7: certified success under BitRand",
     "4,000 perturbations of the target and at least 12,000 perturbed rows of the attacker's, with "
     "Hoeffding's bounds on the mean value of the likelihood neuron and bounds on how often it is active; "
     "δ = 1e-8 each.",
 )
-FIGURE_12 = _item(OME, "Figure 12: certified success under OME", "The same under OME.")
+FIGURE_12 = _item(plans.OME, "Figure 12: certified success under OME", "The same under OME.")

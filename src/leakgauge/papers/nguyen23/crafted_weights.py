@@ -5,16 +5,9 @@ from functools import cache
 
 from leakgauge.core.game import Reals
 from leakgauge.domains.federated.attacks.trained_neuron import Attack
+from leakgauge.domains.federated.neurons import stealth
 from leakgauge.domains.federated.neurons.network import CraftedNeuron, honest_layer
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer
-from leakgauge.domains.federated.neurons.stealth import (
-    Stealth,
-    WeightDensities,
-    chosen_neuron_stealth,
-    first_layer_stealth,
-    flat_weights,
-    weight_densities,
-)
 from leakgauge.papers.comparison import ComparedNumber, exact_number
 from leakgauge.papers.nguyen23.data import FACES, PUBLISHED, FeatureForm, claim_number, data_note
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, NEURONS, TRAINED, noise_table
@@ -43,8 +36,8 @@ class CraftedWeights:
 
     first: Reals
     honest: Reals
-    of_first: Stealth
-    of_second: Stealth
+    of_first: stealth.Stealth
+    of_second: stealth.Stealth
 
 
 @cache
@@ -58,16 +51,16 @@ def _weights(scope: Scope, label: str, epsilon: int) -> CraftedWeights:
         crafted = NeuronTrainer.of(setup.server, options, rng)((0, int(rng.integers(2**63)))).neuron
     units, features = crafted.first.shape
     return CraftedWeights(
-        flat_weights((crafted.first, crafted.first_bias)),
-        flat_weights(honest_layer(features, units, rng)),
-        first_layer_stealth(crafted, rng),
-        chosen_neuron_stealth(crafted, rng),
+        stealth.flat_weights((crafted.first, crafted.first_bias)),
+        stealth.flat_weights(honest_layer(features, units, rng)),
+        stealth.first_layer_stealth(crafted, rng),
+        stealth.chosen_neuron_stealth(crafted, rng),
     )
 
 
-def _densities(scope: Scope, epsilon: int) -> WeightDensities:
+def _densities(scope: Scope, epsilon: int) -> stealth.WeightDensities:
     weights = _weights(scope, TRAINED, epsilon)
-    return weight_densities(weights.first, weights.honest)
+    return stealth.weight_densities(weights.first, weights.honest)
 
 
 def _figure_8(played: PlayedItem) -> ItemResult:

@@ -5,16 +5,8 @@ from collections.abc import Mapping
 from leakgauge.domains.federated.clients.utility import ClassifierUtility
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import ComparedNumber, OurNumber, exact_number
+from leakgauge.papers.nguyen23 import plans
 from leakgauge.papers.nguyen23.data import CIFAR_10, FeatureForm, data_note
-from leakgauge.papers.nguyen23.plans import (
-    BITRAND,
-    FEW_EPSILONS,
-    LIKELIHOOD,
-    VerdictsByGame,
-    audit_table,
-    likelihood_attack,
-    noise_table,
-)
 from leakgauge.papers.nguyen23.server import audit_setup
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scope
 from leakgauge.papers.series_chart import dot_series, series_chart
@@ -34,19 +26,19 @@ def _points(scope: Scope) -> list[tuple[str, FeatureForm, int]]:
         (mechanism, form, epsilon)
         for mechanism in MECHANISMS
         for form in FeatureForm
-        for epsilon in FEW_EPSILONS[scope.scale]
+        for epsilon in plans.FEW_EPSILONS[scope.scale]
     ]
 
 
 def _audits(scope: Scope) -> list[AuditTable]:
     return [
-        audit_table(
+        plans.audit_table(
             _name(mechanism, form, epsilon),
             scope,
             CIFAR_10,
             form,
-            noise_table(mechanism, epsilon, exact=True),
-            [likelihood_attack(CIFAR_10, form, hinges=16)],
+            plans.noise_table(mechanism, epsilon, exact=True),
+            [plans.likelihood_attack(CIFAR_10, form, hinges=16)],
         )
         for mechanism, form, epsilon in _points(scope)
     ]
@@ -68,8 +60,8 @@ def _show(played: PlayedItem) -> ItemResult:
         cells += _cells(scope, mechanism, form, epsilon, by_audit[name], useful)
     nominal = {
         (point.form, point.epsilon): (
-            audit_setup(played.plans.values(), point.name(BITRAND.mechanism)).utility(),
-            metric_intervals.accuracy(verdicts[LIKELIHOOD]),
+            audit_setup(played.plans.values(), point.name(plans.BITRAND.mechanism)).utility(),
+            metric_intervals.accuracy(verdicts[plans.LIKELIHOOD]),
         )
         for point, verdicts in _nominal(played).items()
     }
@@ -77,8 +69,8 @@ def _show(played: PlayedItem) -> ItemResult:
     return ItemResult(tuple(cells), tuple(charts), (data_note(scope, (CIFAR_10,)),))
 
 
-def _nominal(played: PlayedItem) -> VerdictsByGame:
-    games = BITRAND.games(played.scope.scale, played.verdicts)
+def _nominal(played: PlayedItem) -> plans.VerdictsByGame:
+    games = plans.BITRAND.games(played.scope.scale, played.verdicts)
     return {point: verdicts for point, verdicts in games.items() if point.column is CIFAR_10}
 
 
@@ -145,6 +137,6 @@ EXACT = PaperItem(
     about="BitRand and OME with noise whose exact ε, the sum over all bits, is 1 to 10. Both the server and "
     "the classifier can only guess: 512 features share an ε of 10, which leaves 0.02 for each. One chart "
     "shows success against usefulness, for true and for nominal ε.",
-    shared_runs=(RUN, BITRAND.run),
+    shared_runs=(RUN, plans.BITRAND.run),
     show=_show,
 )

@@ -10,16 +10,7 @@ from leakgauge.domains.federated.attacks.trained_neuron import Attack
 from leakgauge.domains.federated.neurons.neuron_training import NeuronTrainer, TrainedNeuron
 from leakgauge.papers import metric_intervals
 from leakgauge.papers.comparison import Claim, ComparedNumber, PublishedNumber, exact_number
-from leakgauge.papers.nguyen23.data import (
-    CIFAR_10,
-    COLUMNS,
-    GENERATED,
-    PUBLISHED,
-    DataColumn,
-    FeatureForm,
-    claim_number,
-    data_note,
-)
+from leakgauge.papers.nguyen23 import data
 from leakgauge.papers.nguyen23.plans import LIKELIHOOD, audit_table, likelihood_attack
 from leakgauge.papers.nguyen23.server import AuditSetup, audit_setup
 from leakgauge.papers.paper import AuditTable, ItemResult, PaperItem, PaperRun, PlayedItem, Scale, Scope
@@ -33,7 +24,7 @@ NEURONS = (5, 500, 1_000, 2_000)  # r
 LIMIT = {Scale.QUICK: 1_000, Scale.FULL: 20_000}  # epochs
 TARGETS = {Scale.QUICK: 4, Scale.FULL: 25}
 ENOUGH = 1_000  # rows of the attacker at --scale quick, where there are more
-FORM = FeatureForm.NON_NEGATIVE  # as the paper's
+FORM = data.FeatureForm.NON_NEGATIVE  # as the paper's
 OTHER_ROWS = (
     "The rows and the weights of classes are different, and the end of training is decided on the "
     "attacker's own rows: only the trend can be compared."
@@ -61,27 +52,27 @@ def _audits(scope: Scope) -> list[AuditTable]:
             challenger=_reference(scope, column),
             targets=TARGETS[scope.scale],
         )
-        for column in COLUMNS
+        for column in data.COLUMNS
     ]
 
 
 RUN = PaperRun(name="without_noise", audits=_audits)
 
 
-def audit_name(column: DataColumn) -> str:
+def audit_name(column: data.DataColumn) -> str:
     """Of the audit of a column."""
     return f"without-noise-{column.name}"
 
 
-def _reference(scope: Scope, column: DataColumn) -> dict[str, Any]:
-    many = column is CIFAR_10 or column.data(scope, FORM) is GENERATED[FORM]
+def _reference(scope: Scope, column: data.DataColumn) -> dict[str, Any]:
+    many = column is data.CIFAR_10 or column.data(scope, FORM) is data.GENERATED[FORM]
     return {"reference": ENOUGH} if many and scope.scale is Scale.QUICK else {}
 
 
 def _table_1(played: PlayedItem) -> ItemResult:
     verdicts = {(verdict.audit, verdict.label): verdict for verdict in played.verdicts}
     cells = []
-    for column in COLUMNS:
+    for column in data.COLUMNS:
         mine = {
             r: verdicts[audit_name(column), f"r-{r}"]
             for r in NEURONS
@@ -95,16 +86,16 @@ def _table_1(played: PlayedItem) -> ItemResult:
                     ours=metric_intervals.accuracy(built),
                 )
             )
-    return ItemResult(tuple(cells), (), (data_note(played.scope),))
+    return ItemResult(tuple(cells), (), (data.data_note(played.scope),))
 
 
 def _of(verdict: Verdict, name: str) -> float:
     return (verdict.studied or {})[name]
 
 
-def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
+def _epochs(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
     cells = []
-    for units, printed in PUBLISHED.tables["table_1"].numbers(column.stands_for):
+    for units, printed in data.PUBLISHED.tables["table_1"].numbers(column.stands_for):
         if (r := int(units)) not in mine:
             continue
         share = _of(mine[r], "separated")
@@ -121,10 +112,10 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
                 comparable=False,
                 why=f"{OTHER_ROWS}{ended}",
             ),
-            claim_number(
+            data.claim_number(
                 f"success, r = {r}: {column.description(scope, FORM)}",
                 metric_intervals.accuracy(mine[r]),
-                PUBLISHED["table_1_success"],
+                data.PUBLISHED["table_1_success"],
                 "A client's row that is similar to the target, and was not trained on, activates the "
                 f"neuron.{ended}",
             ),
@@ -132,11 +123,11 @@ def _epochs(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> li
     return cells
 
 
-def _trends(scope: Scope, column: DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
+def _trends(scope: Scope, column: data.DataColumn, mine: Mapping[int, Verdict]) -> list[ComparedNumber]:
     """That more neurons take fewer epochs."""
     stated = PublishedNumber(value=0.0, where="“increasing r helps”, appendix D", claim=Claim.ABOVE)
     return [
-        claim_number(
+        data.claim_number(
             f"epochs, r = {few} minus r = {many}: {column.description(scope, FORM)}",
             exact_number(_of(mine[few], "epochs_mean") - _of(mine[many], "epochs_mean")),
             stated,
@@ -164,19 +155,19 @@ TABLE_1 = PaperItem(
 
 def _figure_9(played: PlayedItem) -> ItemResult:
     scope, cells, charts = played.scope, [], []
-    for column in COLUMNS:
+    for column in data.COLUMNS:
         trained = _train(audit_setup(played.plans.values(), audit_name(column)))
         last = trained.history[-1]
         cells.append(
-            claim_number(
+            data.claim_number(
                 f"success at the last epoch, {trained.epochs}: {column.description(scope, FORM)}",
                 exact_number(last.won),
-                PUBLISHED["figure_9_success"],
+                data.PUBLISHED["figure_9_success"],
                 HELD_BACK,
             )
         )
         charts.append(_chart(scope, column, trained))
-    return ItemResult(tuple(cells), tuple(charts), (data_note(scope),))
+    return ItemResult(tuple(cells), tuple(charts), (data.data_note(scope),))
 
 
 def _train(setup: AuditSetup) -> TrainedNeuron:
@@ -187,7 +178,7 @@ def _train(setup: AuditSetup) -> TrainedNeuron:
     return trainer((0, int(rng.integers(2**63))))
 
 
-def _chart(scope: Scope, column: DataColumn, trained: TrainedNeuron) -> Chart:
+def _chart(scope: Scope, column: data.DataColumn, trained: TrainedNeuron) -> Chart:
     epochs = np.arange(1.0, len(trained.history) + 1)
     rows = (
         ("success", [epoch.won for epoch in trained.history], Stroke.LINE, chart_style.SERIES[0]),
